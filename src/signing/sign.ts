@@ -1,0 +1,131 @@
+import { Sha256 } from '@aws-crypto/sha256-js';
+import {
+  ALGORITHM_IDENTIFIER,
+  createScope,
+  getCanonicalHeaders,
+  getCanonicalQuery,
+  getPayloadHash,
+  getSigningKey,
+  SignatureV4Base,
+} from '@smithy/signature-v4';
+import type { HttpRequest } from '@smithy/types';
+
+/** Long-lived or temporary keys of an account. */
+export interface Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+/**
+ * How an API wants Signature Version 4 applied (reference, section 5; encoding and token headers are not in the
+ * reference, they are what services of the family do).
+ */
+export interface Dialect {
+  readonly dateHeader: string;
+  /** Storage carries the body's SHA-256 in a header; the other APIs do not. */
+  readonly contentHashHeader?: string;
+  readonly tokenHeader: string;
+  /** Storage signs the path as it is on the wire; the others normalise it and encode it once more. */
+  readonly encodesPathTwice: boolean;
+}
+
+/** Storage as in the reference: `x-ext-*`. */
+export const storageDialect: Dialect = {
+  dateHeader: 'x-ext-date',
+  contentHashHeader: 'x-ext-content-sha256',
+  tokenHeader: 'x-ext-security-token',
+  encodesPathTwice: false,
+};
+
+/** Any S3-compatible store: `x-amz-*`. */
+export const s3Dialect: Dialect = {
+  dateHeader: 'x-amz-date',
+  contentHashHeader: 'x-amz-content-sha256',
+  tokenHeader: 'x-amz-security-token',
+  encodesPathTwice: false,
+};
+
+/** Catalog and DevOps. */
+export const apiDialect: Dialect = {
+  dateHeader: 'x-amz-date',
+  tokenHeader: 'x-amz-security-token',
+  encodesPathTwice: true,
+};
+
+/** A request just before it is signed. The path is as on the wire; the query is not yet encoded. */
+export interface UnsignedRequest {
+  readonly method: string;
+  /** With the port, if it is not the scheme's own. */
+  readonly host: string;
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  /** Lower-case names. All of them are signed. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** What to sign with. `date` is the signing time. */
+export interface SigningContext {
+  readonly dialect: Dialect;
+  readonly credentials: Credentials;
+  readonly region: string;
+  readonly service: string;
+  readonly date: Date;
+}
+
+/** Headers to send, with the texts that were signed, for debugging. They hold the session token, but no other secret. */
+export interface Signed {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly canonicalRequest: string;
+  readonly stringToSign: string;
+}
+
+/** Signs a request with Signature Version 4. Every attempt to send it is signed afresh. */
+export function sign(request: UnsignedRequest, context: SigningContext): Promise<Signed> {
+  return new RequestSigner(context).signRequest(request, context);
+}
+
+/** The query string as it is signed, and so as it has to be sent; without a question mark. */
+export const encodeQuery = (query: UnsignedRequest['query']) =>
+  getCanonicalQuery(httpRequest({ method: 'GET', host: '', path: '/', query, headers: {} }, {}));
+
+class RequestSigner extends SignatureV4Base {
+  constructor({ dialect, credentials, region, service }: SigningContext) {
+    super({ credentials, region, service, sha256: Sha256, uriEscapePath: dialect.encodesPathTwice });
+  }
+
+  async signRequest(
+    request: UnsignedRequest,
+    { dialect, credentials, region, service, date }: SigningContext,
+  ): Promise<Signed> {
+    const { longDate, shortDate } = this.formatDate(date);
+    const payloadHash = await getPayloadHash(httpRequest(request, {}), Sha256);
+    const headers: Record<string, string> = { ...request.headers, host: request.host, [dialect.dateHeader]: longDate };
+    if (dialect.contentHashHeader !== undefined) headers[dialect.contentHashHeader] = payloadHash;
+    if (credentials.sessionToken !== undefined) headers[dialect.tokenHeader] = credentials.sessionToken;
+
+    const canonicalHeaders = getCanonicalHeaders(httpRequest(request, headers));
+    const canonicalRequest = this.createCanonicalRequest(httpRequest(request, headers), canonicalHeaders, payloadHash);
+    const scope = createScope(shortDate, region, service);
+    const stringToSign = await this.createStringToSign(longDate, scope, canonicalRequest, ALGORITHM_IDENTIFIER);
+    const hmac = new Sha256(await getSigningKey(Sha256, credentials, shortDate, region, service));
+    hmac.update(stringToSign);
+    const signature = Buffer.from(await hmac.digest()).toString('hex');
+
+    headers.authorization =
+      `${ALGORITHM_IDENTIFIER} Credential=${credentials.accessKeyId}/${scope}, ` +
+      `SignedHeaders=${this.getCanonicalHeaderList(canonicalHeaders)}, Signature=${signature}`;
+    return { headers, canonicalRequest, stringToSign };
+  }
+}
+
+const httpRequest = (request: UnsignedRequest, headers: Record<string, string>): HttpRequest => ({
+  method: request.method,
+  protocol: 'https:',
+  hostname: request.host,
+  path: request.path,
+  query: { ...request.query },
+  headers,
+  ...(request.body !== undefined && { body: request.body }),
+});

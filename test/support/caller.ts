@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { type Caller, type CallOptions, type CallResult, createCaller, type Policy } from '../../src/call/call.js';
+import type { ConsentMode, Grant, Seal } from '../../src/call/consent.js';
+import { createDrain } from '../../src/call/drain.js';
+import { type Entry, type Journal, mutationsOf, obstacle } from '../../src/call/journal.js';
+import { createSecretFiles } from '../../src/call/secret-files.js';
+import type { Cloud } from '../../src/call/target.js';
+import type { Operation } from '../../src/tools/operation.js';
+import { createExchanger, defaultLimits, type Limits } from '../../src/transport/exchange.js';
+import { createSender } from '../../src/transport/send.js';
+
+/** Keys of nothing: they sign requests to servers that the tests start themselves. */
+export const testKeys = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test/secret+key' };
+
+export interface TestCallerOptions {
+  readonly cloud?: Partial<Cloud>;
+  readonly policy?: Policy;
+  readonly limits?: Partial<Limits>;
+  readonly now?: () => Date;
+  readonly timeoutMs?: number;
+  readonly maximumAttempts?: number;
+  readonly confirm?: ConsentMode;
+  readonly journal?: Journal;
+  readonly secretsDir?: string;
+  readonly reports?: string[];
+}
+
+/** The real pipeline, transport included, against one origin. Waits between attempts take no time but are noted. */
+export function testCaller(origin: string, options: TestCallerOptions = {}) {
+  const waits: number[] = [];
+  const logged: { event: string; fields: unknown }[] = [];
+  const log = (_level: string, event: string, fields: unknown = {}) => {
+    logged.push({ event, fields });
+  };
+  const exchanger = createExchanger({}, { ...defaultLimits, ...options.limits });
+  const carryOut: Caller = createCaller({
+    confirm: options.confirm ?? 'off',
+    newNonce: randomUUID,
+    journal: options.journal ?? createMemoryJournal(),
+    drain: createDrain(),
+    secretFiles: createSecretFiles(options.secretsDir),
+    now: options.now ?? (() => new Date()),
+    process: { pid: process.pid, host: 'test' },
+    takeReports: async () => options.reports?.splice(0) ?? [],
+    cloud: {
+      region: 'jp-east-1',
+      credentials: testKeys,
+      endpoints: { storage: origin, catalog: `${origin}/catalog`, devops: `${origin}/devops` },
+      signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
+      storageHeaders: 'ext',
+      ...options.cloud,
+    },
+    policy: options.policy ?? { readOnly: false, tools: undefined },
+    send: createSender({
+      exchanger,
+      now: options.now ?? (() => new Date()),
+      sleep: async (milliseconds) => {
+        waits.push(milliseconds);
+      },
+      random: () => 0.5,
+      log,
+      timeoutMs: options.timeoutMs ?? 20_000,
+      maximumAttempts: options.maximumAttempts ?? 4,
+    }),
+    log,
+  });
+  /** Without anybody to ask, unless the test says otherwise. */
+  const call = async (
+    operation: Operation,
+    args: unknown,
+    given: Partial<CallOptions> & { signal: AbortSignal },
+  ): Promise<Ended> => {
+    const result = await carryOut(operation, args, { seal: openSeal, client: 'test 1', ...given });
+    if (result.ok === 'asked') throw new Error('the call waits for an answer');
+    return result;
+  };
+  return { call, carryOut, waits, logged, close: () => exchanger.close() };
+}
+
+/** A journal that is gone with the test. */
+export function createMemoryJournal(): Journal {
+  const entries: Entry[] = [];
+  return {
+    begin: async (intent, { allowRepeat }) => {
+      entries.push({ intent });
+      const begun = obstacle(mutationsOf(entries), intent, allowRepeat);
+      if (begun.kind !== 'begun') entries.push({ ending: { id: intent.id, time: intent.time, outcome: 'not sent' } });
+      return begun;
+    },
+    end: async (ending) => {
+      entries.push({ ending });
+    },
+    read: async () => mutationsOf(entries),
+  };
+}
+
+export type Ended = Exclude<CallResult, { ok: 'asked' }>;
+
+/** Signs nothing: for tests that are not about tokens. */
+export const openSeal: Seal = {
+  mint: async (grant) => JSON.stringify(grant),
+  verify: async (token) => JSON.parse(token) as Grant,
+};
+
+export const never = new AbortController().signal;

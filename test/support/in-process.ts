@@ -1,0 +1,47 @@
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { Policy } from '../../src/call/call.js';
+import { startSandbox } from '../../src/sandbox/sandbox.js';
+import { createServer } from '../../src/server.js';
+import { catalogue } from '../../src/tools/catalogue.js';
+import { testCaller } from './caller.js';
+
+export const eras = [
+  ['2025', 'legacy'],
+  ['2026-07-28', { pin: '2026-07-28' }],
+] as const;
+export type Era = (typeof eras)[number][1];
+
+/** A real client and the real server in this process, on a sandbox whose clock stands still. */
+export async function connectInProcess(era: Era, policy: Policy = { readOnly: false, tools: undefined }) {
+  const now = () => new Date('2026-11-20T12:00:00Z');
+  const sandbox = await startSandbox({ now, keys: { accessKeyId: 'SANDBOX', secretAccessKey: 'sandbox' } });
+  const caller = testCaller('', { cloud: sandbox.cloud, now, policy });
+  const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
+  const configuration = () => '# Configuration\n';
+  const handle = serveStdio(
+    () =>
+      createServer({
+        version: '0.0.0-test',
+        operations: catalogue,
+        policy,
+        call: caller.carryOut,
+        stateKey: 'k'.repeat(32),
+        configuration,
+        journal: async () => '# Journal\n',
+      }),
+    { transport: serverSide },
+  );
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: era } });
+  await client.connect(clientSide);
+  return {
+    client,
+    sandbox,
+    close: async () => {
+      await client.close();
+      await handle.close();
+      await caller.close();
+      await sandbox.close();
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The built server, as users run it. */
+export const serverPath = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+/** Nothing of the tester's own settings reaches the server. */
+export const cleanEnv = (extra: Record<string, string> = {}): Record<string, string> => ({
+  ...Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) =>
+      value === undefined || name.startsWith('CLOUDOPS_') ? [] : [[name, value]],
+    ),
+  ),
+  XDG_STATE_HOME: stateFolder,
+  ...extra,
+});
+
+/** Where servers under test keep their journals. */
+const stateFolder = mkdtempSync(join(tmpdir(), 'cloudops-state-'));
+process.on('exit', () => rmSync(stateFolder, { recursive: true, force: true }));
+
+export interface Run {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** From the end of stdin to the end of the process. */
+  readonly endedAfterMs: number;
+}
+
+/** Runs the server with text on stdin, waits until `until` appears on stdout, ends stdin, and waits for the process. */
+export function runServer(
+  args: readonly string[],
+  { env = {}, stdin = '', until = /^/ }: { env?: Record<string, string>; stdin?: string; until?: RegExp } = {},
+): Promise<Run> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [serverPath, ...args], { env: cleanEnv(env) });
+    let stdout = '';
+    let stderr = '';
+    let ended = Date.now();
+    let ending = false;
+    const endWhenSeen = () => {
+      if (ending || !until.test(stdout)) return;
+      ending = true;
+      ended = Date.now();
+      child.stdin.end();
+    };
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk;
+      endWhenSeen();
+    });
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk;
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, stdout, stderr, endedAfterMs: Date.now() - ended }));
+    child.stdin.on('error', () => undefined);
+    child.stdin.write(stdin);
+    endWhenSeen();
+  });
+}
