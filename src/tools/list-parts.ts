@@ -1,0 +1,293 @@
+import * as z from 'zod';
+import { defineOperation, type Lenient, type Page } from './operation.js';
+import { encodeSegment, oneOf, pathName, region, text, wholeNumber } from './shared/fields.js';
+import { quote } from './shared/quote.js';
+import { like } from './shared/records.js';
+import { humanBytes, humanDuration, summarise } from './shared/upload-summary.js';
+
+const person = like(z.object({ id: z.string().optional(), displayName: z.string().optional() }), 'id, displayName');
+
+const upload = {
+  bucket: z.string(),
+  key: z.string(),
+  uploadId: z.string(),
+  initiator: person.optional(),
+  owner: person.optional(),
+  storageClass: z.string().optional(),
+  encodingType: z.string().optional(),
+};
+
+const range = z.object({ from: z.int(), to: z.int() });
+const ranges = z.array(like(range, 'from, to')).optional();
+const part = like(z.object({ partNumber: z.int(), size: z.int() }), 'partNumber, size');
+const count = z.int().optional();
+
+/** One page as the service gives it (reference, section 2.2). */
+const page = z.object({
+  ...upload,
+  partNumberMarker: z.int().optional(),
+  maxParts: z.int().optional(),
+  isTruncated: z.boolean(),
+  nextPartNumberMarker: z.int().optional(),
+  parts: z.array(
+    z.object({
+      partNumber: z.int(),
+      lastModified: z.string(),
+      etag: z.string(),
+      size: z.int(),
+    }),
+  ),
+});
+
+const summary = {
+  partCount: count,
+  totalBytes: count,
+  runs: z
+    .array(
+      like(z.object({ from: z.int(), to: z.int(), partSize: z.int(), bytes: z.int() }), 'from, to, partSize, bytes'),
+    )
+    .optional(),
+  missingCount: count,
+  missing: ranges,
+  tooSmallCount: count,
+  tooSmall: ranges.describe('under 5 MiB and not the last'),
+  duplicatesCount: count,
+  duplicates: ranges,
+  notShown: z.record(z.string(), z.int()).describe('entries cut from a list').optional(),
+  smallestPart: part.optional(),
+  largestPart: part.optional(),
+  firstUploadedAt: z.string().optional(),
+  lastUploadedAt: z.string().optional(),
+  checkedAt: z.string().optional(),
+  bytesPerSecond: count,
+  recentBytesPerSecond: count.describe('last 10 minutes'),
+  percent: z.number().optional(),
+  remainingBytes: count,
+  remainingParts: count,
+  estimatedSecondsLeft: count,
+};
+
+/** Parts a page in the view "parts" when maxParts is absent. */
+const defaultPage = 100;
+
+/** A page longer than this, in characters of JSON, ends earlier: it is about 20,000 tokens. */
+const maximumPage = 42_000;
+
+type Input = z.output<typeof input>;
+
+const input = z
+  .strictObject({
+    bucket: pathName().describe('Bucket name.'),
+    object: text().describe('Object key, exactly as the upload was started with; not URL-encoded.'),
+    uploadId: text().describe('Upload ID that starting the multipart upload returned.'),
+    view: oneOf(['summary', 'parts']).optional(),
+    expectedBytes: wholeNumber(0).describe('Size of the whole object, if known.').optional(),
+    expectedParts: wholeNumber(1).describe('Number of parts of the whole object, if known.').optional(),
+    encodingType: text().describe('Encoding of keys in the answer; rarely needed.').optional(),
+    maxParts: wholeNumber(1)
+      .describe(`View "parts": parts a page, ${defaultPage} when absent. The service may give fewer.`)
+      .optional(),
+    partNumberMarker: wholeNumber(0).describe('View "parts": list only parts with a higher number.').optional(),
+    region: region().describe('Region of the bucket; the configured one when absent.').optional(),
+  })
+  .superRefine(
+    (given, context) => {
+      if (given.view !== 'summary') return;
+      const message = 'must be left out of the view "summary", which reads the whole list';
+      for (const name of ['maxParts', 'partNumberMarker'] as const)
+        if (given[name] !== undefined) context.addIssue({ code: 'custom', path: [name], input: given[name], message });
+    },
+    { when: ({ value }) => typeof value === 'object' && value !== null },
+  );
+
+const viewOf = ({ view, maxParts, partNumberMarker }: Input) =>
+  view ?? (maxParts === undefined && partNumberMarker === undefined ? 'summary' : 'parts');
+
+/** ListParts (reference, sections 2.2 and 4.1). */
+export const listParts = defineOperation({
+  name: 'list_parts',
+  api: 'ListParts',
+  title: 'List the parts of a multipart upload',
+  description:
+    'Shows what one multipart upload to object storage has received so far. View "summary" (default) reads the whole ' +
+    'list: how many parts and bytes, which part numbers are missing, how fast it goes and, with expectedBytes or ' +
+    'expectedParts, how far it is and how long it still takes. View "parts", also chosen by maxParts or ' +
+    'partNumberMarker, gives one page of single parts with ETags. It only reads. Have ready: bucket, key, upload ID.',
+  effect: 'read',
+  service: 'storage',
+  secrets: [],
+  defaults: [{ path: 'maxParts', value: `1000 in the API; this server asks for ${defaultPage} in the view "parts"` }],
+  undocumented: [
+    'Values of encoding-type: services take "url", or ignore it.',
+    'Error codes: those of S3 are what services of the family answer.',
+    'Highest part number and smallest part: 10000 and 5 MiB by convention.',
+  ],
+
+  input,
+
+  output: z.object({ view: z.string(), ...page.partial().shape, ...summary }),
+
+  request: (given) => ({
+    method: 'GET',
+    path: `/${encodeSegment(given.bucket)}/${given.object.split('/').map(encodeSegment).join('/')}`,
+    query: {
+      uploadId: given.uploadId,
+      ...(given.encodingType !== undefined && { 'encoding-type': given.encodingType }),
+      ...(viewOf(given) === 'parts' && { 'max-parts': String(given.maxParts ?? defaultPage) }),
+      ...(given.partNumberMarker !== undefined && { 'part-number-marker': String(given.partNumberMarker) }),
+    },
+    ...(given.region !== undefined && { region: given.region }),
+  }),
+
+  record(body) {
+    const result = isElement(body) ? body.ListPartsResult : undefined;
+    if (!isElement(result)) return undefined;
+    const { Part, ...rest } = result;
+    const nameOf = namer();
+    const parts = Part === undefined ? [] : [Part].flat();
+    return {
+      ...renamed(rest, nameOf),
+      parts: parts.map((element) => (isElement(element) ? renamed(element, nameOf) : element)),
+    };
+  },
+
+  pages: {
+    page,
+    rows: 'ListPartsResult.Part',
+    next(given, pages) {
+      const last = pages.at(-1)?.record ?? {};
+      const marker = given.partNumberMarker ?? 0;
+      const numbers = numbersOf(last);
+      const again = pages.length > 1 ? numbers.find((number) => number <= marker) : undefined;
+      if (again !== undefined)
+        return { problem: `part ${again} came again on page ${pages.length}, which was to start after part ${marker}` };
+      if (last.isTruncated !== true) return undefined;
+      // Servers are known that name a marker although nothing follows, and that name none although something does.
+      const next = last.nextPartNumberMarker ?? numbers.at(-1);
+      if (next === undefined || next <= marker)
+        return {
+          problem: `page ${pages.length} says that more follow, but its marker (${next ?? 'none'}) is not past ${marker}`,
+        };
+      if (viewOf(given) === 'parts') return undefined;
+      return { input: { ...given, view: 'summary' as const, partNumberMarker: next } };
+    },
+    combine(given, pages) {
+      const [first] = pages;
+      if (first === undefined) return {};
+      const record = withoutOurs(first.record);
+      if (viewOf(given) === 'parts') return { view: 'parts', ...shortened(record) };
+      const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...rest } = record;
+      return { view: 'summary', ...rest, ...summarise(allParts(pages), given, isoDate(pages.at(-1)?.answeredAt)) };
+    },
+  },
+
+  explain: (record) => {
+    const { bucket = '', key = '', uploadId = '' } = record;
+    const what = `upload ${quote(uploadId)} to bucket ${quote(bucket)}, object ${quote(key)}`;
+    return record.view === 'parts' ? explainParts(record, what) : explainSummary(record, what);
+  },
+});
+
+type PageRecord = Lenient<z.output<typeof page>>;
+
+/** Unknown fields of the service stay, but not under a name that is ours to fill. */
+const withoutOurs = (record: PageRecord): PageRecord =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => name !== 'view' && !Object.hasOwn(summary, name)));
+
+const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber }) => partNumber ?? []);
+
+const allParts = (pages: readonly Page<PageRecord>[]) =>
+  pages.flatMap(({ record: { parts = [] } }) =>
+    parts.flatMap(({ partNumber, size = 0, lastModified = '' }) =>
+      partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: Date.parse(lastModified) }],
+    ),
+  );
+
+function isoDate(httpDate: string | undefined): string | undefined {
+  const time = Date.parse(httpDate ?? '');
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
+}
+
+/** The page, ended early where it would be too long to read, with the marker to go on from. */
+function shortened({ parts = [], ...rest }: PageRecord): PageRecord {
+  let length = 0;
+  const tooMany = parts.findIndex((element) => {
+    length += JSON.stringify(element).length + 1;
+    return length > maximumPage;
+  });
+  if (tooMany < 0) return { ...rest, parts };
+  const fitting = parts.slice(0, Math.max(1, tooMany));
+  return { ...rest, parts: fitting, isTruncated: true, nextPartNumberMarker: fitting.at(-1)?.partNumber };
+}
+
+function explainParts({ parts = [], isTruncated, nextPartNumberMarker }: PageRecord, what: string): string {
+  const numbers = numbersOf({ parts });
+  const bytes = parts.reduce((sum, { size = 0 }) => sum + size, 0);
+  const marker = nextPartNumberMarker ?? numbers.at(-1);
+  const more = isTruncated ? `More follow: call again with partNumberMarker ${marker}.` : 'No parts follow these.';
+  if (parts.length === 0) return `No parts here of ${what}. ${more}`;
+  const named =
+    parts.length === 1 ? `Part ${numbers[0]}` : `${parts.length} parts, numbers ${numbers[0]} to ${numbers.at(-1)}`;
+  return `${named}, ${humanBytes(bytes)} in all, of ${what}. ${more}`;
+}
+
+type SummaryRecord = Lenient<z.output<z.ZodObject<typeof summary>>>;
+
+function explainSummary(record: SummaryRecord, what: string): string {
+  const { partCount = 0, totalBytes = 0, missingCount = 0, tooSmallCount = 0, duplicatesCount = 0 } = record;
+  if (partCount === 0) return `The ${what} is open and has no parts yet.`;
+  const rate = record.recentBytesPerSecond ?? record.bytesPerSecond;
+  const seconds = (from = '', to = '') => (Date.parse(to) - Date.parse(from)) / 1000;
+  const idle = seconds(record.lastUploadedAt, record.checkedAt);
+  const usual = seconds(record.firstUploadedAt, record.lastUploadedAt) / Math.max(1, partCount - 1);
+  const stopped = idle > Math.max(120, 5 * usual) && record.percent !== 100 ? ': it seems to have stopped' : '';
+  return [
+    `The ${what} has ${partCount} ${partCount === 1 ? 'part' : 'parts'}, ${humanBytes(totalBytes)}.`,
+    missingCount === 0
+      ? 'No part number below the highest is missing.'
+      : `${missingCount} part numbers below the highest are missing.`,
+    ...(record.percent === undefined ? [] : [`It is ${record.percent} % done.`]),
+    ...(rate === undefined ? [] : [`It goes at ${humanBytes(rate)} a second.`]),
+    ...(idle >= 0 ? [`The last part came ${humanDuration(idle)} before this answer${stopped}.`] : []),
+    ...(record.estimatedSecondsLeft === undefined
+      ? []
+      : [`At that rate it takes ${humanDuration(record.estimatedSecondsLeft)} more.`]),
+    ...(tooSmallCount === 0
+      ? []
+      : [`${tooSmallCount} parts before the last are under 5 MiB; many services refuse to complete such an upload.`]),
+    ...(duplicatesCount === 0 ? [] : [`The service listed ${duplicatesCount} part numbers twice.`]),
+  ].join(' ');
+}
+
+type Element = Readonly<Record<string, unknown>>;
+
+const isElement = (value: unknown): value is Element =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The names of an element's fields as a record has them, worked out once for each. */
+function namer(): (name: string) => string {
+  const names = new Map([
+    ['ETag', 'etag'],
+    ['Encoding-Type', 'encodingType'],
+  ]);
+  return (name) => {
+    const known = names.get(name);
+    if (known !== undefined) return known;
+    const named = name.replace(/^[A-Z]+(?![a-z])|^[A-Z]/, (capitals) => capitals.toLowerCase());
+    names.set(name, named);
+    return named;
+  };
+}
+
+/** `LastModified` → `lastModified`, `ID` → `id`, an ETag without its quotation marks; nested elements likewise. */
+function renamed(element: Element, nameOf: (name: string) => string): Record<string, unknown> {
+  const record: Record<string, unknown> = {};
+  for (const name of Object.keys(element)) {
+    const value = element[name];
+    record[nameOf(name)] = isElement(value) ? renamed(value, nameOf) : name === 'ETag' ? unquoted(value) : value;
+  }
+  return record;
+}
+
+const unquoted = (etag: unknown) =>
+  typeof etag === 'string' && etag.length > 1 && etag.startsWith('"') && etag.endsWith('"') ? etag.slice(1, -1) : etag;

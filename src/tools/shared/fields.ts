@@ -1,0 +1,96 @@
+import { isIP } from 'node:net';
+import * as z from 'zod';
+
+/**
+ * Building blocks of input schemas. Every rule carries a sentence that completes "`value` must …", and it is the only
+ * text a caller sees when the rule is broken.
+ */
+
+/** Free text that means something only when it is not empty, and can be sent only when it is Unicode. */
+export const text = () =>
+  z
+    .string()
+    .min(1, 'must not be empty')
+    .refine((value) => value.isWellFormed(), 'must be well-formed Unicode: it has half of a surrogate pair');
+
+/** One of a fixed list of words. */
+export const oneOf = (values: readonly string[]) => z.enum(values);
+
+const digits = /^-?\d{1,16}$/;
+const fromDigits = (value: unknown) => (typeof value === 'string' && digits.test(value) ? Number(value) : value);
+
+/** A whole number, which agents also send as text: `3` or `"3"`. */
+export const wholeNumber = (minimum: number) =>
+  z.preprocess(
+    fromDigits,
+    z.int('must be a whole number').min(minimum, `must be a whole number of at least ${minimum}`),
+  );
+
+/** One of a fixed list of whole numbers, also accepted as text. */
+export const oneOfNumbers = <const Values extends readonly [number, ...number[]]>(values: Values) =>
+  z.preprocess(fromDigits, z.literal([...values]));
+
+/** Lowercase letters, digits and hyphens, with no hyphen at either end (reference, sections 4.2 and 4.4). */
+export function hyphenated({ min = 1, max }: { min?: number; max: number }) {
+  const rule = `must be ${min} to ${max} lowercase letters, digits or hyphens, with no hyphen at the start or end`;
+  return limited(min, max, rule).regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, rule);
+}
+
+/** Name of a cluster (reference, section 4.2). */
+export function clusterName() {
+  const rule =
+    'must be 1 to 40 lowercase letters, digits or hyphens, starting with a letter and ending with a letter or digit';
+  return limited(1, 40, rule).regex(/^[a-z]([a-z0-9-]*[a-z0-9])?$/, rule);
+}
+
+/** Between `min` and `max` characters of one class, such as `[a-z0-9]`. */
+export function characters(min: number, max: number, characterClass: string, called: string) {
+  const length = min === max ? `exactly ${max}` : `${min} to ${max}`;
+  const rule = `must be ${length} ${called}`;
+  return limited(min, max, rule).regex(new RegExp(`^${characterClass}*$`), rule);
+}
+
+const limited = (min: number, max: number, rule: string) => z.string().min(min, rule).max(max, rule);
+
+/** Text of at most `max` characters, counted as Unicode code points: an emoji is one, not two. */
+export const memo = (max: number) =>
+  z
+    .string()
+    .refine((value) => [...value].length <= max, `must have at most ${max} characters`)
+    .meta({ maxLength: max });
+
+/** An IP address. */
+export const ipAddress = () => z.string().refine((value) => isIP(value) !== 0, 'must be an IP address');
+
+/** An IPv4 address with its prefix length. */
+export const ipv4Cidr = () => z.cidrv4('must be an IPv4 address in CIDR notation, such as 192.168.0.10/24');
+
+/**
+ * A name that takes one place in a URL path. The reference gives no rule for these names. What is refused here could
+ * leave its place: servers are known that split a path after decoding it, and `.` and `..` have no encoded form.
+ */
+export const pathName = () =>
+  text()
+    .refine((value) => value !== '.' && value !== '..', 'must be a name: "." and ".." would address another resource')
+    .refine(
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+      (value) => !/[/\\\u0000-\u001f\u007f]/.test(value),
+      'must be one name, without "/", "\\" or control characters',
+    );
+
+/** A region: one label of a host name, so that it can stand in an endpoint without choosing the host. */
+export const region = () =>
+  z
+    .string()
+    .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a region name, such as jp-east-1')
+    .max(32, 'must be a region name, such as jp-east-1');
+
+/**
+ * Percent-encodes one path segment as RFC 3986 has it: everything but letters, digits and `-._~`.
+ * @throws URIError for half of a surrogate pair, which `pathName` and `objectKey` refuse.
+ */
+export const encodeSegment = (segment: string) =>
+  encodeURIComponent(segment).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );

@@ -1,0 +1,76 @@
+import * as z from 'zod';
+
+/**
+ * Records that answers contain (reference, section 2). They describe; they do not reject. Enumerations are plain text,
+ * because services answer with values outside their own lists. Optional is what the reference says may be missing.
+ */
+
+const text = () => z.string();
+const number = () => z.int();
+
+/** A structure whose fields the advertised schema does not spell out, only `what` they are like. They are read all the same. */
+export const like = <Schema extends z.ZodObject>(schema: Schema, what: string): Schema => schema.meta({ like: what });
+
+const placement = { region: text(), availabilityZone: text() };
+
+/** Server behind a node or workstation (reference, section 2.3). */
+export const instance = z.object({
+  ...placement,
+  instanceId: text(),
+  instanceUniqueId: text(),
+  instanceType: text(),
+  securityGroupName: text(),
+  networkInterfaces: z.array(z.object({ networkId: text(), ipAddress: text() })),
+  volumes: z.array(z.object({ ...placement, volumeId: text(), volumeUniqueId: text(), type: text(), size: number() })),
+});
+
+const nodes = z.object({
+  name: text(),
+  ...placement,
+  instanceType: text(),
+  volumeType: text(),
+  volumeSize: number(),
+  nodeCount: number(),
+  instances: z.array(like(instance, 'servers: instanceId, instanceType, networkInterfaces, volumes')),
+});
+
+/** Cluster (reference, section 2.4). */
+export const cluster = z.object({
+  name: text(),
+  version: text(),
+  keyName: text(),
+  initialAccountingType: text(),
+  kubeServiceMeshConfig: z.object({ enabled: z.boolean(), version: text().optional() }).optional(),
+  cloudControllerManagerConfig: z.object({ useExternalCloudProvider: z.boolean() }).optional(),
+  controlPlaneLoadBalancer: like(
+    z.object({
+      type: text().optional(),
+      vip: text().optional(),
+      systemIpAddresses: z.array(text()).optional(),
+      elasticLoadBalancer: like(
+        z.object({
+          ...placement,
+          id: text(),
+          name: text(),
+          dnsName: text(),
+          networkInterfaces: z.array(
+            z.object({
+              networkId: text(),
+              ipAddress: text(),
+              isVipNetwork: z.boolean(),
+              systemIpAddresses: z.array(text()).optional(),
+            }),
+          ),
+        }),
+        'region, id, name, dnsName, networkInterfaces',
+      ).optional(),
+    }),
+    'type, vip, systemIpAddresses, elasticLoadBalancer',
+  ).optional(),
+  controlPlane: like(
+    nodes,
+    'name, region, availabilityZone, instanceType, volumeType, volumeSize, nodeCount, instances',
+  ),
+  nodePools: z.array(like(nodes, 'like controlPlane')),
+  status: text(),
+});
