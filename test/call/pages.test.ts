@@ -1,0 +1,175 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { listParts } from '../../src/tools/list-parts.js';
+import { never, testCaller } from '../support/caller.js';
+import { type CapturingServer, startServer } from '../support/http-server.js';
+
+/** The summary reads all pages: it goes on only while the service says so and its marker moves forward. */
+
+interface FakePage {
+  readonly parts?: readonly number[];
+  readonly truncated?: boolean | string;
+  readonly next?: number | string;
+}
+
+const xml = ({ parts = [], truncated = false, next }: FakePage) =>
+  `<ListPartsResult><Bucket>b</Bucket><Key>o</Key><UploadId>u</UploadId><IsTruncated>${truncated}</IsTruncated>${
+    next === undefined ? '' : `<NextPartNumberMarker>${next}</NextPartNumberMarker>`
+  }${parts.map((number) => `<Part><PartNumber>${number}</PartNumber><LastModified>2026-11-20T12:00:00.000Z</LastModified><ETag>"e"</ETag><Size>10</Size></Part>`).join('')}</ListPartsResult>`;
+
+let server: CapturingServer | undefined;
+afterEach(() => server?.close());
+
+/** Serves the pages in turn, the last one for ever. */
+async function read(pages: readonly FakePage[], signal: AbortSignal = never, onPage?: (pages: number) => void) {
+  server = await startServer((_request, response, count) =>
+    response.end(xml(pages[Math.min(count, pages.length) - 1] ?? {})),
+  );
+  const caller = testCaller(server.origin);
+  const options = onPage === undefined ? { signal } : { signal, onPage };
+  const result = await caller.call(listParts, { bucket: 'b', object: 'o', uploadId: 'u' }, options);
+  await caller.close();
+  const markers = server.requests.map(({ url }) => /part-number-marker=(\d+)/.exec(url)?.[1] ?? '-');
+  return { result, markers };
+}
+
+const counted = (partCount: number) => ({ ok: true, structured: { partCount } });
+
+test('pages are followed by their markers', async () => {
+  const { result, markers } = await read([
+    { parts: [1, 2], truncated: true, next: 2 },
+    { parts: [3, 7], truncated: true, next: 7 },
+    { parts: [9] },
+  ]);
+  expect(result).toMatchObject(counted(5));
+  expect(markers).toEqual(['-', '2', '7']);
+});
+
+test.each([0, 2])('a marker of %i on a page that is not truncated is not followed (Ceph, Swift)', async (next) => {
+  const { result, markers } = await read([{ parts: [1, 2], truncated: false, next }]);
+  expect(result).toMatchObject(counted(2));
+  expect(markers).toHaveLength(1);
+});
+
+test('a truncated page without a marker goes on from its last part', async () => {
+  const { result, markers } = await read([{ parts: [1, 5], truncated: true }, { parts: [6] }]);
+  expect(result).toMatchObject(counted(3));
+  expect(markers).toEqual(['-', '5']);
+});
+
+test('a page without parts whose marker moves on is followed', async () => {
+  const { result, markers } = await read([{ truncated: true, next: 5 }, { parts: [6] }]);
+  expect(result).toMatchObject(counted(1));
+  expect(markers).toEqual(['-', '5']);
+});
+
+describe('pages that would not end are an error that names what is wrong', () => {
+  const rows: readonly [string, readonly FakePage[], number, string][] = [
+    [
+      'a marker that does not move',
+      [
+        { parts: [1, 2], truncated: true, next: 2 },
+        { parts: [3], truncated: true, next: 2 },
+      ],
+      2,
+      'its marker (2) is not past 2',
+    ],
+    [
+      'a marker that goes back',
+      [
+        { parts: [4], truncated: true, next: 4 },
+        { parts: [5], truncated: true, next: 1 },
+      ],
+      2,
+      'its marker (1) is not past 4',
+    ],
+    ['marker 0 on the first page (max-parts=0)', [{ truncated: true, next: 0 }], 1, 'its marker (0) is not past 0'],
+    ['truncated, with neither marker nor parts', [{ truncated: true }], 1, 'its marker (none) is not past 0'],
+    [
+      'a part that comes again',
+      [
+        { parts: [1, 2], truncated: true, next: 2 },
+        { parts: [2, 3], truncated: true, next: 3 },
+      ],
+      2,
+      'part 2 came again on page 2',
+    ],
+    [
+      'a part that comes again on the last page',
+      [
+        { parts: [1, 2], truncated: true, next: 2 },
+        { parts: [1], truncated: false },
+      ],
+      2,
+      'part 1 came again on page 2',
+    ],
+    [
+      'a marker too large to count',
+      [{ parts: [], truncated: true, next: '99999999999999999999' }],
+      1,
+      'its marker (none) is not past 0',
+    ],
+  ];
+  test.each(rows)('%s', async (_what, pages, requests, problem) => {
+    const { result, markers } = await read(pages);
+    expect(result.ok).toBe(false);
+    expect(result.text).toContain(problem);
+    expect(result.text).toContain('code: InconsistentPages');
+    expect(markers).toHaveLength(requests);
+  });
+});
+
+test.each([
+  ['no marker and no parts', { truncated: true }, 'none'],
+  ['the marker that was given', { parts: [4], truncated: true, next: 3 }, '3'],
+] as const)(
+  'a single page that would send the agent round in a circle is an error: %s',
+  async (_what, page, marker) => {
+    server = await startServer((_request, response) => response.end(xml(page)));
+    const caller = testCaller(server.origin);
+    const args = { bucket: 'b', object: 'o', uploadId: 'u', partNumberMarker: 3 };
+    const { ok, text } = await caller.call(listParts, args, { signal: never });
+    expect(ok).toBe(false);
+    expect(text).toContain(`its marker (${marker}) is not past 3`);
+    await caller.close();
+  },
+);
+
+test('numbers outside what a whole number holds are reported, not wrapped', async () => {
+  const { result } = await read([{ parts: [1], next: '9007199254740993' }]);
+  expect(result).toMatchObject({ ok: true, structured: { partCount: 1 } });
+  expect(result.text).toContain(
+    'warning: nextPartNumberMarker in the answer is "9007199254740993", not a whole number; it was left out.',
+  );
+});
+
+test('a failure in the middle is the failure of the call', async () => {
+  server = await startServer((_request, response, count) => {
+    if (count === 1) response.end(xml({ parts: [1], truncated: true, next: 1 }));
+    else response.writeHead(404).end('<Error><Code>NoSuchUpload</Code></Error>');
+  });
+  const caller = testCaller(server.origin);
+  const { ok, text } = await caller.call(listParts, { bucket: 'b', object: 'o', uploadId: 'u' }, { signal: never });
+  expect(ok).toBe(false);
+  expect(text).toContain('code: NoSuchUpload');
+  await caller.close();
+});
+
+test('cancelling ends the reading', async () => {
+  const controller = new AbortController();
+  const endless = Array.from({ length: 1000 }, (_, index) => ({
+    parts: [index + 1],
+    truncated: true,
+    next: index + 1,
+  }));
+  const { result, markers } = await read(endless, controller.signal, (pages) => {
+    if (pages === 3) controller.abort();
+  });
+  expect(result.text).toContain('code: Cancelled');
+  expect(markers.length).toBeLessThanOrEqual(4);
+});
+
+test('each page is reported as it is read', async () => {
+  const seen: number[] = [];
+  await read([{ parts: [1], truncated: true, next: 1 }, { parts: [2] }], never, (pages) => seen.push(pages));
+  expect(seen).toEqual([1, 2]);
+});
