@@ -1,0 +1,53 @@
+/** A request as the sandbox's APIs see it. The path is as on the wire, without the API's own prefix. */
+export interface ApiRequest {
+  readonly method: string;
+  readonly path: string;
+  /** Decoded; the last of a repeated name. */
+  readonly query: ReadonlyMap<string, string>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+export interface ApiResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** One API of the sandbox: answers requests whose signature has been checked. */
+export interface Api {
+  handle(request: ApiRequest): ApiResponse;
+  /** An error in the API's own format. */
+  error(status: number, code: string, message: string, details?: Readonly<Record<string, string>>): ApiResponse;
+}
+
+export const json = (status: number, value: unknown): ApiResponse => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(value),
+});
+
+export const jsonError: Api['error'] = (status, code, message, details = {}) =>
+  json(status, { code, message, ...details });
+
+/** Decodes a percent-encoded path segment; undefined if it is not UTF-8 or badly encoded. */
+export function decodeSegment(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A JSON object, or undefined. */
+export function parseObject(body: Buffer): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
