@@ -1,0 +1,176 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { describeConfig, loadConfig } from '../src/config.js';
+
+const load = (env: Record<string, string>, flags: string[] = [], files: Record<string, string> = {}) =>
+  loadConfig({
+    env,
+    flags,
+    readFile: (path) => {
+      const text = files[path];
+      if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+      return text;
+    },
+  });
+
+const config = (...args: Parameters<typeof load>) => {
+  const result = load(...args);
+  if (!result.ok) throw new Error(result.problems.join('\n'));
+  return result.config;
+};
+
+const problems = (...args: Parameters<typeof load>) => {
+  const result = load(...args);
+  return result.ok ? [] : result.problems;
+};
+
+test('without any setting, the defaults', () => {
+  expect(config({})).toEqual({
+    sandbox: false,
+    cloud: {
+      region: 'jp-east-1',
+      credentials: {},
+      endpoints: {},
+      signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
+      storageHeaders: 'ext',
+    },
+    policy: { readOnly: false },
+    confirm: 'ask',
+    journalPath: join('.local', 'state', 'cloudops-mcp', 'journal.jsonl'),
+    timeoutMs: 60_000,
+    maximumAttempts: 4,
+    logLevel: 'info',
+    proxies: {},
+    origins: [],
+  });
+});
+
+test('flags have the names of the variables and win over them; empty values count as none', () => {
+  const env = { CLOUDOPS_REGION: 'jp-east-3', CLOUDOPS_TOOLS: '', CLOUDOPS_READ_ONLY: ' ', PATH: '/bin' };
+  expect(config(env, ['--region=jp-west-2', '--max-attempts', '2', '--read-only'])).toMatchObject({
+    cloud: { region: 'jp-west-2' },
+    maximumAttempts: 2,
+    policy: { readOnly: true, tools: undefined },
+  });
+});
+
+test.each([
+  ['1', true],
+  ['true', true],
+  ['ON', true],
+  ['0', false],
+  ['false', false],
+  ['off', false],
+])('a switch set to %s is %s', (value, on) => {
+  expect(config({ CLOUDOPS_READ_ONLY: value }).policy.readOnly).toBe(on);
+});
+
+test('a switch set to anything else is a problem, not off', () => {
+  expect(problems({ CLOUDOPS_READ_ONLY: 'ture' })).toEqual(['CLOUDOPS_READ_ONLY is "ture"; it must be 1 or 0.']);
+});
+
+test('credentials also come from files, without the line end', () => {
+  const files = { '/run/id': 'AKID\n', '/run/secret': 'sec ret\n' };
+  const env = { CLOUDOPS_ACCESS_KEY_ID_FILE: '/run/id', CLOUDOPS_SECRET_ACCESS_KEY_FILE: '/run/secret' };
+  expect(config(env, [], files).cloud.credentials).toMatchObject({ accessKeyId: 'AKID', secretAccessKey: 'sec ret' });
+});
+
+test('every problem is reported at once, and no secret is in the report', () => {
+  const env = {
+    CLOUDOPS_SECRET_ACCESS_KEY: 'MARKER',
+    CLOUDOPS_SECRET_ACCESS_KEY_FILE: '/run/none',
+    CLOUDOPS_SECRET_KEY: 'MARKER',
+    CLOUDOPS_STORAGE_URL: 'https://user:MARKER@host',
+    CLOUDOPS_TOOLS: 'list_parts,list_prats',
+    CLOUDOPS_MAX_ATTEMPTS: '0',
+    CLOUDOPS_LOG_LEVEL: 'verbose',
+  };
+  const found = problems(env, ['--sesion-token', '--session-token', 'MARKER', '--timeout-ms']);
+  expect(found).toHaveLength(10);
+  expect(found.join('\n')).not.toContain('MARKER');
+  expect(found).toContain('CLOUDOPS_SECRET_KEY is not a setting; did you mean CLOUDOPS_SECRET_ACCESS_KEY?');
+  expect(found).toContain(
+    '--session-token would show the secret to everybody on this machine: use CLOUDOPS_SESSION_TOKEN or --session-token-file.',
+  );
+});
+
+test.each([
+  [['--secret-acess-key', 'MARKER'], ['--secret-acess-key is not an option; did you mean --secret-access-key?']],
+  [['MARKER'], ['Argument 1 is not an option; options begin with --.']],
+  [['--access-key-id', '--read-only'], ['--access-key-id needs a value.']],
+  [['--region'], ['--region needs a value.']],
+])('a command line that goes wrong neither swallows an option nor shows a value: %j', (flags, expected) => {
+  const found = problems({}, flags);
+  expect(found).toEqual(expected);
+  expect(found.join('\n')).not.toContain('MARKER');
+});
+
+test.each([
+  [{ CLOUDOPS_ACCESS_KEY_ID: 'AK ID' }, 'CLOUDOPS_ACCESS_KEY_ID has a character that no key has'],
+  [{ CLOUDOPS_SESSION_TOKEN: 'MARKER\nx' }, 'CLOUDOPS_SESSION_TOKEN has a character that no key has'],
+  [{ CLOUDOPS_READ_ONLY: '1', CLOUDOPS_TOOLS: 'restore_instance' }, 'together leave no tool to offer'],
+  [{ HTTPS_PROXY: 'user:MARKER@proxy:3128' }, 'HTTPS_PROXY is not the address of a proxy'],
+  [{ https_proxy: 'http://user:MARKER%@proxy:3128' }, 'HTTPS_PROXY is not the address of a proxy'],
+  [{ HTTP_PROXY: 'proxy.example.com' }, 'HTTP_PROXY is not the address of a proxy'],
+])('%j is reported, without its value', (env, reason) => {
+  const found = problems(env);
+  expect(found).toEqual([expect.stringContaining(reason)]);
+  expect(found.join('\n')).not.toContain('MARKER');
+});
+
+test('proxies come from the usual variables; an empty lower-case one does not hide the upper-case one', () => {
+  const env = { https_proxy: '', HTTPS_PROXY: 'http://proxy:3128', no_proxy: 'internal' };
+  expect(config(env).proxies).toEqual({ httpsProxy: 'http://proxy:3128', noProxy: 'internal' });
+});
+
+describe('endpoints', () => {
+  test.each([
+    'https://storage.example.com',
+    'https://{region}.storage.example.com:8443/base/path/',
+    'http://localhost:8080',
+    'http://127.0.0.1:9000/x',
+    'http://[::1]:9000',
+  ])('accepts %s', (url) => {
+    expect(problems({ CLOUDOPS_STORAGE_URL: url })).toEqual([]);
+  });
+
+  test.each([
+    ['storage.example.com', 'it is not a URL'],
+    ['ftp://storage.example.com', 'it must begin with https://'],
+    ['https://a:b@storage.example.com', 'user name or password'],
+    ['https://storage.example.com/?x=1', 'query or fragment'],
+    ['https://storage.example.com/{zone}', 'the only placeholder is {region}'],
+    ['https://{region}', 'a fixed domain must follow {region}'],
+    ['https://{region}/path.example', 'a fixed domain must follow {region}'],
+    ['https://storage.{region}:8443', 'a fixed domain must follow {region}'],
+    ['https://storage.example.{region}', 'a fixed domain must follow {region}'],
+    ['http://storage.example.com', 'plain http is for loopback only'],
+    ['http://127.0.0.1.example.com', 'plain http is for loopback only'],
+    ['http://localhost.example.com', 'plain http is for loopback only'],
+  ])('refuses %s', (url, reason) => {
+    expect(problems({ CLOUDOPS_STORAGE_URL: url })).toEqual([expect.stringContaining(reason)]);
+  });
+
+  test('plain http elsewhere has to be allowed', () => {
+    expect(problems({ CLOUDOPS_STORAGE_URL: 'http://storage.internal', CLOUDOPS_ALLOW_HTTP: '1' })).toEqual([]);
+  });
+});
+
+test('the effective configuration names every setting, its value and its origin, and no secret', () => {
+  const env = {
+    CLOUDOPS_SESSION_TOKEN: 'MARKER',
+    CLOUDOPS_SECRET_ACCESS_KEY_FILE: '/run/secret',
+    CLOUDOPS_REGION: 'jp-west-2',
+  };
+  const text = describeConfig(config(env, ['--read-only'], { '/run/secret': 'MARKER' }));
+  expect(text).not.toContain('MARKER');
+  for (const row of [
+    '| CLOUDOPS_SESSION_TOKEN | set, not shown | environment |',
+    '| CLOUDOPS_SECRET_ACCESS_KEY | read from "/run/secret" | environment |',
+    '| CLOUDOPS_REGION | jp-west-2 | environment |',
+    '| CLOUDOPS_READ_ONLY | 1 | option --read-only |',
+    '| CLOUDOPS_MAX_ATTEMPTS | 4 | default |',
+    '| CLOUDOPS_TOOLS | not set | default |',
+  ])
+    expect(text).toContain(row);
+});

@@ -1,0 +1,255 @@
+import { mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Mutation } from '../../src/call/journal.js';
+import { type CapturingServer, startServer } from '../support/http-server.js';
+import { startRaw, toolCall } from '../support/raw-client.js';
+import { runServer } from '../support/server-process.js';
+
+/** Real processes, killed, raced and stopped: the journal and a counting server agree, or the journal says `unknown`. */
+
+let folder: string;
+let cloud: CapturingServer;
+let answerAfterMs = 0;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'cloudops-mutations-'));
+  answerAfterMs = 0;
+  cloud = await startServer((_request, response) => {
+    setTimeout(() => response.end('{"instance":{"instanceId":"s"}}'), answerAfterMs);
+  });
+});
+afterEach(async () => {
+  await cloud.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const settings = (changes: Record<string, string> = {}) => ({
+  CLOUDOPS_DEVOPS_URL: cloud.origin,
+  CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
+  CLOUDOPS_SECRET_ACCESS_KEY: 'test/secret+key',
+  CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'),
+  CLOUDOPS_CONFIRM: 'off',
+  ...changes,
+});
+const restore = (instanceId: string) => toolCall(1, 'restore_instance', { backupId: 'a'.repeat(32), instanceId });
+const readJournal = async (): Promise<Mutation[]> =>
+  JSON.parse((await runServer(['journal', '--json'], { env: settings() })).stdout);
+const textOf = (response: Record<string, unknown> | undefined) => JSON.stringify(response ?? {});
+const arrived = (instanceId: string) =>
+  cloud.requests.filter(({ body }) => JSON.parse(body).instanceId === instanceId).length;
+
+type Moment = 'before the intent' | 'after the intent' | 'after sending' | 'after the answer';
+const moments: readonly Moment[] = ['before the intent', 'after the intent', 'after sending', 'after the answer'];
+
+/** Starts a server, calls, and kills it at a moment. */
+async function killAt(moment: Moment, instanceId: string, journal: string): Promise<void> {
+  writeFileSync(journal, '', { flag: 'a' });
+  const server = startRaw(settings({ CLOUDOPS_JOURNAL: journal }), ['--log-level', 'error']);
+  const kill = () => server.child.kill('SIGKILL');
+  const watcher = moment === 'after the intent' ? watch(journal, kill) : undefined;
+  const poll = setInterval(() => {
+    if (moment === 'after sending' && arrived(instanceId) > 0) kill();
+  }, 1);
+  if (moment === 'before the intent') setTimeout(kill, 100 + Math.random() * 60);
+  server.send(restore(instanceId));
+  if (moment === 'after the answer') {
+    await server.response(1);
+    kill();
+  }
+  await server.ended;
+  watcher?.close();
+  clearInterval(poll);
+}
+
+test('killed 200 times, at every step of a mutation: the journal tells the truth, or says that it is unknown', async () => {
+  answerAfterMs = 5;
+  const rounds = Array.from({ length: 200 }, (_, index) => ({
+    moment: moments[index % 4] ?? 'after sending',
+    instanceId: `server-${index}`,
+  }));
+  const queue = [...rounds];
+  const worker = async (journal: string) => {
+    for (let round = queue.pop(); round !== undefined; round = queue.pop())
+      await killAt(round.moment, round.instanceId, journal);
+  };
+  const journals = [0, 1, 2].map((index) => join(folder, `journal-${index}.jsonl`));
+  await Promise.all(journals.map(worker));
+
+  const mutations: Mutation[] = [];
+  for (const journal of journals) {
+    // The next server settles what the killed ones left open.
+    const env = settings({ CLOUDOPS_JOURNAL: journal });
+    await runServer([], { env, stdin: '\n' });
+    const { stdout } = await runServer(['journal', '--json'], { env });
+    const written = JSON.parse(stdout) as Mutation[];
+    mutations.push(...written);
+  }
+  // Every intent has an outcome; what arrived is accepted or unknown; what is accepted arrived; nothing arrived twice.
+  expect(mutations.filter(({ ending }) => ending === undefined)).toEqual([]);
+  const counted = rounds.map(({ instanceId }) => arrived(instanceId));
+  expect(Math.max(...counted)).toBe(1);
+  const acted = counted.filter((count) => count === 1).length;
+  const by = (outcome: string) => mutations.filter(({ ending }) => ending?.outcome === outcome).length;
+  expect(by('accepted') + by('unknown')).toBeGreaterThanOrEqual(acted);
+  expect(by('accepted')).toBeLessThanOrEqual(acted);
+  expect(acted).toBeGreaterThan(60);
+  expect(by('unknown')).toBeGreaterThan(20);
+}, 240_000);
+
+test('what a killed process left open is told at the next start, and once to the agent', async () => {
+  await killAt('after sending', 'left-open', join(folder, 'journal.jsonl'));
+  const next = startRaw(settings());
+  for (const id of [1, 2]) {
+    next.send({ ...restore(`next-${id}`), id });
+    await next.response(id);
+  }
+  const told = [1, 2].map(async (id) => textOf(await next.response(id)).includes('ended without a known outcome'));
+  expect(await Promise.all(told)).toEqual([true, false]);
+  expect(next.stderr().match(/"event":"unresolved"/g)).toHaveLength(1);
+  next.send({ ...restore('left-open'), id: 3 });
+  expect(textOf(await next.response(3))).toContain('code: Repeated');
+  next.child.stdin.end();
+  await next.ended;
+});
+
+test('two processes that race with the same mutation: one acts', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const servers = [startRaw(settings()), startRaw(settings())];
+    await Promise.all(servers.map((server) => server.response(0)));
+    for (const server of servers) server.send(restore(`raced-${round}`));
+    const replies = await Promise.all(servers.map(async (server) => textOf(await server.response(1))));
+    for (const server of servers) server.child.stdin.end();
+    await Promise.all(servers.map(({ ended }) => ended));
+    expect(arrived(`raced-${round}`)).toBe(1);
+    expect(replies.filter((reply) => reply.includes('code: Repeated'))).toHaveLength(1);
+  }
+});
+
+describe.each(['SIGTERM', 'SIGINT', 'end of stdin', 'stdout that breaks', 'stderr that breaks'] as const)(
+  '%s',
+  (how) => {
+    test('a mutation under way gets its time, and its outcome is written down', async () => {
+      answerAfterMs = 700;
+      const server = startRaw(settings());
+      await server.response(0);
+      server.send(restore('slow'));
+      while (arrived('slow') === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      if (how === 'end of stdin') server.child.stdin.end();
+      else if (how === 'stdout that breaks') {
+        server.child.stdout.destroy();
+        server.send({ id: 9, method: 'ping' });
+      } else if (how === 'stderr that breaks') {
+        server.child.stderr.destroy();
+        server.send(toolCall(9, 'list_parts', {}));
+        await server.response(1);
+        server.child.stdin.end();
+      } else server.child.kill(how);
+      await server.ended;
+      expect((await readJournal()).map(({ ending }) => ending?.outcome)).toEqual(['accepted']);
+    });
+  },
+);
+
+test('without a journal that can be written, nothing is changed and reading goes on', async () => {
+  const server = startRaw(
+    settings({ CLOUDOPS_JOURNAL: join(folder, 'no-folder-but-a-file', 'x'), CLOUDOPS_STORAGE_URL: cloud.origin }),
+  );
+  writeFileSync(join(folder, 'no-folder-but-a-file'), '');
+  server.send(restore('s'));
+  expect(textOf(await server.response(1))).toContain('code: JournalUnavailable');
+  expect(cloud.requests).toEqual([]);
+  server.send(toolCall(2, 'list_parts', { bucket: 'b', object: 'o', uploadId: 'u' }));
+  await server.response(2);
+  expect(cloud.requests).toHaveLength(1);
+  server.child.stdin.end();
+  await server.ended;
+});
+
+test('the journal is readable for people and machines, and as a resource', async () => {
+  const server = startRaw(settings());
+  server.send(restore('first'));
+  await server.response(1);
+  server.send({ id: 2, method: 'resources/read', params: { uri: 'cloudops://journal' } });
+  expect(textOf(await server.response(2))).toMatch(
+    /accepted {2}restore_instance: A DevOps server .*first.* is created .*POST .*consent: off {2}client: .*raw 1/,
+  );
+  server.child.stdin.end();
+  await server.ended;
+  const text = await runServer(['journal', '--since', '5m'], { env: settings() });
+  expect(text.stdout).toMatch(/^\S+Z {2}accepted {2}restore_instance: A DevOps server "first"/);
+  expect((await runServer(['journal', '--since=2030-01-01'], { env: settings() })).stdout).toBe(
+    'No change has been asked for.\n',
+  );
+  const soon = await runServer(['journal', '--since', 'soon'], { env: settings() });
+  expect([soon.code, soon.stdout]).toEqual([2, '']);
+  const unreadable = await runServer(['journal'], { env: settings({ CLOUDOPS_JOURNAL: folder }) });
+  expect(unreadable).toMatchObject({ code: 1, stdout: '', stderr: 'The journal cannot be read (EISDIR).\n' });
+});
+
+test('no secret is in anything that the process writes or answers', async () => {
+  const marker = 'MARKERMARKERMARKER';
+  const echo = await startServer((request, response) =>
+    response
+      .writeHead(400)
+      .end(JSON.stringify({ code: 'Echo', message: request.body + marker + request.headers.authorization })),
+  );
+  const secrets = join(folder, 'secrets');
+  const key = JSON.stringify({ private_key: `${marker}-key` });
+  const { mkdirSync } = await import('node:fs');
+  mkdirSync(secrets);
+  writeFileSync(join(secrets, 'demo'), key);
+  for (const confirm of ['off', 'plan']) {
+    const env = settings({
+      CLOUDOPS_CATALOG_URL: echo.origin,
+      CLOUDOPS_DEVOPS_URL: echo.origin,
+      CLOUDOPS_STORAGE_URL: echo.origin,
+      CLOUDOPS_SECRET_ACCESS_KEY: marker,
+      CLOUDOPS_SESSION_TOKEN: `${marker}-token`,
+      CLOUDOPS_STATE_KEY: `${marker}-state-key-of-32-characters`,
+      CLOUDOPS_SECRETS_DIR: secrets,
+      CLOUDOPS_LOG_LEVEL: 'debug',
+      CLOUDOPS_CONFIRM: confirm,
+    });
+    const server = startRaw(env);
+    const calls = [
+      toolCall(1, 'provision_kube_resource_group', {
+        resourceGroupName: 'g',
+        externalCloudConfig: { serviceAccountKey: key },
+      }),
+      toolCall(2, 'provision_kube_resource_group', {
+        resourceGroupName: 'h',
+        externalCloudConfig: { serviceAccountKeyName: 'demo' },
+      }),
+      toolCall(3, 'provision_kube_resource_group', {
+        resourceGroupName: 'i',
+        planOnly: true,
+        externalCloudConfig: { serviceAccountKeyName: 'demo' },
+      }),
+      toolCall(4, 'provision_kube_resource_group', {
+        resourceGroupName: '',
+        externalCloudConfig: { serviceAccountKey: `{"private_key":"${marker}` },
+      }),
+      toolCall(5, 'list_parts', { bucket: 'b', object: 'o', uploadId: 'u' }),
+      ...['configuration', 'journal', 'reference/states', 'reference/provision_kube_resource_group'].map(
+        (name, index) => ({
+          id: 6 + index,
+          method: 'resources/read',
+          params: { uri: `cloudops://${name}` },
+        }),
+      ),
+    ];
+    for (const call of calls) {
+      server.send(call);
+      await server.response(call.id);
+    }
+    server.child.stdin.end();
+    await server.ended;
+    expect(server.stdout()).toContain('"id":9');
+    expect(server.stdout()).not.toContain(marker);
+    expect(server.stderr()).not.toContain(marker);
+    expect(server.stdout() + server.stderr()).not.toMatch(/Signature=[0-9a-f]/);
+  }
+  expect(readFileSync(join(folder, 'journal.jsonl'), 'utf8')).not.toMatch(/MARKER|Signature=/);
+  await echo.close();
+});
