@@ -1,4 +1,5 @@
-// Bundles the server, and the demonstration beside it, into one file each: that starts sooner than loose modules.
+// Bundles the server and the demonstration: that starts sooner than loose modules. What only some commands need is in files
+// of its own, loaded when it is asked for.
 import { chmod, rm } from 'node:fs/promises';
 import { build } from 'esbuild';
 
@@ -7,6 +8,8 @@ await build({
   entryPoints: { main: 'src/main.ts', demo: 'src/cli/demo.ts' },
   outdir: 'dist',
   bundle: true,
+  splitting: true,
+  chunkNames: 'chunks/[name]-[hash]',
   platform: 'node',
   target: 'node20',
   format: 'esm',

@@ -115,3 +115,14 @@ export function describe({ time, tool, what, target, consent, client, ending }: 
   const code = ending?.code === undefined ? '' : ` (${quoteName(ending.code)})`;
   return `${time}  ${outcome}${code}  ${tool}: ${what}  ${target}  consent: ${consent}  client: ${quote(client, 100)}`;
 }
+
+export const nothingYet = 'No change has been asked for.';
+
+/** How many entries the resource gives. */
+const resourceEntries = 50;
+
+/** The last entries for agents and people, as Markdown. */
+export async function journalText(journal: Journal): Promise<string> {
+  const mutations = (await journal.read()).slice(-resourceEntries);
+  return `# Journal\n\n${mutations.map((mutation) => `- ${describe(mutation)}`).join('\n') || nothingYet}\n`;
+}

@@ -1,0 +1,92 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Caller, createCaller } from './call/call.js';
+import { createDrain, type Drain } from './call/drain.js';
+import { type Journal, journalText } from './call/journal.js';
+import { createFileJournal } from './call/journal-file.js';
+import { createSecretFiles } from './call/secret-files.js';
+import { settleOrphans } from './call/settle.js';
+import type { Cloud } from './call/target.js';
+import { type Config, describeConfig } from './config.js';
+import type { Log } from './log.js';
+import type { ServerDependencies } from './server.js';
+import { catalogue } from './tools/catalogue.js';
+import { createExchanger } from './transport/exchange.js';
+import { createSender, type Sender } from './transport/send.js';
+
+/** What carries out calls, put together from a configuration, for whatever serves or makes them. */
+export interface Runtime {
+  readonly call: Caller;
+  readonly cloud: Cloud;
+  readonly send: Sender;
+  readonly journal: Journal;
+  readonly drain: Drain;
+  /** What `createServer` needs. */
+  readonly server: ServerDependencies;
+  /** Lets mutations under way end, for some milliseconds, and closes everything. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Starts what a configuration asks for, the sandbox included. */
+export async function startRuntime(config: Config, version: string, log: Log, now: () => Date): Promise<Runtime> {
+  const started = now();
+  const sandbox = config.sandbox ? await (await import('./sandbox/sandbox.js')).startSandbox({ now }) : undefined;
+  const cloud: Cloud = sandbox === undefined ? config.cloud : { ...config.cloud, ...sandbox.cloud };
+  const exchanger = createExchanger(config.proxies);
+  const journal = createFileJournal(config.journalPath, now);
+  const drain = createDrain();
+  const { policy, confirm, timeoutMs, maximumAttempts } = config;
+  const own = { pid: process.pid, host: hostname() };
+  const settle = () => settleOrphans({ journal, process: own, started, now, timeoutMs, log });
+  let unresolved = settle();
+  const send = createSender({
+    exchanger,
+    now,
+    sleep: (milliseconds, signal) => delay(milliseconds, undefined, { signal }).catch(() => undefined),
+    random: Math.random,
+    log,
+    timeoutMs,
+    maximumAttempts,
+  });
+  const call = createCaller({
+    cloud,
+    policy,
+    confirm,
+    newNonce: randomUUID,
+    journal,
+    drain,
+    secretFiles: createSecretFiles(config.secretsDir),
+    now,
+    process: own,
+    takeReports: async () => {
+      const reports = await unresolved;
+      unresolved = settle();
+      return reports;
+    },
+    send,
+    log,
+  });
+  return {
+    call,
+    cloud,
+    send,
+    journal,
+    drain,
+    server: {
+      version,
+      operations: catalogue,
+      policy,
+      call,
+      stateKey: config.stateKey ?? randomBytes(32),
+      configuration: () => describeConfig(config),
+      journal: () => journalText(journal),
+    },
+    close: async (graceMs) => {
+      await drain.finish(graceMs);
+      await unresolved;
+      await exchanger.close();
+      await sandbox?.close();
+    },
+  };
+}
