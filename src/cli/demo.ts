@@ -1,30 +1,52 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { seededBackupId } from '../sandbox/devops.js';
 import { seededUpload } from '../sandbox/sandbox.js';
 
 /**
- * Shows newcomers what an agent sees: starts the server on its sandbox as a host would, connects a real MCP client,
- * and prints every call with its answer.
+ * Shows newcomers in one screen what matters: starts the server on its sandbox as a host would, connects a real MCP client,
+ * and prints every call with what an agent reads.
  */
 
 interface Scene {
   readonly title: string;
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
+  /** Whether the call is meant to be refused. */
+  readonly mistake?: true;
 }
 
 const placement = { region: 'jp-east-1', availabilityZone: 'east-11' };
 const volume = { volumeType: 'standard-flash-storage-a', volumeSize: 100 };
+const expectedParts = 16;
 
 const scenes: readonly Scene[] = [
   {
-    title: 'Which parts has this upload received so far?',
+    title: 'How far is this upload?',
     tool: 'list_parts',
-    args: { bucket: seededUpload.bucket, object: seededUpload.key, uploadId: seededUpload.uploadId },
+    args: {
+      bucket: seededUpload.bucket,
+      object: seededUpload.key,
+      uploadId: seededUpload.uploadId,
+      expectedParts,
+    },
+  },
+  {
+    title: 'Restore a server from a backup: the user sees the plan and agrees',
+    tool: 'restore_instance',
+    args: { backupId: seededBackupId, instanceId: 'restored-server', diskSize: 200 },
+  },
+  {
+    title: 'Upgrade a cluster',
+    tool: 'upgrade_kube_version',
+    args: { resourceGroupName: 'demo-group', clusterName: 'demo-user', version: '1.34.2-sandbox' },
   },
   {
     title: 'Set up a resource group for Kubernetes',
@@ -46,90 +68,105 @@ const scenes: readonly Scene[] = [
     },
   },
   {
-    title: 'Upgrade a cluster',
-    tool: 'upgrade_kube_version',
-    args: { resourceGroupName: 'demo-group', clusterName: 'demo-user', version: '1.34.2-sandbox' },
-  },
-  {
-    title: 'Restore a DevOps server from a backup',
+    title: 'A call with mistakes: nothing is sent, and all of them are explained at once',
     tool: 'restore_instance',
-    args: {
-      backupId: seededBackupId,
-      instanceId: 'restored-server',
-      diskSize: 200,
-      description: 'restored for a test',
-    },
+    args: { backupId: seededBackupId, instanceId: 'Restored_Server', instanceType: 'e-large20', disksize: 250 },
+    mistake: true,
   },
 ];
-
-const mistake: Scene = {
-  title: 'A mistake: nothing is sent, and every problem is explained at once',
-  tool: 'restore_instance',
-  args: { backupId: seededBackupId, instanceId: 'Restored_Server', instanceType: 'e-large20', disksize: 250 },
-};
 
 const coloured = process.stdout.isTTY === true && process.env.NO_COLOR === undefined;
 const style = (format: Parameters<typeof styleText>[0], text: string) => (coloured ? styleText(format, text) : text);
 const print = (line = '') => process.stdout.write(`${line}\n`);
+const width = Math.max(60, Math.min(120, process.stdout.columns ?? 120));
+const shortened = (line: string) => (line.length > width ? `${line.slice(0, width - 1)}…` : line);
 
-/** Long answers are cut in the middle: what happened is at the beginning, the outcome at the end. */
-const [firstLines, lastLines] = [14, 3];
-const questionLines = 9;
+/** Breaks a line between words. */
+function wrapped(line: string): string[] {
+  const lines: string[] = [];
+  for (const word of line.split(' ')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + word.length + 1 > width - 4) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
 
-/** Prints one call and its answer. Resolves with whether the answer was an error. */
-async function play(client: Client, { title, tool, args }: Scene, number: number): Promise<boolean> {
-  print(style('bold', `${number}. ${title}`));
-  print(`   ${style('cyan', tool)} ${style('dim', JSON.stringify(args))}`);
+/** Lines of a question and of an answer that are shown. */
+const [questionLines, answerLines] = [7, 7];
+
+/** Prints one call and its answer. Resolves with whether it went as it should. */
+async function play(client: Client, { title, tool, args, mistake }: Scene): Promise<boolean> {
+  print(style('bold', title));
+  print(style('cyan', shortened(`  → ${tool} ${JSON.stringify(args)}`)));
   const result = await client.callTool({ name: tool, arguments: args });
   const failed = result.isError === true;
-  const lines = result.content.flatMap((block) => (block.type === 'text' ? block.text.split('\n') : []));
-  const bar = style(failed ? 'red' : 'green', '│');
-  const cut = Math.max(0, lines.length - firstLines - lastLines);
-  for (const line of lines.slice(0, firstLines)) print(`   ${bar} ${line}`);
-  if (cut > 0) print(`   ${bar} ${style('dim', `… ${cut} more lines …`)}`);
-  for (const line of lines.slice(firstLines + cut)) print(`   ${bar} ${line}`);
+  const text = result.content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('\n');
+  const upload = tool === 'list_parts' ? uploadBar(result.structuredContent) : [];
+  // The first paragraph says what happened; a refusal's second says what to correct.
+  const paragraphs = text.split('\n\n').slice(0, failed ? 2 : 1);
+  const lines = [...upload, ...paragraphs.flatMap((paragraph) => paragraph.split('\n').flatMap(wrapped))];
+  for (const line of lines.slice(0, answerLines)) print(`  ${style(failed ? 'red' : 'green', '←')} ${line}`);
   print();
-  return failed;
+  return failed === (mistake === true);
+}
+
+const runs = z.object({ runs: z.array(z.object({ from: z.number(), to: z.number() })) });
+
+/** The upload's parts as a bar: there, missing between others, still to come. */
+function uploadBar(structured: unknown): string[] {
+  const parsed = runs.safeParse(structured);
+  if (!parsed.success) return [];
+  const isThere = (part: number) => parsed.data.runs.some(({ from, to }) => from <= part && part <= to);
+  const highest = Math.max(0, ...parsed.data.runs.map(({ to }) => to));
+  const cells = Array.from({ length: expectedParts }, (_, index) => {
+    if (isThere(index + 1)) return style('green', '██');
+    return index < highest ? style('red', '░░') : style('dim', '··');
+  });
+  return [`${cells.join(' ')}   █ there  ░ missing  · to come`];
 }
 
 async function demo(): Promise<number> {
+  const state = await mkdtemp(join(tmpdir(), 'cloudops-demo-'));
   const client = new Client(
     { name: 'cloudops-demo', version: packageJson.version },
     { capabilities: { elicitation: { form: {} } } },
   );
+  let asked = 0;
   client.setRequestHandler('elicitation/create', ({ params }) => {
-    const question = [
-      'The server asks the user, who sees the exact plan, and here agrees:',
-      ...params.message.split('\n'),
-    ];
-    for (const line of [...question.slice(0, questionLines), '…']) print(`   ${style('yellow', '?')} ${line}`);
+    asked += 1;
+    const lines = params.message.split('\n').filter((line) => line !== '');
+    if (asked === 1)
+      for (const line of lines.slice(0, questionLines)) print(`  ${style('yellow', '?')} ${shortened(line)}`);
+    print(`  ${style('yellow', '?')} … the exact request follows. The user ticks "Yes, do exactly this".`);
     return { action: 'accept', content: { agree: true } };
   });
   const server = fileURLToPath(new URL('./main.js', import.meta.url));
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [server, '--sandbox', '--log-level', 'warn'],
+      args: [server, '--sandbox', '--log-level', 'warn', '--journal', join(state, 'journal.jsonl')],
       stderr: 'inherit',
     }),
   );
   try {
-    const { tools } = await client.listTools();
     print(
-      `cloudops-mcp ${packageJson.version}, started on its built-in sandbox: no account, no cost, nothing leaves this machine.`,
-    );
-    print(`An agent sees ${tools.length} tools: ${tools.map((tool) => tool.name).join(', ')}.`);
-    print(
-      'Below, an MCP client calls each of them. What an agent sends comes first, what it reads back after the bar.',
+      `${style('bold', `cloudops-mcp ${packageJson.version}`)} on its built-in sandbox: no account, no cost, nothing leaves this machine.`,
     );
     print();
-    const failed: boolean[] = [];
-    for (const [index, scene] of [...scenes, mistake].entries()) failed.push(await play(client, scene, index + 1));
-    const asExpected = failed.pop() === true && !failed.includes(true);
-    print(asExpected ? 'To use it in your own client, see the README.' : 'A call did not go as it should have.');
-    return asExpected ? 0 : 1;
+    const asMeant: boolean[] = [];
+    for (const scene of scenes) asMeant.push(await play(client, scene));
+    print(style('bold', 'Afterwards, the journal has every change and what came of it'));
+    const { contents } = await client.readResource({ uri: 'cloudops://journal' });
+    const entries = contents.flatMap((content) => ('text' in content ? content.text.split('\n') : []));
+    for (const entry of entries.filter((line) => line.startsWith('- '))) print(`  ${shortened(entry.slice(2))}`);
+    print();
+    const well = asMeant.every(Boolean);
+    print(well ? 'To use it in your own client, see the README.' : 'A call did not go as it should have.');
+    return well ? 0 : 1;
   } finally {
     await client.close();
+    await rm(state, { recursive: true, force: true });
   }
 }
 
