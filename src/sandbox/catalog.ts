@@ -8,11 +8,12 @@ interface Group {
 }
 
 /** The catalog API: ProvisionKubeResourceGroup and UpgradeKubeVersion (reference, sections 2.4, 2.5, 4.2 and 4.3). */
-export function createCatalog(now: () => Date): Api {
+export function createCatalog({ now }: { now: () => Date; secondsToSettle: number; saved?: unknown }): Api {
   const groups = new Map<string, Group>([['demo-group', seededGroup(now())]]);
 
   return {
     error: jsonError,
+    snapshot: () => ({}),
     handle({ method, path, body }) {
       const provision = /^\/v1\/resource-groups\/([^/]+)\/kube:provision$/.exec(path);
       const upgrade = /^\/v1\/resource-groups\/([^/]+)\/kube\/clusters\/([^/]+):upgrade$/.exec(path);

@@ -11,10 +11,11 @@ const zones: Readonly<Record<string, string>> = {
 export const seededBackupId = 'demobackup0000000000000000000001';
 
 /** The DevOps API: RestoreInstance (reference, sections 2.6, 3 and 4.4). `region` is that of the request's signature. */
-export function createDevops(now: () => Date): Api {
+export function createDevops({ now }: { now: () => Date; secondsToSettle: number; saved?: unknown }): Api {
   const instances = new Set<unknown>(['demo-server']);
   return {
     error: jsonError,
+    snapshot: () => ({}),
     handle({ method, path, body, headers }) {
       if (method !== 'POST' || path !== '/v1/instances:restore')
         return jsonError(404, 'Client.URLNotFound', 'The sandbox knows no such operation.');

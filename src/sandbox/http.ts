@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+
 /** A request as the sandbox's APIs see it. The path is as on the wire, without the API's own prefix. */
 export interface ApiRequest {
   readonly method: string;
@@ -12,13 +14,17 @@ export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** Bytes to send in place of `body`; `headers` then holds their content-length. */
+  readonly content?: Readable;
 }
 
 /** One API of the sandbox: answers requests whose signature has been checked. */
 export interface Api {
-  handle(request: ApiRequest): ApiResponse;
+  handle(request: ApiRequest): ApiResponse | Promise<ApiResponse>;
   /** An error in the API's own format. */
   error(status: number, code: string, message: string, details?: Readonly<Record<string, string>>): ApiResponse;
+  /** Everything it knows, as a JSON value; what `createX({ saved })` starts from again. */
+  snapshot(): unknown;
 }
 
 export const json = (status: number, value: unknown): ApiResponse => ({

@@ -25,6 +25,8 @@ export interface SandboxOptions {
   readonly keys?: Keys;
   /** 0, the default, takes a free one. */
   readonly port?: number;
+  /** How long groups, clusters and servers take until they are ready; 20 if not given. */
+  readonly secondsToSettle?: number;
 }
 
 /** A multipart upload that is there from the start, with gaps in its parts. */
@@ -40,14 +42,19 @@ const prefixes = { catalog: '/_catalog', devops: '/_devops' };
 const maximumBody = 32 * 1024 * 1024;
 
 /** Starts a sandbox. Its state lives as long as it runs. */
-export async function startSandbox({ now, port = 0, keys = generatedKeys() }: SandboxOptions): Promise<Sandbox> {
+export async function startSandbox({
+  now,
+  port = 0,
+  keys = generatedKeys(),
+  secondsToSettle = 20,
+}: SandboxOptions): Promise<Sandbox> {
   const storage = createStorage();
   storage.addUpload({ ...seededUpload, parts: seededParts(now()) });
-  const catalog = createCatalog(now);
-  const devops = createDevops(now);
+  const catalog = createCatalog({ now, secondsToSettle });
+  const devops = createDevops({ now, secondsToSettle });
   let requests = 0;
 
-  const answer = (request: Incoming): ApiResponse => {
+  const answer = async (request: Incoming): Promise<ApiResponse> => {
     const { api, service, path } = route(request.url);
     const refusal = checkSignature(request, { service, storage: api === storage, keys, now: now() });
     if (refusal !== undefined) return refuse(api, api === storage, refusal);
@@ -69,7 +76,7 @@ export async function startSandbox({ now, port = 0, keys = generatedKeys() }: Sa
       date: now().toUTCString(),
     };
     readRequest(incoming)
-      .then((request) => respond(outgoing, answer(request), ids))
+      .then(async (request) => respond(outgoing, await answer(request), ids))
       .catch(() => outgoing.destroy());
   });
   await new Promise<void>((resolve, reject) => {

@@ -30,6 +30,7 @@ export function createStorage(): Storage {
       uploads.push(upload);
     },
     error,
+    snapshot: () => ({}),
     handle(request) {
       const address = parsePath(request.path);
       if (address === undefined) return error(400, 'InvalidURI', 'The path is not properly encoded.');
