@@ -15,12 +15,13 @@ export interface SignedRequest {
   /** Path and query as on the wire. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Of APIs other than storage, whose signature covers it directly. */
   readonly body: Buffer;
 }
 
 export interface Rules {
   readonly service: string;
-  /** Storage: the body's hash is in a header, and the path is encoded once. */
+  /** Storage: the signature covers a header that says what the body is, and the path is encoded once. */
   readonly storage: boolean;
   readonly keys: Keys;
   readonly now: Date;
@@ -28,26 +29,27 @@ export interface Rules {
 
 export interface Refusal {
   readonly status: number;
-  readonly code:
-    | 'AccessDenied'
-    | 'Malformed'
-    | 'InvalidAccessKeyId'
-    | 'RequestTimeTooSkewed'
-    | 'SignatureDoesNotMatch'
-    | 'ContentMismatch';
+  readonly code: 'AccessDenied' | 'Malformed' | 'InvalidAccessKeyId' | 'RequestTimeTooSkewed' | 'SignatureDoesNotMatch';
   readonly message: string;
-  /** Canonical request and string to sign, where they help to find the mistake. */
+  /** Canonical request and string to sign, as text and as bytes, where they help to find the mistake. */
   readonly details?: Readonly<Record<string, string>>;
+}
+
+export interface Checked {
+  /** Why the signature is refused; undefined if it is right. */
+  readonly refusal?: Refusal;
+  /** As far as the check came to it. */
+  readonly canonicalRequest?: string;
 }
 
 const toleranceMs = 15 * 60 * 1000;
 
-/** Why a request's signature is refused, or undefined if it is right. */
-export function checkSignature(request: SignedRequest, rules: Rules): Refusal | undefined {
+/** Checks a request's signature. What storage is sent has yet to be compared with the header that the signature covers. */
+export function checkSignature(request: SignedRequest, rules: Rules): Checked {
   const { headers } = request;
   if (headers.authorization === undefined) return refuse(403, 'AccessDenied', 'The request is not signed.');
   const parsed =
-    /^AWS4-HMAC-SHA256 +Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, *SignedHeaders=([a-z0-9;-]+), *Signature=([0-9a-f]{64})$/.exec(
+    /^AWS4-HMAC-SHA256 +Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, *SignedHeaders=([a-z0-9;._-]+), *Signature=([0-9a-f]{64})$/.exec(
       headers.authorization,
     );
   if (parsed === null) return refuse(400, 'Malformed', 'The Authorization header is malformed.');
@@ -82,11 +84,6 @@ export function checkSignature(request: SignedRequest, rules: Rules): Refusal | 
   if (names.some((name, index) => index > 0 && name <= (names[index - 1] ?? '')))
     return refuse(400, 'Malformed', 'SignedHeaders must be sorted.');
 
-  const bodyHash = sha256(request.body);
-  const payloadHash = rules.storage ? (headers[hashHeader] ?? '') : bodyHash;
-  if (rules.storage && payloadHash !== bodyHash)
-    return refuse(400, 'ContentMismatch', 'The content-sha256 header does not match the body.');
-
   const [path = '', query = ''] = splitOnce(request.url, '?');
   const canonicalRequest = [
     request.method,
@@ -95,7 +92,7 @@ export function checkSignature(request: SignedRequest, rules: Rules): Refusal | 
     ...names.map((name) => `${name}:${(headers[name] ?? '').trim().replace(/ +/g, ' ')}`),
     '',
     signedHeaders,
-    payloadHash,
+    rules.storage ? headers[hashHeader] : sha256(request.body),
   ].join('\n');
   const scope = `${day}/${region}/${service}/aws4_request`;
   const stringToSign = ['AWS4-HMAC-SHA256', date, scope, sha256(canonicalRequest)].join('\n');
@@ -104,20 +101,28 @@ export function checkSignature(request: SignedRequest, rules: Rules): Refusal | 
     `AWS4${rules.keys.secretAccessKey}`,
   );
   const expected = createHmac('sha256', key).update(stringToSign).digest();
-  if (timingSafeEqual(expected, Buffer.from(signature, 'hex'))) return undefined;
-  return {
-    ...refuse(
-      403,
-      'SignatureDoesNotMatch',
-      'The signature does not match the one calculated here. Compare the texts that were signed.',
-    ),
-    details: { CanonicalRequest: canonicalRequest, StringToSign: stringToSign },
+  if (timingSafeEqual(expected, Buffer.from(signature, 'hex'))) return { canonicalRequest };
+  const message = 'The signature does not match the one calculated here. Compare the texts that were signed.';
+  const details = {
+    CanonicalRequest: canonicalRequest,
+    CanonicalRequestBytes: bytes(canonicalRequest),
+    StringToSign: stringToSign,
+    StringToSignBytes: bytes(stringToSign),
   };
+  return { canonicalRequest, refusal: { status: 403, code: 'SignatureDoesNotMatch', message, details } };
 }
 
-const refuse = (status: number, code: Refusal['code'], message: string): Refusal => ({ status, code, message });
+const refuse = (status: number, code: Refusal['code'], message: string): Checked => ({
+  refusal: { status, code, message },
+});
 
-const sha256 = (data: Buffer | string) => createHash('sha256').update(data).digest('hex');
+/** Node gives each byte of a header as one character. */
+const sha256 = (data: Buffer | string) =>
+  createHash('sha256')
+    .update(typeof data === 'string' ? Buffer.from(data, 'latin1') : data)
+    .digest('hex');
+
+const bytes = (text: string) => Buffer.from(text, 'latin1').toString('hex').replace(/..\B/g, '$& ');
 
 function parseDate(value: string): number | undefined {
   const match = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(value);

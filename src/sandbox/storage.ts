@@ -1,126 +1,413 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { type Incoming, type Received, readText, receive, S3Error } from './bodies.js';
 import { type Api, type ApiRequest, type ApiResponse, decodeSegment } from './http.js';
+import { invented } from './invented.js';
+import { once, seededUploads } from './seeds.js';
+import {
+  apply,
+  type Change,
+  type Contents,
+  filesOf,
+  isChange,
+  objectName,
+  type Part,
+  type StoredObject,
+  type Upload,
+  type UploadName,
+} from './uploads.js';
+import { answerDocument, document, element, textOf } from './xml.js';
 
-export interface Part {
-  readonly partNumber: number;
-  /** Bytes. */
-  readonly size: number;
-  readonly etag: string;
-  readonly lastModified: Date;
-}
-
-export interface Upload {
-  readonly bucket: string;
-  readonly key: string;
-  readonly uploadId: string;
-  readonly parts: readonly Part[];
-}
+/** A request whose body has still to be read, from `stream`. */
+export type StorageRequest = ApiRequest & Incoming;
 
 export interface Storage extends Api {
-  addUpload(upload: Upload): void;
+  handle(request: StorageRequest): Promise<ApiResponse>;
+  /** Puts an upload there that is gone with the process, for tests. */
+  addUpload(upload: UploadName & { readonly parts: readonly Part[] }): void;
+  /** Deletes what a process that was ended has left in the folder. */
+  tidy(): Promise<void>;
+}
+
+export interface StorageOptions {
+  readonly now: () => Date;
+  /** When the sandbox started for the first time. */
+  readonly started: Date;
+  /** The ID of the upload created after so many others. */
+  readonly uploadId: (count: number) => string;
+  /** Where bodies go. */
+  readonly folder: () => Promise<string>;
+  /** Whether bodies have to be on disk before they are answered. */
+  readonly durable: boolean;
+  /** Changes made before this start. */
+  readonly saved: readonly unknown[];
+  /** Writes a change down; resolves once it is on disk. */
+  readonly record: (change: Change) => Promise<void>;
+  /** Of all parts but the last, in bytes. */
+  readonly minimumPartSize: number;
 }
 
 const account = { id: 'sandbox-account', displayName: 'Sandbox' };
-const defaultMaxParts = 1000;
+const pageLimit = 1000;
+const maximumPart = 5 * 1024 ** 3;
+const maximumText = 8 * 1024 * 1024;
 
-/** Object storage: the multipart uploads it was given, and ListParts (reference, sections 2.2 and 4.1). */
-export function createStorage(): Storage {
-  const uploads: Upload[] = [];
-  return {
-    addUpload: (upload) => {
-      uploads.push(upload);
-    },
-    error,
-    snapshot: () => ({}),
-    handle(request) {
-      const address = parsePath(request.path);
-      if (address === undefined) return error(400, 'InvalidURI', 'The path is not properly encoded.');
-      const uploadId = request.query.get('uploadId');
-      if (request.method !== 'GET' || address.key === '' || uploadId === undefined)
-        return error(501, 'NotImplemented', 'The sandbox offers ListParts only.');
-      if (!uploads.some(({ bucket }) => bucket === address.bucket))
-        return error(404, 'NoSuchBucket', 'The specified bucket does not exist.', { BucketName: address.bucket });
-      const upload = uploads.find(
-        (candidate) =>
-          candidate.bucket === address.bucket && candidate.key === address.key && candidate.uploadId === uploadId,
-      );
-      if (upload === undefined)
-        return error(404, 'NoSuchUpload', 'The specified multipart upload does not exist.', { UploadId: uploadId });
-      return listParts(upload, request);
-    },
-  };
+/** Which operation a request is for, as a tool would be named. */
+export function storageOperation({ method, path, query }: Pick<ApiRequest, 'method' | 'path' | 'query'>): string {
+  const ofBucket = !/^\/[^/]*\/./.test(path);
+  const has = (name: string) => query.has(name);
+  if (ofBucket && method === 'GET' && has('uploads')) return 'list_multipart_uploads';
+  if (!ofBucket && method === 'POST' && has('uploads')) return 'create_multipart_upload';
+  if (!ofBucket && has('uploadId'))
+    return (
+      { GET: 'list_parts', PUT: 'upload_part', POST: 'complete_multipart_upload', DELETE: 'abort_multipart_upload' }[
+        method
+      ] ?? 'unknown'
+    );
+  // Other names select what the sandbox does not have: ACLs, tags, versions, …
+  if ([...query.keys()].some((name) => name !== 'x-id')) return 'unknown';
+  const plain = ofBucket
+    ? { PUT: 'create_bucket', HEAD: 'head_bucket' }
+    : { PUT: 'put_object', GET: 'get_object', HEAD: 'head_object' };
+  return new Map(Object.entries(plain)).get(method) ?? 'unknown';
 }
 
-function listParts(upload: Upload, { query }: ApiRequest): ApiResponse {
-  const marker = wholeNumber(query.get('part-number-marker') ?? '0');
-  const maxParts = wholeNumber(query.get('max-parts') ?? String(defaultMaxParts));
-  if (marker === undefined) return error(400, 'InvalidArgument', 'part-number-marker must be a whole number.');
-  if (maxParts === undefined) return error(400, 'InvalidArgument', 'max-parts must be a whole number.');
-  const encodingType = query.get('encoding-type');
-  if (encodingType !== undefined && encodingType !== 'url')
-    return error(400, 'InvalidArgument', 'encoding-type must be url.');
+/** Object storage: multipart uploads and what they become (reference, sections 2.2 and 4.1; all but ListParts as S3 does it). */
+export function createStorage(options: StorageOptions): Storage {
+  const { now, started, folder, durable, minimumPartSize } = options;
+  const contents: Contents = { buckets: new Set(), uploads: new Map(), objects: new Map(), created: 0 };
+  const add = (upload: Upload) => {
+    contents.buckets.add(upload.bucket);
+    contents.uploads.set(upload.uploadId, upload);
+  };
+  for (const upload of seededUploads(started)) add(upload);
+  for (const change of options.saved) if (isChange(change)) apply(contents, change);
 
-  const after = upload.parts
+  const operations: Readonly<Record<string, Act>> = {
+    list_parts: withText(async ({ query }, name) => listParts(findUpload(name, query), query)),
+    list_multipart_uploads: withText(async ({ query }, { bucket }) =>
+      listUploads(
+        bucket,
+        [...contents.uploads.values()].filter((upload) => upload.bucket === bucket),
+        query,
+      ),
+    ),
+    create_multipart_upload: withText(async ({ headers }, name) => {
+      const uploadId = options.uploadId(contents.created);
+      await commit({ op: 'create', ...name, uploadId, initiated: now().toISOString(), headers: kept(headers) });
+      const { bucket, key } = name;
+      return xml('InitiateMultipartUploadResult', [
+        element('Bucket', bucket),
+        element('Key', key),
+        element('UploadId', uploadId),
+      ]);
+    }),
+    upload_part: async (request, name) => {
+      const { query, headers } = request;
+      const partNumber = wholeNumber(query, 'partNumber', 0);
+      if (partNumber < 1 || partNumber > 10_000)
+        throw new S3Error(400, 'InvalidArgument', 'partNumber must be a whole number from 1 to 10000.');
+      const { uploadId } = findUpload(name, query);
+      const { file, size, md5: etag } = await receiveFile(request);
+      const part = { partNumber, size, etag, lastModified: now().toISOString(), file };
+      // It may have been completed or aborted in the meantime.
+      if (!contents.uploads.has(uploadId)) await remove([file]);
+      findUpload(name, query);
+      await commit({ op: 'part', uploadId, part });
+      const checksums = Object.entries(headers).filter(([header]) => header.startsWith('x-amz-checksum-'));
+      return empty({ etag: `"${etag}"`, ...Object.fromEntries(checksums) });
+    },
+    complete_multipart_upload: withText(async ({ query }, name, body) => {
+      const upload = findUpload(name, query);
+      const partNumbers = chosenParts(upload, body, minimumPartSize);
+      const { bucket, key, uploadId } = upload;
+      await commit({ op: 'complete', uploadId, partNumbers, lastModified: now().toISOString() });
+      return xml('CompleteMultipartUploadResult', [
+        element('Location', `/${bucket}/${encodeKey(key)}`),
+        element('Bucket', bucket),
+        element('Key', key),
+        element('ETag', `"${findObject(name).etag}"`),
+      ]);
+    }),
+    abort_multipart_upload: withText(async ({ query }, name) => {
+      await commit({ op: 'abort', uploadId: findUpload(name, query).uploadId });
+      return { ...empty({}), status: 204 };
+    }),
+    put_object: async (request, { bucket, key }) => {
+      const { file, size, md5: etag } = await receiveFile(request);
+      const lastModified = now().toISOString();
+      const parts = [{ partNumber: 1, size, etag, lastModified, file }];
+      await commit({
+        op: 'object',
+        object: { bucket, key, etag, lastModified, headers: kept(request.headers), parts },
+      });
+      return empty({ etag: `"${etag}"` });
+    },
+    get_object: withText(async (_, name) => {
+      const object = findObject(name);
+      const response = { ...objectHead(object), content: Readable.from(contentOf(object, await folder())) };
+      return object.parts.some(({ file }) => file === undefined) ? invented(response, 'content') : response;
+    }),
+    head_object: withText(async (_, name) => objectHead(findObject(name))),
+    create_bucket: withText(async (_, { bucket }) => {
+      if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
+        throw new S3Error(400, 'InvalidBucketName', 'The specified bucket is not valid.');
+      if (contents.buckets.has(bucket))
+        throw new S3Error(409, 'BucketAlreadyOwnedByYou', 'You have this bucket already.');
+      await commit({ op: 'bucket', bucket });
+      return empty({ location: `/${bucket}` });
+    }),
+    head_bucket: withText(async () => empty({})),
+  };
+
+  return {
+    addUpload: (upload) =>
+      add({ ...upload, initiated: now().toISOString(), headers: {}, parts: once(() => upload.parts) }),
+    error,
+    snapshot: () => ({
+      buckets: [...contents.buckets],
+      uploads: [...contents.uploads.values()].map(({ parts, ...upload }) => ({ ...upload, parts: parts().size })),
+      objects: [...contents.objects.values()].map(({ parts, ...object }) => ({ ...object, size: sizeOf(parts) })),
+    }),
+    async handle(request) {
+      const operation = storageOperation(request);
+      const [name, act] = [parsePath(request.path), operations[operation]];
+      if (name === undefined) return error(400, 'InvalidURI', 'The path is not properly encoded.');
+      if (act === undefined || 'x-amz-copy-source' in request.headers)
+        return error(501, 'NotImplemented', 'The sandbox does not offer this operation.');
+      if (operation !== 'create_bucket' && !contents.buckets.has(name.bucket))
+        return error(404, 'NoSuchBucket', 'The specified bucket does not exist.', { BucketName: name.bucket });
+      try {
+        const response = await act(request, name);
+        return operation === 'list_parts' ? response : invented(response, 'operation');
+      } catch (problem) {
+        if (problem instanceof S3Error) return error(problem.status, problem.code, problem.message, problem.details);
+        throw problem;
+      }
+    },
+    async tidy() {
+      const used = new Set([
+        ...[...contents.uploads.values()].flatMap(({ parts }) => filesOf(parts().values())),
+        ...[...contents.objects.values()].flatMap(({ parts }) => filesOf(parts)),
+      ]);
+      await remove((await readdir(await folder())).filter((file) => !used.has(file)));
+    },
+  };
+
+  /** Makes a change and writes it down. What it makes useless is deleted only then. */
+  async function commit(change: Change): Promise<void> {
+    const dropped = apply(contents, change);
+    await options.record(change);
+    await remove(dropped);
+  }
+
+  async function remove(files: readonly string[]): Promise<void> {
+    if (files.length === 0) return;
+    const path = await folder();
+    await Promise.all(files.map((file) => rm(join(path, file), { force: true })));
+  }
+
+  async function receiveFile(request: StorageRequest): Promise<Received & { readonly file: string }> {
+    const { headers } = request;
+    if ((headers['content-length'] ?? headers['x-amz-decoded-content-length']) === undefined)
+      throw new S3Error(411, 'MissingContentLength', 'The header content-length is missing.');
+    const file = randomUUID();
+    return { file, ...(await receive(request, { path: join(await folder(), file), maximum: maximumPart, durable })) };
+  }
+
+  function findUpload({ bucket, key }: Name, query: Query): Upload {
+    const uploadId = query.get('uploadId') ?? '';
+    const upload = contents.uploads.get(uploadId);
+    if (upload?.bucket === bucket && upload.key === key) return upload;
+    throw new S3Error(404, 'NoSuchUpload', 'The specified multipart upload does not exist.', { UploadId: uploadId });
+  }
+
+  function findObject(name: Name): StoredObject {
+    const object = contents.objects.get(objectName(name));
+    if (object !== undefined) return object;
+    throw new S3Error(404, 'NoSuchKey', 'The specified key does not exist.', { Key: name.key });
+  }
+}
+
+type Name = Pick<UploadName, 'bucket' | 'key'>;
+type Query = ApiRequest['query'];
+type Act = (request: StorageRequest, name: Name) => Promise<ApiResponse>;
+
+/** An operation whose body is short, or should be empty. */
+const withText =
+  (act: (request: StorageRequest, name: Name, body: string) => Promise<ApiResponse>): Act =>
+  async (request, name) =>
+    act(request, name, await readText(request, maximumText));
+
+function listParts(upload: Upload, query: Query): ApiResponse {
+  const marker = wholeNumber(query, 'part-number-marker', 0);
+  const maxParts = Math.min(wholeNumber(query, 'max-parts', pageLimit), pageLimit);
+  const after = [...upload.parts().values()]
     .filter(({ partNumber }) => partNumber > marker)
     .sort((a, b) => a.partNumber - b.partNumber);
-  const page = after.slice(0, Math.min(maxParts, defaultMaxParts));
+  const page = after.slice(0, maxParts);
   const truncated = after.length > page.length;
-  const key = encodingType === 'url' ? encodeURIComponent(upload.key).replaceAll('%2F', '/') : upload.key;
-  const person = element('ID', account.id) + element('DisplayName', account.displayName);
-  return {
-    status: 200,
-    headers: { 'content-type': 'application/xml' },
-    body: document(
-      'ListPartsResult',
-      [
-        element('Bucket', upload.bucket),
-        element('Key', key),
-        element('UploadId', upload.uploadId),
-        `<Initiator>${person}</Initiator><Owner>${person}</Owner>`,
-        element('StorageClass', 'STANDARD'),
-        encodingType === undefined ? '' : element('Encoding-Type', encodingType),
-        // The reference's sample leaves these out of an answer that is not truncated.
-        truncated ? element('PartNumberMarker', String(marker)) + element('MaxParts', String(maxParts)) : '',
-        truncated ? element('NextPartNumberMarker', String(page.at(-1)?.partNumber ?? marker)) : '',
-        element('IsTruncated', String(truncated)),
-        ...page.map(
-          ({ partNumber, lastModified, etag, size }) =>
-            `<Part>${element('PartNumber', String(partNumber))}${element('LastModified', lastModified.toISOString())}` +
-            `${element('ETag', `"${etag}"`)}${element('Size', String(size))}</Part>`,
-        ),
-      ].join(''),
-      ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"',
+  return xml('ListPartsResult', [
+    element('Bucket', upload.bucket),
+    element('Key', keyIn(query)(upload.key)),
+    element('UploadId', upload.uploadId),
+    ...people,
+    ...encodingOf(query, 'Encoding-Type'),
+    // The reference's sample leaves these out of an answer that is not truncated.
+    ...(truncated
+      ? [
+          element('PartNumberMarker', marker),
+          element('MaxParts', maxParts),
+          element('NextPartNumberMarker', page.at(-1)?.partNumber ?? marker),
+        ]
+      : []),
+    element('IsTruncated', truncated),
+    ...page.map(
+      ({ partNumber, lastModified, etag, size }) =>
+        `<Part>${element('PartNumber', partNumber)}${element('LastModified', lastModified)}` +
+        `${element('ETag', `"${etag}"`)}${element('Size', size)}</Part>`,
     ),
-  };
+  ]);
 }
 
-const error: Api['error'] = (status, code, message, details = {}) => ({
-  status,
-  headers: { 'content-type': 'application/xml' },
-  body: document(
-    'Error',
-    Object.entries({ Code: code, Message: message, ...details })
-      .map(([name, value]) => element(name, value))
-      .join(''),
-  ),
-});
+function listUploads(bucket: string, uploads: readonly Upload[], query: Query): ApiResponse {
+  if (query.has('delimiter')) throw new S3Error(501, 'NotImplemented', 'The sandbox does not group keys.');
+  const [keyMarker, idMarker] = [query.get('key-marker') ?? '', query.get('upload-id-marker') ?? ''];
+  const maxUploads = Math.min(wholeNumber(query, 'max-uploads', pageLimit), pageLimit);
+  const order = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
+  const after = uploads
+    .filter(({ key }) => key.startsWith(query.get('prefix') ?? ''))
+    .filter(
+      ({ key, uploadId }) => order(key, keyMarker) > 0 || (key === keyMarker && idMarker !== '' && uploadId > idMarker),
+    )
+    .sort((a, b) => order(a.key, b.key) || order(a.uploadId, b.uploadId));
+  const page = after.slice(0, maxUploads);
+  const last = page.at(-1);
+  const encode = keyIn(query);
+  return xml('ListMultipartUploadsResult', [
+    element('Bucket', bucket),
+    element('KeyMarker', encode(keyMarker)),
+    element('UploadIdMarker', idMarker),
+    ...(after.length > page.length && last !== undefined
+      ? [element('NextKeyMarker', encode(last.key)), element('NextUploadIdMarker', last.uploadId)]
+      : []),
+    ...encodingOf(query, 'EncodingType'),
+    element('MaxUploads', maxUploads),
+    element('IsTruncated', after.length > page.length),
+    ...page.map(
+      ({ key, uploadId, initiated }) =>
+        `<Upload>${element('Key', encode(key))}${element('UploadId', uploadId)}${people.join('')}` +
+        `${element('Initiated', initiated)}</Upload>`,
+    ),
+  ]);
+}
 
-const document = (root: string, content: string, attributes = '') =>
-  `<?xml version="1.0" encoding="UTF-8"?>\n<${root}${attributes}>${content}</${root}>`;
+/** The numbers of the parts that a CompleteMultipartUpload names, if the object can be made of them. */
+function chosenParts(upload: Upload, body: string, minimumPartSize: number): number[] {
+  const named = [...body.matchAll(/<Part>([\s\S]*?)<\/Part>/g)].map(([, part = '']) => ({
+    partNumber: Number(textOf(part, 'PartNumber')),
+    etag: textOf(part, 'ETag')?.replaceAll('"', ''),
+  }));
+  if (named.length === 0) throw new S3Error(400, 'MalformedXML', 'The body names no parts.');
+  if (named.some(({ partNumber }, index) => partNumber <= (named[index - 1]?.partNumber ?? 0)))
+    throw new S3Error(400, 'InvalidPartOrder', 'The parts must be in ascending order.');
+  const parts = upload.parts();
+  for (const [index, { partNumber, etag }] of named.entries()) {
+    const part = parts.get(partNumber);
+    const details = { UploadId: upload.uploadId, PartNumber: String(partNumber), ETag: etag ?? '' };
+    if (part === undefined || part.etag !== etag)
+      throw new S3Error(400, 'InvalidPart', 'A part was not uploaded, or its ETag is another one.', details);
+    if (part.size < minimumPartSize && index < named.length - 1)
+      throw new S3Error(400, 'EntityTooSmall', 'A part that is not the last is too small.', {
+        ...details,
+        ProposedSize: String(part.size),
+        MinSizeAllowed: String(minimumPartSize),
+      });
+  }
+  return named.map(({ partNumber }) => partNumber);
+}
 
-const element = (name: string, text: string) => `<${name}>${escapeXml(text)}</${name}>`;
+/** Headers that are kept with an object. */
+const kept = (headers: ApiRequest['headers']) =>
+  Object.fromEntries(
+    Object.entries(headers)
+      .map(([name, value]) => [name, value.replace(/^aws-chunked(, *|$)/, '')] as const)
+      .filter(
+        ([name, value]) =>
+          /^(content-(type|encoding|disposition|language)|cache-control|x-(amz|ext)-meta-.+)$/.test(name) &&
+          value !== '',
+      ),
+  );
 
-const escapeXml = (text: string) =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to be escaped
-  text.replace(/[&<>"\u0000-\u001f]/g, (character) => {
-    const names: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-    return names[character] ?? `&#x${character.charCodeAt(0).toString(16).toUpperCase()};`;
+const objectHead = ({ etag, lastModified, headers, parts }: StoredObject): ApiResponse =>
+  empty({
+    'content-type': 'binary/octet-stream',
+    ...headers,
+    'content-length': String(sizeOf(parts)),
+    etag: `"${etag}"`,
+    'last-modified': new Date(lastModified).toUTCString(),
   });
 
-function parsePath(path: string): { bucket: string; key: string } | undefined {
+const sizeOf = (parts: readonly Part[]) => parts.reduce((total, { size }) => total + size, 0);
+
+async function* contentOf({ parts }: StoredObject, folder: string): AsyncGenerator<Buffer> {
+  const zeros = Buffer.alloc(64 * 1024);
+  for (const { file, size } of parts) {
+    if (file !== undefined) yield* createReadStream(join(folder, file));
+    else for (let left = size; left > 0; left -= zeros.length) yield zeros.subarray(0, left);
+  }
+}
+
+const error: Api['error'] = (status, code, message, details = {}) =>
+  invented(
+    {
+      status,
+      headers: { 'content-type': 'application/xml' },
+      body: document(
+        'Error',
+        Object.entries({ Code: code, Message: message, ...details })
+          .map(([name, value]) => element(name, value))
+          .join(''),
+      ),
+    },
+    'error',
+  );
+
+const xml = (root: string, content: readonly string[]): ApiResponse => ({
+  status: 200,
+  headers: { 'content-type': 'application/xml' },
+  body: answerDocument(root, content),
+});
+
+const empty = (headers: ApiResponse['headers']): ApiResponse => ({ status: 200, headers, body: '' });
+
+const person = element('ID', account.id) + element('DisplayName', account.displayName);
+const people = [`<Initiator>${person}</Initiator>`, `<Owner>${person}</Owner>`, element('StorageClass', 'STANDARD')];
+
+const encodeKey = (key: string) => encodeURIComponent(key).replaceAll('%2F', '/');
+
+/** How keys are written in an answer. */
+function keyIn(query: Query): (key: string) => string {
+  const encodingType = query.get('encoding-type');
+  if (encodingType !== undefined && encodingType !== 'url')
+    throw new S3Error(400, 'InvalidArgument', 'encoding-type must be url.');
+  return encodingType === undefined ? (key) => key : encodeKey;
+}
+
+const encodingOf = (query: Query, name: string) => (query.has('encoding-type') ? [element(name, 'url')] : []);
+
+function parsePath(path: string): Name | undefined {
   const [bucket = '', ...rest] = path.replace(/^\//, '').split('/');
   const decodedBucket = decodeSegment(bucket);
   const key = decodeSegment(rest.join('/'));
   return decodedBucket === undefined || key === undefined ? undefined : { bucket: decodedBucket, key };
 }
 
-const wholeNumber = (text: string) => (/^\d{1,10}$/.test(text) ? Number(text) : undefined);
+function wholeNumber(query: Query, name: string, fallback: number): number {
+  const text = query.get(name) ?? String(fallback);
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw new S3Error(400, 'InvalidArgument', `${name} must be a whole number.`);
+}

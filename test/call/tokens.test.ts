@@ -28,7 +28,7 @@ const upload = (uploadId: string, numberOf: (index: number) => number, sizeOf: (
     partNumber: numberOf(index),
     size: sizeOf(index),
     etag: etag(index),
-    lastModified: new Date(Date.now() - 1e7 + index * 997),
+    lastModified: new Date(Date.now() - 1e7 + index * 997).toISOString(),
   }));
   sandbox.storage.addUpload({ bucket: 'tokens', key, uploadId, parts });
   return { bucket: 'tokens', object: key, uploadId, expectedBytes: 9e13, expectedParts: 12_000 };

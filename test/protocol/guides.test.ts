@@ -86,7 +86,7 @@ describe.each(eras)('%s', (_name, era) => {
       partNumber: index + 1,
       size: 8,
       etag: 'e',
-      lastModified: new Date(0),
+      lastModified: '1970-01-01T00:00:00.000Z',
     }));
     session.sandbox.storage.addUpload({ bucket: 'b', key: 'k', uploadId: 'progress', parts });
     const seen: number[] = [];

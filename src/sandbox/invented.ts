@@ -1,0 +1,21 @@
+import type { ApiResponse } from './http.js';
+
+/** What an answer may hold that the reference does not show, by the words of the header `x-sandbox-invented`. */
+export const inventedWords: Readonly<Record<string, string>> = {
+  error: 'the error: its code and status follow services of the family',
+  operation: 'the operation: the reference only refers to it, or does not know it; it follows S3',
+  content: 'the bytes: parts that were there from the start are zeros',
+  read: 'the operation: the reference has none that reads groups, clusters or servers; their records have its shapes',
+  status: 'the status after the first, and when it comes',
+  versions: 'versions that were not in the request',
+  servers: 'ids and addresses of servers and disks, at most 100 servers a pool',
+  balancer: 'id and name of the load balancer, and addresses that were not in the request',
+  groups: 'firewall group, parameter group and disk size that were not in the request',
+  urls: 'the addresses of the server and of the person to alert',
+};
+
+/** Marks an answer with words of `inventedWords`. */
+export function invented(response: ApiResponse, ...words: readonly string[]): ApiResponse {
+  const all = [response.headers['x-sandbox-invented'], ...words].filter((word) => word !== undefined).join(',');
+  return { ...response, headers: { ...response.headers, 'x-sandbox-invented': all } };
+}

@@ -1,0 +1,266 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateBucketCommand,
+  CreateMultipartUploadCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListPartsCommand,
+  PutObjectCommand,
+  paginateListParts,
+  S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import aws4 from 'aws4';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type Sandbox,
+  seededEmptyUpload,
+  seededLargeUpload,
+  seededUpload,
+  startSandbox,
+} from '../../src/sandbox/sandbox.js';
+
+/** Object storage, used by the SDK that most S3 clients are made with, at its default settings. */
+
+const Bucket = 'sdk-bucket';
+const mebibyte = 1024 * 1024;
+let sandbox: Sandbox;
+let s3: S3Client;
+beforeAll(async () => {
+  sandbox = await startSandbox({ now: () => new Date() });
+  const { credentials, endpoints } = sandbox.cloud;
+  s3 = new S3Client({
+    endpoint: endpoints.storage,
+    region: 'jp-east-1',
+    credentials,
+    forcePathStyle: true,
+    maxAttempts: 1,
+  });
+  await s3.send(new CreateBucketCommand({ Bucket }));
+});
+afterAll(async () => {
+  s3.destroy();
+  await sandbox.close();
+});
+
+const create = async (Key: string, more: { ContentType?: string; Metadata?: Record<string, string> } = {}) => {
+  const { UploadId = '' } = await s3.send(new CreateMultipartUploadCommand({ Bucket, Key, ...more }));
+  return { Bucket, Key, UploadId };
+};
+type Created = Awaited<ReturnType<typeof create>>;
+const upload = async (to: Created, PartNumber: number, Body: Buffer | string) => {
+  const { ETag } = await s3.send(new UploadPartCommand({ ...to, PartNumber, Body }));
+  return { PartNumber, ETag };
+};
+const complete = (to: Created, Parts: { PartNumber: number; ETag: string | undefined }[]) =>
+  s3.send(new CompleteMultipartUploadCommand({ ...to, MultipartUpload: { Parts } }));
+const md5 = (data: Buffer | string) => createHash('md5').update(data).digest();
+const failure = async (sent: Promise<unknown>): Promise<string> =>
+  sent.then(
+    () => 'none',
+    (error) => error.name,
+  );
+
+describe('a multipart upload', () => {
+  test('becomes the object that its parts make, with the headers it was created with', async () => {
+    const [first, second] = [randomBytes(5 * mebibyte), randomBytes(1000)];
+    const to = await create('a//b/./x 😀\n.bin', { ContentType: 'text/plain', Metadata: { colour: 'blue' } });
+    const parts = [await upload(to, 2, first), await upload(to, 7, second)];
+    const completed = await complete(to, parts);
+    const ETag = `"${md5(Buffer.concat([md5(first), md5(second)])).toString('hex')}-2"`;
+    expect(completed).toMatchObject({ Bucket, Key: to.Key, ETag });
+
+    const { Key } = to;
+    const got = await s3.send(new GetObjectCommand({ Bucket, Key }));
+    expect(
+      Buffer.compare(Buffer.from((await got.Body?.transformToByteArray()) ?? []), Buffer.concat([first, second])),
+    ).toBe(0);
+    const shared = {
+      ETag,
+      ContentType: 'text/plain',
+      Metadata: { colour: 'blue' },
+      ContentLength: 5 * mebibyte + 1000,
+    };
+    expect(got).toMatchObject(shared);
+    expect(await s3.send(new HeadObjectCommand({ Bucket, Key }))).toMatchObject(shared);
+    expect(await failure(s3.send(new ListPartsCommand(to)))).toBe('NoSuchUpload');
+  });
+
+  test('keeps the last of a part that is uploaded twice', async () => {
+    const to = await create('replaced.bin');
+    const old = await upload(to, 1, 'old');
+    const latest = await upload(to, 1, 'newer');
+    const { Parts } = await s3.send(new ListPartsCommand(to));
+    expect(Parts).toMatchObject([{ PartNumber: 1, Size: 5, ETag: latest.ETag }]);
+    expect(await failure(complete(to, [old]))).toBe('InvalidPart');
+    await complete(to, [latest]);
+    const got = await s3.send(new GetObjectCommand({ Bucket, Key: to.Key }));
+    expect(await got.Body?.transformToString()).toBe('newer');
+  });
+
+  test('is gone once it is aborted', async () => {
+    const to = await create('aborted.bin');
+    await upload(to, 1, 'x');
+    await s3.send(new AbortMultipartUploadCommand(to));
+    expect(await failure(s3.send(new AbortMultipartUploadCommand(to)))).toBe('NoSuchUpload');
+    expect(await failure(s3.send(new UploadPartCommand({ ...to, PartNumber: 2, Body: 'y' })))).toBe('NoSuchUpload');
+  });
+
+  test('takes streams, which come in chunks with a checksum behind them', async () => {
+    const to = await create('streamed.bin');
+    const pieces = Array.from({ length: 40 }, (_, index) => Buffer.alloc(index * 997 + 1, index));
+    const whole = Buffer.concat(pieces);
+    const Body = Readable.from(pieces);
+    const part = new UploadPartCommand({ ...to, PartNumber: 1, Body, ContentLength: whole.length });
+    const { ETag } = await s3.send(part);
+    expect(ETag).toBe(`"${md5(whole).toString('hex')}"`);
+  });
+
+  test.each<[string, string, (to: Created) => Promise<unknown>]>([
+    ['no part', 'MalformedXML', (to) => complete(to, [])],
+    ['a part that was not uploaded', 'InvalidPart', (to) => complete(to, [{ PartNumber: 3, ETag: '"x"' }])],
+    [
+      'parts out of order',
+      'InvalidPartOrder',
+      async (to) => complete(to, [await upload(to, 2, 'b'), await upload(to, 1, 'a')]),
+    ],
+    [
+      'a part under 5 MiB that is not the last',
+      'EntityTooSmall',
+      async (to) => complete(to, [await upload(to, 1, 'a'), await upload(to, 2, 'b')]),
+    ],
+    ['part number 0', 'InvalidArgument', (to) => upload(to, 0, 'x')],
+    ['part number 10001', 'InvalidArgument', (to) => upload(to, 10_001, 'x')],
+    ['another key', 'NoSuchUpload', (to) => upload({ ...to, Key: 'other' }, 1, 'x')],
+    ['another bucket', 'NoSuchBucket', (to) => upload({ ...to, Bucket: 'no-such-bucket' }, 1, 'x')],
+    [
+      'a checksum of something else',
+      'BadDigest',
+      (to) => s3.send(new UploadPartCommand({ ...to, PartNumber: 1, Body: 'x', ChecksumCRC32: 'AAAAAA==' })),
+    ],
+  ])('is not completed or changed by %s: %s', async (_what, code, act) => {
+    const to = await create('refused.bin');
+    expect(await failure(act(to))).toBe(code);
+    expect(await failure(s3.send(new ListPartsCommand(to)))).toBe('none');
+  });
+});
+
+describe('lists', () => {
+  test('parts, 1,000 a page at most, to their end', async () => {
+    const { bucket, key, uploadId } = seededLargeUpload;
+    const names = { Bucket: bucket, Key: key, UploadId: uploadId };
+    const seen: number[] = [];
+    for await (const { Parts = [], MaxParts } of paginateListParts({ client: s3 }, { ...names, MaxParts: 5000 })) {
+      expect(Parts).toHaveLength(1000);
+      expect(MaxParts ?? 1000).toBe(1000);
+      seen.push(...Parts.flatMap(({ PartNumber }) => PartNumber ?? []));
+    }
+    expect(seen).toEqual(Array.from({ length: 10_000 }, (_, index) => index + 1));
+  });
+
+  test('uploads in the order of their keys, page by page', async () => {
+    const demo = { Bucket: seededUpload.bucket };
+    const keys = [seededLargeUpload.key, seededUpload.key, seededEmptyUpload.key];
+    const { Uploads, IsTruncated } = await s3.send(new ListMultipartUploadsCommand(demo));
+    expect(Uploads?.map(({ Key }) => Key)).toEqual(keys);
+    expect(IsTruncated).toBe(false);
+    const first = await s3.send(new ListMultipartUploadsCommand({ ...demo, MaxUploads: 1 }));
+    const { NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = first;
+    const rest = await s3.send(new ListMultipartUploadsCommand({ ...demo, KeyMarker, UploadIdMarker }));
+    expect([...(first.Uploads ?? []), ...(rest.Uploads ?? [])].map(({ Key }) => Key)).toEqual(keys);
+  });
+
+  test('what is there from the start looks like uploads that people are busy with', async () => {
+    const list = ({ bucket, key, uploadId }: typeof seededUpload) =>
+      s3.send(new ListPartsCommand({ Bucket: bucket, Key: key, UploadId: uploadId }));
+    const { Parts = [] } = await list(seededUpload);
+    expect(Parts.map(({ PartNumber }) => PartNumber)).toEqual([1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15]);
+    const times = Parts.map(({ LastModified }) => LastModified?.getTime() ?? 0);
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+    expect(Math.max(...times)).toBeLessThan(Date.now());
+    expect((await list(seededEmptyUpload)).Parts ?? []).toEqual([]);
+  });
+});
+
+describe('buckets and objects', () => {
+  test('an object put at once is read back, from a text and from a stream', async () => {
+    for (const [Key, Body, ContentLength] of [
+      ['text', 'text', 4],
+      ['stream', Readable.from([Buffer.from('str'), Buffer.from('eam')]), 6],
+    ] as const) {
+      await s3.send(new PutObjectCommand({ Bucket, Key, Body, ContentLength }));
+      const got = await s3.send(new GetObjectCommand({ Bucket, Key }));
+      expect(got.ETag).toBe(`"${md5(Key).toString('hex')}"`);
+      expect(got.ContentEncoding).toBeUndefined();
+      expect(await got.Body?.transformToString()).toBe(Key);
+    }
+  });
+
+  test.each([
+    ['a bucket that is there', 'none', () => new HeadBucketCommand({ Bucket })],
+    ['an unknown bucket', 'NotFound', () => new HeadBucketCommand({ Bucket: 'nowhere' })],
+    ['an unknown object', 'NotFound', () => new HeadObjectCommand({ Bucket, Key: 'nothing' })],
+  ])('HEAD of %s: %s', async (_what, code, command) => {
+    expect(await failure(s3.send(command() as HeadBucketCommand))).toBe(code);
+  });
+
+  test.each([
+    [Bucket, 'BucketAlreadyOwnedByYou'],
+    ['Capital', 'InvalidBucketName'],
+    ['under_score', 'InvalidBucketName'],
+  ])('a bucket %s is not created: %s', async (name, code) => {
+    expect(await failure(s3.send(new CreateBucketCommand({ Bucket: name })))).toBe(code);
+  });
+
+  test('an unknown object: NoSuchKey', async () => {
+    expect(await failure(s3.send(new GetObjectCommand({ Bucket, Key: 'nothing' })))).toBe('NoSuchKey');
+  });
+});
+
+describe('bodies', () => {
+  /** PUTs `sent`, signed with headers of its own, by a third signer. */
+  const put = async (sent: string, declared: Record<string, string>, signed = sent) => {
+    const { host, origin } = new URL(sandbox.cloud.endpoints.storage);
+    const path = `/${Bucket}/raw`;
+    const request = { method: 'PUT', host, path, headers: { ...declared }, body: signed, service: 's3', region: 'r' };
+    const { Host: _, ...headers } = aws4.sign(request, sandbox.cloud.credentials).headers ?? {};
+    const response = await fetch(origin + path, {
+      method: 'PUT',
+      headers: headers as Record<string, string>,
+      body: sent,
+    });
+    return /<Code>(.*?)</.exec(await response.text())?.[1] ?? String(response.status);
+  };
+  const declare = (value: string, more = {}) => ({ 'X-Amz-Content-Sha256': value, ...more });
+  const trailer = { 'x-amz-trailer': 'x-amz-checksum-crc32' };
+  const streaming = declare('STREAMING-UNSIGNED-PAYLOAD-TRAILER', trailer);
+  const end = (checksum: string) => `0\r\nx-amz-checksum-crc32:${checksum}\r\n\r\n`;
+
+  test.each<[string, string, string, Record<string, string>, string?]>([
+    ['as it was signed', '200', 'abc', {}],
+    ['another than was signed', 'XAmzContentSHA256Mismatch', 'abd', {}, 'abc'],
+    ['unsigned', '200', 'abc', declare('UNSIGNED-PAYLOAD')],
+    ['with a hash that is none', 'InvalidArgument', 'abc', declare('abc')],
+    ['with signed chunks', 'NotImplemented', 'abc', declare('STREAMING-AWS4-HMAC-SHA256-PAYLOAD')],
+    ['in chunks', '200', `1\r\na\r\n2\r\nbc\r\n${end('NSRBwg==')}`, streaming],
+    ['in chunks, with a wrong checksum', 'BadDigest', `3\r\nabd\r\n${end('NSRBwg==')}`, streaming],
+    ['in chunks, without the checksum', 'BadDigest', '3\r\nabc\r\n0\r\n\r\n', streaming],
+    ['in chunks that end early', 'IncompleteBody', '3\r\nab', streaming],
+    ['in chunks of no size', 'IncompleteBody', 'x\r\nab\r\n', streaming],
+    ['in chunks longer than they say', 'IncompleteBody', `2\r\nabc\r\n${end('NSRBwg==')}`, streaming],
+    [
+      'in chunks that are not all',
+      'IncompleteBody',
+      `3\r\nabc\r\n${end('NSRBwg==')}`,
+      { ...streaming, 'x-amz-decoded-content-length': '4' },
+    ],
+    ['with a wrong MD5', 'BadDigest', 'abc', { 'content-md5': 'AAAAAAAAAAAAAAAAAAAAAA==' }],
+  ])('%s: %s', async (_what, outcome, sent, declared, signed) => {
+    expect(await put(sent, declared, signed)).toBe(outcome);
+  });
+});
