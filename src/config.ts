@@ -12,6 +12,11 @@ import { isLoopback } from './transport/loopback.js';
 /** Everything the server is told from outside. */
 export interface Config {
   readonly sandbox: boolean;
+  readonly sandboxOptions: {
+    readonly stateFile: string | undefined;
+    readonly seed: string | undefined;
+    readonly fault: string | undefined;
+  };
   readonly cloud: Cloud;
   readonly policy: Policy;
   readonly confirm: ConsentMode;
@@ -54,6 +59,9 @@ type Kind = 'text' | 'switch' | 'secret';
 /** Every setting, without the prefix `CLOUDOPS_`, with what `--help` says of it. */
 export const settings = {
   SANDBOX: { kind: 'switch', help: 'use the built-in sandbox; no account needed' },
+  SANDBOX_STATE: { kind: 'text', help: 'file that keeps what the sandbox holds; gone with the process if not set' },
+  SANDBOX_SEED: { kind: 'text', help: "text that the sandbox's keys and IDs follow from; random if not set" },
+  SANDBOX_FAULT: { kind: 'text', help: 'how the sandbox is to fail, such as list_parts=503*3' },
   ACCESS_KEY_ID: { kind: 'text', help: 'access key of the account; also …_FILE' },
   SECRET_ACCESS_KEY: { kind: 'secret', help: 'its secret; also …_FILE' },
   SESSION_TOKEN: { kind: 'secret', help: 'session token of temporary credentials; also …_FILE' },
@@ -115,6 +123,7 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
   for (const name of ['ACCESS_KEY_ID', 'SESSION_TOKEN'] as const) read.headerText(name);
   const config: Config = {
     sandbox: read.switch('SANDBOX'),
+    sandboxOptions: { stateFile: given.SANDBOX_STATE, seed: given.SANDBOX_SEED, fault: given.SANDBOX_FAULT },
     cloud: {
       region: read.matching('REGION', /^[a-z0-9]+(-[a-z0-9]+)*$/, 'a region name such as jp-east-1'),
       credentials: {

@@ -31,7 +31,9 @@ export interface Runtime {
 /** Starts what a configuration asks for, the sandbox included. */
 export async function startRuntime(config: Config, version: string, log: Log, now: () => Date): Promise<Runtime> {
   const started = now();
-  const sandbox = config.sandbox ? await (await import('./sandbox/sandbox.js')).startSandbox({ now }) : undefined;
+  const sandbox = config.sandbox
+    ? await (await import('./sandbox/sandbox.js')).startSandbox({ now, ...config.sandboxOptions })
+    : undefined;
   const cloud: Cloud = sandbox === undefined ? config.cloud : { ...config.cloud, ...sandbox.cloud };
   const exchanger = createExchanger(config.proxies);
   const journal = createFileJournal(config.journalPath, now);
@@ -81,6 +83,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
       stateKey: config.stateKey ?? randomBytes(32),
       configuration: () => describeConfig(config),
       journal: () => journalText(journal),
+      sandbox: sandbox?.describe,
     },
     close: async (graceMs) => {
       await drain.finish(graceMs);

@@ -30,6 +30,8 @@ export interface ServerDependencies {
   readonly configuration: () => string;
   /** The last entries of the journal as Markdown. */
   readonly journal: () => Promise<string>;
+  /** What the sandbox holds and was asked, as Markdown, where it is in use. */
+  readonly sandbox?: (() => Promise<string>) | undefined;
 }
 
 const instructions = [
@@ -100,11 +102,11 @@ function registerTool(server: McpServer, operation: Operation, call: Caller, cod
 function registerResources(
   server: McpServer,
   operations: readonly Operation[],
-  { configuration, journal }: ServerDependencies,
+  { configuration, journal, sandbox }: ServerDependencies,
 ): void {
   const mimeType = 'text/markdown';
   const contents = (uri: URL, text: string) => ({ contents: [{ uri: uri.href, mimeType, text }] });
-  const fixed: readonly [string, string, string, () => string | Promise<string>][] = [
+  const fixed: [string, string, string, () => string | Promise<string>][] = [
     [
       'instance-types',
       'cloudops://reference/instance-types',
@@ -125,6 +127,8 @@ function registerResources(
     ],
     ['journal', 'cloudops://journal', 'The last changes that were asked for, and what came of them', journal],
   ];
+  if (sandbox !== undefined)
+    fixed.push(['sandbox', 'cloudops://sandbox', 'What the built-in sandbox holds, and what it was asked', sandbox]);
   for (const [name, uri, description, text] of fixed)
     server.registerResource(name, uri, { title: description, mimeType }, async (address) =>
       contents(address, await text()),

@@ -27,6 +27,7 @@ const problems = (...args: Parameters<typeof load>) => {
 test('without any setting, the defaults', () => {
   expect(config({})).toEqual({
     sandbox: false,
+    sandboxOptions: {},
     cloud: {
       region: 'jp-east-1',
       credentials: {},
