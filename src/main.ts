@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs';
 import packageJson from '../package.json' with { type: 'json' };
-import { type Command, splitArguments, type Terminal, unknownCommand, withConfig } from './cli/command.js';
+import {
+  type Command,
+  problemsText,
+  splitArguments,
+  type Terminal,
+  unknownCommand,
+  withConfig,
+} from './cli/command.js';
 import { type Config, flagName, helpOf, loadConfig, settingNames, settings } from './config.js';
 import { createLog, type Log } from './log.js';
 import { startRuntime } from './runtime.js';
@@ -23,6 +30,7 @@ const stdioCommand: Command = {
 /** Loaded when they are named, so that serving starts without them. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   journal: async () => (await import('./cli/journal.js')).journalCommand,
+  sandbox: async () => (await import('./cli/sandbox.js')).sandboxCommand,
 };
 
 /** Runs a command line. Resolves with the exit code. */
@@ -48,7 +56,12 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     readFile: (path) => readFileSync(path, 'utf8'),
   });
   const problems = [...split.problems, ...(loaded.ok ? [] : loaded.problems)];
-  return command.run({ ...split, config: problems.length === 0 ? loaded : { ok: false, problems }, terminal });
+  const config = problems.length === 0 ? loaded : { ok: false as const, problems };
+  return command.run({ ...split, config, terminal }).catch((error) => {
+    if (!(error instanceof Error && error.name === 'SandboxProblem')) throw error;
+    terminal.printError(problemsText([error.message]));
+    return 2;
+  });
 }
 
 /** Mutations under way get this long to end when the process is asked to. */

@@ -1,0 +1,39 @@
+import { startSandbox } from '../sandbox/sandbox.js';
+import { type Command, problemsText, withConfig } from './command.js';
+
+/** `cloudops-mcp sandbox`: the sandbox alone, for servers, agents and clients under test, until a signal ends it. */
+export const sandboxCommand: Command = {
+  usage: '[--port N] [--state FILE] [--seed TEXT] [--fault PLAN] [--json]',
+  about: 'run the sandbox alone, and print what points a server at it',
+  options: { port: 'value', state: 'value', seed: 'value', fault: 'value', json: 'switch' },
+  run: withConfig(async ({ options, terminal: { print, printError, now } }, { sandboxOptions }) => {
+    const { port = '0', state, seed, fault, json } = options;
+    if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
+      printError(problemsText(['--port takes a number from 0 to 65535; 0 takes a free one.']));
+      return 2;
+    }
+    const sandbox = await startSandbox({
+      now,
+      port: Number(port),
+      stateFile: state ?? sandboxOptions.stateFile,
+      seed: seed ?? sandboxOptions.seed,
+      fault: fault ?? sandboxOptions.fault,
+    });
+    const ended = new Promise<void>((resolve) => {
+      for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => resolve());
+    });
+    const { credentials, endpoints } = sandbox.cloud;
+    const variables = {
+      CLOUDOPS_ACCESS_KEY_ID: credentials.accessKeyId,
+      CLOUDOPS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+      CLOUDOPS_STORAGE_URL: endpoints.storage,
+      CLOUDOPS_CATALOG_URL: endpoints.catalog,
+      CLOUDOPS_DEVOPS_URL: endpoints.devops,
+    };
+    const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${value}\n`);
+    print(json === undefined ? lines.join('') : `${JSON.stringify(variables)}\n`);
+    await ended;
+    await sandbox.close();
+    return 0;
+  }),
+};
