@@ -57,3 +57,11 @@ export function parseObject(body: Buffer): Record<string, unknown> | undefined {
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** An object as it is, anything else as one without fields. */
+export const object = (value: unknown): Fields => (isObject(value) ? value : {});
+
+/** The objects in a list; nothing if there is no list. */
+export const objects = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(object) : []);

@@ -1,4 +1,4 @@
-import { type Api, isObject, parseObject } from './http.js';
+import { type Api, type Fields, object, objects, parseObject } from './http.js';
 
 /** For looking inside: what the sandbox was asked and what it holds, for people and agents. No secret is in it. */
 
@@ -77,11 +77,8 @@ export async function describeSandbox({ endpoints, storage, catalog, devops, req
 }
 
 /** Records as the API shows them now. */
-async function read(api: Api, path: string, field: string): Promise<Record<string, unknown>[]> {
+async function read(api: Api, path: string, field: string): Promise<readonly Fields[]> {
   const request = { method: 'GET', path, query: new Map(), headers: {}, body: Buffer.alloc(0) };
   const { body } = await api.handle(request);
   return objects(parseObject(Buffer.from(body))?.[field]);
 }
-
-const object = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
-const objects = (value: unknown) => (Array.isArray(value) ? value.map(object) : []);

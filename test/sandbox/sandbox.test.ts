@@ -101,7 +101,10 @@ describe('signature check', () => {
 
   test('a right signature is accepted', async () => {
     expect((await send(storage, 's3')).status).toBe(200);
-    expect(await send(devops, 'devops')).toMatchObject({ status: 404, code: 'Client.InvalidParameterNotFound.Backup' });
+    expect(await send(devops, 'devops')).toMatchObject({
+      status: 400,
+      code: 'Client.InvalidParameterIllegalInput.BackupId',
+    });
   });
 
   test.each<[string, string, Change]>([

@@ -1,0 +1,369 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { validate } from '../../src/call/validate.js';
+import { createCatalog } from '../../src/sandbox/catalog.js';
+import { createDevops } from '../../src/sandbox/devops.js';
+import { type OperationRules, provisionRules, restoreRules, upgradeRules } from '../../src/sandbox/rules.js';
+import type { Operation } from '../../src/tools/operation.js';
+import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
+import { problems, withValue } from '../support/rules.js';
+
+/**
+ * Two readings of the reference, the tools' and the sandbox's, judge the same inputs: valid ones and ones that are
+ * nearly valid. Where they differ, one of them is wrong, or the difference has its reason here.
+ */
+
+/** What only the tools refuse, by the line that a caller is told. The sandbox never refuses what a tool accepts. */
+const reasons: readonly { readonly reason: string; readonly refuses: RegExp }[] = [
+  {
+    reason:
+      'An empty text means nothing, and an agent that sends one has made a mistake; the reference does not forbid it.',
+    refuses: /^[\w.[\]]+: "" must not be empty$/,
+  },
+  {
+    reason: 'Half of a surrogate pair reaches the service as something else; the reference does not speak of it.',
+    refuses: /must be well-formed Unicode/,
+  },
+  {
+    reason: 'A path has no types: what is not text in an argument is text there, and what is missing is "undefined".',
+    refuses: /^(resourceGroupName|clusterName): (?!").*(must be text|is required)$/,
+  },
+  {
+    reason:
+      'A backslash or control character in a path could address another resource on some servers (field experience).',
+    refuses: /^(resourceGroupName|clusterName): ".*" must be one name, without/,
+  },
+  {
+    reason: 'The region is not in the body: it chooses the endpoint, so the tool lets nothing but a region through.',
+    refuses: /^region: /,
+  },
+  {
+    reason: 'The reference says "IP address in CIDR notation"; the tool takes IPv4 alone.',
+    refuses: /^networkConfig\.privateAddress: "[0-9a-f]*::[0-9a-f]*\/\d+" must be an IPv4 address in CIDR notation/,
+  },
+];
+
+/** Some valid values of an argument, and some around the borders of its rules, valid or not. */
+interface Field {
+  readonly valid: fc.Arbitrary<unknown>;
+  readonly near: fc.Arbitrary<unknown>;
+}
+
+const values = (valid: readonly unknown[], near: readonly unknown[]): Field => ({
+  valid: fc.constantFrom(...valid),
+  near: fc.constantFrom(...near),
+});
+const free = values(['x', 'jp-east-1', 'ü 1'], ['', '\ud800', ' ']);
+const words = (list: string) => values(list.split(' '), [...list.split(' '), 'h2-large9', 'e-small', 'Monthly', '']);
+const numbers = (...valid: number[]) =>
+  values([...valid, ...valid.map(String)], [0, 1, 2, 6, -1, 99, 100, 150, 500, 1.5, '1e2', '100.0', ' 100']);
+const flag = values([true, false], ['true', 1]);
+const one = values([['jp-east-1']], [[], ['a', 'b'], [''], [1]]);
+const text = (unit: string, min: number, max: number) =>
+  fc.string({ unit: fc.constantFrom(...unit), minLength: min, maxLength: max });
+const name = (min: number, max: number): Field => ({
+  valid: text('abcxyz019', min, max).map((letters) => `a${letters.slice(1)}`),
+  near: fc.oneof(
+    text('a', max, max + 1),
+    text('ab0-', 0, min),
+    fc.constantFrom('-ab', 'ab-', '1bc', 'a--b'),
+    fc.constantFrom('Abc', 'a_b', 'a.b', 'ａｂｃ', 'abc\n', ' abc', '😀'.repeat(max)),
+  ),
+});
+const addresses = ['10.0.0.5', '10.0.0.6', '2001:db8::1', '2001:DB8:0:0:0:0:0:1', '::ffff:10.0.0.5'];
+const noAddresses = ['10.0.0.256', '10.0.0.5/24', '10.0.0', '010.0.0.5', 'host', ''];
+const pathName = values(['g', 'Group 1', 'ü%2f:#?'], ['', '.', '..', 'a/b', 'a\\b', 'a\nb', '\ud800', '...']);
+
+const nodeTypes = words(
+  'h2-large16 h2-large32 h2-extra-large48 h2-double-large64 h2-triple-large128 h2-septa-large128',
+);
+const placed = (types: Field) => ({
+  region: free,
+  availabilityZone: free,
+  instanceType: types,
+  volumeType: words('standard-flash-storage-a standard-flash-storage-b high-speed-flash-storage-a'),
+  volumeSize: numbers(100),
+});
+const below = (prefix: string, fields: Readonly<Record<string, Field>>) =>
+  Object.fromEntries(Object.entries(fields).map(([path, field]) => [`${prefix}.${path}`, field]));
+const balancer = 'adminCluster.controlPlaneLoadBalancer';
+
+interface Subject {
+  readonly operation: Operation;
+  readonly rules: OperationRules;
+  readonly fields: Readonly<Record<string, Field>>;
+  /** Arguments that stand together, one of which every input has. */
+  readonly bases: readonly object[];
+}
+
+const subjects: readonly Subject[] = [
+  {
+    operation: provisionKubeResourceGroup,
+    rules: provisionRules,
+    fields: {
+      resourceGroupName: pathName,
+      regions: one,
+      availabilityZones: one,
+      resourceNamePrefix: name(1, 6),
+      deploymentModel: words('standalone multi hybrid'),
+      'externalCloudConfig.serviceAccountKey': values(
+        ['{}', '{"project_id":"p"}', ' {"a":{"b":[1]}} '],
+        ['', '[]', 'x', 'null', '3', '{"a":', '{"a":1}}'],
+      ),
+      'externalCloudConfig.location': free,
+      ...below('adminWorkstation', {
+        ...placed(words('h2-medium4 h2-large h2-large8 h2-extra-large8 h2-quad-large64')),
+        keyName: free,
+        initialAccountingType: words('pay-per-use monthly'),
+      }),
+      ...below('adminCluster', {
+        name: name(1, 40),
+        version: free,
+        keyName: free,
+        initialAccountingType: words('pay-per-use monthly'),
+        'kubeServiceMeshConfig.enabled': flag,
+        'kubeServiceMeshConfig.version': free,
+        'cloudControllerManagerConfig.useExternalCloudProvider': flag,
+        ...below('controlPlane', { ...placed(nodeTypes), nodeCount: numbers(1, 3, 5) }),
+        ...below('nodePools.0', {
+          ...placed(nodeTypes),
+          name: name(1, 40),
+          nodeCount: values([0, 1, 7, '2'], [-1, '-1', 1.5, 'two']),
+        }),
+      }),
+    },
+    bases: [
+      { resourceGroupName: 'g' },
+      { resourceGroupName: 'g', adminCluster: { controlPlaneLoadBalancer: { type: 'elastic-load-balancer' } } },
+      {
+        resourceGroupName: 'g',
+        networkConfig: { networkId: 'net-1' },
+        adminCluster: {
+          controlPlaneLoadBalancer: {
+            type: 'elastic-load-balancer',
+            vip: '10.0.0.9',
+            systemIpAddresses: ['10.0.0.1', '10.0.0.2'],
+          },
+        },
+      },
+      {
+        resourceGroupName: 'g',
+        networkConfig: { networkId: 'net-1' },
+        adminCluster: { controlPlaneLoadBalancer: { vip: '10.0.0.9' } },
+      },
+    ],
+  },
+  {
+    operation: upgradeKubeVersion,
+    rules: upgradeRules,
+    fields: { resourceGroupName: pathName, clusterName: pathName, version: free },
+    bases: [{ resourceGroupName: 'g', clusterName: 'c', version: '1' }],
+  },
+  {
+    operation: restoreInstance,
+    rules: restoreRules,
+    fields: {
+      backupId: name(32, 32),
+      instanceId: name(1, 30),
+      instanceType: words('c-large e-large e-large8 e-extra-large8 e-double-large96 h2-large h2-double-large96'),
+      firewallGroupName: name(1, 63),
+      parameterGroupName: name(1, 63),
+      diskSize: numbers(100, 200, 300, 400),
+      availabilityZone: words('east-11 east-12 east-13 east-14 east-31 west-12 west-13 jp-west-21'),
+      description: values(['', 'memo', '復元 😀', '😀'.repeat(255)], ['x'.repeat(256), '全'.repeat(256), '\ud800']),
+      'networkConfig.networkId': free,
+      'networkConfig.privateAddress': values(
+        ['192.168.0.10/24', '0.0.0.0/0', '255.255.255.255/32'],
+        [
+          '192.168.0.10',
+          '192.168.0.10/33',
+          '256.0.0.1/24',
+          '192.168.0/24',
+          'fe80::1/64',
+          '::1/129',
+          '1.2.3.4/024',
+          '/8',
+        ],
+      ),
+      'objectStorageConfig.account': name(1, 128),
+      'objectStorageConfig.region': words('jp-east-1 jp-west-2'),
+      'objectStorageConfig.bucketUseObjects.lfs': name(3, 32),
+      'objectStorageConfig.bucketUseObjects.packages': name(3, 32),
+      'objectStorageConfig.bucketUseObjects.containerRegistry': name(3, 32),
+      region: values(['jp-east-1', 'jp-west-2'], ['', 'a/b', 'A']),
+    },
+    bases: [{ backupId: 'a'.repeat(32), instanceId: 's' }],
+  },
+];
+
+/** Values that are wrong nearly everywhere, the absent one included. */
+const wrong = fc.constantFrom<unknown>(
+  undefined,
+  undefined,
+  null,
+  true,
+  0,
+  1.5,
+  2 ** 53,
+  '',
+  'x',
+  [],
+  {},
+  ['x'],
+  [1],
+  [{}],
+  {
+    a: 1,
+  },
+);
+const strangeNames = ['surprise', 'Name', 'constructor', 'toString'];
+
+type Change = readonly [path: string, value: unknown];
+
+/** Arguments of one call: valid ones with up to two changes that may break a rule. */
+function inputs({ fields, bases }: Subject): fc.Arbitrary<Record<string, unknown>> {
+  const paths = Object.keys(fields);
+  // Every object and list on the way to an argument can be wrong as well.
+  const parents = [
+    ...new Set(paths.flatMap((path) => path.split('.').map((_, at, all) => all.slice(0, at).join('.')))),
+  ];
+  const validFields = Object.fromEntries(Object.entries(fields).map(([path, { valid }]) => [path, valid]));
+  const valid = fc.record(validFields, { requiredKeys: [] }).map((chosen): Change[] => Object.entries(chosen));
+  const broken = fc.oneof(
+    { weight: 6, arbitrary: fc.oneof(...Object.entries(fields).map(([path, { near }]) => change(path, near))) },
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom(...paths, ...parents.filter(Boolean)).chain((path) => change(path, wrong)),
+    },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(fc.constantFrom(...parents), fc.constantFrom(...strangeNames))
+        .chain(([parent, strange]) => change(parent === '' ? strange : `${parent}.${strange}`, wrong)),
+    },
+    ...(bases.length > 1 ? [{ weight: 3, arbitrary: fc.oneof(...balancerChanges) }] : []),
+  );
+  return fc
+    .tuple(
+      fc.constantFrom(...bases),
+      valid,
+      fc.oneof(fc.constant([]), fc.array(broken, { minLength: 1, maxLength: 2 })),
+    )
+    .map(([base, kept, changed]) =>
+      [...kept, ...changed].reduce<Record<string, unknown>>(applied, structuredClone(base) as Record<string, unknown>),
+    );
+}
+
+const change = (path: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<Change> => value.map((one) => [path, one]);
+
+const balancerChanges = [
+  change('networkConfig', wrong),
+  change(balancer, wrong),
+  change('networkConfig.networkId', fc.constantFrom<unknown>('net-1', undefined, '', 5)),
+  change(`${balancer}.type`, fc.constantFrom<unknown>('elastic-load-balancer', 'network-load-balancer', undefined, 1)),
+  change(`${balancer}.vip`, fc.constantFrom<unknown>(...addresses, ...noAddresses, undefined, 5)),
+  change(
+    `${balancer}.systemIpAddresses`,
+    fc.oneof(
+      fc.array(fc.constantFrom<unknown>(...addresses, ...addresses, ...noAddresses, 5), { maxLength: 3 }),
+      fc.tuple(fc.constantFrom(...addresses), fc.constantFrom(...addresses)),
+      wrong,
+    ),
+  ),
+];
+
+/** A change that an earlier one has made impossible, such as a field in a text, is left out. */
+function applied(args: Record<string, unknown>, [path, value]: Change): Record<string, unknown> {
+  try {
+    return withValue(args, path, value);
+  } catch {
+    return args;
+  }
+}
+
+interface Judged {
+  readonly accepted: boolean;
+  readonly message: string;
+}
+
+/** What the sandbox says to the request that the tool would send, or would have sent had it not refused. */
+async function judge({ operation }: Subject, args: Record<string, unknown>): Promise<Judged> {
+  const checked = validate(operation, args);
+  const request = requestOf(operation, checked.ok ? checked.input : args);
+  if (request === undefined) return { accepted: false, message: 'it cannot be sent' };
+  const { resourceGroupName: _group, clusterName: _cluster, region: _region, ...raw } = args;
+  const options = { now: () => new Date('2026-11-20T12:00:00Z'), secondsToSettle: 20 };
+  const api = operation.service === 'catalog' ? createCatalog(options) : createDevops(options);
+  const { status, body } = await api.handle({
+    ...{ method: request.method, path: request.path, query: new Map(), headers: {} },
+    body: Buffer.from(JSON.stringify(checked.ok ? request.body : raw)),
+  });
+  const { code = '', message = '' } = JSON.parse(body) as { code?: string; message?: string };
+  // What does not exist, or exists already, keeps the rules.
+  return { accepted: status === 200 || /^Client\.InvalidParameter(NotFound|Duplicate)\./.test(code), message };
+}
+
+function requestOf(operation: Operation, input: Record<string, unknown>) {
+  try {
+    return operation.request(input);
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}
+
+/** Every rule of an operation as its refusal says it. */
+const sentences = ({ fields, required, conditions }: OperationRules): string[] => [
+  ...Object.entries(fields).flatMap(([field, rules]) => rules.map(({ says }) => `${field} ${says}.`)),
+  ...required.map((field) => `${field} is required.`),
+  ...conditions.map(({ field, says }) => `${field} ${says}.`),
+  ...Object.keys(fields).flatMap((field) =>
+    [...field.matchAll(/\.|\[\]/g)]
+      .map(({ 0: end, index }) => ({ parent: field.slice(0, index), end }))
+      .filter(({ parent }) => fields[parent] === undefined)
+      .map(({ parent, end }) => `${parent} must be ${end === '.' ? 'an object' : 'a list'}.`),
+  ),
+];
+
+const runs = 2000;
+const usedReasons = new Set<string>();
+
+describe.each(subjects)('$operation.name', (subject) => {
+  const refused = new Set<string>();
+  let accepted = 0;
+
+  test(`${runs} inputs are judged alike, or the difference has a listed reason`, async () => {
+    await fc.assert(
+      fc.asyncProperty(inputs(subject), async (args) => {
+        const lines = problems(subject.operation, args);
+        const sandbox = await judge(subject, args);
+        for (const sentence of sandbox.message.split(/(?<=\.) /)) refused.add(sentence.replace(/\[\d+\]/g, '[]'));
+        if (lines.length === 0) accepted += 1;
+        if (sandbox.accepted === (lines.length === 0)) return;
+        const explained = lines.map((line) => reasons.find(({ refuses }) => refuses.test(line))?.reason);
+        for (const reason of explained) usedReasons.add(reason ?? '');
+        const verdict = sandbox.accepted
+          ? `only the tool refuses: ${lines.join('; ')}`
+          : `only the sandbox refuses: ${sandbox.message}`;
+        expect(sandbox.accepted && !explained.includes(undefined), verdict).toBe(true);
+      }),
+      // A failure prints its seed; set it here to see it again.
+      { numRuns: runs, seed: 20_261_121 },
+    );
+  }, 120_000);
+
+  test('the inputs reached every rule, and a good share was accepted', () => {
+    const unreached = sentences(subject.rules).filter((sentence) => !refused.has(sentence));
+    expect([...new Set(unreached)]).toEqual([]);
+    expect([...refused].some((sentence) => sentence.endsWith(' is not a field here.'))).toBe(true);
+
+    expect(accepted / runs).toBeGreaterThan(0.25);
+    expect(accepted / runs).toBeLessThan(0.75);
+  });
+});
+
+test('every listed reason is still needed', () => {
+  expect(reasons.map(({ reason }) => reason).filter((reason) => !usedReasons.has(reason))).toEqual([]);
+});
