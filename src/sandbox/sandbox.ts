@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createCatalog } from './catalog.js';
 import { createDevops } from './devops.js';
+import { createFaults, loadFaults } from './faults.js';
 import { type Api, type ApiResponse, isObject, json, jsonError } from './http.js';
 import { describeSandbox, type Logged, withoutSecrets } from './inspect.js';
 import { checkSignature, type Keys, type Refusal } from './signature.js';
@@ -37,7 +38,7 @@ export interface SandboxOptions {
   readonly seed?: string | undefined;
   /** Keeps what the sandbox holds; gone with the process if not given. */
   readonly stateFile?: string | undefined;
-  /** How it is to fail: `list_parts=503*3`. */
+  /** How it is to fail: `list_parts=503*3`, or `@` and a file. */
   readonly fault?: string | undefined;
   /** How long groups, clusters and servers take until they are ready; 20 if not given. */
   readonly secondsToSettle?: number;
@@ -54,11 +55,18 @@ const keptRequests = 200;
 
 /** Starts a sandbox. Throws a `SandboxProblem` if it cannot. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { now, port = 0, secondsToSettle = 20, minimumPartSize = 5 * 1024 * 1024 } = options;
-  // The faults are planned here, from `options.fault`.
-  if (options.fault !== undefined) throw new SandboxProblem('This sandbox cannot fail on demand.');
-  const state = await open(options);
+  const { port = 0, secondsToSettle = 20, minimumPartSize = 5 * 1024 * 1024 } = options;
+  const planned = loadFaults(options.fault ?? '');
+  if ('problem' in planned) throw new SandboxProblem(planned.problem);
+  const now = () => new Date(options.now().getTime() + planned.rules.skewSeconds * 1000);
+  const state = await open({ ...options, now });
   const { seed, started } = origin(state);
+  let draws = 0;
+  const random = () => {
+    draws += 1;
+    return derived(seed, 'chance', draws).readUInt32BE() / 2 ** 32;
+  };
+  const faults = createFaults(planned.rules, { random });
   const keys = options.keys ?? derivedKeys(seed);
   const saved = (name: string) =>
     state.records.flatMap((record) => (isObject(record) && name in record ? [record[name]] : []));
@@ -107,8 +115,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       log({ status: response.status });
       return respond(incoming, outgoing, { ...response, headers: { ...response.headers, ...ids } });
     };
-    // Faults go here: what makes them decides whether `act` is called, and what is sent.
-    await send(await act());
+    await faults.answer({ operation: entry.operation, incoming, outgoing, ids, act, send });
   }
 
   function route(path: string): Target {

@@ -1,7 +1,7 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Policy } from '../../src/call/call.js';
-import { startSandbox } from '../../src/sandbox/sandbox.js';
+import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.js';
 import { createServer } from '../../src/server.js';
 import { catalogue } from '../../src/tools/catalogue.js';
 import { testCaller } from './caller.js';
@@ -13,9 +13,14 @@ export const eras = [
 export type Era = (typeof eras)[number][1];
 
 /** A real client and the real server in this process, on a sandbox whose clock stands still. */
-export async function connectInProcess(era: Era, policy: Policy = { readOnly: false, tools: undefined }) {
-  const now = () => new Date('2026-11-20T12:00:00Z');
-  const sandbox = await startSandbox({ now, keys: { accessKeyId: 'SANDBOX', secretAccessKey: 'sandbox' } });
+export async function connectInProcess(
+  era: Era,
+  policy: Policy = { readOnly: false, tools: undefined },
+  options: Partial<SandboxOptions> = {},
+) {
+  const now = options.now ?? (() => new Date('2026-11-20T12:00:00Z'));
+  const keys = { accessKeyId: 'SANDBOX', secretAccessKey: 'sandbox' };
+  const sandbox = await startSandbox({ ...options, now, keys });
   const caller = testCaller('', { cloud: sandbox.cloud, now, policy });
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
   const configuration = () => '# Configuration\n';

@@ -1,0 +1,233 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ApiResponse, isObject } from './http.js';
+
+/** One request and the means to answer it. */
+export interface Exchange {
+  /** As the tool for it is named; only the four tools' can be told to fail. */
+  readonly operation: string;
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  /** Headers of every answer: request ids and date. */
+  readonly ids: Readonly<Record<string, string>>;
+  /** Reads the request and acts on it; resolves with the answer, which has not been sent. */
+  act(): Promise<ApiResponse>;
+  send(response: ApiResponse): void | Promise<void>;
+}
+
+/** What goes wrong with one request. `amount` is in the unit of the kind. */
+export interface Fault {
+  readonly kind: string;
+  readonly amount: number | undefined;
+}
+
+/** What a sandbox was told to do wrong. */
+export interface FaultRules {
+  /** `times` is infinite for a fault without end. Faults of one operation come in this order. */
+  readonly faults: readonly (Fault & { readonly operation: string; readonly times: number })[];
+  /** Milliseconds before each answer, from a random number generator of 0 to below 1. */
+  readonly latency: (random: () => number) => number;
+  /** How far the sandbox's clock is ahead. */
+  readonly skewSeconds: number;
+}
+
+type Kind = (exchange: Exchange, amount: number | undefined) => void | Promise<void>;
+
+const reset = ({ incoming }: Exchange) => void incoming.socket.resetAndDestroy();
+
+/** Acts, and sends the answer changed. */
+const changing =
+  (change: (body: string, amount: number | undefined, exchange: Exchange) => string): Kind =>
+  async (exchange, amount) => {
+    const response = await exchange.act();
+    await exchange.send({ ...response, body: change(response.body, amount, exchange) });
+  };
+
+/** Answers without acting. */
+const instead =
+  (status: number, headers: (amount?: number) => Record<string, string> = () => ({}), body = ''): Kind =>
+  async (exchange, amount) => {
+    if (!exchange.incoming.readableEnded) await once(exchange.incoming.resume(), 'end');
+    await exchange.send({ status, headers: headers(amount), body });
+  };
+
+const unmarked = (body: string) =>
+  body
+    .replace(/<(PartNumberMarker|NextPartNumberMarker)>\d*<\/\1>/g, '')
+    .replace('<IsTruncated>false<', '<IsTruncated>true<');
+
+const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
+  ['reset-before-request', reset],
+  ['reset-after-request', async (exchange) => exchange.act().then(() => reset(exchange))],
+  ['hang', async ({ act }) => void (await act())],
+  ['half-body', (exchange) => inPieces(exchange, 2, 0, 1)],
+  ['slow-body', (exchange, pause = 1000) => inPieces(exchange, 10, pause, 10)],
+  ['empty', changing(() => '')],
+  ['truncated', changing((body) => body.slice(0, body.length / 2))],
+  ['malformed', changing((body) => body.replace(/":|<\//, ' '))],
+  ['oversized', changing((body, megabytes = 32) => body + ' '.repeat(megabytes * 1024 * 1024))],
+  [
+    'marker-loop',
+    changing((body, _, { incoming }) => {
+      const marker = /[?&]part-number-marker=(\d+)/.exec(incoming.url ?? '')?.[1] ?? '0';
+      return unmarked(body).replace('<IsTruncated>', `<NextPartNumberMarker>${marker}</NextPartNumberMarker>$&`);
+    }),
+  ],
+  ['no-marker', changing(unmarked)],
+  ['html', instead(200, () => ({ 'content-type': 'text/html' }), '<!DOCTYPE html><title>Sign in</title>')],
+  ['redirect', instead(307, () => ({ location: '/moved' }))],
+  ['429', instead(429, (seconds = 1) => ({ 'retry-after': String(seconds) }))],
+  ...[500, 502, 503, 509].map((status) => [String(status), instead(status)] as const),
+  // A gateway that has waited long enough: the service behind it goes on.
+  ['504', async (exchange) => exchange.act().then(() => exchange.send({ status: 504, headers: {}, body: '' }))],
+]);
+
+/** The names of all faults. */
+export const faultKinds: readonly string[] = [...kinds.keys()];
+
+/** Acts, and sends the first of some pieces of the answer, with a pause after each (milliseconds). Fewer than all end the connection. */
+async function inPieces({ act, incoming, outgoing, ids }: Exchange, pieces: number, pause: number, sent: number) {
+  const { status, headers, body } = await act();
+  const bytes = Buffer.from(body);
+  const size = Math.ceil(bytes.length / pieces);
+  outgoing.writeHead(status, { ...headers, ...ids, 'content-length': bytes.length });
+  for (let piece = 0; piece < sent && !incoming.socket.destroyed; piece += 1) {
+    outgoing.write(bytes.subarray(piece * size, (piece + 1) * size));
+    await delay(pause);
+  }
+  if (sent === pieces) outgoing.end();
+  else incoming.socket.end();
+}
+
+const operations = ['list_parts', 'provision_kube_resource_group', 'upgrade_kube_version', 'restore_instance'];
+
+/** What a sandbox does wrong, and how often it still has to. */
+export interface Faults {
+  /** The fault for the next request of one of the four operations; it then counts as done. */
+  next(operation: string): Fault | undefined;
+  /** Answers one request: after the latency, and wrongly if a fault is due. */
+  answer(exchange: Exchange): Promise<void>;
+}
+
+/** Carries out what was planned; `random` gives numbers from 0 to below 1. */
+export function createFaults(rules: FaultRules, { random }: { readonly random: () => number }): Faults {
+  const left = rules.faults.map((rule) => ({ ...rule }));
+  const faults: Faults = {
+    next: (operation) => {
+      if (!operations.includes(operation)) return undefined;
+      const rule = left.find((rule) => rule.times > 0 && ['*', operation].includes(rule.operation));
+      if (rule !== undefined) rule.times -= 1;
+      return rule;
+    },
+    answer: async (exchange) => {
+      const fault = faults.next(exchange.operation);
+      const wait = rules.latency(random);
+      if (wait > 0) await delay(wait);
+      if (fault === undefined) await exchange.send(await exchange.act());
+      else await kinds.get(fault.kind)?.(exchange, fault.amount);
+    },
+  };
+  return faults;
+}
+
+export const noFaults: FaultRules = { faults: [], latency: () => 0, skewSeconds: 0 };
+
+/** Reads faults as `parseFaults` does, or from the file that stands after `@`. */
+export function loadFaults(text: string): ReturnType<typeof parseFaults> {
+  if (!text.startsWith('@')) return parseFaults(text);
+  try {
+    return parseFaults(readFileSync(text.slice(1), 'utf8'));
+  } catch {
+    return { problem: `The fault scenario ${text.slice(1)} cannot be read.` };
+  }
+}
+
+/**
+ * Reads `restore_instance=reset-after-request*2,list_parts=503*3,latency=uniform(10,200),skew=1200`, or the same as a
+ * JSON object, in which a value may be a list. Returns a sentence about the first thing that is wrong.
+ */
+export function parseFaults(text: string): { readonly rules: FaultRules } | { readonly problem: string } {
+  const pairs = text.trim().startsWith('{') ? jsonPairs(text) : textPairs(text);
+  if (pairs === undefined)
+    return { problem: 'The fault scenario is not a JSON object of texts, numbers and lists of them.' };
+  let rules = noFaults;
+  for (const [name, value] of pairs) {
+    const read = name === 'latency' ? readLatency(value) : name === 'skew' ? readSkew(value) : readFault(name, value);
+    if (typeof read === 'string') return { problem: read };
+    rules = { ...rules, ...read, faults: [...rules.faults, ...(read.faults ?? [])] };
+  }
+  return { rules };
+}
+
+type Pair = readonly [string, string];
+
+/** Commas in parentheses do not separate. */
+const textPairs = (text: string): Pair[] =>
+  text
+    .split(/,(?![^(]*\))/)
+    .filter((pair) => pair.trim() !== '')
+    .map((pair) => [pair.split('=', 1).join('').trim(), pair.slice(pair.indexOf('=') + 1).trim()]);
+
+function jsonPairs(text: string): Pair[] | undefined {
+  try {
+    const scenario: unknown = JSON.parse(text);
+    if (!isObject(scenario)) return undefined;
+    const pairs = Object.entries(scenario).flatMap(([name, value]) =>
+      [value].flat().map((one) => [name, one] as const),
+    );
+    if (pairs.some(([, value]) => typeof value !== 'string' && typeof value !== 'number')) return undefined;
+    return pairs.map(([name, value]) => [name, String(value)]);
+  } catch {
+    return undefined;
+  }
+}
+
+function readFault(operation: string, value: string): Partial<FaultRules> | string {
+  if (operation !== '*' && !operations.includes(operation))
+    return `${operation} is not an operation; the nearest is ${nearest(operation, [...operations, 'latency', 'skew'])}.`;
+  const [, kind = '', amount, times] = /^([\w-]+)(?::(\d{1,6}))?(?:\*([1-9]\d{0,5}))?$/.exec(value) ?? [];
+  if (kind === '') return `${value} is not a fault: write kind, kind:amount or kind*times, such as 503*3.`;
+  if (!kinds.has(kind)) return `${kind} is not a fault; the nearest is ${nearest(kind, kinds.keys())}.`;
+  if (kind.includes('marker') && operation !== 'list_parts') return `${kind} is a fault of list_parts only.`;
+  return {
+    faults: [
+      {
+        operation,
+        kind,
+        amount: amount === undefined ? undefined : Number(amount),
+        times: times === undefined ? Number.POSITIVE_INFINITY : Number(times),
+      },
+    ],
+  };
+}
+
+function readSkew(value: string): Partial<FaultRules> | string {
+  return /^-?\d{1,9}$/.test(value) ? { skewSeconds: Number(value) } : 'skew must be a whole number of seconds.';
+}
+
+/** From the standard normal distribution. */
+const gaussian = (random: () => number) => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+
+/** Milliseconds: between two bounds; about a mean with a deviation; or with a median and a 99th percentile (log-normal). */
+const distributions: ReadonlyMap<string, (a: number, b: number) => FaultRules['latency']> = new Map([
+  ['uniform', (from, to) => (random) => from + (to - from) * random()],
+  ['normal', (mean, deviation) => (random) => Math.max(0, mean + deviation * gaussian(random))],
+  ['p50-p99', (median, p99) => (random) => median * (p99 / median) ** (gaussian(random) / 2.326)],
+]);
+
+function readLatency(value: string): Partial<FaultRules> | string {
+  const [, name = '', a, b] = /^([\w-]+)\((\d{1,6}), *(\d{1,6})\)$/.exec(value) ?? [];
+  const latency = distributions.get(name)?.(Number(a), Number(b));
+  return latency === undefined
+    ? 'latency must be uniform(from,to), normal(mean,deviation) or p50-p99(median,percentile), in milliseconds.'
+    : { latency };
+}
+
+/** The word that shares the most pairs of letters with a misspelt one. */
+function nearest(given: string, words: Iterable<string>): string {
+  const pairs = (word: string) => Array.from(word, (letter, index) => letter + (word[index + 1] ?? ''));
+  const shared = (word: string) => pairs(word).filter((pair) => given.includes(pair)).length / word.length;
+  return [...words].reduce((best, word) => (shared(word) > shared(best) ? word : best));
+}

@@ -1,0 +1,265 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { seededBackupId } from '../../src/sandbox/devops.js';
+import {
+  createFaults,
+  type FaultRules,
+  faultKinds,
+  loadFaults,
+  noFaults,
+  parseFaults,
+} from '../../src/sandbox/faults.js';
+import { type Sandbox, seededUpload, startSandbox } from '../../src/sandbox/sandbox.js';
+import { listParts } from '../../src/tools/list-parts.js';
+import type { Operation } from '../../src/tools/operation.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { never, testCaller } from '../support/caller.js';
+import { connectInProcess } from '../support/in-process.js';
+
+const rulesOf = (text: string): FaultRules => {
+  const parsed = parseFaults(text);
+  if ('problem' in parsed) throw new Error(parsed.problem);
+  return parsed.rules;
+};
+const faultsOf = (text: string) => createFaults(rulesOf(text), { random: () => 0.5 });
+
+const list = { bucket: seededUpload.bucket, object: seededUpload.key, uploadId: seededUpload.uploadId };
+const restore = { backupId: seededBackupId, instanceId: 'restored', allowRepeat: true };
+const now = () => new Date('2026-11-20T12:00:00Z');
+
+let sandbox: Sandbox | undefined;
+afterEach(() => sandbox?.close());
+
+/** A sandbox that fails, and a client with little patience. */
+async function startFaulty(fault: string, maximumAttempts = 4) {
+  const started = await startSandbox({ now, fault });
+  sandbox = started;
+  const limits = { headersMs: 250, bodyMs: 250 };
+  return async (operation: Operation, args: object) => {
+    const caller = testCaller('', { cloud: started.cloud, now, limits, maximumAttempts });
+    const result = await caller.call(operation, args, { signal: never });
+    await caller.close();
+    return { ...result, requests: caller.logged.filter(({ event }) => event === 'attempt').length };
+  };
+}
+
+interface Told {
+  readonly outcome: 'ok' | 'failed' | 'unknown';
+  readonly requests: number;
+  readonly says?: string;
+}
+const ok = (requests: number, says = ''): Told => ({ outcome: 'ok', requests, says });
+const failed = (requests: number, says = ''): Told => ({ outcome: 'failed', requests, says });
+const unknown = (says = ''): Told => ({ outcome: 'unknown', requests: 1, says });
+
+/** For each fault: what a read comes to, what a mutation comes to, and whether the sandbox acted on the mutation. */
+const rows: readonly { fault: string; read: Told; mutation?: Told; acted?: boolean }[] = [
+  {
+    fault: 'reset-before-request',
+    read: failed(4, 'ConnectionLost'),
+    mutation: unknown('ConnectionLost'),
+    acted: false,
+  },
+  { fault: 'reset-after-request', read: failed(4, 'ConnectionLost'), mutation: unknown('ConnectionLost'), acted: true },
+  { fault: 'hang', read: failed(2, 'ResponseTimeout'), mutation: unknown('ResponseTimeout'), acted: true },
+  { fault: 'half-body', read: failed(4, '200 then ConnectionLost'), mutation: ok(1, 'its body was lost'), acted: true },
+  { fault: 'slow-body:5', read: ok(1), mutation: ok(1), acted: true },
+  {
+    fault: 'slow-body:3000',
+    read: failed(4, '200 then BodyTimeout'),
+    mutation: ok(1, 'its body was lost'),
+    acted: true,
+  },
+  { fault: 'empty', read: failed(1, 'it is empty, not XML'), mutation: ok(1, 'it is empty'), acted: true },
+  { fault: 'truncated', read: failed(1, 'looks like XML, but'), mutation: ok(1, 'cut short'), acted: true },
+  { fault: 'malformed', read: failed(1, 'looks like XML, but'), mutation: ok(1, 'looks like JSON, but'), acted: true },
+  { fault: 'oversized', read: failed(1, 'ResponseTooLarge'), mutation: ok(1, 'ResponseTooLarge'), acted: true },
+  { fault: 'oversized:1', read: ok(1), mutation: ok(1), acted: true },
+  { fault: 'html', read: failed(1, 'HTML page'), mutation: unknown('HTML page'), acted: false },
+  { fault: 'redirect', read: failed(1, 'Http307'), mutation: failed(1, 'Http307'), acted: false },
+  { fault: '429', read: failed(4, 'Http429'), mutation: failed(4, 'Http429'), acted: false },
+  {
+    fault: '429:7*1',
+    read: ok(2, '429 (waited 7000 ms), 200'),
+    mutation: ok(2, '429 (waited 7000 ms), 200'),
+    acted: true,
+  },
+  ...[500, 502, 503, 509].map((status) => ({
+    fault: String(status),
+    read: failed(4, `Http${status}`),
+    mutation: unknown(`Http${status}`),
+    acted: false,
+  })),
+  { fault: '503*3', read: ok(4, '503 (waited') },
+  { fault: '504', read: failed(4, 'Http504'), mutation: unknown('Http504'), acted: true },
+  { fault: 'marker-loop', read: failed(1, 'InconsistentPages') },
+  { fault: 'no-marker', read: failed(2, 'InconsistentPages') },
+  { fault: 'no-marker*1', read: ok(2) },
+];
+
+describe.each(rows)('$fault', ({ fault, read, mutation, acted }) => {
+  test('a read', async () => {
+    const call = await startFaulty(`list_parts=${fault}`, read.outcome === 'failed' ? read.requests : 4);
+    const result = await call(listParts, list);
+    expect({ outcome: result.ok ? 'ok' : 'failed', requests: result.requests }, result.text).toEqual({
+      outcome: read.outcome,
+      requests: read.requests,
+    });
+    expect(result.text).toContain(read.says);
+    // Nothing is made up: what was read is the whole upload.
+    if (result.ok) expect(result.structured.partCount).toBe(12);
+  });
+
+  if (mutation === undefined) return;
+  test(`a mutation, which is ${acted === true ? 'carried out' : 'not carried out'}`, async () => {
+    const times = fault.includes('*') ? '' : `*${mutation.requests}`;
+    const call = await startFaulty(`restore_instance=${fault}${times}`);
+    const result = await call(restoreInstance, restore);
+    const outcome = result.ok ? 'ok' : result.text.includes('has an unknown outcome') ? 'unknown' : 'failed';
+    expect({ outcome, requests: result.requests }, result.text).toEqual({
+      outcome: mutation.outcome,
+      requests: mutation.requests,
+    });
+    expect(result.text).toContain(mutation.says);
+    const again = await call(restoreInstance, restore);
+    expect(again.text.includes('Client.InvalidParameterDuplicate.Instance'), again.text).toBe(acted);
+  });
+});
+
+test('the table has every kind', () => {
+  expect(new Set(rows.map(({ fault }) => fault.split(/[:*]/, 1)[0]))).toEqual(new Set(faultKinds));
+});
+
+test.each([1200, -1200])('a clock that is off by %i s is followed, and the call ends well', async (skew) => {
+  const call = await startFaulty(`skew=${skew}`);
+  for (const [operation, args] of [
+    [listParts, list],
+    [restoreInstance, restore],
+  ] as const) {
+    const result = await call(operation, args);
+    expect(result.ok, result.text).toBe(true);
+    expect(result.text).toContain('attempts: 403 (waited 0 ms), 200');
+  }
+});
+
+describe('through a real MCP client', () => {
+  const connect = (text: string) => connectInProcess('legacy', undefined, { fault: text });
+  const textOf = (result: { content: readonly { type: string }[] }) => JSON.stringify(result.content);
+
+  test('an answer that is lost leaves the outcome unknown, and the server is there', async () => {
+    const { client, close } = await connect('restore_instance=reset-after-request*1');
+    const lost = await client.callTool({ name: 'restore_instance', arguments: restore });
+    expect(lost.isError).toBe(true);
+    expect(textOf(lost)).toMatch(/unknown outcome.*mayHaveHappened: yes.*Do not repeat it/);
+    const again = await client.callTool({ name: 'restore_instance', arguments: restore });
+    expect(textOf(again)).toContain('Client.InvalidParameterDuplicate.Instance');
+    await close();
+  });
+
+  test('a read ends well after three 503, and so does a mutation that follows', async () => {
+    const { client, close } = await connect('list_parts=503*3');
+    const read = await client.callTool({ name: 'list_parts', arguments: list });
+    expect(textOf(read)).toMatch(/attempts: (503 \(waited \d+ ms\), ){3}200/);
+    expect((await client.callTool({ name: 'restore_instance', arguments: restore })).isError ?? false).toBe(false);
+    await close();
+  });
+});
+
+describe('the text of faults', () => {
+  test('faults of an operation come in their order, each so often, and * stands for every operation', () => {
+    const faults = faultsOf('list_parts=503*2, list_parts=truncated*1, *=500:9*1');
+    const next = (operation: string) => faults.next(operation)?.kind;
+    expect([next('list_parts'), next('list_parts'), next('list_parts'), next('restore_instance')]).toEqual([
+      '503',
+      '503',
+      'truncated',
+      '500',
+    ]);
+    expect([next('list_parts'), next('restore_instance')]).toEqual([undefined, undefined]);
+    expect(faultsOf('*=503').next('upload_part')).toBeUndefined();
+  });
+
+  test('a scenario file says the same', () => {
+    const scenario = { list_parts: ['503*2', 'truncated*1'], '*': 'hang', skew: 60, latency: 'uniform(10,200)' };
+    const asText = rulesOf('list_parts=503*2,list_parts=truncated*1,*=hang,skew=60,latency=uniform(10,200)');
+    const asFile = rulesOf(JSON.stringify(scenario));
+    expect({ ...asFile, latency: asFile.latency(() => 0.5) }).toEqual({ ...asText, latency: 105 });
+    expect(asFile.skewSeconds).toBe(60);
+  });
+
+  test('nothing is no fault', () => {
+    expect(rulesOf(' ')).toEqual(noFaults);
+  });
+
+  test.each([
+    ['restore_instnce=503', 'restore_instnce is not an operation; the nearest is restore_instance.'],
+    ['listparts=503', 'listparts is not an operation; the nearest is list_parts.'],
+    ['skw=3', 'skw is not an operation; the nearest is skew.'],
+    ['list_parts=truncate', 'truncate is not a fault; the nearest is truncated.'],
+    ['list_parts=reset-after-requst*2', 'reset-after-requst is not a fault; the nearest is reset-after-request.'],
+    ['list_parts=505', '505 is not a fault; the nearest is 50'],
+    ['list_parts', 'list_parts is not a fault'],
+    ['list_parts=503*', '503* is not a fault: write kind, kind:amount or kind*times, such as 503*3.'],
+    ['list_parts=503*0', '503*0 is not a fault'],
+    ['restore_instance=marker-loop', 'marker-loop is a fault of list_parts only.'],
+    ['*=no-marker', 'no-marker is a fault of list_parts only.'],
+    ['latency=slow', 'latency must be uniform(from,to), normal(mean,deviation) or p50-p99(median,percentile)'],
+    ['latency=uniform(1)', 'latency must be'],
+    ['latency=toString(1,2)', 'latency must be'],
+    ['skew=soon', 'skew must be a whole number of seconds.'],
+    ['{"list_parts": true}', 'The fault scenario is not a JSON object'],
+    ['{"list_parts": ', 'The fault scenario is not a JSON object'],
+    ['@/nowhere', 'The fault scenario /nowhere cannot be read.'],
+  ])('%s is refused, and no sandbox starts with it', async (text, problem) => {
+    expect(loadFaults(text)).toEqual({ problem: expect.stringContaining(problem) });
+    await expect(startSandbox({ now, fault: text })).rejects.toThrow(problem);
+  });
+
+  test('after @ stands a file', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'cloudops-faults-')), 'scenario.json');
+    writeFileSync(file, '{ "list_parts": "503*3" }');
+    expect(loadFaults(`@${file}`)).toEqual(parseFaults('list_parts=503*3'));
+    rmSync(dirname(file), { recursive: true });
+  });
+});
+
+describe('latency', () => {
+  /** 10,000 waits in ascending order, with the random numbers of a textbook. */
+  function waits(text: string): number[] {
+    const { latency } = rulesOf(`latency=${text}`);
+    let state = 1;
+    const random = () => {
+      state = (state * 48_271) % 2_147_483_647;
+      return state / 2_147_483_647;
+    };
+    return Array.from({ length: 10_000 }, () => latency(random)).sort((a, b) => a - b);
+  }
+  const at = (sorted: readonly number[], share: number) => sorted[Math.floor(share * sorted.length)] ?? Number.NaN;
+
+  test('uniform', () => {
+    const sorted = waits('uniform(10,200)');
+    expect(at(sorted, 0)).toBeGreaterThanOrEqual(10);
+    expect(at(sorted, 0.9999)).toBeLessThan(200);
+    expect(at(sorted, 0.5)).toBeCloseTo(105, -1);
+  });
+  test('normal, never negative', () => {
+    const sorted = waits('normal(100,50)');
+    expect(at(sorted, 0)).toBe(0);
+    expect(at(sorted, 0.5) / 100).toBeCloseTo(1, 1);
+    expect((at(sorted, 0.8413) - at(sorted, 0.5)) / 50).toBeCloseTo(1, 1);
+  });
+  test('median and 99th percentile', () => {
+    const sorted = waits('p50-p99(50,900)');
+    expect(at(sorted, 0.5) / 50).toBeCloseTo(1, 0);
+    expect(at(sorted, 0.99) / 900).toBeCloseTo(1, 0);
+  });
+  test('is waited before the answer', async () => {
+    const call = await startFaulty('latency=uniform(60,60)');
+    const started = performance.now();
+    await call(listParts, list);
+    // Timers may fire a millisecond early.
+    expect(performance.now() - started).toBeGreaterThan(58);
+  });
+});
