@@ -1,4 +1,4 @@
-import { type X2jOptions, XMLParser } from 'fast-xml-parser';
+import { type X2jOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
 
 /** What a response's body turned out to be. Services label bodies wrongly, so the content decides, not its type. */
 export type Body =
@@ -73,18 +73,14 @@ function decodeXml(text: string, rows: string | undefined): Body {
   try {
     const value = clean(rowsParser.parse(text), { parser, rowName });
     if (!isElements(value)) return malformed('it has no elements');
-    // The parser does not mind an end that is missing.
-    const [root = ''] = Object.keys(value);
-    return endsWith(text, root) ? { kind: 'xml', value } : malformed('it is cut short or not well-formed');
+    // The parser does not mind an end that is missing, and reads what comes after it as a part of the element.
+    return XMLValidator.validate(text) === true
+      ? { kind: 'xml', value }
+      : malformed('it is cut short or not well-formed');
   } catch {
     return malformed(`it is not well-formed, or nested deeper than ${maximumDepth} elements`);
   }
 }
-
-const endsWith = (text: string, root: string) => {
-  const [, name, empty] = /^<(?:\/(?:[^\s:]+:)?([^\s:]+)\s*|.*(\/))>$/s.exec(text.slice(text.lastIndexOf('<'))) ?? [];
-  return name === root || empty !== undefined;
-};
 
 const cdata = '#cdata';
 type Clean = string | Clean[] | { [name: string]: Clean };

@@ -32,6 +32,7 @@ describe('XML', () => {
 
   test.each([
     ['cut short', '<A><B>1</B>'],
+    ['an element without an end in the middle', '<A><B>1 B><C>2</C></A>'],
     ['badly nested', '<A><B></A></B>'],
     ['with a document type', '<!DOCTYPE A [<!ENTITY x "y">]><A>&x;</A>'],
     ['with an external entity', '<!DOCTYPE A [<!ENTITY x SYSTEM "file:///etc/passwd">]><A>&x;</A>'],
