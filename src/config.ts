@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { isAllowed, type Policy } from './call/call.js';
 import { type ConsentMode, consentModes } from './call/consent.js';
+import { databaseName, databaseUrlProblem, holdsPassword, isDatabaseUrl } from './call/database-url.js';
 import type { Cloud } from './call/target.js';
 import { type LogLevel, logLevels } from './log.js';
 import { catalogue } from './tools/catalogue.js';
@@ -21,7 +22,8 @@ export interface Config {
   readonly policy: Policy;
   readonly confirm: ConsentMode;
   readonly secretsDir: string | undefined;
-  readonly journalPath: string;
+  /** Path of a file, or the address of a PostgreSQL database, which may hold a password. */
+  readonly journal: string;
   /** Signs tokens that clients bring back; undefined means one of this process's own. */
   readonly stateKey: string | undefined;
   /** For a whole call, its attempts included. */
@@ -81,7 +83,10 @@ export const settings = {
     help: 'key of planId and consent, 32 characters or more; also …_FILE; random if not set',
   },
   SECRETS_DIR: { kind: 'text', help: 'folder whose files an agent may name as secrets but never read' },
-  JOURNAL: { kind: 'text', help: "file that changes are written down in; in the user's state folder if not set" },
+  JOURNAL: {
+    kind: 'text',
+    help: "file that changes are written down in, or postgres://… (also …_FILE); in the user's state folder if not set",
+  },
   TIMEOUT_MS: { kind: 'text', help: 'time for a whole call in milliseconds', fallback: '60000' },
   MAX_ATTEMPTS: { kind: 'text', help: 'attempts for reads', fallback: '4' },
   LOG_LEVEL: { kind: 'text', help: 'debug, info, warn or error; logs go to stderr', fallback: 'info' },
@@ -105,7 +110,7 @@ export function helpOf(setting: Setting): string {
 
 const prefix = 'CLOUDOPS_';
 /** Settings whose value may also come from a file. */
-const fromFile: readonly string[] = ['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN', 'STATE_KEY'];
+const fromFile: readonly string[] = ['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN', 'STATE_KEY', 'JOURNAL'];
 
 /** `--read-only` for `READ_ONLY`. */
 export const flagName = (setting: string) => `--${setting.toLowerCase().replaceAll('_', '-')}`;
@@ -146,7 +151,7 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
     confirm: read.oneOf('CONFIRM', consentModes),
     stateKey: read.longSecret('STATE_KEY', 32),
     secretsDir: given.SECRETS_DIR,
-    journalPath: given.JOURNAL ?? defaultJournal(sources.env, read.switch('SANDBOX')),
+    journal: read.journal('JOURNAL') ?? defaultJournal(sources.env, read.switch('SANDBOX')),
     policy: { readOnly: read.switch('READ_ONLY'), tools: read.tools('TOOLS') },
     timeoutMs: read.number('TIMEOUT_MS', 100, 3_600_000),
     maximumAttempts: read.number('MAX_ATTEMPTS', 1, 20),
@@ -177,10 +182,12 @@ function collect({ env, flags, readFile }: ConfigSources, report: Report): { val
     else if (value.trim() !== '') fromEnvironment[setting] = value.trim();
   }
   const fromFlags = parseFlags(flags, report);
+  const { JOURNAL: journal = '' } = fromFlags;
+  if (isDatabaseUrl(journal) && holdsPassword(journal)) report(secretFlag('JOURNAL'));
   const values: Record<string, string> = { ...fromEnvironment, ...fromFlags };
   const origins = Object.entries(values).map(([setting, value]) => ({
     name: prefix + setting,
-    value: isSetting(setting) && settings[setting].kind === 'secret' ? 'set, not shown' : value,
+    value: shown(setting, value),
     from: Object.hasOwn(fromFlags, setting) ? `option ${flagName(setting)}` : 'environment',
   }));
   for (const setting of fromFile) {
@@ -191,6 +198,10 @@ function collect({ env, flags, readFile }: ConfigSources, report: Report): { val
     try {
       values[setting] = readFile(path).trim();
       if (values[setting] === '') report(`The file that ${prefix}${setting}_FILE names is empty.`);
+      else if (setting === 'JOURNAL' && !isDatabaseUrl(values[setting]))
+        report(
+          `The file that ${prefix}JOURNAL_FILE names must hold postgres://…; a journal in a file is ${prefix}JOURNAL.`,
+        );
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
       report(`The file that ${prefix}${setting}_FILE names cannot be read (${code}).`);
@@ -218,7 +229,7 @@ function parseFlags(flags: readonly string[], report: Report): Record<string, st
     }
     const kind: Kind = isSetting(name) ? settings[name].kind : 'text';
     if (kind === 'secret') {
-      report(`${flag} would show the secret to everybody on this machine: use ${prefix}${name} or ${flag}-file.`);
+      report(secretFlag(name));
       if (follows !== undefined) index += 1;
     } else if (kind === 'switch') values[name] = inline ?? '1';
     else if (inline !== undefined) values[name] = inline;
@@ -229,6 +240,15 @@ function parseFlags(flags: readonly string[], report: Report): Record<string, st
     }
   }
   return values;
+}
+
+const secretFlag = (name: string) =>
+  `${flagName(name)} would show the secret to everybody on this machine: use ${prefix}${name} or ${flagName(name)}-file.`;
+
+/** A value for people to read. */
+function shown(setting: string, value: string): string {
+  if (isSetting(setting) && settings[setting].kind === 'secret') return 'set, not shown';
+  return setting === 'JOURNAL' && isDatabaseUrl(value) ? databaseName(value) : value;
 }
 
 const isSetting = (name: string): name is Setting => Object.hasOwn(settings, name);
@@ -286,6 +306,14 @@ function reader(given: Given, report: Report) {
         if (!known.includes(tool))
           report(`${prefix}${name} names ${quote(tool, 60)}, which is not a tool; the tools are ${known.join(', ')}.`);
       return tools;
+    },
+    /** The value is not shown: it may hold a password. */
+    journal(name: Setting): string | undefined {
+      const value = given[name];
+      if (value === undefined) return undefined;
+      const problem = isDatabaseUrl(value) ? databaseUrlProblem(value) : undefined;
+      if (problem !== undefined) report(`${prefix}${name} is not usable: ${problem}.`);
+      return value;
     },
     endpoint(name: Setting, allowHttp: boolean): string | undefined {
       const value = given[name];

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, createCaller } from './call/call.js';
+import { isDatabaseUrl } from './call/database-url.js';
 import { createDrain, type Drain } from './call/drain.js';
 import { type Journal, journalText } from './call/journal.js';
 import { createFileJournal } from './call/journal-file.js';
@@ -28,6 +29,12 @@ export interface Runtime {
   close(graceMs: number): Promise<void>;
 }
 
+/** The journal that a configuration names. PostgreSQL's library is loaded only for a journal that is there. */
+export async function openJournal({ journal }: Config, now: () => Date): Promise<Journal> {
+  if (!isDatabaseUrl(journal)) return createFileJournal(journal, now);
+  return (await import('./call/journal-postgres.js')).createPostgresJournal(journal, now);
+}
+
 /** Starts what a configuration asks for, the sandbox included. */
 export async function startRuntime(config: Config, version: string, log: Log, now: () => Date): Promise<Runtime> {
   const started = now();
@@ -36,7 +43,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     : undefined;
   const cloud: Cloud = sandbox === undefined ? config.cloud : { ...config.cloud, ...sandbox.cloud };
   const exchanger = createExchanger(config.proxies);
-  const journal = createFileJournal(config.journalPath, now);
+  const journal = await openJournal(config, now);
   const drain = createDrain();
   const { policy, confirm, timeoutMs, maximumAttempts } = config;
   const own = { pid: process.pid, host: hostname() };
@@ -88,6 +95,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     close: async (graceMs) => {
       await drain.finish(graceMs);
       await unresolved;
+      await journal.close();
       await exchanger.close();
       await sandbox?.close();
     },

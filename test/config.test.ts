@@ -37,7 +37,7 @@ test('without any setting, the defaults', () => {
     },
     policy: { readOnly: false },
     confirm: 'ask',
-    journalPath: join('.local', 'state', 'cloudops-mcp', 'journal.jsonl'),
+    journal: join('.local', 'state', 'cloudops-mcp', 'journal.jsonl'),
     timeoutMs: 60_000,
     maximumAttempts: 4,
     logLevel: 'info',
@@ -74,6 +74,43 @@ test('credentials also come from files, without the line end', () => {
   const files = { '/run/id': 'AKID\n', '/run/secret': 'sec ret\n' };
   const env = { CLOUDOPS_ACCESS_KEY_ID_FILE: '/run/id', CLOUDOPS_SECRET_ACCESS_KEY_FILE: '/run/secret' };
   expect(config(env, [], files).cloud.credentials).toMatchObject({ accessKeyId: 'AKID', secretAccessKey: 'sec ret' });
+});
+
+describe('a journal in a database', () => {
+  const url = 'postgres://cloudops:MARKER@db.example.com:5433/journals?sslmode=verify-full';
+
+  test('its address may hold a password and comes from the environment or a file; only host and database are shown', () => {
+    const direct = config({ CLOUDOPS_JOURNAL: url });
+    const fromFile = config({ CLOUDOPS_JOURNAL_FILE: '/run/journal' }, [], { '/run/journal': `${url}\n` });
+    expect([direct.journal, fromFile.journal]).toEqual([url, url]);
+    expect(describeConfig(direct)).toContain(
+      '| CLOUDOPS_JOURNAL | postgres://db.example.com:5433/journals | environment',
+    );
+    expect(describeConfig(fromFile)).toContain('| CLOUDOPS_JOURNAL | read from "/run/journal" |');
+    expect(describeConfig(direct)).not.toMatch(/MARKER|sslmode/);
+  });
+
+  test.each([
+    [[`--journal=${url}`], true],
+    [['--journal', 'postgres://db.example.com/journals?password=MARKER'], true],
+    [['--journal', 'postgres://user:MARKER@db.example.com:port/journals'], true],
+    [['--journal', 'postgres://user@db.example.com/journals'], false],
+    [['--journal', '/var/lib/journal.jsonl'], false],
+  ])('as an option only without a password: %j', (flags, refused) => {
+    const found = problems({}, flags);
+    expect(found.some((problem) => problem.startsWith('--journal would show the secret'))).toBe(refused);
+    expect(found.join('\n')).not.toContain('MARKER');
+  });
+
+  test.each([
+    [{ CLOUDOPS_JOURNAL: 'postgres://u:MARKER@host:port/d' }, 'it is not an address such as'],
+    [{ CLOUDOPS_JOURNAL: 'postgre://u:MARKER@host/d' }, 'it is neither the path of a file nor postgres://'],
+    [{ CLOUDOPS_JOURNAL_FILE: '/run/entries' }, 'must hold postgres://…; a journal in a file is CLOUDOPS_JOURNAL.'],
+  ])('%j is a problem, and is not shown', (env, problem) => {
+    const found = problems(env, [], { '/run/entries': '{"MARKER":1}\n' });
+    expect(found).toEqual([expect.stringContaining(problem)]);
+    expect(found.join('\n')).not.toContain('MARKER');
+  });
 });
 
 test('every problem is reported at once, and no secret is in the report', () => {

@@ -94,7 +94,7 @@ const refusals = {
   },
   JournalUnavailable: {
     reason: 'the journal of changes cannot be written, and nothing is changed without it',
-    next: 'The person who runs this server has to make the file of CLOUDOPS_JOURNAL writable.',
+    next: 'The person who runs this server has to make the journal that CLOUDOPS_JOURNAL names reachable and writable.',
   },
   PlanRefused: {
     reason: 'its plan does not hold',

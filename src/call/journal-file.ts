@@ -17,6 +17,7 @@ export function createFileJournal(path: string, now: () => Date): Journal {
   return {
     end,
     read: async (since = 0) => mutationsOf(await readEntries(path, since)),
+    close: async () => undefined,
     begin: async (intent, { allowRepeat }) => {
       const stop = (code: string) => end({ id: intent.id, time: now().toISOString(), outcome: 'not sent', code });
       try {

@@ -54,8 +54,10 @@ export interface Journal {
   begin(intent: Intent, options: { readonly allowRepeat: boolean }): Promise<Begun>;
   /** @throws if it cannot be written */
   end(ending: Ending): Promise<void>;
-  /** What is kept, oldest first. Files that were not written to since a time (milliseconds) may be left out. */
+  /** What is kept, oldest first. What ended before a time (milliseconds) may be left out, and so may more than thousands. */
   read(since?: number): Promise<readonly Mutation[]>;
+  /** Lets go of connections, if it has any. */
+  close(): Promise<void>;
 }
 
 /** For this long a mutation that was accepted, or whose outcome is not known, is not sent again unasked. */

@@ -1,5 +1,5 @@
 import { describe, nothingYet } from '../call/journal.js';
-import { createFileJournal } from '../call/journal-file.js';
+import { openJournal } from '../runtime.js';
 import { type Command, withConfig } from './command.js';
 
 /** `cloudops-mcp journal`: what was changed, and what came of it. */
@@ -7,16 +7,15 @@ export const journalCommand: Command = {
   usage: '[--json] [--since 24h]',
   about: 'print the journal of changes',
   options: { json: 'switch', since: 'value' },
-  run: withConfig(async ({ options: { json, since }, terminal: { print, printError, now } }, { journalPath }) => {
+  run: withConfig(async ({ options: { json, since }, terminal: { print, printError, now } }, config) => {
     const from = since === undefined ? 0 : parseSince(since, now());
     if (Number.isNaN(from)) {
       printError('--since takes a time such as 2026-11-20T12:00:00Z, or a span such as 30m, 24h or 7d.\n');
       return 2;
     }
+    const journal = await openJournal(config, now);
     try {
-      const mutations = (await createFileJournal(journalPath, now).read()).filter(
-        ({ time }) => Date.parse(time) >= from,
-      );
+      const mutations = (await journal.read(from)).filter(({ time }) => Date.parse(time) >= from);
       const lines = mutations.map(describe).join('\n') || nothingYet;
       print(`${json === undefined ? lines : JSON.stringify(mutations, null, 2)}\n`);
       return 0;
@@ -24,6 +23,8 @@ export const journalCommand: Command = {
       const code = error instanceof Error && 'code' in error ? error.code : 'unknown error';
       printError(`The journal cannot be read (${code}).\n`);
       return 1;
+    } finally {
+      await journal.close();
     }
   }),
 };

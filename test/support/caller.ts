@@ -91,6 +91,7 @@ export function createMemoryJournal(): Journal {
       entries.push({ ending });
     },
     read: async () => mutationsOf(entries),
+    close: async () => undefined,
   };
 }
 

@@ -1,0 +1,23 @@
+import { randomUUID } from 'node:crypto';
+import type { Ending, Intent } from '../../src/call/journal.js';
+
+/** The same mutation each time, under an id of its own, at a time in milliseconds. */
+export const intentAt = (time: number, changes: Partial<Intent> = {}): Intent => ({
+  id: randomUUID(),
+  time: new Date(time).toISOString(),
+  tool: 'restore_instance',
+  what: 'A server "s" is created.',
+  target: 'POST https://devops.example.com/v1/instances:restore',
+  account: 'AKIDTEST',
+  client: 'test 1',
+  consent: 'asked',
+  digest: 'same',
+  process: { pid: 1, host: 'here' },
+  ...changes,
+});
+
+export const endingOf = (time: number, id: string, outcome: Ending['outcome']): Ending => ({
+  id,
+  time: new Date(time).toISOString(),
+  outcome,
+});

@@ -1,0 +1,112 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Where Debian's package puts the server's programs, by version. */
+const versions = '/usr/lib/postgresql';
+const programs = (existsSync(versions) ? readdirSync(versions) : [])
+  .map((version) => join(versions, version, 'bin'))
+  .findLast((folder) => existsSync(join(folder, 'initdb')));
+
+const missing = 'PostgreSQL is not installed: apt-get install -y --no-install-recommends postgresql';
+
+/** Whether tests with a real PostgreSQL can run. On CI they have to. */
+export function hasPostgres(): boolean {
+  if (programs === undefined && process.env.CI === 'true') throw new Error(missing);
+  if (programs === undefined) process.stderr.write(`Tests are skipped. ${missing}\n`);
+  return programs !== undefined;
+}
+
+export interface Postgres {
+  /** Address of a database; each is made when it is first named. */
+  url(database: string): string;
+  /** Runs SQL and returns its rows, a line each, columns apart by `|`. */
+  sql(database: string, statement: string): string;
+  /** Ends the server at once, as a crash would. What was flushed is there when it starts again. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** Ends the server and removes all of it. */
+  remove(): void;
+}
+
+/** As it stands in an address. No text that the product writes may hold it. */
+export const password = 'p%40ss-MARKER';
+
+/** A PostgreSQL server on loopback, with a port and a folder of its own, that is gone with the tests, or with this process. */
+export async function startPostgres(): Promise<Postgres> {
+  const folder = mkdtempSync(join(tmpdir(), 'cloudops-postgres-'));
+  const data = join(folder, 'data');
+  const port = await freePort();
+  // The server refuses to run as root.
+  const user: { uid?: number; gid?: number } = process.getuid?.() === 0 ? ids('postgres') : {};
+  if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid);
+  // The server keeps what pg_ctl has open: a pipe would never end.
+  const given = { ...user, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C' }, stdio: 'ignore' } as const;
+  const run = async (program: string, ...args: readonly string[]) => {
+    const [code] = await once(spawn(join(programs ?? '', program), args, given), 'exit');
+    if (code !== 0) throw new Error(`${program} ${args.at(-1)} ended with ${code}`);
+  };
+  // A database that does not flush by itself, so that only what asks for it is durable.
+  const settings = { port, listen_addresses: '127.0.0.1', unix_socket_directories: folder, synchronous_commit: 'off' };
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-o', `-c ${name}=${value}`]);
+  const start = () => run('pg_ctl', '-D', data, '-w', '-l', join(folder, 'log'), ...options, 'start');
+  const stopping = ['-D', data, '-w', '-m', 'immediate', 'stop'];
+  const stop = () => run('pg_ctl', ...stopping);
+  const remove = () => {
+    process.removeListener('exit', remove);
+    if (existsSync(join(data, 'postmaster.pid'))) spawnSync(join(programs ?? '', 'pg_ctl'), stopping, given);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once('exit', remove);
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, decodeURIComponent(password));
+  await run(
+    'initdb',
+    '-D',
+    data,
+    '-U',
+    'cloudops',
+    '-A',
+    'scram-sha-256',
+    `--pwfile=${passwordFile}`,
+    '-E',
+    'UTF8',
+    '-N',
+  );
+  await start();
+  const url = (database: string) => `postgres://cloudops:${password}@127.0.0.1:${port}/${database}`;
+  const sql = (database: string, statement: string) => {
+    const args = ['-XAtq', '-v', 'ON_ERROR_STOP=1', url(database), '-c', statement];
+    return execFileSync(join(programs ?? '', 'psql'), args, { encoding: 'utf8' }).trim();
+  };
+  const made = new Set<string>();
+  return {
+    url: (database) => {
+      if (!made.has(database)) sql('postgres', `create database ${database}`);
+      made.add(database);
+      return url(database);
+    },
+    sql,
+    stop,
+    start,
+    remove,
+  };
+}
+
+function ids(name: string): { uid: number; gid: number } {
+  const id = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+/** Nobody has it now. */
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
