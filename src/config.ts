@@ -30,6 +30,8 @@ export interface Config {
   readonly timeoutMs: number;
   readonly maximumAttempts: number;
   readonly logLevel: LogLevel;
+  /** Whether the usual OTEL_* variables ask for traces. */
+  readonly telemetry: boolean;
   /** From the usual variables HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in either case. */
   readonly proxies: Proxies;
   /** What was set and where, for people to read. Secrets are named, never shown. */
@@ -156,6 +158,7 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
     timeoutMs: read.number('TIMEOUT_MS', 100, 3_600_000),
     maximumAttempts: read.number('MAX_ATTEMPTS', 1, 20),
     logLevel: read.oneOf('LOG_LEVEL', logLevels),
+    telemetry: asksForTraces(sources.env),
     proxies: {
       httpProxy: proxy('http_proxy', sources.env, report),
       httpsProxy: proxy('https_proxy', sources.env, report),
@@ -366,6 +369,13 @@ export function describeConfig({ origins, sandbox }: Config): string {
     ...rows,
     '',
   ].join('\n');
+}
+
+/** By the variables of OpenTelemetry's SDK. None of them asks for traces by default here. */
+function asksForTraces(env: ConfigSources['env']): boolean {
+  if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false;
+  if (env.OTEL_TRACES_EXPORTER) return env.OTEL_TRACES_EXPORTER.split(',').includes('otlp');
+  return Boolean(env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT);
 }
 
 /** A variable that other programs read too, in lower or upper case. */

@@ -9,6 +9,7 @@ import { createFileJournal } from './call/journal-file.js';
 import { createSecretFiles } from './call/secret-files.js';
 import { settleOrphans } from './call/settle.js';
 import type { Cloud } from './call/target.js';
+import { traced } from './call/traced.js';
 import { type Config, describeConfig } from './config.js';
 import type { Log } from './log.js';
 import type { ServerDependencies } from './server.js';
@@ -58,7 +59,8 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     timeoutMs,
     maximumAttempts,
   });
-  const call = createCaller({
+  const telemetry = config.telemetry ? (await import('./telemetry.js')).startTelemetry(version, log) : undefined;
+  const untraced = createCaller({
     cloud,
     policy,
     confirm,
@@ -76,6 +78,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     send,
     log,
   });
+  const call = telemetry === undefined ? untraced : traced(untraced, telemetry.tracer);
   return {
     call,
     cloud,
@@ -98,6 +101,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
       await journal.close();
       await exchanger.close();
       await sandbox?.close();
+      await telemetry?.close();
     },
   };
 }

@@ -14,6 +14,7 @@ import { type Caller, isAllowed, type Policy } from './call/call.js';
 import type { Grant } from './call/consent.js';
 import { envelope } from './call/result.js';
 import { askerFor, clientName, consentForm, sealWith } from './serving/asking.js';
+import { traceOrigin } from './serving/trace-origin.js';
 import type { Effect, Operation } from './tools/operation.js';
 import { type Prompt, prompts, promptText } from './tools/prompts.js';
 import { instanceTypesReference, operationReference, statesReference } from './tools/reference.js';
@@ -87,7 +88,14 @@ function registerTool(server: McpServer, operation: Operation, call: Caller, cod
       };
       const seal = sealWith(codec, context);
       const client = clientName(server, context);
-      const result = await call(operation, args, { signal, onPage, asker: askerFor(server, context), seal, client });
+      const result = await call(operation, args, {
+        signal,
+        onPage,
+        asker: askerFor(server, context),
+        seal,
+        client,
+        trace: traceOrigin(context),
+      });
       if (result.ok === 'asked') {
         const consent = inputRequired.elicit({ message: result.message, requestedSchema: consentForm });
         return inputRequired({ inputRequests: { consent }, requestState: await seal.mint(result.grant) });

@@ -7,13 +7,15 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   tools: ['tools', 'tools/shared'],
   'tools/shared': ['tools/shared'],
   signing: ['signing'],
-  transport: ['transport', 'signing', 'log'],
-  call: ['call', 'tools', 'tools/shared', 'transport', 'signing', 'log'],
+  transport: ['transport', 'signing', 'log', 'trace'],
+  call: ['call', 'tools', 'tools/shared', 'transport', 'signing', 'log', 'trace'],
   server: ['call', 'tools', 'tools/shared', 'serving'],
   serving: ['serving', 'server', 'call', 'log'],
   config: ['call', 'tools', 'tools/shared', 'transport', 'log'],
   sandbox: ['sandbox'],
   log: [],
+  trace: [],
+  telemetry: ['log', 'trace'],
 };
 /** The command line may import anything. */
 const unrestricted = ['main', 'runtime', 'cli'];

@@ -41,6 +41,7 @@ test('without any setting, the defaults', () => {
     timeoutMs: 60_000,
     maximumAttempts: 4,
     logLevel: 'info',
+    telemetry: false,
     proxies: {},
     origins: [],
   });

@@ -1,5 +1,6 @@
 import type { Log } from '../log.js';
 import type { Operation, Page } from '../tools/operation.js';
+import type { Attributes, Span, TraceParent } from '../trace.js';
 import type { Body } from '../transport/decode.js';
 import type { Attempt, Sender, Sent, Target } from '../transport/send.js';
 import { type Asker, type ConsentMode, decide, type Grant, type Seal } from './consent.js';
@@ -64,6 +65,15 @@ export interface CallOptions {
   readonly seal: Seal;
   /** Name and version of the client, as it says. */
   readonly client: string;
+  /** The trace that the call belongs to. */
+  readonly trace?: TraceOrigin | undefined;
+  /** The call's own span. */
+  readonly span?: Span | undefined;
+}
+
+/** Where a call comes from, for a trace: attributes of the request, and the span that it belongs to. */
+export interface TraceOrigin extends TraceParent {
+  readonly attributes: Attributes;
 }
 
 /** Carries out one call of an operation. Never rejects for anything that bad input or the network can cause. */
@@ -173,13 +183,13 @@ async function exchangeAll(
   operation: Operation,
   input: Record<string, unknown>,
   target: Target,
-  { signal, onPage }: CallOptions,
+  { signal, onPage, span }: CallOptions,
   { send, log }: CallerDependencies,
 ): Promise<Answer | Failure> {
   const { name } = operation;
   const { secretAccessKey, sessionToken } = target.credentials;
   const redact = redactor([secretAccessKey, sessionToken, ...operation.secrets.map((path) => textAt(input, path))]);
-  const sending = { repeatable: operation.effect === 'read', rows: operation.pages?.rows, signal };
+  const sending = { repeatable: operation.effect === 'read', rows: operation.pages?.rows, signal, span };
   const result = await send(target, sending, (sendRequest) =>
     readPages(operation, input, onPage, async (page) => {
       const { region: _, ...request } = operation.request(page);

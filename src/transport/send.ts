@@ -1,5 +1,6 @@
 import type { Log } from '../log.js';
 import { type Credentials, type Dialect, encodeQuery, sign } from '../signing/sign.js';
+import { type Attributes, noSpan, type Span } from '../trace.js';
 import { withDeadline } from './deadline.js';
 import { type Body, decode } from './decode.js';
 import { type ExchangeFailure, type Exchanger, type HttpResponse, isFailure } from './exchange.js';
@@ -44,6 +45,8 @@ export interface SendOptions {
   /** Path of the element that an XML answer repeats up to thousands of times: see `decode`. */
   readonly rows?: string | undefined;
   readonly signal: AbortSignal;
+  /** What the attempts are part of. */
+  readonly span?: Span | undefined;
 }
 
 export interface SenderDependencies {
@@ -68,7 +71,7 @@ export type Sender = <Result>(
 /** Signs and sends requests, repeating them where that is safe and useful. Sending never rejects. */
 export function createSender(dependencies: SenderDependencies): Sender {
   const { exchanger, now, sleep, random, log, timeoutMs, maximumAttempts } = dependencies;
-  return (target, { repeatable, rows, signal: callerSignal }, work) => {
+  return (target, { repeatable, rows, signal: callerSignal, span = noSpan }, work) => {
     const deadline = now().getTime() + timeoutMs;
     // Once a service has told its time, every later request of the call is signed for it.
     let clockOffsetMs = 0;
@@ -78,7 +81,9 @@ export function createSender(dependencies: SenderDependencies): Sender {
         const attempts: Attempt[] = [];
         for (;;) {
           const date = new Date(now().getTime() + clockOffsetMs);
+          const attemptSpan = span.child(request.method, requestAttributes(target, request, attempts.length));
           const outcome = interpret(await attempt(exchanger, target, request, date, signal, log), rows);
+          endSpan(attemptSpan, outcome);
           const result = describeAttempt(outcome);
           const skew = clockOffsetMs === 0 ? clockSkew(outcome, now()) : undefined;
           const wait = skew !== undefined ? 0 : pause(outcome, repeatable, attempts.length, now(), random);
@@ -139,6 +144,25 @@ const interpret = (result: HttpResponse | ExchangeFailure, rows: string | undefi
   isFailure(result)
     ? { kind: 'failed', failure: result }
     : { kind: 'answered', response: result, body: decode(result.body, rows) };
+
+/** By OpenTelemetry's conventions for HTTP clients, but without the path and query, which hold what the user works on. */
+function requestAttributes({ origin }: Target, { method }: SendRequest, resendCount: number): Attributes {
+  const { hostname, port, protocol } = new URL(origin);
+  return {
+    'http.request.method': method,
+    'server.address': hostname,
+    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+    'http.request.resend_count': resendCount === 0 ? undefined : resendCount,
+  };
+}
+
+function endSpan(span: Span, outcome: Outcome): void {
+  if (outcome.kind === 'failed') span.end({}, outcome.failure.code);
+  else {
+    const { status, bodyFailure } = outcome.response;
+    span.end({ 'http.response.status_code': status }, status >= 400 ? String(status) : bodyFailure?.code);
+  }
+}
 
 function describeAttempt(sent: Outcome): string {
   if (sent.kind === 'failed') return sent.failure.code;
