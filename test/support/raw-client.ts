@@ -39,7 +39,9 @@ export function startRaw(env: Record<string, string>, args: readonly string[] = 
       new Promise((resolve) => {
         const look = () => {
           const found = find(id);
-          if (found !== undefined) resolve(found);
+          if (found === undefined) return;
+          child.stdout.removeListener('data', look);
+          resolve(found);
         };
         child.stdout.on('data', look);
         void ended.then(() => resolve(find(id)));
