@@ -1,0 +1,22 @@
+# Serves a team over HTTP: docs/DEPLOY.md says how. Pin both images by digest where you build.
+FROM node:24-bookworm-slim AS build
+WORKDIR /build
+COPY package.json package-lock.json ./
+RUN ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+COPY scripts scripts
+COPY src src
+RUN ["npm", "run", "build"]
+
+FROM node:24-bookworm-slim
+WORKDIR /app
+ENV NODE_ENV=production
+# The package file tells Node that these are modules. Nothing else is needed: libraries are in the bundle.
+COPY LICENSE package.json ./
+COPY --from=build /build/dist dist
+# The image's user "node", as a number so that Kubernetes can tell that it is not root.
+USER 1000:1000
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8080/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "dist/main.js"]
+CMD ["http", "--host", "0.0.0.0", "--port", "8080"]
