@@ -17,6 +17,7 @@ import {
 } from './failure.js';
 import { abandonedMs, describe, type Intent, type Journal, sameBefore } from './journal.js';
 import { digestOf, makePlan, type Plan, planText, valueAt, withValueAt } from './plan.js';
+import { type Principal, scopeOf } from './principal.js';
 import { type Reading, readRecord } from './read-record.js';
 import { type Redact, redactData, redactor } from './redact.js';
 import { requestIds } from './request-ids.js';
@@ -65,6 +66,8 @@ export interface CallOptions {
   readonly seal: Seal;
   /** Name and version of the client, as it says. */
   readonly client: string;
+  /** Absent where callers are not told apart. */
+  readonly principal?: Principal | undefined;
   /** The trace that the call belongs to. */
   readonly trace?: TraceOrigin | undefined;
   /** The call's own span. */
@@ -79,9 +82,11 @@ export interface TraceOrigin extends TraceParent {
 /** Carries out one call of an operation. Never rejects for anything that bad input or the network can cause. */
 export type Caller = (operation: Operation, args: unknown, options: CallOptions) => Promise<CallResult>;
 
-/** Whether the policy lets an operation be listed and called. */
-export const isAllowed = ({ readOnly, tools }: Policy, { name, effect }: Operation) =>
-  (!readOnly || effect === 'read') && (tools === undefined || tools.includes(name));
+/** Whether the policy and the caller's scopes let an operation be listed and called. */
+export const isAllowed = ({ readOnly, tools }: Policy, operation: Operation, principal?: Principal) =>
+  (!readOnly || operation.effect === 'read') &&
+  (tools === undefined || tools.includes(operation.name)) &&
+  (principal === undefined || principal.scopes.includes(scopeOf(operation)));
 
 /** Every call takes the same way: validate, policy, plan, consent, journal, send, journal, result. */
 export function createCaller(dependencies: CallerDependencies): Caller {
@@ -90,7 +95,8 @@ export function createCaller(dependencies: CallerDependencies): Caller {
     const { name, change } = operation;
     const valid = validate(operation, args);
     if (!valid.ok) return refused(refusal(name, 'InvalidArguments', valid.problems));
-    if (!isAllowed(policy, operation)) return refused(refusal(name, 'NotAllowed', [notAllowed(policy)]));
+    if (!isAllowed(policy, operation, options.principal))
+      return refused(refusal(name, 'NotAllowed', [notAllowed(policy, operation)]));
     const checked = await withSecrets(operation, valid.input, secretFiles);
     if (!checked.ok) return refused(refusal(name, 'InvalidArguments', checked.problems));
 
@@ -146,6 +152,7 @@ async function carryOut(
     target: `${plan.method} ${plan.url}`,
     account: target.credentials.accessKeyId,
     client: options.client,
+    caller: options.principal?.name,
     consent: consent.how,
     digest,
     nonce: consent.nonce,
@@ -183,7 +190,7 @@ async function exchangeAll(
   operation: Operation,
   input: Record<string, unknown>,
   target: Target,
-  { signal, onPage, span }: CallOptions,
+  { signal, onPage, principal, span }: CallOptions,
   { send, log }: CallerDependencies,
 ): Promise<Answer | Failure> {
   const { name } = operation;
@@ -199,7 +206,7 @@ async function exchangeAll(
       return explainUnexpected(operation);
     }),
   );
-  logResult(log, name, result);
+  logResult(log, name, result, principal);
   return result;
 }
 
@@ -232,7 +239,7 @@ async function consentTo(
   plan: Plan,
   digest: string,
   given: { planOnly: boolean; planId: string | undefined },
-  { asker, seal }: CallOptions,
+  { asker, seal, principal }: CallOptions,
   { confirm, newNonce, log }: CallerDependencies,
 ): Promise<Consent | { readonly stop: CallResult }> {
   const { name, title } = operation;
@@ -243,6 +250,7 @@ async function consentTo(
     digest,
     decision: decision.kind,
     ...('how' in decision && { how: decision.how }),
+    caller: principal?.name,
   });
   if (decision.kind === 'go') return decision;
   if (decision.kind === 'later') return { stop: { ok: 'asked', message, grant: decision.grant } };
@@ -264,8 +272,10 @@ const refused = (failure: Failure): CallResult => ({ ok: false, text: failureTex
 
 const isNotSet = (name: string) => `${name} is not set`;
 
-const notAllowed = ({ readOnly }: Policy) =>
-  readOnly ? 'CLOUDOPS_READ_ONLY is set' : 'CLOUDOPS_TOOLS does not name it';
+function notAllowed(policy: Policy, operation: Operation): string {
+  if (isAllowed(policy, operation)) return `the token does not have the scope ${scopeOf(operation)}`;
+  return policy.readOnly ? 'CLOUDOPS_READ_ONLY is set' : 'CLOUDOPS_TOOLS does not name it';
+}
 
 /** Takes secrets out of what a service says, before anything is made of it. */
 function withoutSecrets(sent: Sent, redact: Redact): Sent {
@@ -281,9 +291,14 @@ function redactBody(body: Body, redact: Redact): Body {
   return body.kind === 'xml' ? { kind: 'xml', value: { ...Object(redactData(body.value, redact)) } } : body;
 }
 
-function logResult(log: Log, tool: string, result: Answer | Failure): void {
+function logResult(log: Log, tool: string, result: Answer | Failure, caller: Principal | undefined): void {
   const failed = 'structured' in result ? undefined : { code: result.code, mayHaveHappened: result.mayHaveHappened };
-  log(failed?.mayHaveHappened ? 'warn' : 'info', 'call', { tool, ok: failed === undefined, ...failed });
+  log(failed?.mayHaveHappened ? 'warn' : 'info', 'call', {
+    tool,
+    ok: failed === undefined,
+    ...failed,
+    caller: caller?.name,
+  });
 }
 
 const textAt = (input: unknown, path: string): string | undefined => {

@@ -13,6 +13,8 @@ export const intentSchema = z.object({
   account: z.string(),
   /** Name and version of the client, as it says. */
   client: z.string(),
+  /** Who called, where callers are told apart. */
+  caller: z.string().optional(),
   consent: z.enum(['asked', 'planId', 'off']),
   /** Same for the same mutation: see `digestOf`. */
   digest: z.string(),
@@ -112,10 +114,11 @@ export const orphans = (mutations: readonly Mutation[], isGone: (mutation: Mutat
   mutations.filter((mutation) => mutation.ending === undefined && isGone(mutation));
 
 /** One line for people: when, what came of it, and what it was. */
-export function describe({ time, tool, what, target, consent, client, ending }: Mutation): string {
+export function describe({ time, tool, what, target, consent, client, caller, ending }: Mutation): string {
   const outcome = ending === undefined ? 'no outcome yet' : ending.outcome;
   const code = ending?.code === undefined ? '' : ` (${quoteName(ending.code)})`;
-  return `${time}  ${outcome}${code}  ${tool}: ${what}  ${target}  consent: ${consent}  client: ${quote(client, 100)}`;
+  const by = caller === undefined ? '' : `  caller: ${quote(caller, 100)}`;
+  return `${time}  ${outcome}${code}  ${tool}: ${what}  ${target}  consent: ${consent}  client: ${quote(client, 100)}${by}`;
 }
 
 export const nothingYet = 'No change has been asked for.';

@@ -20,7 +20,7 @@ const grantSchema = z.object({ use: z.enum(['plan', 'question']), digest: z.stri
 
 /** A seal for one request: what it signs comes back through the client. */
 export const sealWith = (codec: RequestStateCodec<Grant>, context: ServerContext): Seal => ({
-  mint: (grant) => codec.mint(grant),
+  mint: (grant) => codec.mint(grant, context),
   verify: async (token) => grantSchema.parse(await codec.verify(token, context)),
 });
 
@@ -29,10 +29,12 @@ const answerMs = 10 * 60 * 1000;
 
 /**
  * The way to the person behind the client, or undefined if the client offers none. Up to 2025-11-25 the question is sent while
- * the call runs; from 2026-07-28 on the call ends with it, and the answer comes with the next one.
+ * the call runs, which over HTTP would take a session; from 2026-07-28 on the call ends with it, and the answer comes with the
+ * next one.
  */
 export function askerFor(server: McpServer, context: ServerContext): Asker | undefined {
   const { envelope, inputResponses, requestState, elicitInput, signal } = context.mcpReq;
+  if (envelope === undefined && context.http !== undefined) return undefined;
   const fields: Readonly<Record<string, unknown>> = { ...envelope };
   const declared = fields[CLIENT_CAPABILITIES_META_KEY] ?? server.server.getClientCapabilities() ?? {};
   const { elicitation } = capabilities.parse(declared);
