@@ -32,10 +32,24 @@ export interface Config {
   readonly logLevel: LogLevel;
   /** Whether the usual OTEL_* variables ask for traces. */
   readonly telemetry: boolean;
+  readonly http: HttpSettings;
   /** From the usual variables HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in either case. */
   readonly proxies: Proxies;
   /** What was set and where, for people to read. Secrets are named, never shown. */
   readonly origins: readonly Origin[];
+}
+
+/** Who may reach the HTTP server, and how often. */
+export interface HttpSettings {
+  readonly tokensFile: string | undefined;
+  /** With `audience`: the OAuth issuer whose tokens are accepted. */
+  readonly issuer: string | undefined;
+  readonly audience: string | undefined;
+  /** Host names without port. */
+  readonly allowedHosts: readonly string[];
+  /** Calls a second for each caller. */
+  readonly rate: number;
+  readonly metrics: { readonly host: string; readonly port: number } | undefined;
 }
 
 /** A setting that is not left to its default. */
@@ -93,6 +107,27 @@ export const settings = {
   MAX_ATTEMPTS: { kind: 'text', help: 'attempts for reads', fallback: '4' },
   LOG_LEVEL: { kind: 'text', help: 'debug, info, warn or error; logs go to stderr', fallback: 'info' },
   ALLOW_HTTP: { kind: 'switch', help: 'allow plain http to hosts other than loopback' },
+  HTTP_TOKENS_FILE: {
+    kind: 'text',
+    help: 'http: file of callers, a line each: name, SHA-256 of its bearer token, and cloudops:read or cloudops:write if it may do only one',
+  },
+  HTTP_ISSUER: {
+    kind: 'text',
+    help: 'http: OAuth issuer whose tokens (JWT) let callers in, in place of a tokens file',
+  },
+  HTTP_AUDIENCE: {
+    kind: 'text',
+    help: 'http: audience that its tokens must be for: the public URL of this server, such as https://cloudops.example.com/mcp',
+  },
+  HTTP_ALLOWED_HOSTS: {
+    kind: 'text',
+    help: 'http: comma-separated host names by which clients reach the server; that of the audience if not set',
+  },
+  HTTP_RATE: { kind: 'text', help: 'http: calls a second for each caller', fallback: '50' },
+  HTTP_METRICS_PORT: {
+    kind: 'text',
+    help: 'http: port, or address:port, that serves /metrics; on loopback if only a port, nowhere if not set',
+  },
 } as const satisfies Record<string, { kind: Kind; help: string; fallback?: string }>;
 
 export type Setting = keyof typeof settings;
@@ -159,6 +194,14 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
     maximumAttempts: read.number('MAX_ATTEMPTS', 1, 20),
     logLevel: read.oneOf('LOG_LEVEL', logLevels),
     telemetry: asksForTraces(sources.env),
+    http: {
+      tokensFile: given.HTTP_TOKENS_FILE,
+      issuer: read.endpoint('HTTP_ISSUER', false),
+      audience: given.HTTP_AUDIENCE,
+      allowedHosts: read.hosts('HTTP_ALLOWED_HOSTS'),
+      rate: read.number('HTTP_RATE', 1, 1_000_000),
+      metrics: read.address('HTTP_METRICS_PORT'),
+    },
     proxies: {
       httpProxy: proxy('http_proxy', sources.env, report),
       httpsProxy: proxy('https_proxy', sources.env, report),
@@ -168,6 +211,10 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
   };
   if (catalogue.every((operation) => !isAllowed(config.policy, operation)))
     report('CLOUDOPS_TOOLS and CLOUDOPS_READ_ONLY together leave no tool to offer.');
+  if ((given.HTTP_ISSUER === undefined) !== (given.HTTP_AUDIENCE === undefined))
+    report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE go together; set both.');
+  if (given.HTTP_ISSUER !== undefined && given.HTTP_TOKENS_FILE !== undefined)
+    report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_TOKENS_FILE are both set; set one.');
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
 }
 
@@ -317,6 +364,20 @@ function reader(given: Given, report: Report) {
       const problem = isDatabaseUrl(value) ? databaseUrlProblem(value) : undefined;
       if (problem !== undefined) report(`${prefix}${name} is not usable: ${problem}.`);
       return value;
+    },
+    hosts(name: Setting): readonly string[] {
+      const hosts = given[name]?.toLowerCase().split(',') ?? [];
+      const names = hosts.map((host) => host.trim());
+      if (names.some((host) => !/^([a-z0-9_.-]+|\[[0-9a-f:.]+\])$/.test(host)))
+        wrong(name, 'host names without port, such as cloudops.example.com');
+      return names;
+    },
+    address(name: Setting): { host: string; port: number } | undefined {
+      const value = given[name];
+      if (value === undefined) return undefined;
+      const [, host = '127.0.0.1', port = ''] = /^(?:\[?([a-z0-9.:-]+?)\]?:)?(\d{1,5})$/i.exec(value) ?? [];
+      if (port === '' || Number(port) > 65_535) wrong(name, 'a port, or address:port such as 0.0.0.0:9464');
+      return { host, port: Number(port) };
     },
     endpoint(name: Setting, allowHttp: boolean): string | undefined {
       const value = given[name];

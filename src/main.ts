@@ -8,9 +8,8 @@ import {
   unknownCommand,
   withConfig,
 } from './cli/command.js';
-import { type Config, flagName, helpOf, loadConfig, settingNames, settings } from './config.js';
-import { createLog, type Log } from './log.js';
-import { startRuntime } from './runtime.js';
+import { untilStopped } from './cli/until-stopped.js';
+import { flagName, helpOf, loadConfig, settingNames, settings } from './config.js';
 import { createServer } from './server.js';
 import { serveStdio } from './serving/stdio.js';
 
@@ -21,14 +20,18 @@ const now = () => new Date();
 const stdioCommand: Command = {
   usage: '',
   about: 'serve MCP on stdin and stdout',
-  run: withConfig(async (_invocation, config) => {
-    await serve(config);
-    return 0;
-  }),
+  run: withConfig(({ terminal }, config) =>
+    untilStopped(config, terminal, async ({ drain, server }, log, stop) => {
+      const { stdin, stdout } = process;
+      await serveStdio(() => createServer(server), { stdin, stdout, stop, onEnd: drain.begin, log });
+      return 0;
+    }),
+  ),
 };
 
 /** Loaded when they are named, so that serving starts without them. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  http: async () => (await import('./cli/http.js')).httpCommand,
   journal: async () => (await import('./cli/journal.js')).journalCommand,
   sandbox: async () => (await import('./cli/sandbox.js')).sandboxCommand,
 };
@@ -62,44 +65,6 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     terminal.printError(problemsText([error.message]));
     return 2;
   });
-}
-
-/** Mutations under way get this long to end when the process is asked to. */
-const graceMs = 10_000;
-
-async function serve(config: Config): Promise<void> {
-  const log = createLog(config.logLevel, now, (line) => process.stderr.write(line));
-  const runtime = await startRuntime(config, version, log, now);
-  const { drain, server } = runtime;
-  log('info', 'start', { version, sandbox: config.sandbox });
-  const stop = stopSignal(log);
-  // Where it happened, but not the message, which may quote anything.
-  process.on('uncaughtException', ({ name, stack = '' }) => {
-    log('error', 'crash', { error: name, stack: stack.split('\n').filter((line) => line.startsWith('    at ')) });
-    drain.begin();
-    void drain.finish(graceMs).finally(() => process.exit(1));
-  });
-  // A host that closed our log has not closed the connection.
-  process.stderr.on('error', () => undefined);
-  await serveStdio(() => createServer(server), {
-    stdin: process.stdin,
-    stdout: process.stdout,
-    stop,
-    onEnd: drain.begin,
-    log,
-  });
-  await runtime.close(graceMs);
-}
-
-/** Aborts on the first request to end the process; a second one ends it at once. */
-function stopSignal(log: Log): AbortSignal {
-  const controller = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const)
-    process.once(name, () => {
-      log('info', 'stop', { signal: name });
-      controller.abort();
-    });
-  return controller.signal;
 }
 
 async function helpText(): Promise<string> {

@@ -42,6 +42,7 @@ test('without any setting, the defaults', () => {
     maximumAttempts: 4,
     logLevel: 'info',
     telemetry: false,
+    http: { allowedHosts: [], rate: 50 },
     proxies: {},
     origins: [],
   });

@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { HttpSettings } from '../config.js';
+import type { Log } from '../log.js';
+import { type Authenticate, authenticateByIssuer, authenticateByToken, parseTokens } from '../serving/auth.js';
+import { type HttpOptions, serveHttp } from '../serving/http.js';
+import { defaultHttpLimits } from '../serving/limits.js';
+import { isLoopback } from '../transport/loopback.js';
+import { type Command, problemsText, withConfig } from './command.js';
+import { untilStopped } from './until-stopped.js';
+
+/** Calls under way get this long to end when the process is asked to. */
+const graceMs = 30_000;
+
+/** `cloudops-mcp http`: serves a team. */
+export const httpCommand: Command = {
+  usage: '[--host 127.0.0.1] [--port 8080]',
+  about: 'serve MCP over HTTP at /mcp',
+  options: { host: 'value', port: 'value' },
+  run: withConfig(async ({ options: { host = '127.0.0.1', port = '8080' }, terminal }, config) => {
+    const { now, printError } = terminal;
+    const entry = entryOf(host, config.http, now);
+    const problems = 'problems' in entry ? [...entry.problems] : [];
+    if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) problems.push('--port must be a port from 0 to 65535.');
+    if ('problems' in entry || problems.length > 0) {
+      printError(problemsText(problems));
+      return 2;
+    }
+    return untilStopped(config, terminal, async ({ server, drain }, log, stop) => {
+      if (entry.authenticates !== undefined && config.stateKey === undefined)
+        log('warn', 'state key', {
+          message:
+            'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the plans and answers of this process.',
+        });
+      // A connection that goes away says nothing about a change: it goes on, and its outcome is written down.
+      drain.begin();
+      const { rate, metrics: metricsAt } = config.http;
+      const listen = { host, port: Number(port) };
+      try {
+        const http = await serveHttp({
+          ...{ listen, metricsAt, rate, server, log, now },
+          hosts: entry.hosts,
+          resource: entry.resource,
+          authenticate: entry.authenticates?.(log),
+          limits: defaultHttpLimits,
+          timeoutMs: config.timeoutMs,
+        });
+        log('info', 'listening', { host, port: http.port, metricsPort: http.metricsPort });
+        if (!stop.aborted) await once(stop, 'abort');
+        await http.stop(graceMs);
+        return 0;
+      } catch (error) {
+        if (!(error instanceof Error && 'syscall' in error && error.syscall === 'listen')) throw error;
+        printError(`cloudops-mcp cannot listen: ${error.message}\n`);
+        return 1;
+      }
+    });
+  }),
+};
+
+interface Entry extends Pick<HttpOptions, 'hosts' | 'resource'> {
+  readonly authenticates: ((log: Log) => Authenticate) | undefined;
+}
+
+/** Who may enter, and by which names, or why the server may not start. */
+function entryOf(
+  host: string,
+  { tokensFile, issuer, audience, allowedHosts }: HttpSettings,
+  now: () => Date,
+): Entry | { readonly problems: readonly string[] } {
+  const local = isLoopback(host === '::1' ? '[::1]' : host);
+  const publicUrl =
+    audience !== undefined && /^https?:/i.test(audience) && URL.canParse(audience) ? new URL(audience) : undefined;
+  const named = allowedHosts.length > 0 || publicUrl === undefined ? allowedHosts : [publicUrl.hostname];
+  const hosts = local ? [...named, 'localhost', '127.0.0.1', '[::1]'] : named;
+  const problems: string[] = [];
+  if (!local && tokensFile === undefined && issuer === undefined)
+    problems.push(
+      `${host} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, so that not everybody may enter.`,
+    );
+  const [first] = hosts;
+  if (first === undefined)
+    problems.push('CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts by which clients reach the server.');
+  const { tokens, problems: unreadable } = tokensFile === undefined ? noTokens : readTokens(tokensFile);
+  problems.push(...unreadable);
+  if (problems.length > 0) return { problems };
+  if (issuer === undefined || audience === undefined)
+    return {
+      hosts,
+      resource: undefined,
+      authenticates: tokensFile === undefined ? undefined : () => authenticateByToken(tokens),
+    };
+  return {
+    hosts,
+    resource: { url: publicUrl === undefined ? `https://${first}/mcp` : audience, issuer },
+    authenticates: (log) => authenticateByIssuer({ issuer, audience, now, log }),
+  };
+}
+
+const noTokens: ReturnType<typeof parseTokens> = { tokens: [], problems: [] };
+
+function readTokens(path: string): ReturnType<typeof parseTokens> {
+  try {
+    return parseTokens(readFileSync(path, 'utf8'));
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    return { tokens: [], problems: [`The file that CLOUDOPS_HTTP_TOKENS_FILE names cannot be read (${code}).`] };
+  }
+}

@@ -1,0 +1,72 @@
+import { createServer } from 'node:http';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { CallResult } from '../call/call.js';
+
+/** What is counted. Every label comes from a fixed list: nothing that a client chooses becomes one. */
+export interface Metrics {
+  called(tool: string, result: CallResult | undefined, milliseconds: number): void;
+  refused(reason: string): void;
+  /** In the text format of Prometheus. */
+  text(): Promise<string>;
+}
+
+/** Counts for one process. `running` tells how many calls there are at present. */
+export function createMetrics(running: () => number): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const calls = new Counter({
+    name: 'cloudops_calls_total',
+    help: 'Tool calls, by what came of them',
+    labelNames: ['tool', 'outcome'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'cloudops_call_duration_seconds',
+    help: 'How long tool calls took',
+    labelNames: ['tool'],
+    buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'cloudops_refused_requests_total',
+    help: 'Requests that were not served, by reason',
+    labelNames: ['reason'],
+    registers,
+  });
+  new Gauge({
+    name: 'cloudops_concurrent_calls',
+    help: 'Requests that are being carried out',
+    registers,
+    collect() {
+      this.set(running());
+    },
+  });
+  return {
+    called: (tool, result, milliseconds) => {
+      calls.inc({ tool, outcome: outcomeOf(result) });
+      durations.observe({ tool }, milliseconds / 1000);
+    },
+    refused: (reason) => refusals.inc({ reason }),
+    text: () => registry.metrics(),
+  };
+}
+
+function outcomeOf(result: CallResult | undefined): string {
+  if (result === undefined || result.ok === false) return 'error';
+  if (result.ok === 'asked') return 'asked';
+  return 'outcome' in result.structured && result.structured.outcome === 'planned' ? 'planned' : 'ok';
+}
+
+/** A server that answers `GET /metrics` and nothing else; not listening yet. */
+export const metricsServer = (metrics: Metrics) =>
+  createServer({ headersTimeout: 5000, requestTimeout: 5000 }, (request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    metrics.text().then(
+      (text) => response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
