@@ -1,0 +1,190 @@
+import { createMCPClient } from '@ai-sdk/mcp';
+import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { seededBackupId } from '../../src/sandbox/devops.js';
+import { seededUpload } from '../../src/sandbox/sandbox.js';
+import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
+import { type CapturingServer, startServer } from '../support/http-server.js';
+
+/** Real clients over HTTP against the built server. */
+
+interface Result {
+  readonly isError?: unknown;
+  readonly structuredContent?: unknown;
+}
+interface AnyClient {
+  list(): Promise<string[]>;
+  call(name: string, args: Record<string, unknown>): Promise<Result>;
+  close(): Promise<void>;
+}
+type Person = (message: string) => { action: 'accept' | 'decline'; content?: Record<string, boolean> };
+
+type Connect = (url: URL, person?: Person, fetch?: typeof globalThis.fetch) => Promise<AnyClient>;
+
+const info = { name: 'test', version: '1' };
+
+/** With somebody to ask, the client says that it can. */
+async function connectV1(url: URL, person?: Person, fetch?: typeof globalThis.fetch): Promise<AnyClient> {
+  const client = new ClientV1(info, { capabilities: person === undefined ? {} : { elicitation: {} } });
+  await client.connect(new HttpV1(url, fetch && { fetch }) as Parameters<typeof client.connect>[0]);
+  return {
+    list: async () => (await client.listTools()).tools.map(({ name }) => name),
+    call: async (name, args) => (await client.callTool({ name, arguments: args })) as Result,
+    close: () => client.close(),
+  };
+}
+
+const connectV2 =
+  (mode: 'legacy' | 'auto' | { pin: string }, era: string) =>
+  async (url: URL, person?: Person, fetch?: typeof globalThis.fetch): Promise<AnyClient> => {
+    const capabilities = person === undefined ? {} : { elicitation: { form: {} } };
+    const client = new ClientV2(info, { capabilities, versionNegotiation: { mode } });
+    if (person !== undefined)
+      client.setRequestHandler('elicitation/create', async ({ params }) => person(params.message));
+    await client.connect(new HttpV2(url, fetch && { fetch }));
+    expect(client.getProtocolEra()).toBe(era);
+    return {
+      list: async () => (await client.listTools()).tools.map(({ name }) => name),
+      call: (name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args }),
+      close: () => client.close(),
+    };
+  };
+
+async function connectAiSdk(url: URL): Promise<AnyClient> {
+  const client = await createMCPClient({ transport: { type: 'http', url: url.href } });
+  const tools = await client.tools();
+  return {
+    list: async () => Object.keys(tools),
+    call: async (name, args) => (await tools[name]?.execute?.(args, { toolCallId: '1', messages: [] })) as Result,
+    close: () => client.close(),
+  };
+}
+
+const clients: readonly [string, Connect][] = [
+  ['SDK 1.x', connectV1],
+  ['SDK 2.x, legacy', connectV2('legacy', 'legacy')],
+  ['SDK 2.x, auto', connectV2('auto', 'modern')],
+  ['SDK 2.x, pinned to 2026-07-28', connectV2({ pin: '2026-07-28' }, 'modern')],
+  ['@ai-sdk/mcp', connectAiSdk],
+];
+
+const lookup = { bucket: seededUpload.bucket, object: seededUpload.key, uploadId: seededUpload.uploadId };
+const restore = (instanceId: string) => ({ backupId: seededBackupId, instanceId });
+
+describe('every client lists and calls all tools', () => {
+  let server: HttpProcess;
+  beforeAll(async () => {
+    server = await startHttpProcess(['--sandbox', '--confirm', 'off']);
+  });
+  afterAll(() => server.stop());
+
+  test.each(clients)('%s', async (name, connect) => {
+    const client = await connect(server.url);
+    const unique = `c${clients.findIndex(([other]) => other === name)}`;
+    const calls: [string, Record<string, unknown>][] = [
+      ['list_parts', lookup],
+      ['provision_kube_resource_group', { resourceGroupName: unique, adminCluster: { name: 'adm' } }],
+      ['upgrade_kube_version', { resourceGroupName: 'demo-group', clusterName: 'demo-admin', version: `9.${unique}` }],
+      ['restore_instance', restore(unique)],
+    ];
+    expect(await client.list()).toEqual(calls.map(([tool]) => tool));
+    const results = [];
+    for (const [tool, args] of calls) results.push(await client.call(tool, args));
+    expect(results.map(({ isError }) => isError ?? false)).toEqual([false, false, false, false]);
+    expect(results.map(({ structuredContent }) => structuredContent)).toMatchObject([
+      { view: 'summary', partCount: 12 },
+      { name: unique, outcome: 'accepted' },
+      { name: 'demo-admin', outcome: 'accepted' },
+      { instance: { instanceId: unique }, outcome: 'accepted' },
+    ]);
+    await client.close();
+  });
+
+  test('calls are counted by tool and outcome, and nothing that a client chose is a label', async () => {
+    const client = await connectV1(server.url);
+    await client.call('list_parts', { bucket: 'chosen-by-client' });
+    await client.close();
+    const metrics = await server.metrics();
+    expect(metrics).toMatch(/cloudops_calls_total\{tool="restore_instance",outcome="ok"\} \d+/);
+    expect(metrics).toMatch(/cloudops_calls_total\{tool="list_parts",outcome="error"\} \d+/);
+    expect(metrics).toMatch(/cloudops_call_duration_seconds_bucket\{le="60",tool="list_parts"\} \d+/);
+    expect(metrics).toMatch(/cloudops_concurrent_calls 0/);
+    expect(metrics).not.toMatch(/chosen-by-client|"c\d"/);
+  });
+});
+
+describe('consent, from replicas that share a key and a journal, with each request going to the next', () => {
+  const stateKey = 'a key that the whole fleet shares, all of it';
+  let cloud: CapturingServer;
+  let replicas: HttpProcess[];
+  beforeAll(async () => {
+    cloud = await startServer((_request, response) => response.end('{"instance":{"instanceId":"restored"}}'));
+    const env = {
+      CLOUDOPS_STATE_KEY: stateKey,
+      CLOUDOPS_DEVOPS_URL: cloud.origin,
+      CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
+      CLOUDOPS_SECRET_ACCESS_KEY: 'test',
+    };
+    replicas = await Promise.all([startHttpProcess([], { env }), startHttpProcess([], { env })]);
+  });
+  afterAll(async () => {
+    await Promise.all(replicas.map((replica) => replica.stop()));
+    await cloud.close();
+  });
+
+  /** Sends every request to the replica after the last one. */
+  function roundRobin(): typeof globalThis.fetch {
+    let count = 0;
+    return (_input, init) => {
+      count += 1;
+      return fetch(replicas[count % replicas.length]?.url ?? '', init);
+    };
+  }
+  const connectTo = (connect: Connect, person: Person) =>
+    connect(replicas[0]?.url ?? new URL(''), person, roundRobin());
+  const agree: Person = () => ({ action: 'accept', content: { agree: true } });
+
+  test.each(clients.slice(0, 2))('%s: without a session nobody can be asked, so two calls', async (name, connect) => {
+    const args = restore(`plan-${name.length}`);
+    const client = await connectTo(connect, agree);
+    const sent = cloud.requests.length;
+    const { structuredContent } = await client.call('restore_instance', args);
+    const { outcome, planId } = structuredContent as { outcome: string; planId: string };
+    expect([outcome, cloud.requests.length]).toEqual(['planned', sent]);
+    expect(await client.call('restore_instance', { ...args, planId })).toMatchObject({
+      structuredContent: { outcome: 'accepted' },
+    });
+    expect(await client.call('restore_instance', { ...args, planId })).toMatchObject({ isError: true });
+    expect(cloud.requests).toHaveLength(sent + 1);
+    await client.close();
+  });
+
+  test.each(clients.slice(2, 4))(
+    '%s: the result of the call asks, and the next call brings the answer',
+    async (name, connect) => {
+      const questions: string[] = [];
+      const ask =
+        (answer: Person): Person =>
+        (message) => {
+          questions.push(message);
+          return answer(message);
+        };
+      const args = restore(`asked-${name.length}`);
+      const sent = cloud.requests.length;
+      const decliner = await connectTo(
+        connect,
+        ask(() => ({ action: 'decline' })),
+      );
+      expect(await decliner.call('restore_instance', args)).toMatchObject({ isError: true });
+      expect(cloud.requests).toHaveLength(sent);
+      const agreer = await connectTo(connect, ask(agree));
+      expect(await agreer.call('restore_instance', args)).toMatchObject({ structuredContent: { outcome: 'accepted' } });
+      expect(cloud.requests).toHaveLength(sent + 1);
+      expect(questions).toEqual(Array(2).fill(expect.stringContaining('/v1/instances:restore')));
+      await decliner.close();
+      await agreer.close();
+    },
+  );
+});
