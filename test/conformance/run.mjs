@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const suite = ['-y', '-p', 'node@22', '-p', '@modelcontextprotocol/conformance@0.1.16', 'conformance'];
-const inspector = ['-y', '-p', 'node@22', '-p', '@modelcontextprotocol/inspector@0.17.2', 'mcp-inspector', '--cli'];
+const inspector = ['-y', '-p', 'node@22', '-p', '@modelcontextprotocol/inspector@2.12.0', 'mcp-inspector', '--cli'];
 
 const applies = [
   'server-initialize',
@@ -52,10 +52,20 @@ const doesNotApply = {
 };
 
 const state = mkdtempSync(join(tmpdir(), 'cloudops-conformance-'));
-const env = { ...process.env, XDG_STATE_HOME: state };
+// The Inspector keeps files in the home; npm's cache stays where it is.
+const cache = spawnSync('npm', ['config', 'get', 'cache'], { encoding: 'utf8' }).stdout.trim();
+const env = { ...process.env, XDG_STATE_HOME: state, HOME: state, npm_config_cache: cache };
 const server = spawn(
   process.execPath,
-  [fileURLToPath(new URL('../../dist/main.js', import.meta.url)), 'http', '--sandbox', '--port', '0'],
+  [
+    fileURLToPath(new URL('../../dist/main.js', import.meta.url)),
+    'http',
+    '--sandbox',
+    '--confirm',
+    'off',
+    '--port',
+    '0',
+  ],
   { env, stdio: ['ignore', 'inherit', 'pipe'] },
 );
 const port = await new Promise((resolve, reject) => {
@@ -86,11 +96,21 @@ for (const [, name, passed, failed] of results) {
 }
 for (const name of applies) if (!results.some(([, other]) => other === name)) problems.push(`${name} was not run`);
 
-const listed = npx([...inspector, url, '--transport', 'http', '--method', 'tools/list']);
-const names = /^\s*\{/.test(listed.stdout) ? JSON.parse(listed.stdout).tools.map(({ name }) => name) : [];
-console.log(`${names.length === 4 ? 'passed' : 'FAILED'}  Inspector lists ${names.join(', ')}`);
-if (names.length !== 4)
-  problems.push(`the Inspector's CLI did not list four tools:\n${listed.stdout}\n${listed.stderr}`);
+const inspect = (...args) => {
+  const { status, stdout, stderr } = npx([...inspector, url, '--transport', 'http', '--method', ...args]);
+  const call = args.slice(0, 3).join(' ');
+  console.log(`${status === 0 ? 'passed' : 'FAILED'}  Inspector ${call}`);
+  if (status !== 0) problems.push(`the Inspector's ${call} ended with ${status}:\n${stdout}\n${stderr}`);
+};
+inspect('tools/list', '--strict');
+const calls = {
+  list_parts: ['bucket=demo-bucket', 'object=backups/2026/database.dump', 'uploadId=demo-upload-in-progress'],
+  provision_kube_resource_group: ['resourceGroupName=group', 'adminCluster={"name":"adm"}'],
+  upgrade_kube_version: ['resourceGroupName=demo-group', 'clusterName=demo-admin', 'version="9.1"'],
+  restore_instance: ['backupId=demobackup0000000000000000000001', 'instanceId=restored'],
+};
+for (const [name, args] of Object.entries(calls))
+  inspect('tools/call', '--tool-name', name, ...args.flatMap((arg) => ['--tool-arg', arg]));
 
 server.removeAllListeners('exit');
 server.kill();
