@@ -23,6 +23,8 @@ export interface TestCallerOptions {
   readonly journal?: Journal;
   readonly secretsDir?: string;
   readonly reports?: string[];
+  /** Whether a change goes on when its client has gone. */
+  readonly outlivesClients?: boolean;
 }
 
 /** The real pipeline, transport included, against one origin. Waits between attempts take no time but are noted. */
@@ -33,11 +35,13 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     logged.push({ event, fields });
   };
   const exchanger = createExchanger({}, { ...defaultLimits, ...options.limits });
+  const drain = createDrain();
+  if (options.outlivesClients === true) drain.begin();
   const carryOut: Caller = createCaller({
     confirm: options.confirm ?? 'off',
     newNonce: randomUUID,
     journal: options.journal ?? createMemoryJournal(),
-    drain: createDrain(),
+    drain,
     secretFiles: createSecretFiles(options.secretsDir),
     now: options.now ?? (() => new Date()),
     process: { pid: process.pid, host: 'test' },

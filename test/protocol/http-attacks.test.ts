@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { seededUpload } from '../../src/sandbox/sandbox.js';
+import { answerOf, message, post, toolCall } from '../support/http-in-process.js';
+import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
+import { startServer } from '../support/http-server.js';
+import { runServer } from '../support/server-process.js';
+
+/** The built server under attack: it refuses, it lives, and it is not larger afterwards. */
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cloudops-http-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const token = 'the token of alice';
+const tokenOf = (text: string) => ({ authorization: `Bearer ${text.replaceAll(' ', '-')}` });
+function tokensFile(): string {
+  const path = join(folder, 'tokens');
+  writeFileSync(path, `alice ${createHash('sha256').update(token.replaceAll(' ', '-')).digest('hex')}\n`);
+  return path;
+}
+
+/** Answers with the memory in use after a collection, when asked over the channel to its parent. */
+const reporter = `process.on('message',()=>{gc();gc();const {heapUsed,external,rss}=process.memoryUsage();process.send({inUse:heapUsed+external,rss})});process.channel.unref()`;
+const watched = ['--expose-gc', '--import', `data:text/javascript,${encodeURIComponent(reporter)}`];
+
+const memory = ({ child }: HttpProcess) =>
+  new Promise<{ inUse: number; rss: number }>((resolve) => {
+    child.once('message', (report) => resolve(report as { inUse: number; rss: number }));
+    child.send('report');
+  });
+
+/** As many as the limit on open files allows this process, 10,000 at most. */
+function connectionCount(): number {
+  if (process.platform !== 'linux') return 1000;
+  const [, limit = '1024'] = /Max open files +\d+ +(\d+)/.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+  return Math.min(10_000, Math.floor(Number(limit) / 2));
+}
+
+/** Opens connections and holds them. Resolves when each is open or was turned away. */
+async function holdConnections(port: number, count: number): Promise<Socket[]> {
+  const sockets: Socket[] = [];
+  while (sockets.length < count) {
+    const batch = Array.from({ length: Math.min(250, count - sockets.length) }, () => connect(port, '127.0.0.1'));
+    sockets.push(...batch);
+    await Promise.all(
+      batch.map(
+        (socket) =>
+          new Promise<void>((resolve) => {
+            socket.on('error', () => resolve());
+            socket.on('connect', () => resolve());
+          }),
+      ),
+    );
+  }
+  return sockets;
+}
+
+const list = toolCall('list_parts', {
+  bucket: seededUpload.bucket,
+  object: seededUpload.key,
+  uploadId: seededUpload.uploadId,
+});
+
+/** What an attacker can send in a second: everything is refused, in any order. */
+async function bombard({ url, origin }: HttpProcess): Promise<number[]> {
+  const batch = JSON.stringify(Array.from({ length: 5000 }, () => list));
+  const deep = `${'{"a":'.repeat(150_000)}1${'}'.repeat(150_000)}`;
+  const attacks = [
+    () => post(url, message('ping'), tokenOf('wrong')),
+    () => post(url, message('ping')),
+    () => post(url, message('ping'), { origin: 'https://evil.example.com' }),
+    () => post(url, batch, tokenOf(token)),
+    () => post(url, deep, tokenOf(token)),
+    () => post(url, '{"jsonrpc', tokenOf(token)),
+    () => post(url, { jsonrpc: '2.0', id: 1 }, tokenOf(token)),
+    () => post(url, ' '.repeat(3 * 1024 * 1024), tokenOf(token)),
+    () => post(url, message('ping'), { ...tokenOf(token), 'content-type': 'text/plain' }),
+    () => fetch(url, { headers: tokenOf(token) }),
+    () => fetch(url, { method: 'DELETE', headers: tokenOf(token) }),
+    () => fetch(`${origin}/${'x'.repeat(8000)}`),
+  ];
+  const statuses: number[] = [];
+  for (let round = 0; round < 20; round += 1)
+    await Promise.all(
+      attacks.map(async (attack) => {
+        const response = await attack();
+        await response.text();
+        statuses.push(response.status);
+      }),
+    );
+  return statuses;
+}
+
+test('an attack is refused, the process lives, and its memory is back within 10 % afterwards', async () => {
+  const args = ['--sandbox', '--http-tokens-file', tokensFile(), '--http-rate', '1000', '--log-level', 'warn'];
+  const server = await startHttpProcess(args, { nodeArgs: watched });
+  const serves = async () => (await answerOf(await post(server.url, list, tokenOf(token)))).result;
+  const attack = async () => {
+    expect((await bombard(server)).filter((status) => status < 400)).toEqual([]);
+    const sockets = await holdConnections(server.port, connectionCount());
+    // Those that were let in are cut off for saying nothing.
+    await vi.waitFor(async () => expect(await serves()).toBeDefined(), { timeout: 30_000, interval: 500 });
+    for (const socket of sockets) socket.destroy();
+    await vi.waitFor(async () => expect(await serves()).toBeDefined());
+  };
+  // The first time, caches fill and code is compiled.
+  await attack();
+  const before = await memory(server);
+  await attack();
+  await vi.waitFor(
+    async () => {
+      const after = await memory(server);
+      expect(after.inUse / before.inUse).toBeLessThan(1.1);
+      expect(after.rss / before.rss).toBeLessThan(1.1);
+    },
+    { timeout: 10_000, interval: 500 },
+  );
+  expect(await server.metrics()).toMatch(/cloudops_refused_requests_total\{reason="connections"\} [1-9]/);
+  expect(server.stderr()).not.toContain('the-token');
+  expect(await server.stop()).toBe(0);
+}, 120_000);
+
+describe('who may not enter a server that is not on loopback alone', () => {
+  test.each([
+    [
+      ['--host', '0.0.0.0'],
+      ['CLOUDOPS_HTTP_TOKENS_FILE', 'CLOUDOPS_HTTP_ALLOWED_HOSTS must name'],
+    ],
+    [['--host', '::'], [':: is not loopback']],
+    [['--host', '0.0.0.0', '--http-tokens-file', '/nonexistent'], ['cannot be read (ENOENT)']],
+    [['--host', '0.0.0.0', '--http-issuer', 'https://id.example.com'], ['HTTP_AUDIENCE go together']],
+    [['--http-issuer', 'http://id.example.com', '--http-audience', 'x'], ['plain http is for loopback only']],
+    [['--http-allowed-hosts', 'a.example.com:80'], ['host names without port']],
+    [['--http-metrics-port', '70000'], ['it must be a port']],
+    [['--port', 'x'], ['--port must be a port']],
+  ])('%j: it does not start', async (args, texts) => {
+    const run = await runServer(['http', '--sandbox', ...args]);
+    expect(run.code).toBe(2);
+    for (const text of texts) expect(run.stderr).toContain(text);
+  });
+
+  test('with tokens it starts, and the Host header must be one of those allowed', async () => {
+    const hosts = ['--http-allowed-hosts', 'cloudops.example.com'];
+    const server = await startHttpProcess([
+      '--host',
+      '0.0.0.0',
+      '--sandbox',
+      '--http-tokens-file',
+      tokensFile(),
+      ...hosts,
+    ]);
+    expect((await post(server.url, message('ping'), tokenOf(token))).status).toBe(403);
+    expect((await fetch(`${server.origin}/healthz`)).status).toBe(200);
+    expect(server.logged()).toContainEqual(expect.objectContaining({ level: 'warn', event: 'state key' }));
+    await server.stop();
+  });
+});
+
+test('a port that is taken is a sentence, not a crash', async () => {
+  const server = await startHttpProcess(['--sandbox']);
+  const run = await runServer(['http', '--sandbox', '--port', String(server.port)]);
+  expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('cannot listen: listen EADDRINUSE')]);
+  await server.stop();
+});
+
+test('a change whose client goes away, and whose server is then asked to stop, is in the journal as what it was', async () => {
+  let answer = () => undefined as unknown;
+  const cloud = await startServer((_request, response) => {
+    answer = () => response.end('{"instance":{}}');
+  });
+  const env = {
+    CLOUDOPS_DEVOPS_URL: cloud.origin,
+    CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
+    CLOUDOPS_SECRET_ACCESS_KEY: 'test',
+    CLOUDOPS_CONFIRM: 'off',
+    CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'),
+    CLOUDOPS_HTTP_TOKENS_FILE: tokensFile(),
+  };
+  const server = await startHttpProcess([], { env });
+  const abort = new AbortController();
+  const gone = fetch(server.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...tokenOf(token) },
+    body: JSON.stringify(toolCall('restore_instance', { backupId: 'a'.repeat(32), instanceId: 'restored' })),
+    signal: abort.signal,
+  }).then((response) => response.text());
+  gone.catch(() => undefined);
+  await vi.waitFor(() => expect(cloud.requests).toHaveLength(1));
+  abort.abort();
+  const stopped = server.stop();
+  await vi.waitFor(async () => expect((await fetch(`${server.origin}/readyz`)).status).toBe(503));
+  answer();
+  expect(await stopped).toBe(0);
+  const { stdout } = await runServer(['journal', '--json'], { env });
+  expect(JSON.parse(stdout)).toMatchObject([{ caller: 'alice', ending: { outcome: 'accepted' } }]);
+  await cloud.close();
+});

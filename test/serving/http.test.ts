@@ -1,0 +1,227 @@
+import { request as httpRequest } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { describe, expect, test, vi } from 'vitest';
+import { createMemoryJournal } from '../support/caller.js';
+import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
+import { type CapturingServer, startServer } from '../support/http-server.js';
+
+const restore = { backupId: 'a'.repeat(32), instanceId: 'restored' };
+const list = toolCall('list_parts', { bucket: 'b', object: 'o', uploadId: 'u' });
+
+/** A cloud whose answers wait until they are let go. */
+async function startSlowCloud(): Promise<CapturingServer & { release(): void }> {
+  const waiting: (() => void)[] = [];
+  const cloud = await startServer((_request, response) => {
+    waiting.push(() => response.end('{"instance":{}}'));
+  });
+  return { ...cloud, release: () => waiting.splice(0).forEach((answer) => void answer()) };
+}
+
+describe('a request that is refused says why, and is counted by reason', () => {
+  const json = { 'content-type': 'application/json' };
+  const table: readonly [
+    string,
+    number,
+    string,
+    { method?: string; path?: string; headers?: object; body?: string },
+  ][] = [
+    ['a Host of somebody else', 403, 'host', { headers: { host: 'evil.example.com' } }],
+    ['a Host that resolves to loopback', 403, 'host', { headers: { host: '127.0.0.1.evil.example.com:80' } }],
+    ['a Host that is none', 403, 'host', { headers: { host: 'a b' } }],
+    ['an Origin of somebody else', 403, 'origin', { headers: { origin: 'https://evil.example.com' } }],
+    ['the Origin null', 403, 'origin', { headers: { origin: 'null' } }],
+    ['another path', 404, 'path', { path: '/' }],
+    ['GET', 405, 'method', { method: 'GET' }],
+    ['DELETE', 405, 'method', { method: 'DELETE' }],
+    ['OPTIONS, as browsers ask before a foreign page sends JSON', 405, 'method', { method: 'OPTIONS' }],
+    ['no content type', 415, 'content type', { body: '{}' }],
+    ['a form', 415, 'content type', { headers: { 'content-type': 'text/plain' }, body: '{}' }],
+    ['no body', 400, 'json', { headers: json }],
+    ['a body that is not JSON', 400, 'json', { headers: json, body: '{"jsonrpc":' }],
+    ['a body that is no message', 400, 'json', { headers: json, body: '1' }],
+    ['a body that is nothing but brackets', 400, 'json', { headers: json, body: '['.repeat(900_000) }],
+    ['a batch', 400, 'batch', { headers: json, body: JSON.stringify(Array(1000).fill(list)) }],
+    ['an empty batch', 400, 'batch', { headers: json, body: '[]' }],
+    ['more than 1 MiB', 413, 'body', { headers: json, body: ' '.repeat(1024 * 1024 + 1) }],
+    [
+      'more than 1 MiB, of a length not told',
+      413,
+      'body',
+      { headers: { ...json, 'transfer-encoding': 'chunked' }, body: ' '.repeat(1024 * 1024 + 1) },
+    ],
+  ];
+  test.each(table)('%s: %i', async (_what, status, reason, { method = 'POST', path = '/mcp', headers = {}, body }) => {
+    const server = await serveInProcess();
+    const answered = await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+      const request = httpRequest(new URL(path, server.origin), { method, headers: { ...headers } }, (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (chunk) => {
+          text += chunk;
+        });
+        response.on('end', () => resolve({ status: response.statusCode, text }));
+      });
+      request.on('error', reject);
+      request.end(body);
+    });
+    expect(answered.status).toBe(status);
+    expect(JSON.parse(answered.text)).toMatchObject({
+      jsonrpc: '2.0',
+      error: { message: expect.any(String) },
+      id: null,
+    });
+    expect(await server.metrics()).toContain(`cloudops_refused_requests_total{reason="${reason}"} 1`);
+    await server.close();
+  });
+
+  test('a message nested so deeply that it cannot be walked is an answer like any other', async () => {
+    const server = await serveInProcess();
+    const deep = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_parts","arguments":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}}}`;
+    await (await post(server.url, deep)).text();
+    expect((await post(server.url, message('ping'))).status).toBe(200);
+    await server.close();
+  });
+
+  test('a client that asks to be told of changes is refused, as there will be none', async () => {
+    const server = await serveInProcess();
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 't', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const response = await post(
+      server.url,
+      message('subscriptions/listen', { notifications: { toolsListChanged: true }, _meta: meta }),
+      { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
+    );
+    expect((await answerOf(response)).error).toBeDefined();
+    await server.close();
+  });
+});
+
+test('over the limit of concurrent calls some wait, the others get 503 and when to come back', async () => {
+  const cloud = await startSlowCloud();
+  const server = await serveInProcess({
+    cloud: cloud.origin,
+    limits: { concurrentCalls: 2, waitingCalls: 1 },
+  });
+  const running = [post(server.url, list), post(server.url, list)];
+  await vi.waitFor(() => expect(cloud.requests).toHaveLength(2));
+  const waits = post(server.url, list);
+  await vi.waitFor(async () => {
+    const refused = await post(server.url, list);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  });
+  expect(await server.metrics()).toMatch(/cloudops_concurrent_calls 2\n/);
+  cloud.release();
+  await Promise.all((await Promise.all(running)).map(answerOf));
+  await vi.waitFor(() => expect(cloud.requests).toHaveLength(3));
+  cloud.release();
+  expect((await waits).status).toBe(200);
+  await server.close();
+  await cloud.close();
+});
+
+test('a caller that is too fast gets 429 and when to come back', async () => {
+  const server = await serveInProcess({ rate: 1 });
+  const responses = [];
+  for (let count = 0; count < 3; count += 1) responses.push(await post(server.url, message('ping')));
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 429]);
+  expect(responses[2]?.headers.get('retry-after')).toBe('1');
+  await server.close();
+});
+
+test('bodies that are being received hold so much memory together and no more', async () => {
+  const server = await serveInProcess({ limits: { bodiesBytes: 100_000 } });
+  const slow = httpRequest(server.url, { method: 'POST', headers: { 'content-type': 'application/json' } });
+  slow.on('error', () => undefined);
+  slow.write(' '.repeat(90_000));
+  await vi.waitFor(async () => {
+    const refused = await post(server.url, `${' '.repeat(50_000)}${JSON.stringify(message('ping'))}`);
+    expect(refused.status).toBe(503);
+  });
+  slow.destroy();
+  await vi.waitFor(async () => {
+    const response = await post(server.url, `${' '.repeat(50_000)}${JSON.stringify(message('ping'))}`);
+    expect(response.status).toBe(200);
+  });
+  await server.close();
+});
+
+describe('slow clients are cut off', () => {
+  const limits = { headersMs: 200, requestMs: 400 };
+  const head = 'POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n';
+  const endless = (socket: Socket) => {
+    socket.write(`${head}transfer-encoding: chunked\r\n\r\n`);
+    const timer = setInterval(() => socket.write('1\r\n \r\n'), 20);
+    socket.on('close', () => clearInterval(timer));
+  };
+  const table: readonly [string, (socket: Socket) => void][] = [
+    ['that say nothing', () => undefined],
+    ['that never end their headers', (socket) => socket.write(head)],
+    ['that never send the body they announced', (socket) => socket.write(`${head}content-length: 1000\r\n\r\n{`)],
+    ['that send a body without end, little by little', endless],
+    [
+      'that were refused and go on sending',
+      (socket) => {
+        socket.write(`${head.replace('127.0.0.1', 'evil.example.com')}content-length: 100000000\r\n\r\n`);
+        const timer = setInterval(() => socket.write(' '.repeat(1000)), 20);
+        socket.on('close', () => clearInterval(timer));
+      },
+    ],
+  ];
+  test.each(table)('%s', async (_what, attack) => {
+    const server = await serveInProcess({ limits });
+    const socket = connect(server.port, '127.0.0.1');
+    const closed = new Promise((resolve) => socket.on('error', () => undefined).on('close', resolve));
+    socket.resume();
+    attack(socket);
+    await closed;
+    expect((await post(server.url, message('ping'))).status).toBe(200);
+    await server.close();
+  });
+});
+
+test('a change whose client goes away is carried out, written down, and keeps its place until then', async () => {
+  const cloud = await startSlowCloud();
+  const journal = createMemoryJournal();
+  const server = await serveInProcess({
+    cloud: cloud.origin,
+    caller: { journal, outlivesClients: true },
+    limits: { concurrentCalls: 1, waitingCalls: 0 },
+  });
+  const abort = new AbortController();
+  const gone = fetch(server.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify(toolCall('restore_instance', restore)),
+    signal: abort.signal,
+  }).then((response) => response.text());
+  gone.catch(() => undefined);
+  await vi.waitFor(() => expect(cloud.requests).toHaveLength(1));
+  abort.abort();
+  await expect(gone).rejects.toThrow();
+  expect((await post(server.url, list)).status).toBe(503);
+  cloud.release();
+  await vi.waitFor(async () => expect(await journal.read()).toMatchObject([{ ending: { outcome: 'accepted' } }]));
+  await server.close();
+  await cloud.close();
+});
+
+test('on stopping, readiness falls, new calls are refused, and what runs comes to its end', async () => {
+  const cloud = await startSlowCloud();
+  const server = await serveInProcess({ cloud: cloud.origin });
+  const ready = async () => (await fetch(`${server.origin}/readyz`)).status;
+  expect(await ready()).toBe(200);
+  const running = post(server.url, toolCall('restore_instance', restore));
+  await vi.waitFor(() => expect(cloud.requests).toHaveLength(1));
+  const stopped = server.stop(20_000);
+  expect(await ready()).toBe(503);
+  expect((await fetch(`${server.origin}/healthz`)).status).toBe(200);
+  const refused = await post(server.url, message('ping'));
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  cloud.release();
+  expect((await answerOf(await running)).result).toMatchObject({ structuredContent: { outcome: 'accepted' } });
+  await stopped;
+  await expect(ready()).rejects.toThrow();
+  await cloud.close();
+});
