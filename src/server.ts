@@ -54,9 +54,38 @@ const instructions = [
 /** What is on offer stays as it is while the server runs. */
 const unchanging = { listChanged: false };
 
+/** An operation with its schemas as hosts see them. */
+interface Tool {
+  readonly operation: Operation;
+  readonly inputSchema: StandardSchemaWithJSON;
+  readonly outputSchema: StandardSchemaWithJSON;
+}
+
+/** What servers offer, before policy and scopes. */
+export interface Offer {
+  readonly tools: readonly Tool[];
+  readonly prompts: readonly {
+    readonly prompt: Prompt;
+    readonly argsSchema: z.ZodObject<Record<string, PromptField>>;
+  }[];
+}
+
+/** Makes the schemas, for any number of servers: it takes longer than most calls. */
+export const makeOffer = (operations: readonly Operation[]): Offer => ({
+  tools: operations.map((operation) => ({
+    operation,
+    inputSchema: advertised(inputJsonSchema(operation.input)),
+    outputSchema: advertised(outputJsonSchema(operation.output.extend(envelope(operation.effect)))),
+  })),
+  prompts: prompts.map((prompt) => ({ prompt, argsSchema: promptSchema(prompt) })),
+});
+
 /** Makes an MCP server that offers the operations as tools. Each connection gets one of its own. */
-export function createServer(dependencies: ServerDependencies): McpServer {
-  const { version, operations, policy, principal, call, stateKey } = dependencies;
+export function createServer(
+  dependencies: ServerDependencies,
+  { tools, prompts }: Offer = makeOffer(dependencies.operations),
+): McpServer {
+  const { version, policy, principal, call, stateKey } = dependencies;
   // Tokens are valid for ten minutes, with the key that signed them and for the caller that was given them.
   const codec = createRequestStateCodec<Grant>({ key: stateKey, ttlSeconds: 600, bind: () => principal?.name ?? '' });
   const server = new McpServer(
@@ -67,29 +96,36 @@ export function createServer(dependencies: ServerDependencies): McpServer {
       capabilities: { tools: unchanging, resources: unchanging, prompts: unchanging },
     },
   );
-  const offered = operations.filter((operation) => isAllowed(policy, operation, principal));
-  for (const operation of offered) registerTool(server, operation, call, principal, codec);
-  registerResources(server, offered, dependencies);
-  const names = offered.map(({ name }) => name);
-  for (const prompt of prompts.filter(({ tool }) => names.includes(tool))) registerPrompt(server, prompt);
+  const offered = tools.filter(({ operation }) => isAllowed(policy, operation, principal));
+  for (const tool of offered) registerTool(server, tool, call, principal, codec);
+  const operations = offered.map(({ operation }) => operation);
+  registerResources(server, operations, dependencies);
+  const names = operations.map(({ name }) => name);
+  for (const { prompt, argsSchema } of prompts) {
+    const { name, title, description } = prompt;
+    if (names.includes(prompt.tool))
+      server.registerPrompt(name, { title, description, argsSchema }, (given) => ({
+        messages: [{ role: 'user', content: { type: 'text', text: promptText(prompt, given) } }],
+      }));
+  }
   return server;
 }
 
 function registerTool(
   server: McpServer,
-  operation: Operation,
+  { operation, inputSchema, outputSchema }: Tool,
   call: Caller,
   principal: Principal | undefined,
   codec: RequestStateCodec<Grant>,
 ): void {
-  const { name, title, description, effect, input, output } = operation;
+  const { name, title, description, effect } = operation;
   server.registerTool(
     name,
     {
       title,
       description,
-      inputSchema: advertised(inputJsonSchema(input)),
-      outputSchema: advertised(outputJsonSchema(output.extend(envelope(effect)))),
+      inputSchema,
+      outputSchema,
       annotations: annotations[effect],
     },
     async (args, context) => {
@@ -175,18 +211,14 @@ function registerResources(
 
 type PromptField = z.ZodType<string | undefined>;
 
-function registerPrompt(server: McpServer, prompt: Prompt): void {
-  const { name, title, description, args } = prompt;
+function promptSchema({ args }: Prompt): z.ZodObject<Record<string, PromptField>> {
   const fields = Object.entries(args).map(([argument, { description, required, values }]): [string, PromptField] => {
     const text = z.string().describe(description);
     const complete = (typed: string) => (values ?? []).filter((value) => value.startsWith(typed));
     const field = values === undefined ? text : completable(text, complete);
     return [argument, required ? field : field.optional()];
   });
-  const argsSchema = z.object(Object.fromEntries(fields));
-  server.registerPrompt(name, { title, description, argsSchema }, (given) => ({
-    messages: [{ role: 'user', content: { type: 'text', text: promptText(prompt, given) } }],
-  }));
+  return z.object(Object.fromEntries(fields));
 }
 
 const annotations: Readonly<Record<Effect, ToolAnnotations>> = {

@@ -11,7 +11,7 @@ import * as z from 'zod';
 import type { Caller } from '../call/call.js';
 import { type Principal, readScope, scopeOf, writeScope } from '../call/principal.js';
 import type { Log } from '../log.js';
-import { createServer, type ServerDependencies } from '../server.js';
+import { createServer, makeOffer, type Offer, type ServerDependencies } from '../server.js';
 import type { Authenticate } from './auth.js';
 import { createBodyReader, createGate, createRateLimiter, type HttpLimits } from './limits.js';
 import { createMetrics, metricsServer } from './metrics.js';
@@ -76,6 +76,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpHandle> {
     ...options,
     gate,
     metrics,
+    offer: makeOffer(options.server.operations),
     readBody: createBodyReader(limits),
     waitFor: createRateLimiter(options.rate, options.now),
   };
@@ -147,13 +148,14 @@ export async function serveHttp(options: HttpOptions): Promise<HttpHandle> {
 interface Context extends HttpOptions {
   readonly gate: ReturnType<typeof createGate>;
   readonly metrics: ReturnType<typeof createMetrics>;
+  readonly offer: Offer;
   readonly readBody: ReturnType<typeof createBodyReader>;
   readonly waitFor: ReturnType<typeof createRateLimiter>;
 }
 
 /** One request to `/mcp`: who it is from, whether there is room for it, what it says, and then the SDK's answer. */
 async function serveMcp(request: IncomingMessage, response: ServerResponse, context: Context): Promise<void> {
-  const { gate, server, limits, waitFor, readBody } = context;
+  const { gate, server, offer, limits, waitFor, readBody } = context;
   const principal = await admit(request, context);
   if (request.method !== 'POST') throw new Refused(405, 'method', 'Only POST is served here.', { allow: 'POST' });
   const wait = waitFor(principal?.name ?? '');
@@ -171,7 +173,7 @@ async function serveMcp(request: IncomingMessage, response: ServerResponse, cont
     const message = parse(body);
     checkScope(message, principal, context);
     const call = observed(server.call, context, running);
-    const handler = createMcpHandler(() => createServer({ ...server, principal, call }), {
+    const handler = createMcpHandler(() => createServer({ ...server, principal, call }, offer), {
       // Nothing ever changes that a client could wait for.
       maxSubscriptions: 0,
       onerror: ({ name }) => context.log('debug', 'http', { error: name }),
