@@ -68,15 +68,15 @@ function entryOf(
   { tokensFile, issuer, audience, allowedHosts }: HttpSettings,
   now: () => Date,
 ): Entry | { readonly problems: readonly string[] } {
-  const local = isLoopback(host === '::1' ? '[::1]' : host);
+  const listensLocally = isLoopback(host === '::1' ? '[::1]' : host);
   const publicUrl =
     audience !== undefined && /^https?:/i.test(audience) && URL.canParse(audience) ? new URL(audience) : undefined;
   const named = allowedHosts.length > 0 || publicUrl === undefined ? allowedHosts : [publicUrl.hostname];
-  const hosts = local ? [...named, 'localhost', '127.0.0.1', '[::1]'] : named;
+  const hosts = listensLocally ? [...named, 'localhost', '127.0.0.1', '[::1]'] : named;
   const problems: string[] = [];
-  if (!local && tokensFile === undefined && issuer === undefined)
+  if (!(listensLocally && named.every(isLoopback)) && tokensFile === undefined && issuer === undefined)
     problems.push(
-      `${host} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, so that not everybody may enter.`,
+      `${listensLocally ? named.join(', ') : host} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, so that not everybody may enter.`,
     );
   const [first] = hosts;
   if (first === undefined)

@@ -1,5 +1,6 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
   createMcpHandler,
@@ -80,6 +81,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpHandle> {
     readBody: createBodyReader(limits),
     waitFor: createRateLimiter(options.rate, options.now),
   };
+  const running = new Set<Promise<void>>();
   let stopping = false;
 
   const route = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -110,10 +112,11 @@ export async function serveHttp(options: HttpOptions): Promise<HttpHandle> {
       connectionsCheckingInterval: Math.min(limits.headersMs, 1000),
     },
     (request, response) => {
-      route(request, response).catch((error: unknown) => {
+      const served = route(request, response).catch((error: unknown) => {
         if (!(error instanceof Refused)) {
           // Without its message, which may quote anything. A client that went away has no error to be told.
-          if (!request.destroyed) log('error', 'http', { error: error instanceof Error ? error.name : 'not an error' });
+          if (!request.socket.destroyed)
+            log('error', 'http', { error: error instanceof Error ? error.name : 'not an error' });
           response.destroy();
           return;
         }
@@ -124,25 +127,30 @@ export async function serveHttp(options: HttpOptions): Promise<HttpHandle> {
         for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
         sendJson(response, error.status, { jsonrpc: '2.0', error: { code: -32000, message: error.message }, id: null });
       });
+      running.add(served);
+      void served.finally(() => running.delete(served));
     },
   );
   server.maxConnections = limits.connections;
   // A client that takes no data for longer than any call lasts is gone.
   server.timeout = timeoutMs + 60_000;
   server.on('drop', () => metrics.refused('connections'));
-  const port = await listen(server, options.listen);
   const forMetrics = metricsServer(metrics);
-  const metricsPort = options.metricsAt && (await listen(forMetrics, options.metricsAt));
-
-  return {
-    port,
-    metricsPort,
-    stop: async (graceMs) => {
-      stopping = true;
-      await gate.empty(graceMs);
-      await Promise.all([server, forMetrics].map(close));
-    },
-  };
+  const closeAll = () => Promise.all([server, forMetrics].map(close));
+  try {
+    return {
+      metricsPort: options.metricsAt && (await listen(forMetrics, options.metricsAt)),
+      port: await listen(server, options.listen),
+      stop: async (graceMs) => {
+        stopping = true;
+        await Promise.race([Promise.allSettled(running), delay(graceMs, undefined, { ref: false })]);
+        await closeAll();
+      },
+    };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
 }
 
 interface Context extends HttpOptions {

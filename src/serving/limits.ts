@@ -32,8 +32,6 @@ export const defaultHttpLimits: HttpLimits = {
 export interface Gate {
   /** Resolves with what to call on leaving, or with undefined if there is no room, not even to wait. */
   enter(): Promise<(() => void) | undefined>;
-  /** Resolves when nobody is inside, or after `milliseconds`. */
-  empty(milliseconds: number): Promise<void>;
   /** How many are inside. */
   readonly size: number;
 }
@@ -41,7 +39,6 @@ export interface Gate {
 export function createGate({ concurrentCalls, waitingCalls, waitMs }: HttpLimits): Gate {
   let inside = 0;
   const waiting: (() => void)[] = [];
-  const watchers = new Set<() => void>();
   const admit = () => {
     inside += 1;
     let left = false;
@@ -50,7 +47,6 @@ export function createGate({ concurrentCalls, waitingCalls, waitMs }: HttpLimits
       left = true;
       inside -= 1;
       waiting.shift()?.();
-      if (inside === 0) for (const watcher of watchers) watcher();
     };
   };
   return {
@@ -72,17 +68,6 @@ export function createGate({ concurrentCalls, waitingCalls, waitMs }: HttpLimits
         waiting.push(next);
       });
     },
-    empty: (milliseconds) =>
-      new Promise((resolve) => {
-        const done = () => {
-          clearTimeout(timer);
-          watchers.delete(done);
-          resolve();
-        };
-        const timer = setTimeout(done, milliseconds);
-        watchers.add(done);
-        if (inside === 0) done();
-      }),
   };
 }
 

@@ -134,6 +134,7 @@ describe('who may not enter a server that is not on loopback alone', () => {
       ['CLOUDOPS_HTTP_TOKENS_FILE', 'CLOUDOPS_HTTP_ALLOWED_HOSTS must name'],
     ],
     [['--host', '::'], [':: is not loopback']],
+    [['--http-allowed-hosts', 'tunnel.example.com'], ['tunnel.example.com is not loopback']],
     [['--host', '0.0.0.0', '--http-tokens-file', '/nonexistent'], ['cannot be read (ENOENT)']],
     [['--host', '0.0.0.0', '--http-issuer', 'https://id.example.com'], ['HTTP_AUDIENCE go together']],
     [['--http-issuer', 'http://id.example.com', '--http-audience', 'x'], ['plain http is for loopback only']],
@@ -165,8 +166,14 @@ describe('who may not enter a server that is not on loopback alone', () => {
 
 test('a port that is taken is a sentence, not a crash', async () => {
   const server = await startHttpProcess(['--sandbox']);
-  const run = await runServer(['http', '--sandbox', '--port', String(server.port)]);
-  expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('cannot listen: listen EADDRINUSE')]);
+  const port = String(server.port);
+  for (const taken of [
+    ['--port', port],
+    ['--port', '0', '--http-metrics-port', port],
+  ]) {
+    const run = await runServer(['http', '--sandbox', ...taken]);
+    expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('cannot listen: listen EADDRINUSE')]);
+  }
   await server.stop();
 });
 

@@ -38,27 +38,6 @@ test('nobody waits for longer than allowed, and who gave up takes nobody’s pla
   vi.useRealTimers();
 });
 
-test('empty waits for those inside, but not for ever', async () => {
-  vi.useFakeTimers();
-  const gate = gateOf({});
-  await gate.empty(1000);
-  const leave = await gate.enter();
-  let empty = false;
-  void gate.empty(1000).then(() => {
-    empty = true;
-  });
-  await vi.advanceTimersByTimeAsync(999);
-  expect(empty).toBe(false);
-  leave?.();
-  await vi.advanceTimersByTimeAsync(0);
-  expect(empty).toBe(true);
-  await gate.enter();
-  const late = gate.empty(1000);
-  await vi.advanceTimersByTimeAsync(1000);
-  await late;
-  vi.useRealTimers();
-});
-
 test('each caller has twice its rate at once, then its rate, and is told when to come back', () => {
   let time = 0;
   const waitFor = createRateLimiter(2, () => new Date(time));
