@@ -1,0 +1,98 @@
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import aws4 from 'aws4';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { inventedWords } from '../../src/sandbox/invented.js';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
+
+let sandbox: Sandbox;
+const keys = { accessKeyId: 'SANDBOX', secretAccessKey: 'not-to-be-shown' };
+beforeAll(async () => {
+  sandbox = await startSandbox({ now: () => new Date(), keys });
+});
+afterAll(() => sandbox.close());
+
+interface Sent {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+async function send({ method = 'GET', path, headers = {}, body = '' }: Sent) {
+  const { hostname, port } = new URL(sandbox.cloud.endpoints.storage);
+  const outgoing = request({ hostname, port, method, path, headers });
+  outgoing.end(body);
+  const incoming = await new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
+    outgoing.on('response', resolve).on('error', reject);
+  });
+  return { status: incoming.statusCode, headers: incoming.headers, body: await text(incoming) };
+}
+
+function sendSigned(sent: Sent, service = 's3') {
+  const { host } = new URL(sandbox.cloud.endpoints.storage);
+  const { headers } = aws4.sign({ ...sent, host, service, region: 'jp-east-1' }, keys);
+  return send({ ...sent, headers: headers as Record<string, string> });
+}
+
+const state = async () => JSON.parse((await send({ path: '/_sandbox/state' })).body);
+const parts = '/demo-bucket/video/launch.mov?uploadId=demo-upload-without-parts';
+
+test('the log has each request with its operation, status and canonical request, and no secret', async () => {
+  const token = 'token-not-to-be-shown';
+  await sendSigned({ path: parts, headers: { 'X-Amz-Security-Token': token } });
+  await sendSigned({ path: `/demo-bucket/k?X-Amz-Signature=${token}` });
+  const { requests } = await state();
+  expect(requests.at(-2)).toMatchObject({
+    operation: 'list_parts',
+    method: 'GET',
+    url: parts,
+    status: 200,
+    canonicalRequest: expect.stringMatching(
+      /^GET\n\/demo-bucket\/video\/launch.mov\nuploadId=[\s\S]*x-amz-security-token:\(not shown\)\n/,
+    ),
+  });
+  expect(requests.at(-1)).toMatchObject({ operation: 'unknown', url: '/demo-bucket/k?X-Amz-Signature=(not shown)' });
+  expect(JSON.stringify(await state()) + (await sandbox.describe())).not.toContain('not-to-be-shown');
+});
+
+test('the log ends with the last 200', async () => {
+  for (let count = 0; count < 205; count += 1) await send({ path: '/' });
+  const { requests } = await state();
+  expect(requests).toHaveLength(200);
+  expect(requests[0].status).toBe(403);
+});
+
+test.each([
+  ['evil.example', 403],
+  ['127.0.0.1.evil.example:1', 403],
+  ['localhost:1', 200],
+  ['127.0.0.1', 200],
+  ['[::1]:80', 200],
+])('the state is shown to who asks for it at %j: %i', async (host, status) => {
+  expect((await send({ path: '/_sandbox/state', headers: { host } })).status).toBe(status);
+});
+
+test('the state can only be read', async () => {
+  expect((await send({ method: 'POST', path: '/_sandbox/state' })).status).toBe(405);
+});
+
+test.each<[string, Sent, string | undefined]>([
+  ['a list of parts', { path: parts }, undefined],
+  ['an error', { path: '/nowhere/k?uploadId=u' }, 'error'],
+  ['an operation that the reference does not show', { path: '/demo-bucket?uploads' }, 'operation'],
+])('%s is marked with what is invented: %s', async (_what, sent, words) => {
+  expect((await sendSigned(sent)).headers['x-sandbox-invented']).toBe(words);
+});
+
+test('parts of the start are zeros, and the object says so', async () => {
+  const path = '/demo-bucket/backups/2026/database.dump?uploadId=demo-upload-in-progress';
+  const list = (await sendSigned({ path })).body;
+  const [, etag = ''] = /<PartNumber>1<[\s\S]*?<ETag>(.*?)</.exec(list) ?? [];
+  const body = `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${etag}</ETag></Part></CompleteMultipartUpload>`;
+  expect((await sendSigned({ method: 'POST', path, body })).status).toBe(200);
+  const object = await sendSigned({ path: '/demo-bucket/backups/2026/database.dump' });
+  expect(object.headers).toMatchObject({ 'x-sandbox-invented': 'content,operation', 'content-length': '8388608' });
+  expect(Buffer.from(object.body).equals(Buffer.alloc(8 * 1024 * 1024))).toBe(true);
+  for (const word of ['content', 'operation', 'error']) expect(Object.keys(inventedWords)).toContain(word);
+});
