@@ -106,10 +106,12 @@ async function* checked(
       'The content-sha256 header must be the SHA-256 of the body, in lower case.',
     );
 
+  const tooLarge = new S3Error(400, 'EntityTooLarge', `The body may have at most ${maximum} bytes.`);
+  if (Number(headers['x-amz-decoded-content-length'] ?? headers['content-length']) > maximum) throw tooLarge;
   let size = 0;
   for await (const piece of isChunked ? unchunked(stream, trailers) : pieces(stream)) {
     size += piece.length;
-    if (size > maximum) throw new S3Error(400, 'EntityTooLarge', `The body may have at most ${maximum} bytes.`);
+    if (size > maximum) throw tooLarge;
     for (const digest of [md5, sha256, ...digests.map(({ digest }) => digest)]) digest?.update(piece);
     yield piece;
   }

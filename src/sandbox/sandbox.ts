@@ -8,6 +8,7 @@ import { createDevops } from './devops.js';
 import { createFaults, loadFaults } from './faults.js';
 import { type Api, type ApiResponse, isObject, json, jsonError } from './http.js';
 import { describeSandbox, type Logged, withoutSecrets } from './inspect.js';
+import { invented } from './invented.js';
 import { checkSignature, type Keys, type Refusal } from './signature.js';
 import { openState, SandboxProblem, type State, temporaryState } from './state.js';
 import { createStorage, type Storage, type StorageRequest, storageOperation } from './storage.js';
@@ -285,10 +286,10 @@ function requestIds(id: string, amz: boolean): Record<string, string> {
 /** A refused signature in the words of the API that was called. */
 function refuse(api: Api, storage: boolean, { status, code, message, details }: Refusal): ApiResponse {
   if (storage) return api.error(status, code === 'Malformed' ? 'AuthorizationHeaderMalformed' : code, message, details);
-  if (code === 'RequestTimeTooSkewed') return api.error(status, code, message, details);
-  if (code === 'Malformed')
-    return api.error(400, 'Client.InvalidParameterIllegalInput.Authorization', message, details);
-  return api.error(401, `Client.AuthFailure.${code}`, message, details);
+  const refused = (status: number, code: string) => invented(api.error(status, code, message, details), 'error');
+  if (code === 'RequestTimeTooSkewed') return refused(status, code);
+  if (code === 'Malformed') return refused(400, 'Client.InvalidParameterIllegalInput.Authorization');
+  return refused(401, `Client.AuthFailure.${code}`);
 }
 
 function parseQuery(url: string): Map<string, string> {

@@ -36,7 +36,8 @@ export function temporaryState(first: unknown): State {
     },
     durable: false,
     close: async () => {
-      if (made !== undefined) await rm(await made, { recursive: true, force: true });
+      // A body may still be arriving.
+      if (made !== undefined) await rm(await made, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

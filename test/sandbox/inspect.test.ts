@@ -81,6 +81,7 @@ test.each<[string, Sent, string | undefined]>([
   ['a list of parts', { path: parts }, undefined],
   ['an error', { path: '/nowhere/k?uploadId=u' }, 'error'],
   ['an operation that the reference does not show', { path: '/demo-bucket?uploads' }, 'operation'],
+  ['a signature for another API', { path: '/_devops/v1/instances:restore' }, 'error'],
 ])('%s is marked with what is invented: %s', async (_what, sent, words) => {
   expect((await sendSigned(sent)).headers['x-sandbox-invented']).toBe(words);
 });

@@ -1,5 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -236,6 +239,19 @@ describe('bodies', () => {
     });
     return /<Code>(.*?)</.exec(await response.text())?.[1] ?? String(response.status);
   };
+  test('over 5 GiB: EntityTooLarge, before anything of it is sent', async () => {
+    const { host, hostname, port } = new URL(sandbox.cloud.endpoints.storage);
+    const path = `/${Bucket}/large`;
+    const declared = { 'Content-Length': String(5 * 1024 ** 3 + 1), ...declare('UNSIGNED-PAYLOAD') };
+    const unsigned = { method: 'PUT', host, path, headers: declared, service: 's3', region: 'r' };
+    const { headers } = aws4.sign(unsigned, sandbox.cloud.credentials);
+    const outgoing = request({ hostname, port, path, method: 'PUT', headers: headers as Record<string, string> });
+    outgoing.flushHeaders();
+    const [response] = await once(outgoing, 'response');
+    expect(await text(response)).toContain('<Code>EntityTooLarge<');
+    outgoing.destroy();
+  });
+
   const declare = (value: string, more = {}) => ({ 'X-Amz-Content-Sha256': value, ...more });
   const trailer = { 'x-amz-trailer': 'x-amz-checksum-crc32' };
   const streaming = declare('STREAMING-UNSIGNED-PAYLOAD-TRAILER', trailer);
