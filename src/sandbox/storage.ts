@@ -311,7 +311,8 @@ function chosenParts(upload: Upload, body: string, minimumPartSize: number): num
     partNumber: Number(textOf(part, 'PartNumber')),
     etag: textOf(part, 'ETag')?.replaceAll('"', ''),
   }));
-  if (named.length === 0) throw new S3Error(400, 'MalformedXML', 'The body names no parts.');
+  if (named.length === 0 || named.some(({ partNumber }) => Number.isNaN(partNumber)))
+    throw new S3Error(400, 'MalformedXML', 'The body names no parts, or a part without its number.');
   if (named.some(({ partNumber }, index) => partNumber <= (named[index - 1]?.partNumber ?? 0)))
     throw new S3Error(400, 'InvalidPartOrder', 'The parts must be in ascending order.');
   const parts = upload.parts();

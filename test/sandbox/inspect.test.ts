@@ -90,6 +90,8 @@ test('parts of the start are zeros, and the object says so', async () => {
   const path = '/demo-bucket/backups/2026/database.dump?uploadId=demo-upload-in-progress';
   const list = (await sendSigned({ path })).body;
   const [, etag = ''] = /<PartNumber>1<[\s\S]*?<ETag>(.*?)</.exec(list) ?? [];
+  const withoutNumber = `<CompleteMultipartUpload><Part><ETag>${etag}</ETag></Part></CompleteMultipartUpload>`;
+  expect((await sendSigned({ method: 'POST', path, body: withoutNumber })).body).toContain('<Code>MalformedXML<');
   const body = `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${etag}</ETag></Part></CompleteMultipartUpload>`;
   expect((await sendSigned({ method: 'POST', path, body })).status).toBe(200);
   const object = await sendSigned({ path: '/demo-bucket/backups/2026/database.dump' });
