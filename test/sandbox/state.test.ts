@@ -14,8 +14,10 @@ import {
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import aws4 from 'aws4';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { seededBackupId } from '../../src/sandbox/devops.js';
 import { type Sandbox, type SandboxOptions, seededUpload, startSandbox } from '../../src/sandbox/sandbox.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-state-'));
@@ -57,6 +59,26 @@ const read = async (s3: S3Client, Key: string) => {
   return Buffer.from((await Body?.transformToByteArray()) ?? []);
 };
 
+/** Status of a request to the catalog or DevOps API. */
+async function post({ cloud }: Sandbox, service: string, path: string, body: unknown): Promise<number> {
+  const { host, origin } = new URL(cloud.endpoints.storage);
+  const date = now()
+    .toISOString()
+    .replace(/[-:]|\.\d+/g, '');
+  const request = {
+    method: 'POST',
+    host,
+    path,
+    service,
+    region: 'jp-east-1',
+    headers: { 'X-Amz-Date': date },
+    body: JSON.stringify(body),
+  };
+  const { Host: _, ...headers } = aws4.sign(request, { ...cloud.credentials }).headers ?? {};
+  const sent = { method: 'POST', headers: headers as Record<string, string>, body: request.body };
+  return (await fetch(origin + path, sent)).status;
+}
+
 /** Runs a sandbox, and closes it whatever happens. */
 async function withSandbox<T>(options: Partial<SandboxOptions>, use: (s3: S3Client, sandbox: Sandbox) => Promise<T>) {
   const sandbox = await startSandbox({ now, ...options });
@@ -95,6 +117,31 @@ describe('a restart', () => {
       expect((await create(s3, 'next')).UploadId).not.toBe(before.open.UploadId);
       // Bodies of: open, done, five.
       expect(readdirSync(`${stateFile}.parts`)).toHaveLength(3);
+    });
+  });
+
+  test('finds what was changed in the catalog and in DevOps, but no secret that came with it', async () => {
+    const stateFile = newFile();
+    const restore = { backupId: seededBackupId, instanceId: 'restored' };
+    const externalCloudConfig = { serviceAccountKey: '{"private_key":"not-to-be-kept"}' };
+    const adminCluster = { name: 'kept-admin' };
+    const changes = (sandbox: Sandbox) => [
+      post(sandbox, 'devops', '/_devops/v1/instances:restore', restore),
+      post(sandbox, 'catalog', '/_catalog/v1/resource-groups/kept/kube:provision', {
+        externalCloudConfig,
+        adminCluster,
+      }),
+    ];
+    await withSandbox({ stateFile }, async (_, sandbox) => {
+      expect(await Promise.all(changes(sandbox))).toEqual([200, 200]);
+    });
+    await withSandbox({ stateFile }, async (_, sandbox) => {
+      expect(await Promise.all(changes(sandbox))).toEqual([409, 409]);
+      expect(await sandbox.describe()).toMatch(
+        /- "kept": provisioning[\s\S]*- "kept-admin": [\s\S]*- "restored": RESTORING/,
+      );
+      const state = await (await fetch(`${sandbox.cloud.endpoints.storage}/_sandbox/state`)).text();
+      expect(state + readFileSync(stateFile, 'utf8')).not.toContain('not-to-be-kept');
     });
   });
 
