@@ -105,6 +105,7 @@ describe('static tokens', () => {
 
 describe('tokens of an OAuth issuer', () => {
   let issuer: CapturingServer;
+  let stranger: CapturingServer;
   let keys: Awaited<ReturnType<typeof generateKeyPair>>;
   let others: Awaited<ReturnType<typeof generateKeyPair>>;
   let server: Awaited<ReturnType<typeof serveInProcess>>;
@@ -119,6 +120,7 @@ describe('tokens of an OAuth issuer', () => {
       else if (url === '/keys') response.setHeader('content-type', 'application/json').end(JSON.stringify(jwks));
       else response.writeHead(404).end();
     });
+    stranger = await startServer((_request, response) => response.end(JSON.stringify(jwks)));
     metadata = { issuer: issuer.origin, jwks_uri: `${issuer.origin}/keys` };
     server = await serveInProcess({
       resource: { url: audience, issuer: issuer.origin },
@@ -126,8 +128,10 @@ describe('tokens of an OAuth issuer', () => {
     });
   });
   afterAll(async () => {
+    expect(stranger.requests).toEqual([]);
     await server.close();
     await issuer.close();
+    await stranger.close();
   });
 
   const claims = (): JWTPayload => ({
@@ -231,9 +235,9 @@ describe('tokens of an OAuth issuer', () => {
       () => ({ ...metadata, issuer: 'https://other.example.com' }),
     ],
     [
-      'keeps its keys where anybody could change them',
+      'keeps its keys at a plain address of somebody else',
       () => issuer.origin,
-      () => ({ ...metadata, jwks_uri: 'http://keys.example.com/' }),
+      () => ({ ...metadata, jwks_uri: `${stranger.origin}/keys` }),
     ],
   ])('when the issuer %s, nobody enters, and it is not the token that is blamed', async (_what, origin, changed) => {
     const good = metadata;

@@ -148,20 +148,25 @@ test('bodies that are being received hold so much memory together and no more', 
 });
 
 describe('slow clients are cut off', () => {
-  const limits = { headersMs: 200, requestMs: 400 };
+  const [headers, whole] = [{ headersMs: 200 }, { headersMs: 200, requestMs: 400 }];
   const head = 'POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n';
   const endless = (socket: Socket) => {
     socket.write(`${head}transfer-encoding: chunked\r\n\r\n`);
     const timer = setInterval(() => socket.write('1\r\n \r\n'), 20);
     socket.on('close', () => clearInterval(timer));
   };
-  const table: readonly [string, (socket: Socket) => void][] = [
-    ['that say nothing', () => undefined],
-    ['that never end their headers', (socket) => socket.write(head)],
-    ['that never send the body they announced', (socket) => socket.write(`${head}content-length: 1000\r\n\r\n{`)],
-    ['that send a body without end, little by little', endless],
+  const table: readonly [string, object, (socket: Socket) => void][] = [
+    ['that say nothing', headers, () => undefined],
+    ['that never end their headers', headers, (socket) => socket.write(head)],
+    [
+      'that never send the body they announced',
+      whole,
+      (socket) => socket.write(`${head}content-length: 1000\r\n\r\n{`),
+    ],
+    ['that send a body without end, little by little', whole, endless],
     [
       'that were refused and go on sending',
+      whole,
       (socket) => {
         socket.write(`${head.replace('127.0.0.1', 'evil.example.com')}content-length: 100000000\r\n\r\n`);
         const timer = setInterval(() => socket.write(' '.repeat(1000)), 20);
@@ -169,7 +174,7 @@ describe('slow clients are cut off', () => {
       },
     ],
   ];
-  test.each(table)('%s', async (_what, attack) => {
+  test.each(table)('%s', async (_what, limits, attack) => {
     const server = await serveInProcess({ limits });
     const socket = connect(server.port, '127.0.0.1');
     const closed = new Promise((resolve) => socket.on('error', () => undefined).on('close', resolve));
