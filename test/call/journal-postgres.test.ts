@@ -1,21 +1,27 @@
-import { createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Journal } from '../../src/call/journal.js';
 import { createPostgresJournal } from '../../src/call/journal-postgres.js';
+import { makeCertificate } from '../support/certificates.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
 
 /** What only a journal in a database does; what every journal does is in journal.test.ts. */
 describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   let postgres: Postgres;
+  let certificate: ReturnType<typeof makeCertificate>;
   let database: string;
   let opened: Journal[] = [];
   let number = 0;
   beforeAll(async () => {
-    postgres = await startPostgres();
+    certificate = makeCertificate('127.0.0.1');
+    postgres = await startPostgres(certificate);
   }, 120_000);
-  afterAll(() => postgres.remove());
+  afterAll(() => {
+    postgres.remove();
+    certificate.remove();
+  });
   beforeEach(() => {
     number += 1;
     database = `journal_${number}`;
@@ -104,9 +110,18 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     await other.connect();
     await other.query("begin; insert into cloudops_guards values ('digest same')");
     expect(await kinds([journal], {})).toEqual(['unwritable']);
+    const waiters = "from pg_stat_activity where wait_event_type = 'Lock'";
+    const waits = () =>
+      expect.poll(() => postgres.sql(database, `select count(*) ${waiters}`), { timeout: 4000 }).toBe('1');
+    const cable = await startCable(Number(new URL(postgres.url(database)).port));
+    const far = open(postgres.url(database).replace(/:\d+\//, `:${cable.port}/`));
+    const cut = kinds([far], {});
+    await waits();
+    cable.cut();
+    expect(await cut).toEqual(['unwritable']);
+    await expect.poll(() => postgres.sql(database, `select count(*) ${waiters}`), { timeout: 8000 }).toBe('0');
     const waiting = kinds([journal], {});
-    const lock = "from pg_stat_activity where wait_event_type = 'Lock'";
-    await expect.poll(() => postgres.sql(database, `select count(*) ${lock}`), { timeout: 4000 }).toBe('1');
+    await waits();
     postgres.sql(
       database,
       "select pg_terminate_backend(pid) from pg_stat_activity where state = 'idle in transaction'",
@@ -116,28 +131,36 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   });
 
   test('a database that takes connections and says nothing is one that is away', async () => {
-    const sockets: Socket[] = [];
-    const silent = createServer((socket) => sockets.push(socket));
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const address = silent.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const silent = await startCable(undefined);
     const started = Date.now();
-    const begun = await open(`postgres://u@127.0.0.1:${port}/d`).begin(intent(), { allowRepeat: false });
+    const begun = await open(`postgres://u@127.0.0.1:${silent.port}/d`).begin(intent(), { allowRepeat: false });
     expect(begun).toMatchObject({ kind: 'unwritable', reason: expect.stringContaining('timeout') });
     expect(Date.now() - started).toBeLessThan(10_000);
-    for (const socket of sockets) socket.destroy();
-    silent.close();
+    silent.cut();
   });
 
   test.each([
     ['a wrong password', (url: string) => url.replace(password, `${password}-wrong`), /28P01$/],
     ['a database that is not there', (url: string) => `${url}_missing`, /3D000$/],
-    ['TLS that the server does not offer', (url: string) => `${url}?sslmode=verify-full`, /does not support SSL/],
+    [
+      'a certificate that is not trusted',
+      (url: string) => `${url}?sslmode=verify-full`,
+      /UNABLE_TO_VERIFY_LEAF_SIGNATURE$/,
+    ],
     ['a certificate file that is not there', (url: string) => `${url}?sslrootcert=/nowhere.pem`, /ENOENT$/],
   ])('%s lets nothing begin, and the reason holds no password', async (_what, change, reason) => {
     const begun = await open(change(postgres.url(database))).begin(intent(), { allowRepeat: false });
     expect(begun).toMatchObject({ kind: 'unwritable', reason: expect.stringMatching(reason) });
     expect(JSON.stringify(begun)).not.toMatch(/MARKER/);
+  });
+
+  test('the address says how the connection is encrypted', async () => {
+    const { authority } = certificate;
+    const journal = open(`${postgres.url(database)}?sslmode=verify-full&sslrootcert=${authority}`);
+    expect(await kinds([journal], {})).toEqual(['begun']);
+    const encrypted =
+      "select ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name = 'cloudops-mcp'";
+    expect(postgres.sql(database, encrypted)).toBe('t');
   });
 
   test('an entry that is not understood lets nothing begin: it may be one that stands in the way', async () => {
@@ -174,3 +197,25 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     await expect(open().end(endingOf(Date.now(), 'lost', 'unknown'))).rejects.toThrow('not in the journal');
   });
 });
+
+/** A way to a port that can be cut without a word; without a port, one that leads nowhere. */
+async function startCable(to: number | undefined) {
+  const sockets: Socket[] = [];
+  const keep = (socket: Socket) => {
+    sockets.push(socket.on('error', () => undefined));
+    return socket;
+  };
+  const server = createServer((socket) => {
+    keep(socket);
+    if (to !== undefined) socket.pipe(keep(connect(to, '127.0.0.1'))).pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    cut: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}

@@ -35,8 +35,11 @@ export interface Postgres {
 /** As it stands in an address. No text that the product writes may hold it. */
 export const password = 'p%40ss-MARKER';
 
-/** A PostgreSQL server on loopback, with a port and a folder of its own, that is gone with the tests, or with this process. */
-export async function startPostgres(): Promise<Postgres> {
+/**
+ * A PostgreSQL server on loopback, with a port and a folder of its own, that is gone with the tests, or with this process.
+ * With a certificate it also takes connections by TLS.
+ */
+export async function startPostgres(certificate?: { readonly key: Buffer; readonly cert: Buffer }): Promise<Postgres> {
   const folder = mkdtempSync(join(tmpdir(), 'cloudops-postgres-'));
   const data = join(folder, 'data');
   const port = await freePort();
@@ -50,7 +53,14 @@ export async function startPostgres(): Promise<Postgres> {
     if (code !== 0) throw new Error(`${program} ${args.at(-1)} ended with ${code}`);
   };
   // A database that does not flush by itself, so that only what asks for it is durable.
-  const settings = { port, listen_addresses: '127.0.0.1', unix_socket_directories: folder, synchronous_commit: 'off' };
+  const ssl = certificate === undefined ? {} : { ssl: 'on', ssl_key_file: 'server.key', ssl_cert_file: 'server.pem' };
+  const settings = {
+    ...ssl,
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: folder,
+    synchronous_commit: 'off',
+  };
   const options = Object.entries(settings).flatMap(([name, value]) => ['-o', `-c ${name}=${value}`]);
   const start = () => run('pg_ctl', '-D', data, '-w', '-l', join(folder, 'log'), ...options, 'start');
   const stopping = ['-D', data, '-w', '-m', 'immediate', 'stop'];
@@ -76,6 +86,11 @@ export async function startPostgres(): Promise<Postgres> {
     'UTF8',
     '-N',
   );
+  if (certificate !== undefined) {
+    writeFileSync(join(data, 'server.pem'), certificate.cert);
+    writeFileSync(join(data, 'server.key'), certificate.key, { mode: 0o600 });
+    if (user.uid !== undefined && user.gid !== undefined) chownSync(join(data, 'server.key'), user.uid, user.gid);
+  }
   await start();
   const url = (database: string) => `postgres://cloudops:${password}@127.0.0.1:${port}/${database}`;
   const sql = (database: string, statement: string) => {
