@@ -1,0 +1,140 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { loadConfig } from '../src/config.js';
+
+/** What the files for containers say is what the server understands, and what docs/DEPLOY.md promises. */
+
+const folder = 'deploy/kubernetes';
+const guide = readFileSync('docs/DEPLOY.md', 'utf8');
+
+const probe = z.object({ httpGet: z.object({ path: z.string(), port: z.string() }) });
+const deploymentSchema = z.object({
+  spec: z.object({
+    replicas: z.int(),
+    template: z.object({
+      metadata: z.object({ labels: z.record(z.string(), z.string()) }),
+      spec: z.object({
+        enableServiceLinks: z.literal(false),
+        automountServiceAccountToken: z.literal(false),
+        terminationGracePeriodSeconds: z.int(),
+        securityContext: z.object({ runAsNonRoot: z.literal(true), runAsUser: z.int().min(1) }),
+        containers: z.tuple([
+          z.object({
+            args: z.array(z.string()),
+            ports: z.array(z.object({ name: z.string(), containerPort: z.int() })),
+            env: z.array(z.object({ name: z.string(), value: z.string() })),
+            volumeMounts: z.array(z.object({ mountPath: z.string(), readOnly: z.boolean() })),
+            livenessProbe: probe,
+            readinessProbe: probe,
+            lifecycle: z.object({ preStop: z.object({ sleep: z.object({ seconds: z.int() }) }) }),
+            securityContext: z.object({
+              allowPrivilegeEscalation: z.literal(false),
+              readOnlyRootFilesystem: z.literal(true),
+              capabilities: z.object({ drop: z.tuple([z.literal('ALL')]) }),
+            }),
+          }),
+        ]),
+      }),
+    }),
+  }),
+});
+
+const missing = 'YAML cannot be read: apt-get install -y --no-install-recommends python3-yaml';
+const readable = spawnSync('python3', ['-c', 'import yaml']).status === 0;
+if (!readable && process.env.CI === 'true') throw new Error(missing);
+if (!readable) process.stderr.write(`Tests are skipped. ${missing}\n`);
+
+describe.skipIf(!readable)('the manifests for Kubernetes', () => {
+  const read = (file: string): unknown =>
+    JSON.parse(
+      execFileSync('python3', ['-c', 'import json,sys,yaml; print(json.dumps(yaml.safe_load(sys.stdin)))'], {
+        input: readFileSync(join(folder, file)),
+        encoding: 'utf8',
+      }),
+    );
+  const deployment = () => deploymentSchema.parse(read('deployment.yaml')).spec;
+  const settings = () => z.object({ data: z.record(z.string(), z.string()) }).parse(read('settings.yaml')).data;
+  const container = () => deployment().template.spec.containers[0];
+
+  test('all are named by the kustomization', () => {
+    const { resources } = z.object({ resources: z.array(z.string()) }).parse(read('kustomization.yaml'));
+    expect([...resources, 'kustomization.yaml'].sort()).toEqual(readdirSync(folder).sort());
+  });
+
+  test('every setting is one, and every secret is a file of the secret that the guide makes', () => {
+    const { env, volumeMounts } = container();
+    const files: string[] = [];
+    const loaded = loadConfig({
+      env: { ...settings(), ...Object.fromEntries(env.map(({ name, value }) => [name, value])) },
+      flags: [],
+      readFile: (path) => {
+        files.push(path);
+        return path.endsWith('journal') ? 'postgres://u@db.example.com/d' : 'k'.repeat(48);
+      },
+    });
+    expect(loaded.ok ? [] : loaded.problems).toEqual([]);
+    for (const { name, value } of env) {
+      expect(name).toMatch(/_FILE$/);
+      expect(dirname(value)).toBe(volumeMounts[0]?.mountPath);
+      expect(guide).toContain(`--from-file=${basename(value)}`);
+    }
+    expect(files).toContain('/run/cloudops/journal');
+  });
+
+  test('ports and paths are those that the server listens on', () => {
+    const { args, ports, livenessProbe, readinessProbe } = container();
+    expect(args).toEqual(['http', '--host', '0.0.0.0', '--port', '8080']);
+    const metrics = Number(settings().CLOUDOPS_HTTP_METRICS_PORT?.split(':').at(-1));
+    expect(ports.map(({ name, containerPort }) => [name, containerPort])).toEqual([
+      ['http', 8080],
+      ['metrics', metrics],
+    ]);
+    expect([livenessProbe.httpGet, readinessProbe.httpGet]).toEqual([
+      { path: '/healthz', port: 'http' },
+      { path: '/readyz', port: 'http' },
+    ]);
+    expect(readFileSync('src/cli/http.ts', 'utf8')).toContain('const graceMs = 30_000;');
+    const { terminationGracePeriodSeconds } = deployment().template.spec;
+    expect(terminationGracePeriodSeconds).toBeGreaterThan(container().lifecycle.preStop.sleep.seconds + 30);
+  });
+
+  test('the service and the disruption budget are for these pods', () => {
+    const { labels } = deployment().template.metadata;
+    expect(read('service.yaml')).toMatchObject({ spec: { selector: labels, ports: [{ targetPort: 'http' }] } });
+    expect(read('disruption.yaml')).toMatchObject({ spec: { maxUnavailable: 1, selector: { matchLabels: labels } } });
+    expect(deployment().replicas).toBeGreaterThan(1);
+  });
+});
+
+describe('the Dockerfile', () => {
+  const lines = readFileSync('Dockerfile', 'utf8').replaceAll('\\\n', ' ').split('\n');
+  const of = (instruction: string) =>
+    lines.filter((line) => line.startsWith(`${instruction} `)).map((line) => line.slice(instruction.length + 1));
+
+  test('copies what there is and what the context lets through', () => {
+    const allowed = readFileSync('.dockerignore', 'utf8').split('\n');
+    const copied = of('COPY')
+      .filter((line) => !line.startsWith('--from'))
+      .flatMap((line) => line.split(' ').slice(0, -1));
+    for (const path of copied) {
+      expect(existsSync(path)).toBe(true);
+      expect(allowed).toContain(`!${path}`);
+    }
+  });
+
+  test('runs as a user that is not root, without a shell, and asks for its health', () => {
+    expect(of('USER')).toEqual(['1000:1000']);
+    const commands = [
+      ...of('RUN'),
+      ...of('ENTRYPOINT'),
+      ...of('CMD'),
+      ...of('HEALTHCHECK').map((line) => line.replace(/^.*?CMD /, '')),
+    ];
+    for (const command of commands) expect(z.array(z.string()).safeParse(JSON.parse(command)).success).toBe(true);
+    expect(of('HEALTHCHECK')[0]).toContain('/healthz');
+    expect(of('CMD')).toEqual(['["http", "--host", "0.0.0.0", "--port", "8080"]']);
+  });
+});
