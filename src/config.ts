@@ -152,6 +152,10 @@ const fromFile: readonly string[] = ['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESS
 /** `--read-only` for `READ_ONLY`. */
 export const flagName = (setting: string) => `--${setting.toLowerCase().replaceAll('_', '-')}`;
 
+/** Whether an option is a setting that needs no value. */
+export const isSwitch = (flag: string) =>
+  settingNames.some((name) => flagName(name) === flag && settings[name].kind === 'switch');
+
 /** Reads the configuration. Reports every problem at once, misspelt names included. */
 export function loadConfig(sources: ConfigSources): ConfigResult {
   const problems: string[] = [];
@@ -229,6 +233,12 @@ function collect({ env, flags, readFile }: ConfigSources, report: Report): { val
     const setting = name.slice(prefix.length);
     const known = knownNames.map((candidate) => prefix + candidate);
     if (!knownNames.includes(setting)) report(`${name} is not a setting${hint(name, known)}`);
+    else if (value.startsWith('__encrypted__:'))
+      report(`${name} arrived still encrypted: enter it again in the settings that your client keeps for this server.`);
+    else if (/^(\$\{[^{}]*\}|\$[A-Z_]+)$/.test(value.trim()))
+      report(
+        `${name} is a placeholder that your client did not replace: give it a value in the client's settings for this server, or take it out of them.`,
+      );
     else if (value.trim() !== '') fromEnvironment[setting] = value.trim();
   }
   const fromFlags = parseFlags(flags, report);

@@ -8,7 +8,7 @@ import {
   unknownCommand,
   withConfig,
 } from './cli/command.js';
-import { untilStopped } from './cli/until-stopped.js';
+import { stopSignal, untilStopped } from './cli/until-stopped.js';
 import { flagName, helpOf, loadConfig, settingNames, settings } from './config.js';
 import { createServer } from './server.js';
 import { serveStdio } from './serving/stdio.js';
@@ -31,6 +31,9 @@ const stdioCommand: Command = {
 
 /** Loaded when they are named, so that serving starts without them. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  call: async () => (await import('./cli/call.js')).callCommand,
+  'client-config': async () => (await import('./cli/client-config.js')).clientConfigCommand,
+  doctor: async () => (await import('./cli/doctor.js')).doctorCommand,
   http: async () => (await import('./cli/http.js')).httpCommand,
   journal: async () => (await import('./cli/journal.js')).journalCommand,
   sandbox: async () => (await import('./cli/sandbox.js')).sandboxCommand,
@@ -93,11 +96,18 @@ async function helpText(): Promise<string> {
   ].join('\n');
 }
 
+// Whoever stops reading our output or our log has not asked for an end.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+
 process.exitCode = await main(process.argv.slice(2), {
   print: (text) => process.stdout.write(text),
   printError: (text) => process.stderr.write(text),
   now,
   isTty: process.stdout.isTTY === true,
+  stdin: process.stdin,
+  stderr: process.stderr,
+  interrupted: () => stopSignal(() => undefined),
+  platform: process.platform,
   env: process.env,
   version,
 });

@@ -1,6 +1,5 @@
 import {
   completable,
-  createRequestStateCodec,
   inputRequired,
   McpServer,
   type RequestStateCodec,
@@ -14,7 +13,7 @@ import { type Caller, isAllowed, type Policy } from './call/call.js';
 import type { Grant } from './call/consent.js';
 import type { Principal } from './call/principal.js';
 import { envelope } from './call/result.js';
-import { askerFor, clientName, consentForm, sealWith } from './serving/asking.js';
+import { askerFor, clientName, consentForm, grantCodec, sealWith } from './serving/asking.js';
 import { traceOrigin } from './serving/trace-origin.js';
 import type { Effect, Operation } from './tools/operation.js';
 import { type Prompt, prompts, promptText } from './tools/prompts.js';
@@ -86,8 +85,7 @@ export function createServer(
   { tools, prompts }: Offer = makeOffer(dependencies.operations),
 ): McpServer {
   const { version, policy, principal, call, stateKey } = dependencies;
-  // Tokens are valid for ten minutes, with the key that signed them and for the caller that was given them.
-  const codec = createRequestStateCodec<Grant>({ key: stateKey, ttlSeconds: 600, bind: () => principal?.name ?? '' });
+  const codec = grantCodec(stateKey, principal?.name);
   const server = new McpServer(
     { name: 'cloudops-mcp', title: 'Cloud operations', version },
     {

@@ -53,16 +53,18 @@ export interface CallerDependencies {
 /** What a tool call came to: an answer as data and text, the text of an error, or a question that the client has to bring an answer to. */
 export type CallResult =
   | ({ readonly ok: true } & Answer)
-  | { readonly ok: false; readonly text: string }
+  | { readonly ok: false; readonly text: string; readonly failure: Failure }
   | { readonly ok: 'asked'; readonly message: string; readonly grant: Grant };
 
 export interface CallOptions {
   /** Aborts when the client cancels. */
   readonly signal: AbortSignal;
-  /** Called with what has been read so far, for an answer in pages. */
-  readonly onPage?: (pages: number) => void;
+  /** Called for each page of an answer in pages, with how many there are so far and the record of the last. */
+  readonly onPage?: (pages: number, record: Readonly<Record<string, unknown>>) => void;
   /** Absent if the client cannot ask its user. */
   readonly asker?: Asker | undefined;
+  /** Whether the person who makes the call said yes beforehand, with an option of the command line. */
+  readonly agreed?: boolean;
   readonly seal: Seal;
   /** Name and version of the client, as it says. */
   readonly client: string;
@@ -239,12 +241,12 @@ async function consentTo(
   plan: Plan,
   digest: string,
   given: { planOnly: boolean; planId: string | undefined },
-  { asker, seal, principal }: CallOptions,
+  { asker, agreed = false, seal, principal }: CallOptions,
   { confirm, newNonce, log }: CallerDependencies,
 ): Promise<Consent | { readonly stop: CallResult }> {
   const { name, title } = operation;
   const message = `${title}?\n\n${planText(plan)}`;
-  const decision = await decide({ mode: confirm, digest, ...given, message, asker, seal, newNonce });
+  const decision = await decide({ mode: confirm, digest, ...given, message, asker, agreed, seal, newNonce });
   log('info', 'consent', {
     tool: name,
     digest,
@@ -265,10 +267,17 @@ const resultOf = (result: Answer | Failure): CallResult =>
 function withReports(result: CallResult, reports: readonly string[]): CallResult {
   if (reports.length === 0 || result.ok === 'asked') return result;
   const text = [result.text, ...reports.map((report) => `note: ${report}`)].join('\n');
-  return result.ok ? { ...result, text, structured: { ...result.structured, notes: reports } } : { ...result, text };
+  return result.ok
+    ? { ...result, text, structured: { ...result.structured, notes: reports } }
+    : { ...result, text, failure: { ...result.failure, notes: reports } };
 }
 
-const refused = (failure: Failure): CallResult => ({ ok: false, text: failureText(failure) });
+/** What a failure is for a caller. */
+export const refused = (failure: Failure): CallResult & { readonly ok: false } => ({
+  ok: false,
+  text: failureText(failure),
+  failure,
+});
 
 const isNotSet = (name: string) => `${name} is not set`;
 
@@ -331,7 +340,7 @@ async function readPages(
     if (sent.attempts.length > 1) retried.push(...sent.attempts);
     for (const warning of reading.warnings) warnings.add(warning);
     pages.push({ record: reading.record, ...(answeredAt !== undefined && { answeredAt }) });
-    onPage?.(pages.length);
+    onPage?.(pages.length, reading.record);
     const next = operation.pages?.next(nextInput, pages);
     if (next === undefined) {
       const record = operation.pages?.combine(input, pages) ?? reading.record;

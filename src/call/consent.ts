@@ -31,7 +31,7 @@ export interface Asker {
 
 /** What consent comes to. */
 export type Decision =
-  | { readonly kind: 'go'; readonly how: 'asked' | 'planId' | 'off'; readonly nonce?: string }
+  | { readonly kind: 'go'; readonly how: 'asked' | 'planId' | 'option' | 'off'; readonly nonce?: string }
   /** To be asked with this grant; the answer comes with another entry of the call. */
   | { readonly kind: 'later'; readonly grant: Grant }
   | { readonly kind: 'plan'; readonly planId?: string }
@@ -45,18 +45,23 @@ export interface Question {
   /** Shown to the person. */
   readonly message: string;
   readonly asker: Asker | undefined;
+  /** Whether the person who makes the call said yes beforehand, with an option of the command line. */
+  readonly agreed: boolean;
   readonly seal: Seal;
   readonly newNonce: () => string;
 }
 
 /** Decides whether a mutation may go ahead. Nothing that goes wrong here lets it. */
 export async function decide(question: Question): Promise<Decision> {
-  const { mode, digest, planOnly, planId, asker, seal, newNonce } = question;
+  const { mode, digest, planOnly, planId, asker, agreed, seal, newNonce } = question;
   const asks = (mode === 'ask' || mode === 'human') && asker !== undefined;
   const takesPlans = mode === 'plan' || (mode === 'ask' && asker === undefined);
   const mintPlanId = () => seal.mint({ use: 'plan', digest, nonce: newNonce() });
   if (planOnly) return { kind: 'plan', ...(takesPlans && { planId: await mintPlanId() }) };
   if (mode === 'off') return { kind: 'go', how: 'off' };
+  if (agreed && mode === 'human')
+    return refuse('NeedsHuman', 'CLOUDOPS_CONFIRM is "human": what is typed at the question counts, --yes does not');
+  if (agreed) return { kind: 'go', how: 'option' };
   if (asks) return askUser(question, asker);
   if (!takesPlans) return refuse('NeedsHuman', 'CLOUDOPS_CONFIRM is "human", and this client cannot ask its user');
   if (planId === undefined) return { kind: 'plan', planId: await mintPlanId() };

@@ -20,6 +20,8 @@ export interface Failure {
   readonly mayHaveHappened: boolean;
   readonly attempts: readonly Attempt[];
   readonly next: string;
+  /** What has to be said of earlier calls. */
+  readonly notes?: readonly string[];
 }
 
 /** Writes a failure as the text of a tool error. The service's words are quoted: they are data. */
@@ -72,6 +74,10 @@ const refusals = {
     reason: 'its arguments need correcting',
     next: 'Correct what is listed and call again.',
   },
+  Usage: {
+    reason: 'the command line or the configuration is not right',
+    next: 'Correct what is listed; cloudops-mcp --help lists commands and settings.',
+  },
   NotAllowed: {
     reason: 'this server is configured not to offer it',
     next: 'Only the person who runs this server can change that. Do not look for another way.',
@@ -108,7 +114,7 @@ type Ids = Readonly<Record<string, string>>;
 
 /** No answer, or only the beginning of one. */
 export function explainExchange(
-  { name, effect }: Operation,
+  { name, effect }: Pick<Operation, 'name' | 'effect'>,
   failure: ExchangeFailure,
   requestIds: Ids,
   attempts: readonly Attempt[],

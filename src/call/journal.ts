@@ -15,7 +15,7 @@ export const intentSchema = z.object({
   client: z.string(),
   /** Who called, where callers are told apart. */
   caller: z.string().optional(),
-  consent: z.enum(['asked', 'planId', 'off']),
+  consent: z.enum(['asked', 'planId', 'option', 'off']),
   /** Same for the same mutation: see `digestOf`. */
   digest: z.string(),
   /** Of the plan or question that was agreed to. */

@@ -1,4 +1,4 @@
-import type { Config, ConfigResult } from '../config.js';
+import { type Config, type ConfigResult, isSwitch } from '../config.js';
 import { nearest } from '../tools/shared/nearest.js';
 import { quoteName } from '../tools/shared/quote.js';
 
@@ -9,6 +9,12 @@ export interface Terminal {
   readonly now: () => Date;
   /** Whether a person reads the output. */
   readonly isTty: boolean;
+  readonly stdin: NodeJS.ReadStream;
+  /** For what is drawn and asked while a command runs. */
+  readonly stderr: NodeJS.WriteStream;
+  /** Aborts when the process is asked to end, which from then on is left to the command. A second time ends it at once. */
+  interrupted(): AbortSignal;
+  readonly platform: NodeJS.Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
 }
@@ -56,10 +62,15 @@ export function splitArguments(
     const arg = args[index] ?? '';
     const [, name = '', inline] = /^--([a-z-]+)(?:=([\s\S]*))?$/.exec(arg) ?? [];
     const next = args[index + 1];
-    if (settings.length === 0 && positionals.length < most && (arg === '-' || !arg.startsWith('-')))
-      positionals.push(arg);
-    else if (!Object.hasOwn(known, name)) settings.push(arg);
-    else if (known[name] === 'switch') options[name] = '';
+    if (positionals.length < most && (arg === '-' || !arg.startsWith('-'))) positionals.push(arg);
+    else if (!Object.hasOwn(known, name)) {
+      settings.push(arg);
+      // What follows an option that is not known may be a secret: it is never taken for anything else.
+      if (arg.startsWith('--') && inline === undefined && next?.startsWith('--') === false && !isSwitch(arg)) {
+        settings.push(next);
+        index += 1;
+      }
+    } else if (known[name] === 'switch') options[name] = '';
     else if (inline !== undefined) options[name] = inline;
     else if (next === undefined) problems.push(`--${name} needs a value.`);
     else {

@@ -22,15 +22,13 @@ export async function untilStopped(
     runtime.drain.begin();
     void runtime.drain.finish(graceMs).finally(() => process.exit(1));
   });
-  // A host that closed our log has not closed the connection.
-  process.stderr.on('error', () => undefined);
   const code = await serve(runtime, log, stop);
   await runtime.close(graceMs);
   return code;
 }
 
 /** Aborts on the first request to end the process; a second one ends it at once. */
-function stopSignal(log: Log): AbortSignal {
+export function stopSignal(log: Log): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const)
     process.once(name, () => {

@@ -1,9 +1,9 @@
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
+  createRequestStateCodec,
   inputResponse,
   type McpServer,
-  type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
@@ -18,8 +18,21 @@ export const consentForm = {
 
 const grantSchema = z.object({ use: z.enum(['plan', 'question']), digest: z.string(), nonce: z.string() });
 
-/** A seal for one request: what it signs comes back through the client. */
-export const sealWith = (codec: RequestStateCodec<Grant>, context: ServerContext): Seal => ({
+/**
+ * Signs grants with a key of at least 32 bytes. They are valid for ten minutes, with the key that signed them and for the
+ * caller that was given them, where callers have names.
+ */
+export const grantCodec = (key: Uint8Array | string, caller = '') =>
+  createRequestStateCodec<Grant>({ key, ttlSeconds: 600, bind: () => caller });
+
+/** What a seal needs of the SDK's codec. */
+interface Codec {
+  mint(grant: Grant, context: unknown): Promise<string>;
+  verify(token: string, context: unknown): Promise<unknown>;
+}
+
+/** A seal for one request: what it signs comes back through the client. Without a client there is no context. */
+export const sealWith = (codec: Codec, context: ServerContext | null): Seal => ({
   mint: (grant) => codec.mint(grant, context),
   verify: async (token) => grantSchema.parse(await codec.verify(token, context)),
 });

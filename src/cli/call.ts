@@ -1,0 +1,166 @@
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline/promises';
+import { text } from 'node:stream/consumers';
+import { type CallOptions, type CallResult, refused } from '../call/call.js';
+import type { Asker, Reply } from '../call/consent.js';
+import { refusal } from '../call/failure.js';
+import type { Config } from '../config.js';
+import { createLog, type Log } from '../log.js';
+import { startRuntime } from '../runtime.js';
+import { grantCodec, sealWith } from '../serving/asking.js';
+import { catalogue } from '../tools/catalogue.js';
+import type { Operation } from '../tools/operation.js';
+import { nearest } from '../tools/shared/nearest.js';
+import { quoteName } from '../tools/shared/quote.js';
+import type { Command, Invocation, Terminal } from './command.js';
+import { bar } from './text.js';
+
+/** `cloudops-mcp call`: one call of a tool, the same way an agent's call takes, without an MCP client. */
+export const callCommand: Command = {
+  usage: '<tool> [<json>|@<file>|-] [--plan] [--yes] [--json]',
+  about: 'call a tool; exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown',
+  positionals: 2,
+  options: { plan: 'switch', yes: 'switch', json: 'switch' },
+  run: async (invocation) => {
+    const { positionals, options, terminal } = invocation;
+    const result = await outcome(invocation);
+    if (options.json !== undefined) terminal.print(`${JSON.stringify(forMachines(positionals[0] ?? '', result))}\n`);
+    else if (result.ok === true) terminal.print(`${result.text}\n`);
+    else terminal.printError(`${result.text}\n`);
+    return exitCode(result, options.plan !== undefined);
+  },
+};
+
+type Ended = Exclude<CallResult, { ok: 'asked' }>;
+
+const forMachines = (tool: string, result: Ended) =>
+  result.ok ? { ok: true, tool, answer: result.structured } : { ok: false, tool, failure: result.failure };
+
+function exitCode(result: Ended, planned: boolean): number {
+  if (result.ok) return result.structured.outcome === 'planned' && !planned ? 3 : 0;
+  const { code, status, mayHaveHappened } = result.failure;
+  if (mayHaveHappened) return 4;
+  // With a status, the code is the service's own.
+  if (status !== undefined) return 1;
+  if (['Usage', 'InvalidArguments', 'NotAllowed', 'NotConfigured'].includes(code)) return 2;
+  return ['Declined', 'NeedsHuman', 'PlanRefused'].includes(code) ? 3 : 1;
+}
+
+/** Does what the command line asks for, as far as it can be understood. */
+async function outcome({ positionals, options, config, terminal }: Invocation): Promise<Ended> {
+  const [tool = '', given = '{}'] = positionals;
+  const misused = (problems: readonly string[]) =>
+    refused(refusal(tool === '' ? 'The call' : quoteName(tool), 'Usage', problems));
+  const names = catalogue.map(({ name }) => name);
+  const operation = catalogue.find(({ name }) => name === tool);
+  if (operation === undefined) {
+    const meant =
+      tool === '' ? 'no tool is named' : `there is no such tool; did you mean ${nearest(tool, names, 1)[0]}?`;
+    return misused([`${meant} (the tools: ${names.join(', ')})`]);
+  }
+  if (!config.ok) return misused(config.problems);
+  const parsed = await readArguments(given, terminal.stdin);
+  if ('problem' in parsed) return misused([parsed.problem]);
+  const args = options.plan === undefined ? parsed.value : { ...Object(parsed.value), planOnly: true };
+  return call(operation, args, options.yes !== undefined, config.config, terminal);
+}
+
+/** The arguments as they are given, or those of a file or of stdin. What is read is not shown: it may hold a secret. */
+async function readArguments(
+  given: string,
+  stdin: NodeJS.ReadStream,
+): Promise<{ readonly value: unknown } | { readonly problem: string }> {
+  const source = given === '-' ? 'what stdin gave' : given.startsWith('@') ? quoteName(given.slice(1)) : 'the argument';
+  try {
+    const json =
+      given === '-' ? await text(stdin) : given.startsWith('@') ? await readFile(given.slice(1), 'utf8') : given;
+    return { value: JSON.parse(json.replace(/^\uFEFF/, '')) };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) return { problem: `${source} cannot be read (${codeOf(error)})` };
+    return { problem: `${source} is not JSON; in a shell, write it in single quotes: '{"bucket": "b"}'` };
+  }
+}
+
+const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : 'unknown error');
+
+/** A mutation whose call has ended leaves nothing to wait for. */
+const graceMs = 1000;
+
+async function call(
+  operation: Operation,
+  args: unknown,
+  agreed: boolean,
+  config: Config,
+  terminal: Terminal,
+): Promise<Ended> {
+  const runtime = await startRuntime(config, terminal.version, logFor(config, terminal), terminal.now);
+  const signal = terminal.interrupted();
+  const progress = progressOn(terminal.stderr, Number(Object(args).expectedParts));
+  try {
+    const result = await runtime.call(operation, args, {
+      signal,
+      agreed,
+      asker: askerOn(terminal, signal),
+      onPage: progress.onPage,
+      seal: sealWith(grantCodec(runtime.server.stateKey), null),
+      client: `cloudops-mcp call ${terminal.version}`,
+    });
+    if (result.ok === 'asked') throw new Error('the terminal answers at once');
+    if (result.ok && result.structured.planId !== undefined) terminal.printError(lastingOf(config));
+    return result;
+  } finally {
+    progress.clear();
+    await runtime.close(graceMs);
+  }
+}
+
+/** How long the planId that was printed is worth anything. */
+const lastingOf = ({ sandbox, stateKey }: Config): string => {
+  if (sandbox) return 'note: the planId ends with this process and its sandbox; --yes agrees at once.\n';
+  if (stateKey !== undefined) return '';
+  return 'note: the planId ends with this process. With CLOUDOPS_STATE_KEY set, another can carry it out; --yes agrees at once.\n';
+};
+
+/** People read the answer: the log is only for those who ask for it. What an earlier process left open is told to all. */
+function logFor({ origins, logLevel }: Config, { now, printError }: Terminal): Log {
+  if (origins.some(({ name }) => name === 'CLOUDOPS_LOG_LEVEL')) return createLog(logLevel, now, printError);
+  return (_level, event) => {
+    if (event === 'unresolved')
+      printError('warning: an earlier change ended without a known outcome; see cloudops-mcp journal.\n');
+  };
+}
+
+/** Asks the person at the terminal, if there is one. */
+function askerOn({ stdin, stderr }: Terminal, signal: AbortSignal): Asker | undefined {
+  if (!stdin.isTTY || !stderr.isTTY) return undefined;
+  return {
+    ask: async (message): Promise<Reply> => {
+      stderr.write(`${message}\n\n`);
+      // Not as a terminal of its own: then Ctrl-C reaches the process.
+      const lines = createInterface({ input: stdin, output: stderr, terminal: false });
+      const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
+      try {
+        const typed = await Promise.race([lines.question('Type yes to go ahead: ', { signal }), closed]);
+        if (typed === undefined) return 'cancelled';
+        return typed.trim() === 'yes' ? 'agreed' : 'declined';
+      } catch {
+        return 'cancelled';
+      } finally {
+        lines.close();
+      }
+    },
+  };
+}
+
+/** Shows on a terminal how much of a long list has been read. `total` is the number of parts, or NaN if it is not known. */
+function progressOn(stderr: NodeJS.WriteStream, total: number) {
+  let parts = 0;
+  const draw = (line: string) => {
+    if (stderr.isTTY) stderr.write(`\r\x1b[K${line}`);
+  };
+  const onPage: CallOptions['onPage'] = (pages, record) => {
+    parts += Array.isArray(record.parts) ? record.parts.length : 0;
+    draw(`${total > 0 ? `${bar(parts / total)} ` : ''}${parts}${total > 0 ? ` of ${total}` : ''} parts, page ${pages}`);
+  };
+  return { onPage, clear: () => draw('') };
+}

@@ -1,0 +1,1 @@
+export const clientConfigCommand = { usage: '', about: '', run: async () => 0 };

@@ -1,0 +1,1 @@
+export const doctorCommand = { usage: '', about: '', run: async () => 0 };
