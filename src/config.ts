@@ -307,11 +307,17 @@ const secretFlag = (name: string) =>
 
 /** A value for people to read. */
 function shown(setting: string, value: string): string {
-  if (isSetting(setting) && settings[setting].kind === 'secret') return 'set, not shown';
+  if (isSecret(prefix + setting)) return 'set, not shown';
   return setting === 'JOURNAL' && isDatabaseUrl(value) ? databaseName(value) : value;
 }
 
 const isSetting = (name: string): name is Setting => Object.hasOwn(settings, name);
+
+/** Whether the value of a variable is never shown. */
+export function isSecret(variable: string): boolean {
+  const setting = variable.slice(prefix.length);
+  return isSetting(setting) && settings[setting].kind === 'secret';
+}
 
 function splitOnce(flag: string): [string, string | undefined] {
   const at = flag.indexOf('=');

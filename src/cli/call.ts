@@ -13,7 +13,7 @@ import type { Operation } from '../tools/operation.js';
 import { nearest } from '../tools/shared/nearest.js';
 import { quoteName } from '../tools/shared/quote.js';
 import type { Command, Invocation, Terminal } from './command.js';
-import { bar } from './text.js';
+import { bar, codeOf } from './text.js';
 
 /** `cloudops-mcp call`: one call of a tool, the same way an agent's call takes, without an MCP client. */
 export const callCommand: Command = {
@@ -80,8 +80,6 @@ async function readArguments(
     return { problem: `${source} is not JSON; in a shell, write it in single quotes: '{"bucket": "b"}'` };
   }
 }
-
-const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : 'unknown error');
 
 /** A mutation whose call has ended leaves nothing to wait for. */
 const graceMs = 1000;

@@ -1,6 +1,7 @@
 import { describe, nothingYet } from '../call/journal.js';
 import { openJournal } from '../runtime.js';
 import { type Command, withConfig } from './command.js';
+import { codeOf } from './text.js';
 
 /** `cloudops-mcp journal`: what was changed, and what came of it. */
 export const journalCommand: Command = {
@@ -20,8 +21,7 @@ export const journalCommand: Command = {
       print(`${json === undefined ? lines : JSON.stringify(mutations, null, 2)}\n`);
       return 0;
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : 'unknown error';
-      printError(`The journal cannot be read (${code}).\n`);
+      printError(`The journal cannot be read (${codeOf(error)}).\n`);
       return 1;
     } finally {
       await journal.close();
