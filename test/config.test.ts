@@ -163,6 +163,23 @@ test('proxies come from the usual variables; an empty lower-case one does not hi
   expect(config(env).proxies).toEqual({ httpsProxy: 'http://proxy:3128', noProxy: 'internal' });
 });
 
+test.each([
+  [{ CLOUDOPS_SECRET_ACCESS_KEY: '__encrypted__:MARKER' }, 'arrived still encrypted'],
+  [
+    { CLOUDOPS_SECRET_ACCESS_KEY: `$${'{user_config.secret_MARKER}'}` },
+    'is a placeholder that your client did not replace',
+  ],
+  [{ CLOUDOPS_MAX_ATTEMPTS: '$MARKER_ATTEMPTS' }, 'is a placeholder that your client did not replace'],
+])('%j is recognised as what a client should have filled in, and is not complained of twice', (env, reason) => {
+  const found = problems(env);
+  expect(found).toEqual([expect.stringContaining(`${Object.keys(env)[0]} ${reason}`)]);
+  expect(found.join('\n')).not.toContain('MARKER');
+});
+
+test('a secret may hold what a placeholder is made of', () => {
+  expect(problems({ CLOUDOPS_SECRET_ACCESS_KEY: `a$${'{b}'}c$` })).toEqual([]);
+});
+
 describe('endpoints', () => {
   test.each([
     'https://storage.example.com',

@@ -68,7 +68,7 @@ async function outcome({ positionals, options, config, terminal }: Invocation): 
 /** The arguments as they are given, or those of a file or of stdin. What is read is not shown: it may hold a secret. */
 async function readArguments(
   given: string,
-  stdin: NodeJS.ReadStream,
+  stdin: Terminal['stdin'],
 ): Promise<{ readonly value: unknown } | { readonly problem: string }> {
   const source = given === '-' ? 'what stdin gave' : given.startsWith('@') ? quoteName(given.slice(1)) : 'the argument';
   try {
@@ -151,7 +151,7 @@ function askerOn({ stdin, stderr }: Terminal, signal: AbortSignal): Asker | unde
 }
 
 /** Shows on a terminal how much of a long list has been read. `total` is the number of parts, or NaN if it is not known. */
-function progressOn(stderr: NodeJS.WriteStream, total: number) {
+function progressOn(stderr: Terminal['stderr'], total: number) {
   let parts = 0;
   const draw = (line: string) => {
     if (stderr.isTTY) stderr.write(`\r\x1b[K${line}`);

@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream';
 import { type Config, type ConfigResult, isSwitch } from '../config.js';
 import { nearest } from '../tools/shared/nearest.js';
 import { quoteName } from '../tools/shared/quote.js';
@@ -9,9 +10,9 @@ export interface Terminal {
   readonly now: () => Date;
   /** Whether a person reads the output. */
   readonly isTty: boolean;
-  readonly stdin: NodeJS.ReadStream;
+  readonly stdin: Readable & { readonly isTTY?: boolean };
   /** For what is drawn and asked while a command runs. */
-  readonly stderr: NodeJS.WriteStream;
+  readonly stderr: Writable & { readonly isTTY?: boolean };
   /** Aborts when the process is asked to end, which from then on is left to the command. A second time ends it at once. */
   interrupted(): AbortSignal;
   readonly platform: NodeJS.Platform;

@@ -28,6 +28,8 @@ type Crash = 'none' | 'after the intent' | 'after sending' | 'after the answer';
 interface Step {
   readonly what: 'first' | 'second';
   readonly canAsk: boolean;
+  /** An option of the command line: yes beforehand. */
+  readonly option: boolean;
   readonly reply: Reply;
   readonly plan: 'none' | 'latest' | 'any earlier' | 'made up';
   readonly planOnly: boolean;
@@ -39,6 +41,7 @@ interface Step {
 const step: fc.Arbitrary<Step> = fc.record({
   what: fc.constantFrom('first', 'second'),
   canAsk: fc.boolean(),
+  option: fc.constantFrom(false, false, false, true),
   reply: fc.constantFrom('agreed', 'agreed', 'unticked', 'declined', 'cancelled', 'unanswered'),
   plan: fc.constantFrom('none', 'latest', 'latest', 'any earlier', 'made up'),
   planOnly: fc.boolean(),
@@ -77,7 +80,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
   const redeemed = new Set<string>();
   let nonces = 0;
 
-  for (const { what, canAsk, reply, plan, planOnly, allowRepeat, fault, crash } of steps) {
+  for (const { what, canAsk, option, reply, plan, planOnly, allowRepeat, fault, crash } of steps) {
     let requests = 0;
     let agreed = false;
     const exchanger: Exchanger = {
@@ -150,6 +153,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
       signal: never,
       seal,
       client: 'test',
+      agreed: option,
       asker: canAsk ? asker : undefined,
     });
 
@@ -157,7 +161,10 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
     if (requests > 0) {
       expect(planOnly).toBe(false);
       const asks = canAsk && (mode === 'ask' || mode === 'human');
-      if (asks) expect(agreed).toBe(true);
+      if (option && mode !== 'off') {
+        expect(mode === 'human').toBe(false);
+        expect((await kept.read()).at(-1)?.consent).toBe('option');
+      } else if (asks) expect(agreed).toBe(true);
       else if (mode !== 'off') {
         expect(mode === 'human').toBe(false);
         expect(grant?.use).toBe('plan');

@@ -1,0 +1,272 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, connect, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Finding } from '../../src/cli/probe.js';
+import { makeCertificate } from '../support/certificates.js';
+import { type CapturedRequest, type CapturingServer, startServer } from '../support/http-server.js';
+import { startScripted } from '../support/scripted-server.js';
+import { runServer } from '../support/server-process.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'cloudops-doctor-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const keys = { CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST', CLOUDOPS_SECRET_ACCESS_KEY: 'MARKER', CLOUDOPS_MAX_ATTEMPTS: '1' };
+const proxyless = { HTTPS_PROXY: '', https_proxy: '', HTTP_PROXY: '', http_proxy: '', NO_PROXY: '', no_proxy: '' };
+
+/** What the doctor says, by check. Whatever it says, it shows no secret. */
+async function examine(env: Record<string, string>, ...args: string[]) {
+  const run = await runServer(['doctor', '--json', ...args], {
+    env: { ...proxyless, NODE_EXTRA_CA_CERTS: '', ...env },
+  });
+  expect(run.stdout + run.stderr).not.toContain('MARKER');
+  const findings: Finding[] = JSON.parse(run.stdout);
+  expect(run.code).toBe(findings.some(({ status }) => status === 'problem') ? 1 : 0);
+  for (const { status, remedy } of findings) expect(remedy === undefined).toBe(status === 'ok');
+  const of = (check: string) => findings.filter((finding) => finding.check === check);
+  return { findings, of, code: run.code };
+}
+
+const servers: CapturingServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+/** An object storage that answers what is signed as told, and refuses everything else. */
+async function storage(respond: (response: ServerResponse, request: CapturedRequest) => void) {
+  const server = await startServer((request, response) => {
+    if (request.headers.authorization === undefined) response.writeHead(403).end();
+    else respond(response, request);
+  });
+  servers.push(server);
+  return { server, env: { ...keys, CLOUDOPS_STORAGE_URL: server.origin } };
+}
+
+const error = (code: string) => `<Error><Code>${code}</Code><Message>m</Message></Error>`;
+
+describe('on the sandbox', () => {
+  test('everything is in order', async () => {
+    const { findings, of } = await examine({}, '--sandbox');
+    expect(findings.map(({ status, check, detail }) => (status === 'ok' ? 'ok' : `${check}: ${detail}`))).toEqual(
+      findings.map(() => 'ok'),
+    );
+    expect(of('storage signature')).toMatchObject([{ detail: expect.stringContaining('accepted (NoSuchBucket') }]);
+    expect(of('catalog signature')).toMatchObject([{ detail: expect.stringContaining('not checked') }]);
+  });
+
+  test('people read one line for each check, with the remedy beneath', async () => {
+    const run = await runServer(['doctor', '--sandbox', '--confirm', 'off']);
+    expect(run.stdout).toMatch(/^ok {7}Node\.js +\d+\.\d+\.\d+$/m);
+    expect(run.stdout).toMatch(/^warning {2}consent +off: .*\n +→ Unset CLOUDOPS_CONFIRM/m);
+    expect(run.stdout).toMatch(/\nproblems: 0, warnings: 1\n$/);
+    expect(run.stdout).not.toContain('\x1b');
+    expect(run.code).toBe(0);
+  });
+});
+
+describe('the configuration', () => {
+  test('its problems are lines like all others', async () => {
+    const { of, code } = await examine({
+      CLOUDOPS_REGOIN: 'x',
+      CLOUDOPS_TIMEOUT_MS: 'soon',
+      CLOUDOPS_SECRET_ACCESS_KEY: '__encrypted__:MARKER',
+    });
+    expect(of('configuration').map(({ detail }) => detail)).toEqual([
+      expect.stringContaining('CLOUDOPS_REGOIN is not a setting'),
+      expect.stringContaining('CLOUDOPS_SECRET_ACCESS_KEY arrived still encrypted'),
+      expect.stringContaining('CLOUDOPS_TIMEOUT_MS is "soon"'),
+    ]);
+    expect(code).toBe(1);
+  });
+
+  test('what is set is shown with where it comes from, secrets by name only', async () => {
+    const { of } = await examine({ CLOUDOPS_STATE_KEY: 'MARKER'.repeat(6) }, '--sandbox', '--region', 'jp-west-2');
+    expect(of('configuration').map(({ detail }) => detail)).toEqual(
+      expect.arrayContaining([
+        'CLOUDOPS_STATE_KEY: "set, not shown", from environment',
+        'CLOUDOPS_REGION: "jp-west-2", from option --region',
+      ]),
+    );
+    expect(of('state key')).toMatchObject([{ detail: expect.stringMatching(/^set/) }]);
+  });
+
+  test('an API without an endpoint is a warning, an endpoint without keys a problem, a tool not on offer nothing', async () => {
+    const { of } = await examine({ CLOUDOPS_STORAGE_URL: 'https://storage.test.invalid' });
+    expect(of('storage')).toMatchObject([
+      { status: 'problem', detail: 'not set: CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_SECRET_ACCESS_KEY' },
+    ]);
+    expect(of('devops')).toMatchObject([{ status: 'warning', remedy: expect.stringContaining('restore_instance') }]);
+    expect((await examine({}, '--read-only')).of('devops')).toEqual([]);
+  });
+});
+
+describe('the signed read', () => {
+  test.each<[number, string, Finding['status'], string]>([
+    [404, 'NoSuchUpload', 'ok', ''],
+    [404, 'NoSuchBucket', 'ok', ''],
+    [404, 'NoSuchKey', 'ok', ''],
+    [403, 'SignatureDoesNotMatch', 'problem', 'CLOUDOPS_SECRET_ACCESS_KEY'],
+    [403, 'InvalidAccessKeyId', 'problem', 'CLOUDOPS_ACCESS_KEY_ID'],
+    [403, 'AccessDenied', 'problem', '--bucket'],
+    [403, 'RequestTimeTooSkewed', 'problem', 'clocks'],
+    [400, 'AuthorizationHeaderMalformed', 'problem', 'CLOUDOPS_REGION'],
+    [503, 'SlowDown', 'problem', 'Wait'],
+  ])('%i %s is %s', async (status, code, expected, remedy) => {
+    const { env } = await storage((response) => response.writeHead(status).end(error(code)));
+    const [finding] = (await examine(env)).of('storage signature');
+    expect(finding).toMatchObject({ status: expected, detail: expect.stringContaining(code) });
+    expect(finding?.remedy ?? '').toContain(remedy);
+  });
+
+  test('asks for the bucket that is named, and nothing but reads goes to nobody but the endpoint', async () => {
+    const { server, env } = await storage((response) => response.writeHead(404).end(error('NoSuchUpload')));
+    await examine(env, '--bucket', 'mine');
+    expect(server.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'GET /',
+      'GET /mine/cloudops-doctor?max-parts=1&uploadId=cloudops-doctor',
+    ]);
+  });
+});
+
+describe('clocks', () => {
+  const minute = 60_000;
+  test.each<[string, number, Finding['status'], RegExp]>([
+    ['the same', 0, 'ok', /the same time|^this machine is \d s ahead/],
+    ['half a minute', -30_500, 'ok', /3\d s ahead/],
+    ['five minutes', -5 * minute, 'warning', /5 min ahead/],
+    ['twenty minutes', 20 * minute, 'problem', /20 min behind/],
+  ])('%s apart', async (_name, offset, status, detail) => {
+    const server = await startServer((_request, response) => {
+      response.setHeader('date', new Date(Date.now() + offset).toUTCString());
+      response.writeHead(404).end(error('NoSuchUpload'));
+    });
+    servers.push(server);
+    const { of } = await examine({ ...keys, CLOUDOPS_STORAGE_URL: server.origin });
+    expect(of('storage clock')).toMatchObject([{ status, detail: expect.stringMatching(detail) }]);
+  });
+
+  test('an endpoint that does not tell its time', async () => {
+    const server = await startServer((_request, response) => {
+      response.sendDate = false;
+      response.end();
+    });
+    servers.push(server);
+    const { of } = await examine({ ...keys, CLOUDOPS_DEVOPS_URL: server.origin });
+    expect(of('devops clock')).toMatchObject([{ status: 'warning' }]);
+  });
+});
+
+describe('the way to an endpoint', () => {
+  const host = 'storage.test.invalid';
+  const certificate = makeCertificate(host, '127.0.0.1');
+  const secure = createHttpsServer(certificate, (_request, response) =>
+    response.writeHead(404).end(error('NoSuchUpload')),
+  );
+  /** Knows only how to tunnel, and takes every name for this machine. */
+  const proxy = createHttpServer().on('connect', (_request, socket) => {
+    const target = connect(portOf(secure), '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      target.pipe(socket).pipe(target);
+    });
+    for (const end of [target, socket]) end.on('error', () => end.destroy());
+  });
+  const portOf = (server: Server) => (server.address() as AddressInfo).port;
+  beforeAll(async () => {
+    for (const server of [secure, proxy]) await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  });
+  afterAll(() => {
+    secure.closeAllConnections();
+    for (const server of [secure, proxy]) server.close();
+    certificate.remove();
+  });
+  const trusting = { NODE_EXTRA_CA_CERTS: certificate.authority };
+
+  test('a certificate that ends soon is a warning', async () => {
+    const env = { ...keys, ...trusting, CLOUDOPS_STORAGE_URL: `https://127.0.0.1:${portOf(secure)}` };
+    const { of } = await examine(env);
+    expect(of('storage')).toMatchObject([{ status: 'warning', detail: expect.stringMatching(/ends in [12] days/) }]);
+    expect(of('storage signature')).toMatchObject([{ status: 'ok' }]);
+    expect(of('NODE_EXTRA_CA_CERTS')).toMatchObject([{ status: 'ok' }]);
+  });
+
+  test('one that is not trusted is a problem, and nothing signed is sent', async () => {
+    const { of } = await examine({ ...keys, CLOUDOPS_STORAGE_URL: `https://127.0.0.1:${portOf(secure)}` });
+    expect(of('storage')).toMatchObject([
+      { status: 'problem', remedy: expect.stringContaining('NODE_EXTRA_CA_CERTS') },
+    ]);
+    expect(of('storage signature')).toEqual([]);
+  });
+
+  test('authorities that Node could not read are a problem', async () => {
+    const { of } = await examine({ NODE_EXTRA_CA_CERTS: join(folder, 'none.pem') });
+    expect(of('NODE_EXTRA_CA_CERTS')).toMatchObject([{ status: 'problem', detail: expect.stringContaining('ENOENT') }]);
+  });
+
+  test('a proxy is named, without its password', async () => {
+    const address = `127.0.0.1:${portOf(proxy)}`;
+    const env = {
+      ...keys,
+      ...trusting,
+      HTTPS_PROXY: `http://user:MARKER@${address}`,
+      CLOUDOPS_STORAGE_URL: `https://${host}`,
+    };
+    const { of } = await examine(env);
+    expect(of('storage')).toMatchObject([
+      { status: 'ok', detail: `https://${host} answers through the proxy ${address}` },
+    ]);
+  });
+
+  test('a proxy that is not there is a problem', async () => {
+    const env = { ...keys, HTTPS_PROXY: 'http://127.0.0.1:1', CLOUDOPS_STORAGE_URL: `https://${host}` };
+    const { of } = await examine(env);
+    expect(of('storage')).toMatchObject([{ status: 'problem', detail: expect.stringContaining('proxy 127.0.0.1:1') }]);
+  });
+
+  test('an endpoint where nothing listens, or something that does not speak HTTP, is a problem', async () => {
+    const scripted = await startScripted((socket) => socket.end('SSH-2.0-x\r\n'));
+    const env = { ...keys, CLOUDOPS_STORAGE_URL: 'http://127.0.0.1:1', CLOUDOPS_DEVOPS_URL: scripted.origin };
+    const { of } = await examine(env);
+    expect(of('storage')).toMatchObject([
+      { status: 'problem', detail: expect.stringContaining('refused the connection') },
+    ]);
+    expect(of('devops')).toMatchObject([{ status: 'problem', detail: expect.stringContaining('not proper HTTP') }]);
+    await scripted.close();
+  });
+});
+
+describe('files', () => {
+  test('changes whose outcome is not known are told, and left for the next server to settle', async () => {
+    const journal = join(folder, 'journal.jsonl');
+    const intent = {
+      ...{ id: '1', time: '2026-11-20T12:00:00.000Z', tool: 'restore_instance', what: 'w', target: 'POST x' },
+      ...{ account: 'a', client: 'c', consent: 'asked', digest: 'd', process: { pid: 1, host: 'elsewhere' } },
+    };
+    const written = `${JSON.stringify({ intent })}\n`;
+    writeFileSync(journal, written);
+    const { of } = await examine({ CLOUDOPS_JOURNAL: journal }, '--sandbox');
+    expect(of('journal')).toMatchObject([
+      { status: 'warning', detail: expect.stringContaining('1 changes, 1 of them') },
+    ]);
+    expect(readFileSync(journal, 'utf8')).toBe(written);
+  });
+
+  test('a journal that cannot be written is a problem', async () => {
+    const { of } = await examine({ CLOUDOPS_JOURNAL: '/dev/null/journal' });
+    expect(of('journal')).toMatchObject([{ status: 'problem', remedy: expect.stringContaining('CLOUDOPS_JOURNAL') }]);
+  });
+
+  test('secrets: how many there are, who may see them, whether there are any', async () => {
+    const secrets = join(folder, 'secrets');
+    mkdirSync(secrets, { mode: 0o700 });
+    writeFileSync(join(secrets, 'gcp-key'), 'MARKER');
+    const looked = async () => (await examine({ CLOUDOPS_SECRETS_DIR: secrets })).of('secrets');
+    expect(await looked()).toMatchObject([{ status: 'ok', detail: expect.stringContaining('1 names') }]);
+    chmodSync(secrets, 0o755);
+    expect(await looked()).toMatchObject([{ status: 'warning', detail: expect.stringContaining('others') }]);
+    rmSync(secrets, { recursive: true });
+    expect(await looked()).toMatchObject([{ status: 'problem', detail: expect.stringContaining('ENOENT') }]);
+  });
+});
