@@ -247,7 +247,7 @@ test('over HTTP, the header names the span where _meta does not', async () => {
       policy: { readOnly: false, tools: undefined },
       call: async (_operation, _args, { trace }) => {
         traces.push(trace);
-        return { ok: false, text: 'enough' };
+        return { ok: true, structured: {}, text: 'enough' };
       },
       stateKey: 'k'.repeat(32),
       configuration: () => '',

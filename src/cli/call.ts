@@ -10,9 +10,8 @@ import { startRuntime } from '../runtime.js';
 import { grantCodec, sealWith } from '../serving/asking.js';
 import { catalogue } from '../tools/catalogue.js';
 import type { Operation } from '../tools/operation.js';
-import { nearest } from '../tools/shared/nearest.js';
 import { quoteName } from '../tools/shared/quote.js';
-import type { Command, Invocation, Terminal } from './command.js';
+import { type Command, type Invocation, type Terminal, unknown } from './command.js';
 import { bar, codeOf } from './text.js';
 
 /** `cloudops-mcp call`: one call of a tool, the same way an agent's call takes, without an MCP client. */
@@ -22,12 +21,17 @@ export const callCommand: Command = {
   positionals: 2,
   options: { plan: 'switch', yes: 'switch', json: 'switch' },
   run: async (invocation) => {
-    const { positionals, options, terminal } = invocation;
-    const result = await outcome(invocation);
-    if (options.json !== undefined) terminal.print(`${JSON.stringify(forMachines(positionals[0] ?? '', result))}\n`);
-    else if (result.ok === true) terminal.print(`${result.text}\n`);
+    const { options, terminal } = invocation;
+    const [tool = ''] = invocation.positionals;
+    const given = await readInvocation(invocation);
+    const result =
+      'problems' in given
+        ? refused(refusal(tool === '' ? 'The call' : quoteName(tool), 'Usage', given.problems))
+        : await call(given, options.yes !== undefined, terminal);
+    if (options.json !== undefined) terminal.print(`${JSON.stringify(forMachines(tool, result))}\n`);
+    else if (result.ok) terminal.print(`${result.text}\n`);
     else terminal.printError(`${result.text}\n`);
-    return exitCode(result, options.plan !== undefined);
+    return exitCode(result, 'args' in given && Object(given.args).planOnly === true);
   },
 };
 
@@ -46,23 +50,24 @@ function exitCode(result: Ended, planned: boolean): number {
   return ['Declined', 'NeedsHuman', 'PlanRefused'].includes(code) ? 3 : 1;
 }
 
-/** Does what the command line asks for, as far as it can be understood. */
-async function outcome({ positionals, options, config, terminal }: Invocation): Promise<Ended> {
+interface Given {
+  readonly operation: Operation;
+  readonly args: unknown;
+  readonly config: Config;
+}
+
+/** What is to be called and how, or why that cannot be understood. */
+async function readInvocation(invocation: Invocation): Promise<Given | { readonly problems: readonly string[] }> {
+  const { positionals, options, config, terminal } = invocation;
   const [tool = '', given = '{}'] = positionals;
-  const misused = (problems: readonly string[]) =>
-    refused(refusal(tool === '' ? 'The call' : quoteName(tool), 'Usage', problems));
-  const names = catalogue.map(({ name }) => name);
   const operation = catalogue.find(({ name }) => name === tool);
-  if (operation === undefined) {
-    const meant =
-      tool === '' ? 'no tool is named' : `there is no such tool; did you mean ${nearest(tool, names, 1)[0]}?`;
-    return misused([`${meant} (the tools: ${names.join(', ')})`]);
-  }
-  if (!config.ok) return misused(config.problems);
+  const names = catalogue.map(({ name }) => name);
+  if (operation === undefined) return { problems: [unknown('tool', tool, names)] };
+  if (!config.ok) return config;
   const parsed = await readArguments(given, terminal.stdin);
-  if ('problem' in parsed) return misused([parsed.problem]);
+  if ('problem' in parsed) return { problems: [parsed.problem] };
   const args = options.plan === undefined ? parsed.value : { ...Object(parsed.value), planOnly: true };
-  return call(operation, args, options.yes !== undefined, config.config, terminal);
+  return { operation, args, config: config.config };
 }
 
 /** The arguments as they are given, or those of a file or of stdin. What is read is not shown: it may hold a secret. */
@@ -84,13 +89,7 @@ async function readArguments(
 /** A mutation whose call has ended leaves nothing to wait for. */
 const graceMs = 1000;
 
-async function call(
-  operation: Operation,
-  args: unknown,
-  agreed: boolean,
-  config: Config,
-  terminal: Terminal,
-): Promise<Ended> {
+async function call({ operation, args, config }: Given, agreed: boolean, terminal: Terminal): Promise<Ended> {
   const runtime = await startRuntime(config, terminal.version, logFor(config, terminal), terminal.now);
   const signal = terminal.interrupted();
   const progress = progressOn(terminal.stderr, Number(Object(args).expectedParts));
@@ -112,12 +111,13 @@ async function call(
   }
 }
 
-/** How long the planId that was printed is worth anything. */
-const lastingOf = ({ sandbox, stateKey }: Config): string => {
-  if (sandbox) return 'note: the planId ends with this process and its sandbox; --yes agrees at once.\n';
-  if (stateKey !== undefined) return '';
-  return 'note: the planId ends with this process. With CLOUDOPS_STATE_KEY set, another can carry it out; --yes agrees at once.\n';
-};
+/** What to know of a planId that was printed. */
+function lastingOf({ sandbox, stateKey }: Config): string {
+  const key = sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, another can carry it out.';
+  return sandbox || stateKey === undefined
+    ? `note: the planId ends with this process.${key} --yes agrees at once.\n`
+    : '';
+}
 
 /** People read the answer: the log is only for those who ask for it. What an earlier process left open is told to all. */
 function logFor({ origins, logLevel }: Config, { now, printError }: Terminal): Log {

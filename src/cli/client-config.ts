@@ -1,8 +1,6 @@
 import { resolve } from 'node:path';
 import { isSecret, type Origin } from '../config.js';
-import { nearest } from '../tools/shared/nearest.js';
-import { quoteName } from '../tools/shared/quote.js';
-import { type Command, withConfig } from './command.js';
+import { type Command, unknown, withConfig } from './command.js';
 
 /** `cloudops-mcp client-config`: what to paste into the settings of an MCP client, and where. No secret is in it. */
 export const clientConfigCommand: Command = {
@@ -13,9 +11,7 @@ export const clientConfigCommand: Command = {
   run: withConfig(async ({ positionals: [name = ''], options, terminal }, { origins, sandbox }) => {
     const client = Object.hasOwn(clients, name) ? clients[name] : undefined;
     if (client === undefined) {
-      const names = Object.keys(clients);
-      const meant = name === '' ? '' : `${quoteName(name)} is not known; did you mean ${nearest(name, names, 1)[0]}? `;
-      terminal.printError(`${meant}The clients: ${names.join(', ')}.\n`);
+      terminal.printError(`${unknown('client', name, Object.keys(clients))}\n`);
       return 2;
     }
     const windows = options.windows !== undefined || terminal.platform === 'win32';

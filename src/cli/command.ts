@@ -95,6 +95,9 @@ export const withConfig =
 export const problemsText = (problems: readonly string[]) =>
   `cloudops-mcp cannot start:\n${problems.map((problem) => `- ${problem}\n`).join('')}`;
 
-/** What to say of a command that does not exist. */
-export const unknownCommand = (given: string, names: readonly string[]) =>
-  `${quoteName(given)} is not a command; did you mean ${nearest(given, names, 1)[0]}? --help lists them.\n`;
+/** What to say of a command, a tool or the like that does not exist, or was not named. */
+export const unknown = (kind: string, given: string, names: readonly string[]) => {
+  const meant =
+    given === '' ? '' : `${quoteName(given)} is not a ${kind}; did you mean ${nearest(given, names, 1)[0]}? `;
+  return `${meant}There are ${names.join(', ')}.`;
+};

@@ -54,6 +54,7 @@ describe('the exit code tells how it ended', () => {
   test.each<[number, string, string[], RegExp]>([
     [0, 'done', ['list_parts', json(upload)], /^The upload "demo-upload-in-progress".* has 12 parts/],
     [0, 'a plan that was asked for', ['restore_instance', json(restore), '--plan'], /^Plan of restore_instance/],
+    [0, 'a plan, asked for as agents do', ['restore_instance', json({ ...restore, planOnly: true })], /^Plan of /],
     [
       0,
       'a change with --yes',
@@ -68,7 +69,7 @@ describe('the exit code tells how it ended', () => {
       /object: is required[\s\S]*max: is not/,
     ],
     [2, 'no arguments', ['list_parts'], /bucket: is required/],
-    [2, 'no tool', [], /no tool is named/],
+    [2, 'no tool', [], /There are list_parts, /],
     [2, 'an unknown tool', ['list_part', '{}'], /did you mean list_parts\?/],
     [2, 'not JSON', ['list_parts', '{bucket: MARKER}'], /the argument is not JSON/],
     [2, 'a file that is not there', ['list_parts', '@/nowhere.json'], /cannot be read \(ENOENT\)/],

@@ -146,9 +146,9 @@ test('files are named so that they are found from any folder; a secret from a fi
 });
 
 test.each([
-  [['cursr'], 'cursr is not known; did you mean cursor? The clients: claude-desktop, claude-code, vscode,'],
-  [[], 'The clients: claude-desktop,'],
-  [['toString'], 'toString is not known'],
+  [['cursr'], 'cursr is not a client; did you mean cursor? There are claude-desktop, claude-code, vscode,'],
+  [[], 'There are claude-desktop,'],
+  [['toString'], 'toString is not a client'],
   [['cursor', '--regoin', 'x'], '--regoin is not an option'],
 ])('a client that does not exist is answered with those that do: %j', async (args, said) => {
   expect(await runServer(['client-config', ...args])).toMatchObject({
