@@ -67,7 +67,7 @@ async function helpText(): Promise<string> {
   const loaded = Object.entries(commands).map(async ([name, load]) => ({ name, ...(await load()) }));
   const usages = [{ name: '', ...stdioCommand }, ...(await Promise.all(loaded))].map(({ name, usage, about }) => {
     const line = ['cloudops-mcp', name, usage, '[settings]'].filter((part) => part !== '').join(' ');
-    return `  ${line.padEnd(58)}  ${about}`;
+    return `  ${line}\n      ${about}`;
   });
   const rows = settingNames.map((name) => {
     const flag = settings[name].kind === 'secret' ? '' : flagName(name);

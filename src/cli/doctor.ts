@@ -6,7 +6,7 @@ import { isAllowed } from '../call/call.js';
 import type { ConsentMode } from '../call/consent.js';
 import { databaseName, isDatabaseUrl } from '../call/database-url.js';
 import { resolveTarget } from '../call/target.js';
-import type { Config } from '../config.js';
+import { type Config, isSecret } from '../config.js';
 import { openJournal, type Runtime, startRuntime } from '../runtime.js';
 import { grantCodec, sealWith } from '../serving/asking.js';
 import { catalogue } from '../tools/catalogue.js';
@@ -44,12 +44,7 @@ function report(findings: readonly Finding[], paint: ReturnType<typeof painter>)
 }
 
 const unsound = (problem: string) =>
-  amiss(
-    'problem',
-    'configuration',
-    problem,
-    'Correct this first; all else is looked at once the configuration is sound.',
-  );
+  amiss('problem', 'configuration', problem, 'Correct it, then run doctor again for all the rest.');
 
 function nodeFinding(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
@@ -75,10 +70,7 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
       await journalFinding(config, now),
       await secretsFinding(config.secretsDir, platform),
       consentFinding(config.confirm),
-      fine(
-        'state key',
-        `${config.stateKey === undefined ? 'random' : 'set'}: a planId holds for ${config.stateKey === undefined ? 'the process that made it' : 'every process with this key'}`,
-      ),
+      fine('state key', stateKeyMeaning(config.stateKey)),
     ];
   } finally {
     await exchanger.close();
@@ -88,7 +80,7 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
 
 function settingFindings({ origins, sandbox }: Config): Finding[] {
   const set = origins.map(({ name, value, from }) =>
-    fine('configuration', `${name}: ${quote(value, 200)}, from ${from}`),
+    fine('configuration', `${name}: ${isSecret(name) ? value : quote(value, 200)}, from ${from}`),
   );
   if (sandbox) return [...set, fine('configuration', 'the sandbox has endpoints and credentials of its own')];
   return set.length > 0 ? set : [fine('configuration', 'nothing is set')];
@@ -192,6 +184,11 @@ async function secretsFinding(folder: string | undefined, platform: NodeJS.Platf
     return amiss('problem', check, `${quote(folder)} cannot be read (${codeOf(error)})`, remedy);
   }
 }
+
+const stateKeyMeaning = (key: string | undefined) =>
+  key === undefined
+    ? 'random: a planId holds only for the process that made it'
+    : 'set: a planId holds for every process with the same key';
 
 const consentMeanings: Record<ConsentMode, string> = {
   ask: 'a client that can ask its user does; any other shows a plan first, and acts when it brings the planId back',

@@ -86,7 +86,7 @@ describe('the configuration', () => {
     const { of } = await examine({ CLOUDOPS_STATE_KEY: 'MARKER'.repeat(6) }, '--sandbox', '--region', 'jp-west-2');
     expect(of('configuration').map(({ detail }) => detail)).toEqual(
       expect.arrayContaining([
-        'CLOUDOPS_STATE_KEY: "set, not shown", from environment',
+        'CLOUDOPS_STATE_KEY: set, not shown, from environment',
         'CLOUDOPS_REGION: "jp-west-2", from option --region',
       ]),
     );
