@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import packageJson from '../package.json' with { type: 'json' };
-import { type Command, problemsText, splitArguments, type Terminal, unknown, withConfig } from './cli/command.js';
+import { type Command, notOneOf, problemsText, splitArguments, type Terminal, withConfig } from './cli/command.js';
 import { stopSignal, untilStopped } from './cli/until-stopped.js';
 import { flagName, helpOf, loadConfig, settingNames, settings } from './config.js';
 import { createServer } from './server.js';
@@ -45,7 +45,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const named = first !== '' && !first.startsWith('-');
   const command = named ? await (Object.hasOwn(commands, first) ? commands[first]?.() : undefined) : stdioCommand;
   if (command === undefined) {
-    terminal.printError(`${unknown('command', first, Object.keys(commands))}\n`);
+    terminal.printError(`${notOneOf('command', first, Object.keys(commands))}\n`);
     return 2;
   }
   const split = splitArguments(command, named ? rest : args);

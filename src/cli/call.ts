@@ -11,7 +11,7 @@ import { grantCodec, sealWith } from '../serving/asking.js';
 import { catalogue } from '../tools/catalogue.js';
 import type { Operation } from '../tools/operation.js';
 import { quoteName } from '../tools/shared/quote.js';
-import { type Command, type Invocation, type Terminal, unknown } from './command.js';
+import { type Command, type Invocation, notOneOf, type Terminal } from './command.js';
 import { bar, codeOf } from './text.js';
 
 /** `cloudops-mcp call`: one call of a tool, the same way an agent's call takes, without an MCP client. */
@@ -62,7 +62,7 @@ async function readInvocation(invocation: Invocation): Promise<Given | { readonl
   const [tool = '', given = '{}'] = positionals;
   const operation = catalogue.find(({ name }) => name === tool);
   const names = catalogue.map(({ name }) => name);
-  if (operation === undefined) return { problems: [unknown('tool', tool, names)] };
+  if (operation === undefined) return { problems: [notOneOf('tool', tool, names)] };
   if (!config.ok) return config;
   const parsed = await readArguments(given, terminal.stdin);
   if ('problem' in parsed) return { problems: [parsed.problem] };

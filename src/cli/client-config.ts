@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { isSecret, type Origin } from '../config.js';
-import { type Command, unknown, withConfig } from './command.js';
+import { type Command, notOneOf, withConfig } from './command.js';
 
 /** `cloudops-mcp client-config`: what to paste into the settings of an MCP client, and where. No secret is in it. */
 export const clientConfigCommand: Command = {
@@ -11,7 +11,7 @@ export const clientConfigCommand: Command = {
   run: withConfig(async ({ positionals: [name = ''], options, terminal }, { origins, sandbox }) => {
     const client = Object.hasOwn(clients, name) ? clients[name] : undefined;
     if (client === undefined) {
-      terminal.printError(`${unknown('client', name, Object.keys(clients))}\n`);
+      terminal.printError(`${notOneOf('client', name, Object.keys(clients))}\n`);
       return 2;
     }
     const windows = options.windows !== undefined || terminal.platform === 'win32';

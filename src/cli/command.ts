@@ -96,7 +96,7 @@ export const problemsText = (problems: readonly string[]) =>
   `cloudops-mcp cannot start:\n${problems.map((problem) => `- ${problem}\n`).join('')}`;
 
 /** What to say of a command, a tool or the like that does not exist, or was not named. */
-export const unknown = (kind: string, given: string, names: readonly string[]) => {
+export const notOneOf = (kind: string, given: string, names: readonly string[]) => {
   const meant =
     given === '' ? '' : `${quoteName(given)} is not a ${kind}; did you mean ${nearest(given, names, 1)[0]}? `;
   return `${meant}There are ${names.join(', ')}.`;

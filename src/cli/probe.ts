@@ -84,11 +84,14 @@ function proxyOf(
 ): string | undefined {
   const proxy = protocol === 'https:' ? (httpsProxy ?? httpProxy) : httpProxy;
   if (proxy === undefined || isLoopback(hostname)) return undefined;
-  const spared = noProxy.split(/[,\s]+/).some((entry) => {
-    const [, name = '', only] = /^(?:\*?\.)?(.+?)(?::(\d+))?$/.exec(entry) ?? [];
-    const isItsPort = only === undefined || only === (port || (protocol === 'https:' ? '443' : '80'));
-    return entry === '*' || (name !== '' && isItsPort && `.${hostname}`.endsWith(`.${name}`));
-  });
+  const spared = noProxy
+    .toLowerCase()
+    .split(/[,\s]+/)
+    .some((entry) => {
+      const [, name = '', only] = /^(?:\*?\.)?(.+?)(?::(\d+))?$/.exec(entry) ?? [];
+      const isItsPort = only === undefined || only === (port || (protocol === 'https:' ? '443' : '80'));
+      return entry === '*' || (name !== '' && isItsPort && `.${hostname}`.endsWith(`.${name}`));
+    });
   return spared ? undefined : new URL(proxy).host;
 }
 

@@ -54,6 +54,7 @@ describe('the exit code tells how it ended', () => {
   test.each<[number, string, string[], RegExp]>([
     [0, 'done', ['list_parts', json(upload)], /^The upload "demo-upload-in-progress".* has 12 parts/],
     [0, 'a plan that was asked for', ['restore_instance', json(restore), '--plan'], /^Plan of restore_instance/],
+    [0, 'settings before the tool', ['--region', 'jp-east-1', 'list_parts', json(upload)], /has 12 parts/],
     [0, 'a plan, asked for as agents do', ['restore_instance', json({ ...restore, planOnly: true })], /^Plan of /],
     [
       0,
@@ -74,6 +75,12 @@ describe('the exit code tells how it ended', () => {
     [2, 'not JSON', ['list_parts', '{bucket: MARKER}'], /the argument is not JSON/],
     [2, 'a file that is not there', ['list_parts', '@/nowhere.json'], /cannot be read \(ENOENT\)/],
     [2, 'an unknown option', ['list_parts', json(upload), '--jsn'], /--jsn is not an option/],
+    [
+      2,
+      'a misspelt option and its value',
+      ['--sesion-token', 'MARKER', 'list_parts', json(upload)],
+      /--sesion-token is not an option/,
+    ],
     [2, 'not on offer', ['restore_instance', json(restore), '--read-only'], /code: NotAllowed/],
     [3, 'nobody to ask', ['restore_instance', json(restore)], /outcome: planned\nplanId: /],
     [3, 'nobody to ask, two calls wanted', ['restore_instance', json(restore), '--confirm', 'plan'], /planId: /],
@@ -207,7 +214,7 @@ describe('interrupted', () => {
     child.stderr.on('data', (chunk) => {
       stderr += chunk;
     });
-    await vi.waitUntil(() => arrived.mock.calls.length === 1, { timeout: 10_000 });
+    await vi.waitUntil(() => arrived.mock.calls.length === 1, { timeout: 20_000 });
     child.kill('SIGINT');
     expect(await new Promise((resolve) => child.on('close', resolve))).toBe(code);
     expect(stderr).toContain(said);
