@@ -200,6 +200,24 @@ describe('a planId', () => {
   });
 });
 
+test('what an earlier process left open is told with the next change, whatever comes of that, and at once to people', async () => {
+  const { env } = await api(400, '{"code":"Client.Bad"}');
+  const intent = {
+    ...{
+      id: '1',
+      time: new Date(Date.now() - 600_000).toISOString(),
+      tool: 'restore_instance',
+      what: 'w',
+      target: 'POST x',
+    },
+    ...{ account: 'a', client: 'c', consent: 'asked', digest: 'd', process: { pid: 1, host: 'elsewhere' } },
+  };
+  writeFileSync(env.CLOUDOPS_JOURNAL, `${json({ intent })}\n`);
+  const run = await runServer(['call', 'restore_instance', json(restore), '--yes', '--json'], { env });
+  expect(JSON.parse(run.stdout).failure.notes).toEqual([expect.stringContaining('ended without a known outcome')]);
+  expect(run.stderr).toBe('warning: an earlier change ended without a known outcome; see cloudops-mcp journal.\n');
+});
+
 describe('interrupted', () => {
   test.each([
     ['a change has an unknown outcome', 'restore_instance', restore, 4, 'has an unknown outcome'],
