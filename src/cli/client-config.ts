@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { isSecret, type Origin } from '../config.js';
+import { isDatabaseUrl } from '../call/database-url.js';
+import { type Config, isSecret } from '../config.js';
 import { type Command, notOneOf, withConfig } from './command.js';
 
 /** `cloudops-mcp client-config`: what to paste into the settings of an MCP client, and where. No secret is in it. */
@@ -8,14 +9,14 @@ export const clientConfigCommand: Command = {
   about: 'print what to put into the settings of an MCP client',
   positionals: 1,
   options: { windows: 'switch', json: 'switch' },
-  run: withConfig(async ({ positionals: [name = ''], options, terminal }, { origins, sandbox }) => {
+  run: withConfig(async ({ positionals: [name = ''], options, terminal }, config) => {
     const client = Object.hasOwn(clients, name) ? clients[name] : undefined;
     if (client === undefined) {
       terminal.printError(`${notOneOf('client', name, Object.keys(clients))}\n`);
       return 2;
     }
     const windows = options.windows !== undefined || terminal.platform === 'win32';
-    const server = serverOf(client, origins, sandbox, windows);
+    const server = serverOf(client, config, windows);
     const block = (client.block ?? jsonBlock)(server, client);
     terminal.print(options.json === undefined ? instructions(client, server, block) : `${block}\n`);
     return 0;
@@ -127,11 +128,13 @@ const clients: Readonly<Record<string, Client>> = {
   },
 };
 
-function serverOf({ secret }: Client, origins: readonly Origin[], sandbox: boolean, windows: boolean): Server {
-  const shown = origins.filter(({ name }) => !isSecret(name));
+function serverOf({ secret }: Client, { origins, sandbox, journal }: Config, windows: boolean): Server {
+  // The address of a database may hold a password.
+  const isHidden = (name: string) => isSecret(name) || (name === 'CLOUDOPS_JOURNAL' && isDatabaseUrl(journal));
+  const shown = origins.filter(({ name }) => !isHidden(name));
   const isGiven = (name: string) => shown.some((origin) => origin.name.replace(/_FILE$/, '') === name);
   const required = sandbox ? [] : ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'];
-  const secrets = [...required.filter((name) => !isGiven(name)), ...origins.map(({ name }) => name).filter(isSecret)];
+  const secrets = [...required.filter((name) => !isGiven(name)), ...origins.map(({ name }) => name).filter(isHidden)];
   const npx = ['npx', '-y', 'cloudops-mcp'];
   const [command = '', ...args] = windows ? ['cmd', '/c', ...npx] : npx;
   return {
@@ -147,7 +150,7 @@ function serverOf({ secret }: Client, origins: readonly Origin[], sandbox: boole
 
 /** Clients start the server in a folder of their own choice. */
 const fromAnywhere = (name: string, value: string) =>
-  /_(FILE|SECRETS_DIR|JOURNAL)$/.test(name) && !value.includes('://') ? resolve(value) : value;
+  /_(FILE|SECRETS_DIR|JOURNAL|SANDBOX_STATE)$/.test(name) ? resolve(value) : value;
 
 function jsonBlock({ command, args, env, secrets }: Server, { key = 'mcpServers', fields, inputs }: Client): string {
   const asked = Object.keys(secrets).map((name) => {

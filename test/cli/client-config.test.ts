@@ -135,6 +135,12 @@ test('keys that are not set have a place to be put in, and what is missing is sa
   expect(text).toContain('No endpoint is set');
 });
 
+test('the address of a database may hold a password, and is treated as a secret', async () => {
+  const given = { ...env, CLOUDOPS_JOURNAL: 'postgres://user:MARKER@db.example.com/cloudops' };
+  const { mcpServers } = JSON.parse(await print('windsurf', { given, flags: ['--json'] }));
+  expect(mcpServers.cloudops.env.CLOUDOPS_JOURNAL).toBe(envReference.replace('SECRET_ACCESS_KEY', 'JOURNAL'));
+});
+
 test('files are named so that they are found from any folder; a secret from a file needs no reference', async () => {
   const given = { CLOUDOPS_JOURNAL: 'journal.jsonl', CLOUDOPS_SECRET_ACCESS_KEY_FILE: 'package.json' };
   const { mcpServers } = JSON.parse(await print('cursor', { given, flags: ['--json', '--access-key-id', 'A'] }));
