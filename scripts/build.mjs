@@ -1,24 +1,55 @@
-// Bundles the server and the demonstration: that starts sooner than loose modules. What only some commands need is in files
-// of its own, loaded when it is asked for.
-import { chmod, rm } from 'node:fs/promises';
-import { build } from 'esbuild';
+// Bundles the server: that starts sooner than loose modules. What only some commands or calls need is in files of its own,
+// loaded when it is asked for. Libraries are minified; our own code stays readable, so that a stack trace says something.
+import { chmod, readFile, rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { build, transform } from 'esbuild';
 
-await rm('dist', { recursive: true, force: true });
-await build({
-  entryPoints: { main: 'src/main.ts', demo: 'src/cli/demo.ts' },
+const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
+
+/** Ends a file with a source map that says nothing of its lines, so that esbuild leaves it out of ours. */
+function unmapped(code) {
+  const map = { version: 3, sources: [''], mappings: `${';'.repeat(code.split('\n').length)}AAAA` };
+  return `${code}\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
+}
+
+const libraries = {
+  name: 'libraries',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^undici$/ }, () => ({ path: beside('undici-dispatchers.mjs') }));
+    onResolve({ filter: /^@modelcontextprotocol\/server\/_shims$/ }, () => ({ path: beside('sdk-shims.mjs') }));
+    onLoad({ filter: /[\\/]node_modules[\\/].*\.[cm]?js$/ }, async ({ path }) => {
+      const { code } = await transform(await readFile(path, 'utf8'), { minify: true, legalComments: 'none' });
+      return { contents: unmapped(code), loader: 'js' };
+    });
+  },
+};
+
+const options = {
   outdir: 'dist',
   bundle: true,
-  splitting: true,
-  chunkNames: 'chunks/[name]-[hash]',
   platform: 'node',
   target: 'node20',
   format: 'esm',
-  sourcemap: true,
+  // ES modules, where a library has both: what is not used can be left out.
+  mainFields: ['module', 'main'],
+  plugins: [libraries],
   legalComments: 'none',
   // Dependencies that are CommonJS ask for `require`.
   banner: {
     js: "#!/usr/bin/env node\nimport { createRequire as makeRequire } from 'node:module';\nconst require = makeRequire(import.meta.url);",
   },
   logLevel: 'warning',
+};
+
+await rm('dist', { recursive: true, force: true });
+await build({
+  ...options,
+  entryPoints: { main: 'src/main.ts' },
+  splitting: true,
+  chunkNames: 'chunks/[name]-[hash]',
+  sourcemap: true,
+  sourcesContent: false,
 });
 await chmod('dist/main.js', 0o755);
+// For `npm run demo`; not part of the package.
+await build({ ...options, entryPoints: { demo: 'src/cli/demo.ts' } });

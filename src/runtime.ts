@@ -14,8 +14,8 @@ import { type Config, describeConfig } from './config.js';
 import type { Log } from './log.js';
 import type { ServerDependencies } from './server.js';
 import { catalogue } from './tools/catalogue.js';
-import { createExchanger } from './transport/exchange.js';
-import { createSender, type Sender } from './transport/send.js';
+import { createLazySender } from './transport/lazy.js';
+import type { Sender } from './transport/send.js';
 
 /** What carries out calls, put together from a configuration, for whatever serves or makes them. */
 export interface Runtime {
@@ -43,15 +43,13 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     ? await (await import('./sandbox/sandbox.js')).startSandbox({ now, ...config.sandboxOptions })
     : undefined;
   const cloud: Cloud = sandbox === undefined ? config.cloud : { ...config.cloud, ...sandbox.cloud };
-  const exchanger = createExchanger(config.proxies);
   const journal = await openJournal(config, now);
   const drain = createDrain();
   const { policy, confirm, timeoutMs, maximumAttempts } = config;
   const own = { pid: process.pid, host: hostname() };
   const settle = () => settleOrphans({ journal, process: own, started, now, timeoutMs, log });
   let unresolved = settle();
-  const send = createSender({
-    exchanger,
+  const { send, close: closeSender } = createLazySender(config.proxies, {
     now,
     sleep: (milliseconds, signal) => delay(milliseconds, undefined, { signal }).catch(() => undefined),
     random: Math.random,
@@ -99,7 +97,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
       await drain.finish(graceMs);
       await unresolved;
       await journal.close();
-      await exchanger.close();
+      await closeSender();
       await sandbox?.close();
       await telemetry?.close();
     },

@@ -1,4 +1,5 @@
-import { apiDialect, type Credentials, s3Dialect, storageDialect } from '../signing/sign.js';
+import { apiDialect, s3Dialect, storageDialect } from '../signing/dialects.js';
+import type { Credentials } from '../signing/sign.js';
 import type { Service } from '../tools/operation.js';
 import type { Target } from '../transport/send.js';
 

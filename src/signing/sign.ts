@@ -9,6 +9,7 @@ import {
   SignatureV4Base,
 } from '@smithy/signature-v4';
 import type { HttpRequest } from '@smithy/types';
+import type { Dialect } from './dialects.js';
 
 /** Long-lived or temporary keys of an account. */
 export interface Credentials {
@@ -16,42 +17,6 @@ export interface Credentials {
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
 }
-
-/**
- * How an API wants Signature Version 4 applied (reference, section 5; encoding and token headers are not in the
- * reference, they are what services of the family do).
- */
-export interface Dialect {
-  readonly dateHeader: string;
-  /** Storage carries the body's SHA-256 in a header; the other APIs do not. */
-  readonly contentHashHeader?: string;
-  readonly tokenHeader: string;
-  /** Storage signs the path as it is on the wire; the others normalise it and encode it once more. */
-  readonly encodesPathTwice: boolean;
-}
-
-/** Storage as in the reference: `x-ext-*`. */
-export const storageDialect: Dialect = {
-  dateHeader: 'x-ext-date',
-  contentHashHeader: 'x-ext-content-sha256',
-  tokenHeader: 'x-ext-security-token',
-  encodesPathTwice: false,
-};
-
-/** Any S3-compatible store: `x-amz-*`. */
-export const s3Dialect: Dialect = {
-  dateHeader: 'x-amz-date',
-  contentHashHeader: 'x-amz-content-sha256',
-  tokenHeader: 'x-amz-security-token',
-  encodesPathTwice: false,
-};
-
-/** Catalog and DevOps. */
-export const apiDialect: Dialect = {
-  dateHeader: 'x-amz-date',
-  tokenHeader: 'x-amz-security-token',
-  encodesPathTwice: true,
-};
 
 /** A request just before it is signed. The path is as on the wire; the query is not yet encoded. */
 export interface UnsignedRequest {

@@ -1,5 +1,6 @@
 import type { Log } from '../log.js';
-import { type Credentials, type Dialect, encodeQuery, sign } from '../signing/sign.js';
+import type { Dialect } from '../signing/dialects.js';
+import { type Credentials, encodeQuery, sign } from '../signing/sign.js';
 import { type Attributes, noSpan, type Span } from '../trace.js';
 import { withDeadline } from './deadline.js';
 import { type Body, decode } from './decode.js';

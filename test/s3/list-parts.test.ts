@@ -10,7 +10,8 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as HttpClient } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { s3Dialect, sign } from '../../src/signing/sign.js';
+import { s3Dialect } from '../../src/signing/dialects.js';
+import { sign } from '../../src/signing/sign.js';
 import { encodeSegment } from '../../src/tools/shared/fields.js';
 import { cleanEnv, serverPath } from '../support/server-process.js';
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { apiDialect, sign, storageDialect, type UnsignedRequest } from '../../src/signing/sign.js';
+import { apiDialect, storageDialect } from '../../src/signing/dialects.js';
+import { sign, type UnsignedRequest } from '../../src/signing/sign.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { never, testCaller } from '../support/caller.js';
 

@@ -1,7 +1,8 @@
 import aws4 from 'aws4';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { apiDialect, encodeQuery, s3Dialect, sign, storageDialect } from '../../src/signing/sign.js';
+import { apiDialect, s3Dialect, storageDialect } from '../../src/signing/dialects.js';
+import { encodeQuery, sign } from '../../src/signing/sign.js';
 import { encodeSegment } from '../../src/tools/shared/fields.js';
 import vectors from './vectors/x-ext.json' with { type: 'json' };
 

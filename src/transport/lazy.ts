@@ -1,0 +1,26 @@
+import type { Proxies } from './exchange.js';
+import type { Sender, SenderDependencies } from './send.js';
+
+/**
+ * A sender whose code is loaded with the first call: a server whose tools are only listed starts sooner and needs less
+ * memory without HTTP, signing and XML.
+ */
+export function createLazySender(
+  proxies: Proxies,
+  dependencies: Omit<SenderDependencies, 'exchanger'>,
+): { readonly send: Sender; close(): Promise<void> } {
+  let loading: ReturnType<typeof load> | undefined;
+  async function load() {
+    const [{ createExchanger }, { createSender }] = await Promise.all([import('./exchange.js'), import('./send.js')]);
+    const exchanger = createExchanger(proxies);
+    return { exchanger, send: createSender({ ...dependencies, exchanger }) };
+  }
+  return {
+    send: async (...call) => {
+      loading ??= load();
+      const { send } = await loading;
+      return send(...call);
+    },
+    close: async () => (await loading)?.exchanger.close(),
+  };
+}
