@@ -1,8 +1,10 @@
 // Bundles the server: that starts sooner than loose modules. What only some commands or calls need is in files of its own,
-// loaded when it is asked for. Libraries are minified; our own code stays readable, so that a stack trace says something.
+// loaded when it is asked for. Libraries are minified; our own code keeps its names, so that a stack trace says something,
+// and has a source map for `node --enable-source-maps`.
 import { chmod, readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build, transform } from 'esbuild';
+import { writeThirdParties } from './third-parties.mjs';
 
 const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
 
@@ -33,6 +35,8 @@ const options = {
   // ES modules, where a library has both: what is not used can be left out.
   mainFields: ['module', 'main'],
   plugins: [libraries],
+  minifySyntax: true,
+  minifyWhitespace: true,
   legalComments: 'none',
   // Dependencies that are CommonJS ask for `require`.
   banner: {
@@ -42,14 +46,16 @@ const options = {
 };
 
 await rm('dist', { recursive: true, force: true });
-await build({
+const { metafile } = await build({
   ...options,
   entryPoints: { main: 'src/main.ts' },
   splitting: true,
   chunkNames: 'chunks/[name]-[hash]',
   sourcemap: true,
   sourcesContent: false,
+  metafile: true,
 });
 await chmod('dist/main.js', 0o755);
+writeThirdParties(metafile, 'dist');
 // For `npm run demo`; not part of the package.
 await build({ ...options, entryPoints: { demo: 'src/cli/demo.ts' } });

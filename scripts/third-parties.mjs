@@ -1,0 +1,104 @@
+// What is in the bundle and not ours, told by esbuild's metafile: the licence texts for people, an SBOM for machines.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'));
+
+/** Packages that a library has bundled itself carry no package.json; where their code begins, a comment names them. */
+const bundledAlready = {
+  '@cfworker/json-schema': { license: 'MIT', author: 'Jeremy Danyow' },
+  'content-type': { license: 'MIT', author: 'Douglas Christopher Wilson' },
+};
+
+const mit = `Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
+persons to whom the Software is furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
+
+/** The packages of which something is in the bundle, sorted, each once: name, version, licence, and its text. */
+function packagesIn({ outputs }) {
+  const files = Object.values(outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [file] : [])),
+  );
+  const found = files.flatMap((file) => {
+    const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0];
+    return folder === undefined ? [] : [installed(folder), ...inside(file)];
+  });
+  const unique = new Map(found.map((one) => [`${one.name}@${one.version}`, one]));
+  return [...unique.keys()].sort().map((key) => unique.get(key));
+}
+
+function installed(folder) {
+  const { name, version, license, author } = readJson(`${folder}/package.json`);
+  if (typeof license !== 'string') throw new Error(`${name} names no licence.`);
+  const texts = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file));
+  const text = texts.map((file) => readFileSync(`${folder}/${file}`, 'utf8').replaceAll('\r\n', '\n').trim());
+  return { name, version, license, text: text.join('\n\n') || standardText(name, license, author?.name ?? author) };
+}
+
+function inside(file) {
+  const regions = readFileSync(file, 'utf8').matchAll(/^\/\/#region .*\/\.pnpm\/([^/\n]+?)@(\d[^_/\n]*)/gm);
+  return [...regions].map(([, flat, version]) => {
+    const name = flat.replace('+', '/');
+    const { license, author } = bundledAlready[name] ?? {};
+    if (license === undefined) throw new Error(`${name}, inside ${dirname(file)}, has no entry in bundledAlready.`);
+    return { name, version, license, text: standardText(name, license, author) };
+  });
+}
+
+/** For a package that names a licence and does not come with its text. */
+function standardText(name, license, author = `the authors of ${name}`) {
+  if (license !== 'MIT') throw new Error(`${name} comes without the text of its licence, ${license}.`);
+  return `Copyright (c) ${author.replace(/ *[<(].*/, '')}\n\n${mit}`;
+}
+
+function notices(packages) {
+  const byText = new Map();
+  for (const one of packages) byText.set(one.text, [...(byText.get(one.text) ?? []), one]);
+  const sections = [...byText].map(([text, sharing]) => {
+    const names = sharing.map(({ name, version, license }) => `${name} ${version} (${license})`);
+    return `${names.join('\n')}\n\n${text}\n`;
+  });
+  const rule = `\n${'-'.repeat(80)}\n\n`;
+  return `cloudops-mcp contains code of these packages, under these licences.\n${rule}${sections.join(rule)}`;
+}
+
+/** CycloneDX 1.6. The same bundle gives the same file: no serial number, no time. */
+function sbom({ name, version, license, description }, packages) {
+  const component = (type, one) => ({
+    type,
+    'bom-ref': purl(one),
+    name: one.name,
+    version: one.version,
+    ...(one.description !== undefined && { description: one.description }),
+    licenses: [/ (OR|AND) /.test(one.license) ? { expression: one.license } : { license: { id: one.license } }],
+    purl: purl(one),
+  });
+  const own = { name, version, license, description };
+  return {
+    $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: { component: component('application', own) },
+    components: packages.map((one) => component('library', one)),
+    dependencies: [{ ref: purl(own), dependsOn: packages.map(purl) }],
+  };
+}
+
+const purl = ({ name, version }) => `pkg:npm/${name.replace('@', '%40')}@${version}`;
+
+/** Writes THIRD-PARTY-NOTICES.txt and sbom.cdx.json for a bundle. */
+export function writeThirdParties(metafile, folder) {
+  const packages = packagesIn(metafile);
+  writeFileSync(`${folder}/THIRD-PARTY-NOTICES.txt`, notices(packages));
+  writeFileSync(`${folder}/sbom.cdx.json`, `${JSON.stringify(sbom(readJson('package.json'), packages), null, 2)}\n`);
+}
