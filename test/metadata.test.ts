@@ -1,0 +1,107 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import manifest from '../manifest.json' with { type: 'json' };
+import packageJson from '../package.json' with { type: 'json' };
+import server from '../server.json' with { type: 'json' };
+import { settingNames, settings } from '../src/config.js';
+import { catalogue } from '../src/tools/catalogue.js';
+import { prompts } from '../src/tools/prompts.js';
+
+/** What package, registry and Claude Desktop are told of the server. */
+
+const [published] = server.packages;
+const settingOf = (variable: string) => {
+  const name = variable.replace(/^CLOUDOPS_/, '').replace(/_FILE$/, '');
+  const setting = settingNames.find((candidate) => candidate === name);
+  if (setting === undefined) throw new Error(`${variable} is not a setting`);
+  const definition: { kind: string; fallback?: string } = settings[setting];
+  return { ...definition, secret: definition.kind === 'secret' && !variable.endsWith('_FILE') };
+};
+
+it('one version everywhere', () => {
+  expect([manifest.version, server.version, published?.version]).toEqual(Array(3).fill(packageJson.version));
+});
+
+it('docs/TOOLS.md, and the tools and prompts of the manifest, are made from the source as it is', () => {
+  const check = () => execFileSync(process.execPath, ['scripts/tools-doc.mjs', '--check'], { stdio: 'pipe' });
+  expect(check).not.toThrow();
+});
+
+describe('server.json', () => {
+  it('has the shape that the MCP registry asks for', () => {
+    expect(server.$schema).toBe('https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json');
+    expect(server.name).toMatch(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
+    expect(server.name.length).toBeLessThanOrEqual(200);
+    expect(server.description.length).toBeLessThanOrEqual(100);
+    expect(server.title.length).toBeLessThanOrEqual(100);
+    expect(server.packages).toHaveLength(1);
+    expect(published).toMatchObject({
+      registryType: 'npm',
+      identifier: packageJson.name,
+      transport: { type: 'stdio' },
+    });
+    const input = z.strictObject({
+      name: z.string(),
+      description: z.string(),
+      isRequired: z.boolean(),
+      isSecret: z.boolean(),
+      default: z.string().optional(),
+      placeholder: z.string().optional(),
+      choices: z.array(z.string()).optional(),
+      format: z.enum(['string', 'number', 'boolean', 'filepath']).optional(),
+    });
+    z.array(input).parse(published?.environmentVariables);
+  });
+
+  it('is claimed by the package', () => {
+    expect(packageJson.mcpName).toBe(server.name);
+  });
+
+  it.each(published?.environmentVariables ?? [])(
+    '$name is a setting, with its default, secret if it is one',
+    (variable) => {
+      const { secret, fallback } = settingOf(variable.name);
+      expect(variable.isSecret).toBe(secret);
+      expect(variable.default).toBe(fallback);
+    },
+  );
+});
+
+describe('manifest.json', () => {
+  const variables = Object.entries(manifest.server.mcp_config.env);
+  const fields: Readonly<Record<string, { type: string; sensitive?: boolean; default?: unknown }>> =
+    manifest.user_config;
+
+  it.each(variables)('%s is a setting, asked for under its own name', (variable, value) => {
+    const field = variable.replace('CLOUDOPS_', '').toLowerCase();
+    expect(value).toBe(`\${user_config.${field}}`);
+    const { secret, kind, fallback } = settingOf(variable);
+    expect(fields[field]).toMatchObject({
+      type: kind === 'switch' ? 'boolean' : expect.stringMatching(/string|directory/),
+    });
+    expect(fields[field]?.sensitive ?? false).toBe(secret);
+    if (fallback !== undefined) expect(fields[field]?.default).toBe(fallback);
+  });
+
+  it('passes on everything that it asks for', () => {
+    expect(variables).toHaveLength(Object.keys(fields).length);
+  });
+
+  it('names the tools and prompts that the server has', () => {
+    expect(manifest.tools.map(({ name }) => name)).toEqual(catalogue.map(({ name }) => name));
+    expect(manifest.prompts.map(({ name }) => name)).toEqual(prompts.map(({ name }) => name));
+  });
+
+  it('starts what the package ships, on the Node that it supports', () => {
+    expect(manifest.server.entry_point).toBe(packageJson.bin['cloudops-mcp']);
+    expect(manifest.server.mcp_config.args).toEqual([`\${__dirname}/${manifest.server.entry_point}`]);
+    expect(manifest.compatibility.runtimes.node).toBe(packageJson.engines.node);
+  });
+
+  it('has an icon of the size that hosts ask for', () => {
+    const header = readFileSync(manifest.icon).subarray(0, 24);
+    expect([header.readUInt32BE(16), header.readUInt32BE(20)]).toEqual([512, 512]);
+  });
+});

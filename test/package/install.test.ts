@@ -1,0 +1,183 @@
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import packageJson from '../../package.json' with { type: 'json' };
+import { seededUpload } from '../../src/sandbox/sandbox.js';
+import { catalogue } from '../../src/tools/catalogue.js';
+import { cleanEnv } from '../support/server-process.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'cloudops-package-'));
+const [tarball, project] = [join(folder, `cloudops-mcp-${packageJson.version}.tgz`), join(folder, 'empty')];
+const installed = join(project, 'node_modules', 'cloudops-mcp');
+const run = (command: string, ...args: string[]) =>
+  execFileSync(command, args, { cwd: project, encoding: 'utf8', env: cleanEnv(), stdio: ['ignore', 'pipe', 'pipe'] });
+
+beforeAll(() => {
+  // `npm run test:package` has built it.
+  execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { stdio: 'ignore' });
+  mkdirSync(project);
+  writeFileSync(join(project, 'package.json'), '{ "private": true }');
+  run('npm', 'install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Paths of all files of the installed package. */
+const files = () =>
+  readdirSync(installed, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    statSync(join(installed, path)).isFile(),
+  );
+const content = (path: string) => readFileSync(join(installed, path), 'utf8');
+
+describe('the tarball', () => {
+  it('is small', () => {
+    expect(statSync(tarball).size).toBeLessThanOrEqual(600_000);
+  });
+
+  it('holds the bundle, what explains it, and nothing else', () => {
+    const bundle = /^dist\/(main|chunks\/[\w-]+)\.js(\.map)?$/;
+    const others = files().filter((path) => !bundle.test(path) && !/^docs\/[\w-]+\.md$/.test(path));
+    expect(others.sort()).toEqual([
+      'LICENSE',
+      'README.md',
+      'dist/THIRD-PARTY-NOTICES.txt',
+      'dist/sbom.cdx.json',
+      'mcp.json',
+      'package.json',
+      'server.json',
+    ]);
+    expect(files()).toEqual(expect.arrayContaining(['dist/main.js', 'dist/main.js.map', 'docs/TOOLS.md']));
+  });
+
+  it('brings no other package', () => {
+    expect(readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
+      'cloudops-mcp',
+    ]);
+    expect(packageJson).not.toHaveProperty('dependencies');
+    for (const script of ['preinstall', 'install', 'postinstall'])
+      expect(packageJson.scripts).not.toHaveProperty(script);
+  });
+
+  it('names no path of the machine that built it', () => {
+    for (const path of files())
+      for (const place of [process.cwd(), `${homedir()}/`, `${tmpdir()}/cloudops`])
+        expect(content(path).includes(place), `${path} names ${place}`).toBe(false);
+  });
+
+  it('maps its code to the source, and no library', () => {
+    for (const path of files().filter((file) => file.endsWith('.map'))) {
+      const { sources, sourcesContent } = z
+        .object({ sources: z.array(z.string()), sourcesContent: z.array(z.unknown()).optional() })
+        .parse(JSON.parse(content(path)));
+      for (const source of sources)
+        expect(source).toMatch(/^(\.\.\/)+(src\/[\w/-]+\.ts|scripts\/[\w-]+\.mjs|package\.json)$/);
+      expect(sourcesContent).toBeUndefined();
+    }
+  });
+});
+
+describe('licences and bill of materials', () => {
+  const sbom = () =>
+    z
+      .object({
+        bomFormat: z.literal('CycloneDX'),
+        specVersion: z.literal('1.6'),
+        components: z.array(
+          z.object({
+            name: z.string(),
+            version: z.string(),
+            purl: z.string(),
+            licenses: z.tuple([z.object({ license: z.object({ id: z.string() }) })]),
+          }),
+        ),
+      })
+      .parse(JSON.parse(content('dist/sbom.cdx.json')));
+
+  it('name every package of which code is bundled', async () => {
+    const { metafile } = await build({
+      entryPoints: ['src/main.ts'],
+      bundle: true,
+      write: false,
+      outdir: 'unused',
+      platform: 'node',
+      format: 'esm',
+      mainFields: ['module', 'main'],
+      splitting: true,
+      external: ['pg-native'],
+      metafile: true,
+      logLevel: 'silent',
+    });
+    const used = Object.values(metafile.outputs).flatMap(({ inputs }) =>
+      Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => {
+        const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1];
+        return name === undefined || bytesInOutput === 0 ? [] : [name];
+      }),
+    );
+    const components = sbom().components.map(({ name }) => name);
+    expect(components).toEqual(expect.arrayContaining([...new Set(used)]));
+    // Bundled by the MCP SDK itself.
+    expect(components).toContain('@cfworker/json-schema');
+  });
+
+  it('agree with each other', () => {
+    const headings = [...content('dist/THIRD-PARTY-NOTICES.txt').matchAll(/^(\S+) (\d\S*) \((\S+)\)$/gm)];
+    const noticed = headings.map(([, name, version, license]) => `${name} ${version} ${license}`);
+    const listed = sbom().components.map(
+      ({ name, version, licenses: [{ license }] }) => `${name} ${version} ${license.id}`,
+    );
+    expect(noticed.sort()).toEqual(listed.sort());
+    expect(listed.length).toBeGreaterThan(10);
+  });
+
+  it('are the same for the same bundle', () => {
+    expect(content('dist/sbom.cdx.json')).not.toMatch(/serialNumber|timestamp/);
+    const before = [content('dist/sbom.cdx.json'), content('dist/THIRD-PARTY-NOTICES.txt')];
+    execFileSync(process.execPath, ['scripts/build.mjs']);
+    expect([readFileSync('dist/sbom.cdx.json', 'utf8'), readFileSync('dist/THIRD-PARTY-NOTICES.txt', 'utf8')]).toEqual(
+      before,
+    );
+  });
+});
+
+describe.each(['20', '22', '24'])('on Node %s', (release) => {
+  let node = '';
+  beforeAll(() => {
+    node = run('npx', '-y', '-p', `node@${release}`, 'node', '-p', 'process.execPath').trim();
+  });
+  const command = () => join(project, 'node_modules', '.bin', 'cloudops-mcp');
+
+  it('says its version', () => {
+    expect(run(node, '--version')).toMatch(new RegExp(`^v${release}\\.`));
+    expect(existsSync(command())).toBe(true);
+    expect(run(node, command(), '--version')).toBe(`${packageJson.version}\n`);
+  });
+
+  it('serves its tools', async () => {
+    const client = new Client({ name: 'test', version: '1' });
+    const args = [command(), '--sandbox', '--log-level', 'warn'];
+    await client.connect(new StdioClientTransport({ command: node, args, cwd: project, env: cleanEnv() }));
+    try {
+      const { tools } = await client.listTools();
+      expect(tools.map(({ name }) => name)).toEqual(catalogue.map(({ name }) => name));
+      const { bucket, key: object, uploadId } = seededUpload;
+      const result = await client.callTool({ name: 'list_parts', arguments: { bucket, object, uploadId } });
+      expect(result).toMatchObject({ structuredContent: { view: 'summary', partCount: 12 } });
+    } finally {
+      await client.close();
+    }
+  });
+});
