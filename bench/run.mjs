@@ -1,115 +1,245 @@
-// Measures the built server beside the S3 client that most programs use: npm run bench [-- --json]
-// Figures are medians of one run on one machine; only the ratios mean anything elsewhere.
-import { readFileSync } from 'node:fs';
+// Measures the built server beside its peers, in one run: npm run bench [-- --json] [-- --rounds 41]
+// Every round measures each of them once, in turn; figures are medians. Only the ratios mean anything elsewhere.
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { ListPartsCommand, S3Client } from '@aws-sdk/client-s3';
+import { parseArgs } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { build } from 'esbuild';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
+import { installPeers } from './peers.mjs';
 
-const rounds = 21;
-const serverPath = fileURLToPath(new URL('../dist/main.js', import.meta.url));
-const tokens = (value) => encode(typeof value === 'string' ? value : JSON.stringify(value)).length;
+const { values: options } = parseArgs({
+  options: { json: { type: 'boolean' }, rounds: { type: 'string', default: '21' } },
+});
+const rounds = Number(options.rounds);
+const here = (file) => fileURLToPath(new URL(file, import.meta.url));
+const state = mkdtempSync(join(tmpdir(), 'cloudops-bench-'));
+const env = { ...process.env, XDG_STATE_HOME: state };
+const keys = { accessKeyId: 'AKIDBENCH', secretAccessKey: 'bench' };
+const server = [here('../dist/main.js'), '--log-level', 'warn'];
+
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
+const tokens = (value) => encode(typeof value === 'string' ? value : JSON.stringify(value)).length;
 async function timed(work) {
   const start = performance.now();
   await work();
   return performance.now() - start;
 }
 
-/** Ten pages of 1,000 parts, answered from memory. */
-function startStore() {
-  const page = (from) => {
-    const parts = Array.from({ length: 1000 }, (_, index) => {
-      const etag = (from + index).toString(16).padStart(32, '0');
-      return `<Part><PartNumber>${from + index}</PartNumber><LastModified>2026-11-20T11:31:14.651Z</LastModified><ETag>&quot;${etag}&quot;</ETag><Size>8388608</Size></Part>`;
-    });
-    return `<?xml version="1.0" encoding="UTF-8"?><ListPartsResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Bucket>b</Bucket><Key>k</Key><UploadId>u</UploadId><IsTruncated>${from < 9001}</IsTruncated><NextPartNumberMarker>${from + 999}</NextPartNumberMarker>${parts.join('')}</ListPartsResult>`;
-  };
-  const pages = Array.from({ length: 10 }, (_, index) => page(index * 1000 + 1));
-  const store = createServer((request, response) => {
-    const marker = Number(/part-number-marker=(\d+)/.exec(request.url)?.[1] ?? 0);
-    response.setHeader('content-type', 'application/xml');
-    response.end(pages[Math.floor(marker / 1000)]);
-  });
-  return new Promise((resolve) => store.listen(0, '127.0.0.1', () => resolve(store)));
+/** Measures every subject once a round, after one round that does not count. Answers with a list of figures for each. */
+async function inTurn(subjects, times = rounds) {
+  const taken = Object.fromEntries(Object.keys(subjects).map((name) => [name, []]));
+  for (let round = -1; round < times; round += 1)
+    for (const [name, measure] of Object.entries(subjects)) {
+      const figure = await measure();
+      if (round >= 0) taken[name].push(figure);
+    }
+  return taken;
 }
+
+const medians = (taken, field = (figure) => figure) =>
+  Object.fromEntries(Object.entries(taken).map(([name, list]) => [name, median(list.map(field))]));
 
 /** Peak and present memory of a process in MiB; Linux only. */
 function memory(pid) {
+  if (process.platform !== 'linux') return { peak: Number.NaN, now: Number.NaN };
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const field = (name) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)[1]) / 1024;
   return { peak: field('VmHWM'), now: field('VmRSS') };
 }
 
-const store = await startStore();
-const endpoint = `http://127.0.0.1:${store.address().port}`;
-const keys = { accessKeyId: 'AKIDBENCH', secretAccessKey: 'bench' };
-const sdk = new S3Client({ endpoint, region: 'jp-east-1', credentials: keys, forcePathStyle: true });
-const tenCommands = async () => {
-  let marker;
-  for (let count = 0; count < 10; count += 1) {
-    const page = await sdk.send(
-      new ListPartsCommand({ Bucket: 'b', Key: 'k', UploadId: 'u', PartNumberMarker: marker }),
-    );
-    marker = page.NextPartNumberMarker;
+/** Starts a server, as a client of protocol 2025-06-18 does, and lists its tools. */
+async function start(command) {
+  const begun = performance.now();
+  const child = spawn(process.execPath, command, { env, stdio: ['pipe', 'pipe', 'ignore'] });
+  const send = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const clientInfo = { name: 'bench', version: '1' };
+  send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } });
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { id, result } = JSON.parse(line);
+    if (id === 1) {
+      send({ method: 'notifications/initialized' });
+      send({ id: 2, method: 'tools/list', params: {} });
+    }
+    if (id !== 2) continue;
+    const figures = { ms: performance.now() - begun, peak: memory(child.pid).peak, tools: result.tools };
+    child.kill('SIGKILL');
+    await new Promise((resolve) => child.once('exit', resolve));
+    return figures;
   }
-};
+  throw new Error(`${command[0]} ended before it listed its tools.`);
+}
 
-const transport = new StdioClientTransport({
-  command: process.execPath,
-  args: [serverPath, '--log-level', 'warn', '--storage-headers', 'amz'],
-  env: {
-    ...process.env,
+/** Ten pages of 1,000 parts, or one of one part, answered from memory. */
+function startStore() {
+  const part = (number) =>
+    `<Part><PartNumber>${number}</PartNumber><LastModified>2026-11-20T11:31:14.651Z</LastModified><ETag>&quot;${number.toString(16).padStart(32, '0')}&quot;</ETag><Size>8388608</Size></Part>`;
+  const page = (from, count) => {
+    const parts = Array.from({ length: count }, (_, index) => part(from + index));
+    return `<?xml version="1.0" encoding="UTF-8"?><ListPartsResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Bucket>b</Bucket><Key>k</Key><UploadId>u</UploadId><IsTruncated>${from < 9001}</IsTruncated><NextPartNumberMarker>${from + count - 1}</NextPartNumberMarker>${parts.join('')}</ListPartsResult>`;
+  };
+  const pages = Array.from({ length: 10 }, (_, index) => page(index * 1000 + 1, 1000));
+  const small = page(9001, 1);
+  const store = createServer((request, response) => {
+    const query = new URLSearchParams(request.url.split('?')[1]);
+    response.setHeader('content-type', 'application/xml');
+    response.end(query.get('max-parts') === '1' ? small : pages[Number(query.get('part-number-marker') ?? 0) / 1000]);
+  });
+  return new Promise((resolve) => store.listen(0, '127.0.0.1', () => resolve(store)));
+}
+
+/** A client of a server's process. */
+async function connect(args, more = {}) {
+  const client = new Client({ name: 'bench', version: '1' });
+  const own = { ...env, ...more };
+  const transport = new StdioClientTransport({ command: process.execPath, args, env: own, stderr: 'ignore' });
+  await client.connect(transport);
+  return { client, pid: transport.pid };
+}
+
+/** The process of aws-sdk.mjs: `ask` resolves with the answer to a line. */
+function startSdk(module, endpoint) {
+  const child = spawn(process.execPath, [here('aws-sdk.mjs'), module, endpoint], { stdio: ['pipe', 'pipe', 'ignore'] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const ask = async (line) => {
+    child.stdin.write(`${line}\n`);
+    return (await lines.next()).value;
+  };
+  return { ask, pid: child.pid, close: () => child.kill() };
+}
+
+/** Reading parts, each side in a process of its own: ten pages, one part, and the memory that ten pages take. */
+async function reading(peers) {
+  const store = await startStore();
+  const endpoint = `http://127.0.0.1:${store.address().port}`;
+  const ours = await connect([...server, '--storage-headers', 'amz'], {
     CLOUDOPS_STORAGE_URL: endpoint,
     CLOUDOPS_ACCESS_KEY_ID: keys.accessKeyId,
     CLOUDOPS_SECRET_ACCESS_KEY: keys.secretAccessKey,
-  },
-});
-const client = new Client({ name: 'bench', version: '1' });
-await client.connect(transport);
-const list = (args) =>
-  client.callTool({ name: 'list_parts', arguments: { bucket: 'b', object: 'k', uploadId: 'u', ...args } });
-
-const { tools } = await client.listTools();
-await list({ maxParts: 1, partNumberMarker: 9000 });
-const idle = process.platform === 'linux' ? memory(transport.pid).now : Number.NaN;
-const answer = await list({});
-const peak = process.platform === 'linux' ? memory(transport.pid).peak : Number.NaN;
-
-await tenCommands();
-const ours = [];
-const theirs = [];
-for (let round = 0; round < rounds; round += 1) {
-  ours.push(await timed(() => list({})));
-  theirs.push(await timed(tenCommands));
+  });
+  const everything = await connect(peers.everything);
+  const sdk = startSdk(peers.awsSdk, endpoint);
+  const list = (more) =>
+    ours.client.callTool({ name: 'list_parts', arguments: { bucket: 'b', object: 'k', uploadId: 'u', ...more } });
+  const listOne = () => list({ maxParts: 1, partNumberMarker: 9000 });
+  const echo = () => everything.client.callTool({ name: 'echo', arguments: { message: 'x' } });
+  /** Over the idle process, after one small call. */
+  const memoryOf = async (pid, small, big) => {
+    await small();
+    const { now } = memory(pid);
+    await big();
+    return memory(pid).peak - now;
+  };
+  try {
+    return {
+      memory: {
+        ours: await memoryOf(ours.pid, listOne, () => list({})),
+        'aws-sdk': await memoryOf(
+          sdk.pid,
+          () => sdk.ask('one'),
+          () => sdk.ask('ten'),
+        ),
+      },
+      ten: medians(await inTurn({ ours: () => timed(() => list({})), 'aws-sdk': () => timed(() => sdk.ask('ten')) })),
+      one: medians(
+        await inTurn(
+          { ours: () => timed(listOne), 'aws-sdk': () => timed(() => sdk.ask('one')), everything: () => timed(echo) },
+          rounds * 10,
+        ),
+      ),
+      answer: await list({}),
+    };
+  } finally {
+    await ours.client.close();
+    await everything.client.close();
+    sdk.close();
+    store.close();
+  }
 }
-await client.close();
-sdk.destroy();
-store.close();
 
-const figures = {
-  'tools/list, tokens': { value: tokens(tools), goal: 4500 },
-  ...Object.fromEntries(tools.map((tool) => [`  ${tool.name}, tokens`, { value: tokens(tool) }])),
-  'summary of 10,000 parts, tokens of text': { value: tokens(answer.content[0].text), goal: 1500 },
-  'summary of 10,000 parts, tokens of data': { value: tokens(answer.structuredContent), goal: 1500 },
-  'ten pages of 1,000 parts, ms': { value: median(ours), beside: median(theirs), goal: 1 },
-  'memory for them over the idle server, MiB': { value: peak - idle, goal: 40 },
-};
-const shown = (number) => (number === undefined ? '' : Number.isInteger(number) ? String(number) : number.toFixed(1));
-if (process.argv.includes('--json')) console.log(JSON.stringify({ node: process.version, rounds, figures }, null, 2));
-else {
-  console.log(
-    `Node ${process.version}, medians of ${rounds} rounds; beside: @aws-sdk/client-s3 sending ten ListParts commands`,
-  );
-  console.log(
-    `${''.padEnd(44)}${'value'.padStart(10)}${'beside'.padStart(10)}${'ratio'.padStart(8)}${'goal'.padStart(8)}`,
-  );
-  for (const [name, { value, beside, goal }] of Object.entries(figures)) {
-    const ratio = beside === undefined ? undefined : value / beside;
-    console.log(
-      `${name.padEnd(44)}${shown(value).padStart(10)}${shown(beside).padStart(10)}${(ratio?.toFixed(2) ?? '').padStart(8)}${(goal === undefined ? '' : `≤ ${goal}`).padStart(8)}`,
-    );
+/** Signatures a second, of the same request. */
+async function signing(peers) {
+  const contents =
+    "export { sign } from './src/signing/sign.js'; export { s3Dialect } from './src/signing/dialects.js';";
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: here('..'), loader: 'ts' },
+    bundle: true,
+    write: false,
+    platform: 'node',
+    format: 'esm',
+    mainFields: ['module', 'main'],
+  });
+  const source = Buffer.from(outputFiles[0].contents).toString('base64');
+  const { sign, s3Dialect } = await import(`data:text/javascript;base64,${source}`);
+  const aws4 = peers.load('aws4');
+  const [host, path, region] = ['storage.example.com', '/bucket/key', 'jp-east-1'];
+  const query = { uploadId: 'u', 'max-parts': '1000' };
+  const context = { dialect: s3Dialect, credentials: keys, region, service: 's3' };
+  const count = 200;
+  const rate = async (work) => {
+    const ms = await timed(async () => {
+      for (let done = 0; done < count; done += 1) await work();
+    });
+    return (count * 1000) / ms;
+  };
+  const taken = await inTurn({
+    ours: () => rate(() => sign({ method: 'GET', host, path, query, headers: {} }, { ...context, date: new Date() })),
+    aws4: () =>
+      rate(() => aws4.sign({ host, path: `${path}?${new URLSearchParams(query)}`, service: 's3', region }, keys)),
+  });
+  return medians(taken);
+}
+
+const peers = installPeers();
+const starts = await inTurn({
+  ours: () => start(server),
+  filesystem: () => start(peers.filesystem),
+  everything: () => start(peers.everything),
+});
+const { answer, ...read } = await reading(peers);
+const signatures = await signing(peers);
+const pack = execFileSync('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], { cwd: here('..') });
+rmSync(state, { recursive: true });
+
+/** What was measured: ours and the peers', and the goal: a limit, or for a peer a limit of the ratio to it. */
+const figures = [
+  ['start to tools/list, ms', medians(starts, ({ ms }) => ms), { filesystem: 0.65 }],
+  ['peak memory at tools/list, MiB', medians(starts, ({ peak }) => peak), { filesystem: 1 }],
+  ['tools/list, tokens', medians(starts, ({ tools }) => tokens(tools)), 4500],
+  ...starts.ours[0].tools.map((tool) => [`${tool.name}, tokens`, { ours: tokens(tool) }]),
+  ['answer for 10,000 parts, tokens of text', { ours: tokens(answer.content[0].text) }, 1500],
+  ['answer for 10,000 parts, tokens of data', { ours: tokens(answer.structuredContent) }, 1500],
+  ['ten pages of 1,000 parts, ms', read.ten, { 'aws-sdk': 1 }],
+  ['memory for them over the idle process, MiB', read.memory, 40],
+  ['one call, ms', read.one],
+  ['signatures a second', signatures],
+  ['tarball, kB', { ours: JSON.parse(pack)[0].size / 1000 }, 600],
+].map(([what, { ours, ...others }, goal]) => ({
+  what,
+  ours,
+  ...(typeof goal === 'number' && { goal }),
+  peers: Object.entries(others).map(([peer, value]) => ({ peer, value, ratio: ours / value, goal: goal?.[peer] })),
+}));
+
+if (options.json) {
+  const date = new Date().toISOString().slice(0, 10);
+  console.log(JSON.stringify({ date, node: process.version, rounds, versions: peers.versions, figures }, null, 2));
+} else {
+  const shown = (number) => (Number.isInteger(number) ? String(number) : number.toFixed(number < 10 ? 2 : 1));
+  const limit = (goal) => (goal === undefined ? '' : `≤ ${goal}`);
+  const row = (...cells) => `| ${cells.join(' | ')} |`;
+  console.log(`Node ${process.version}, medians of ${rounds} rounds\n`);
+  console.log(row('what', 'ours', 'goal', 'peer', 'theirs', 'ratio', 'goal'));
+  console.log(row(...Array(7).fill('---')));
+  for (const { what, ours, goal, peers: others } of figures) {
+    const [first, ...rest] = others.map((one) => [one.peer, shown(one.value), one.ratio.toFixed(2), limit(one.goal)]);
+    console.log(row(what, shown(ours), limit(goal), ...(first ?? Array(4).fill(''))));
+    for (const cells of rest) console.log(row('', '', '', ...cells));
   }
 }

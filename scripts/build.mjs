@@ -2,6 +2,7 @@
 // loaded when it is asked for. Libraries are minified; our own code keeps its names, so that a stack trace says something,
 // and has a source map for `node --enable-source-maps`.
 import { chmod, readFile, rm } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { build, transform } from 'esbuild';
 import { writeThirdParties } from './third-parties.mjs';
@@ -26,6 +27,19 @@ const libraries = {
   },
 };
 
+/** Loads Node's own modules without their ES module facades, which evaluate every export: streams, web cryptography, stdout. */
+const builtins = {
+  name: 'builtins',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^[a-z0-9:_/-]+$/ }, ({ path, kind }) =>
+      kind === 'import-statement' && isBuiltin(path) ? { path, namespace: 'builtin' } : undefined,
+    );
+    onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({
+      contents: unmapped(`module.exports = process.getBuiltinModule("${path}");`),
+    }));
+  },
+};
+
 const options = {
   outdir: 'dist',
   bundle: true,
@@ -34,13 +48,13 @@ const options = {
   format: 'esm',
   // ES modules, where a library has both: what is not used can be left out.
   mainFields: ['module', 'main'],
-  plugins: [libraries],
+  plugins: [builtins, libraries],
   minifySyntax: true,
   minifyWhitespace: true,
   legalComments: 'none',
   // Dependencies that are CommonJS ask for `require`.
   banner: {
-    js: "#!/usr/bin/env node\nimport { createRequire as makeRequire } from 'node:module';\nconst require = makeRequire(import.meta.url);",
+    js: "#!/usr/bin/env node\nconst require = process.getBuiltinModule('node:module').createRequire(import.meta.url);",
   },
   logLevel: 'warning',
 };
