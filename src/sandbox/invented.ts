@@ -16,6 +16,7 @@ export const inventedWords: Readonly<Record<string, string>> = {
 
 /** Marks an answer with words of `inventedWords`. */
 export function invented(response: ApiResponse, ...words: readonly string[]): ApiResponse {
-  const all = [response.headers['x-sandbox-invented'], ...words].filter((word) => word !== undefined).join(',');
+  const known = response.headers['x-sandbox-invented']?.split(',') ?? [];
+  const all = [...new Set([...known, ...words])].join(',');
   return { ...response, headers: { ...response.headers, 'x-sandbox-invented': all } };
 }

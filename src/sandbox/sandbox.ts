@@ -140,7 +140,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     } catch (error) {
       if (unread.stream.errored) throw error;
       const code = isStorage ? 'InternalError' : 'Server.InternalError';
-      return { response: api.error(500, code, 'What the sandbox holds could not be written down.'), canonicalRequest };
+      const response = api.error(500, code, 'What the sandbox holds could not be written down.');
+      return { response: invented(response, 'error'), canonicalRequest };
     }
   }
 

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { type Incoming, type Received, readText, receive, S3Error } from './bodies.js';
 import { type Api, type ApiRequest, type ApiResponse, decodeSegment } from './http.js';
 import { invented } from './invented.js';
+import { encodeKey, listParts, listUploads, type Query, wholeNumber, xml } from './listings.js';
 import { once, seededUploads } from './seeds.js';
 import {
   apply,
@@ -19,7 +20,7 @@ import {
   type Upload,
   type UploadName,
 } from './uploads.js';
-import { answerDocument, document, element, textOf } from './xml.js';
+import { document, element, textOf } from './xml.js';
 
 /** A request whose body has still to be read, from `stream`. */
 export type StorageRequest = ApiRequest & Incoming;
@@ -50,8 +51,6 @@ export interface StorageOptions {
   readonly minimumPartSize: number;
 }
 
-const account = { id: 'sandbox-account', displayName: 'Sandbox' };
-const pageLimit = 1000;
 const maximumPart = 5 * 1024 ** 3;
 const maximumText = 8 * 1024 * 1024;
 
@@ -233,7 +232,6 @@ export function createStorage(options: StorageOptions): Storage {
 }
 
 type Name = Pick<UploadName, 'bucket' | 'key'>;
-type Query = ApiRequest['query'];
 type Act = (request: StorageRequest, name: Name) => Promise<ApiResponse>;
 
 /** An operation whose body is short, or should be empty. */
@@ -241,69 +239,6 @@ const withText =
   (act: (request: StorageRequest, name: Name, body: string) => Promise<ApiResponse>): Act =>
   async (request, name) =>
     act(request, name, await readText(request, maximumText));
-
-function listParts(upload: Upload, query: Query): ApiResponse {
-  const marker = wholeNumber(query, 'part-number-marker', 0);
-  const maxParts = Math.min(wholeNumber(query, 'max-parts', pageLimit), pageLimit);
-  const after = [...upload.parts().values()]
-    .filter(({ partNumber }) => partNumber > marker)
-    .sort((a, b) => a.partNumber - b.partNumber);
-  const page = after.slice(0, maxParts);
-  const truncated = after.length > page.length;
-  return xml('ListPartsResult', [
-    element('Bucket', upload.bucket),
-    element('Key', keyIn(query)(upload.key)),
-    element('UploadId', upload.uploadId),
-    ...people,
-    ...encodingOf(query, 'Encoding-Type'),
-    // The reference's sample leaves these out of an answer that is not truncated.
-    ...(truncated
-      ? [
-          element('PartNumberMarker', marker),
-          element('MaxParts', maxParts),
-          element('NextPartNumberMarker', page.at(-1)?.partNumber ?? marker),
-        ]
-      : []),
-    element('IsTruncated', truncated),
-    ...page.map(
-      ({ partNumber, lastModified, etag, size }) =>
-        `<Part>${element('PartNumber', partNumber)}${element('LastModified', lastModified)}` +
-        `${element('ETag', `"${etag}"`)}${element('Size', size)}</Part>`,
-    ),
-  ]);
-}
-
-function listUploads(bucket: string, uploads: readonly Upload[], query: Query): ApiResponse {
-  if (query.has('delimiter')) throw new S3Error(501, 'NotImplemented', 'The sandbox does not group keys.');
-  const [keyMarker, idMarker] = [query.get('key-marker') ?? '', query.get('upload-id-marker') ?? ''];
-  const maxUploads = Math.min(wholeNumber(query, 'max-uploads', pageLimit), pageLimit);
-  const order = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
-  const after = uploads
-    .filter(({ key }) => key.startsWith(query.get('prefix') ?? ''))
-    .filter(
-      ({ key, uploadId }) => order(key, keyMarker) > 0 || (key === keyMarker && idMarker !== '' && uploadId > idMarker),
-    )
-    .sort((a, b) => order(a.key, b.key) || order(a.uploadId, b.uploadId));
-  const page = after.slice(0, maxUploads);
-  const last = page.at(-1);
-  const encode = keyIn(query);
-  return xml('ListMultipartUploadsResult', [
-    element('Bucket', bucket),
-    element('KeyMarker', encode(keyMarker)),
-    element('UploadIdMarker', idMarker),
-    ...(after.length > page.length && last !== undefined
-      ? [element('NextKeyMarker', encode(last.key)), element('NextUploadIdMarker', last.uploadId)]
-      : []),
-    ...encodingOf(query, 'EncodingType'),
-    element('MaxUploads', maxUploads),
-    element('IsTruncated', after.length > page.length),
-    ...page.map(
-      ({ key, uploadId, initiated }) =>
-        `<Upload>${element('Key', encode(key))}${element('UploadId', uploadId)}${people.join('')}` +
-        `${element('Initiated', initiated)}</Upload>`,
-    ),
-  ]);
-}
 
 /** The numbers of the parts that a CompleteMultipartUpload names, if the object can be made of them. */
 function chosenParts(upload: Upload, body: string, minimumPartSize: number): number[] {
@@ -377,38 +312,11 @@ const error: Api['error'] = (status, code, message, details = {}) =>
     'error',
   );
 
-const xml = (root: string, content: readonly string[]): ApiResponse => ({
-  status: 200,
-  headers: { 'content-type': 'application/xml' },
-  body: answerDocument(root, content),
-});
-
 const empty = (headers: ApiResponse['headers']): ApiResponse => ({ status: 200, headers, body: '' });
-
-const person = element('ID', account.id) + element('DisplayName', account.displayName);
-const people = [`<Initiator>${person}</Initiator>`, `<Owner>${person}</Owner>`, element('StorageClass', 'STANDARD')];
-
-const encodeKey = (key: string) => encodeURIComponent(key).replaceAll('%2F', '/');
-
-/** How keys are written in an answer. */
-function keyIn(query: Query): (key: string) => string {
-  const encodingType = query.get('encoding-type');
-  if (encodingType !== undefined && encodingType !== 'url')
-    throw new S3Error(400, 'InvalidArgument', 'encoding-type must be url.');
-  return encodingType === undefined ? (key) => key : encodeKey;
-}
-
-const encodingOf = (query: Query, name: string) => (query.has('encoding-type') ? [element(name, 'url')] : []);
 
 function parsePath(path: string): Name | undefined {
   const [bucket = '', ...rest] = path.replace(/^\//, '').split('/');
   const decodedBucket = decodeSegment(bucket);
   const key = decodeSegment(rest.join('/'));
   return decodedBucket === undefined || key === undefined ? undefined : { bucket: decodedBucket, key };
-}
-
-function wholeNumber(query: Query, name: string, fallback: number): number {
-  const text = query.get(name) ?? String(fallback);
-  if (/^\d{1,10}$/.test(text)) return Number(text);
-  throw new S3Error(400, 'InvalidArgument', `${name} must be a whole number.`);
 }
