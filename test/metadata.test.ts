@@ -82,6 +82,8 @@ describe('manifest.json', () => {
       type: kind === 'switch' ? 'boolean' : expect.stringMatching(/string|directory/),
     });
     expect(fields[field]?.sensitive ?? false).toBe(secret);
+    // Hosts pass a field that was left empty and has no default as `${user_config.…}`, which stops the start.
+    expect(fields[field]).toHaveProperty('default');
     if (fallback !== undefined) expect(fields[field]?.default).toBe(fallback);
   });
 
