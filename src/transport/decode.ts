@@ -74,12 +74,19 @@ function decodeXml(text: string, rows: string | undefined): Body {
     const value = clean(rowsParser.parse(text), { parser, rowName });
     if (!isElements(value)) return malformed('it has no elements');
     // The parser does not mind an end that is missing, and reads what comes after it as a part of the element.
-    return XMLValidator.validate(text) === true
-      ? { kind: 'xml', value }
-      : malformed('it is cut short or not well-formed');
+    return isWellFormed(text, rowName) ? { kind: 'xml', value } : malformed('it is cut short or not well-formed');
   } catch {
     return malformed(`it is not well-formed, or nested deeper than ${maximumDepth} elements`);
   }
+}
+
+/** Whether every element has its end. Rows are left out where that is possible: each is looked at when it is read. */
+function isWellFormed(text: string, rowName: string | undefined): boolean {
+  const rows = new RegExp(`<${rowName}>[\\s\\S]*?</${rowName}>`, 'g');
+  return (
+    (rowName !== undefined && XMLValidator.validate(text.replace(rows, '')) === true) ||
+    XMLValidator.validate(text) === true
+  );
 }
 
 const cdata = '#cdata';
@@ -114,7 +121,9 @@ const readRows = (rows: unknown, { parser }: Rows): Clean =>
   });
 
 function nested(row: string, parser: XMLParser): Clean {
-  const read = clean(parser.parse(`<row>${row}</row>`), { parser, rowName: undefined });
+  const document = `<row>${row}</row>`;
+  if (XMLValidator.validate(document) !== true) throw new Error('an element in a row has no end');
+  const read = clean(parser.parse(document), { parser, rowName: undefined });
   return isElements(read) ? (read.row ?? '') : read;
 }
 

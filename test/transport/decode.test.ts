@@ -62,6 +62,32 @@ test.each([
   expect(decode(text)).toMatchObject(expected);
 });
 
+describe('XML whose rows are read on their own', () => {
+  const rows = 'List.Row';
+  const list = (content: string) => `<List><Name>n</Name>${content}<End>e</End></List>`;
+
+  test.each([
+    ['in the frame', '<Row><A>1</A></Row><Name>n'],
+    ['in a row', '<Row><A>1</A><B>2</Row>'],
+    ['in a row that holds more than text', '<Row><A><B>1</A></Row>'],
+    ['of a row', '<Row><A>1</A><Row><A>2</A></Row>'],
+    ['of the last row', '<Row><A>1</A></Row><Row><A>2</A>'],
+  ])('an end that is missing %s is seen', (_where, content) => {
+    expect(decode(list(content), rows)).toMatchObject({ kind: 'malformed' });
+  });
+
+  test.each([
+    ['flat', '<Row><A>1</A></Row><Row><A>2</A></Row>', [{ A: '1' }, { A: '2' }]],
+    ['with structures', '<Row><A><B>1</B></A></Row><Row><A>2</A></Row>', [{ A: { B: '1' } }, { A: '2' }]],
+    ['with character data that looks like a row', '<Row><A><![CDATA[<Row>]]></A></Row>', { A: '<Row>' }],
+  ])('rows are read as without them: %s', (_what, content, expected) => {
+    const read = decode(list(content), rows);
+    const value = { List: { Name: 'n', End: 'e', Row: expected } };
+    expect(decode(list(content))).toEqual({ kind: 'xml', value });
+    expect(read).toMatchObject({ kind: 'xml', value: { List: { Row: [expected].flat() } } });
+  });
+});
+
 test('no input of any kind throws or hangs', () => {
   const pieces = fc.constantFrom(
     '<',
