@@ -76,8 +76,7 @@ function objectReader(schema: z.ZodObject, context: Context): Read {
       } else if (expected) context.warn(() => `The answer has no ${dotted(context.path)}.`);
       context.path.pop();
     }
-    for (const [name, unknown] of Object.entries(given))
-      if (!known.has(name) && name !== '__proto__') record[name] = unknown;
+    for (const name of Object.keys(given)) if (!known.has(name) && name !== '__proto__') record[name] = given[name];
     return record;
   };
 }

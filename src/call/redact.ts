@@ -37,15 +37,14 @@ function textsIn(secret: string): string[] {
 /** Takes secrets out of data, names included. Data that holds none, which is nearly all of it, is returned as it is. */
 export function redactData(given: unknown, redact: Redact): unknown {
   if (typeof given === 'string') return redact(given);
-  if (typeof given !== 'object' || given === null) return given;
-  if (Array.isArray(given)) {
-    const elements = given.map((element) => redactData(element, redact));
-    return elements.some((element, index) => element !== given[index]) ? elements : given;
-  }
-  const fields = Object.keys(given).map((name) => [redact(name), redactData(Reflect.get(given, name), redact)]);
-  const same = Object.keys(given).every((name, index) => {
-    const [newName, value] = fields[index] ?? [];
-    return newName === name && value === Reflect.get(given, name);
-  });
-  return same ? given : Object.fromEntries(fields);
+  if (typeof given !== 'object' || given === null || !holdsSecret(given, redact)) return given;
+  if (Array.isArray(given)) return given.map((element) => redactData(element, redact));
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [redact(name), redactData(value, redact)]));
+}
+
+function holdsSecret(given: unknown, redact: Redact): boolean {
+  if (typeof given === 'string') return redact(given) !== given;
+  if (typeof given !== 'object' || given === null) return false;
+  if (Array.isArray(given)) return given.some((element) => holdsSecret(element, redact));
+  return Object.keys(given).some((name) => redact(name) !== name || holdsSecret(Reflect.get(given, name), redact));
 }

@@ -1,4 +1,4 @@
-import { type X2jOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
+import { XMLParser, XMLValidator } from 'fast-xml-parser';
 
 /** What a response's body turned out to be. Services label bodies wrongly, so the content decides, not its type. */
 export type Body =
@@ -12,15 +12,16 @@ export type Body =
 
 /**
  * Decodes a body of at most a few megabytes. Never throws.
- * @param rows path of an XML element that repeats thousands of times, such as `ListPartsResult.Part`: it is read six
- *   times as fast, because the parser hands it over whole and a flat list of elements needs no parser
+ * @param rows path of an XML element that repeats thousands of times, such as `ListPartsResult.Part`: where these are flat, they
+ *   are read without the parser, in a sixth of the time and memory
  */
 export function decode(body: string, rows?: string): Body {
   const text = body.replace(/^\uFEFF/, '').trim();
   if (text === '') return { kind: 'empty' };
   if (text.startsWith('{') || text.startsWith('[')) return decodeJson(text);
   if (!text.startsWith('<')) return { kind: 'text', text };
-  return /^<(!doctype\s+html|html)\b/i.test(text) ? { kind: 'html', text } : decodeXml(text, rows);
+  if (/^<(!doctype\s+html|html)\b/i.test(text)) return { kind: 'html', text };
+  return (rows === undefined ? undefined : decodeList(text, rows)) ?? decodeXml(text);
 }
 
 function decodeJson(text: string): Body {
@@ -52,11 +53,11 @@ function hasMoreTagsThan(limit: number, text: string): boolean {
   return count > limit;
 }
 
-function decodeXml(text: string, rows: string | undefined): Body {
+function decodeXml(text: string): Body {
   const malformed = (problem: string): Body => ({ kind: 'malformed', format: 'XML', problem });
   if (/<!(DOCTYPE|ENTITY)/i.test(text)) return malformed('it has a document type declaration, which is never read');
   if (hasMoreTagsThan(maximumTags, text)) return malformed(`it has more than ${maximumTags} tags`);
-  const options: X2jOptions = {
+  const parser = new XMLParser({
     ignoreAttributes: true,
     ignoreDeclaration: true,
     ignorePiTags: true,
@@ -66,79 +67,71 @@ function decodeXml(text: string, rows: string | undefined): Body {
     processEntities: false,
     cdataPropName: cdata,
     maxNestedTags: maximumDepth,
-  };
-  const parser = new XMLParser(options);
-  const rowsParser = rows === undefined ? parser : new XMLParser({ ...options, stopNodes: [rows] });
-  const [, rowName] = rows?.split('.') ?? [];
+  });
   try {
-    const value = clean(rowsParser.parse(text), { parser, rowName });
+    const value = clean(parser.parse(text));
     if (!isElements(value)) return malformed('it has no elements');
     // The parser does not mind an end that is missing, and reads what comes after it as a part of the element.
-    return isWellFormed(text, rowName) ? { kind: 'xml', value } : malformed('it is cut short or not well-formed');
+    const isWellFormed = XMLValidator.validate(text) === true;
+    return isWellFormed ? { kind: 'xml', value } : malformed('it is cut short or not well-formed');
   } catch {
     return malformed(`it is not well-formed, or nested deeper than ${maximumDepth} elements`);
   }
 }
 
-/** Whether every element has its end. Rows are left out where that is possible: each is looked at when it is read. */
-function isWellFormed(text: string, rowName: string | undefined): boolean {
-  const rows = new RegExp(`<${rowName}>[\\s\\S]*?</${rowName}>`, 'g');
-  return (
-    (rowName !== undefined && XMLValidator.validate(text.replace(rows, '')) === true) ||
-    XMLValidator.validate(text) === true
-  );
-}
-
 const cdata = '#cdata';
 type Clean = string | Clean[] | { [name: string]: Clean };
 
-const isElements = (value: Clean): value is { [name: string]: Clean } =>
-  typeof value === 'object' && !Array.isArray(value);
-
-/** How rows are read that the parser handed over as text. */
-interface Rows {
-  readonly parser: XMLParser;
-  readonly rowName: string | undefined;
-}
+const isElements = (value: unknown): value is { [name: string]: Clean } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Resolves references, joins character data, and drops the white space between elements. */
-function clean(node: unknown, rows: Rows): Clean {
+function clean(node: unknown): Clean {
   if (typeof node === 'string') return resolveReferences(node);
-  if (Array.isArray(node)) return node.map((element) => clean(element, rows));
+  if (Array.isArray(node)) return node.map(clean);
   if (typeof node !== 'object' || node === null) return '';
   const { '#text': text, [cdata]: data, ...children } = { '#text': undefined, [cdata]: undefined, ...node };
   const names = Object.entries(children);
-  if (names.length === 0) return clean(text ?? '', rows) + [data ?? ''].flat().map(String).join('');
-  return Object.fromEntries(
-    names.map(([name, child]) => [name, name === rows.rowName ? readRows(child, rows) : clean(child, rows)]),
-  );
+  if (names.length === 0) return clean(text ?? '') + [data ?? ''].flat().map(String).join('');
+  return Object.fromEntries(names.map(([name, child]) => [name, clean(child)]));
 }
 
-const readRows = (rows: unknown, { parser }: Rows): Clean =>
-  [rows].flat().map((row) => {
-    if (typeof row !== 'string') return clean(row, { parser, rowName: undefined });
-    return readFlat(row) ?? nested(row, parser);
-  });
-
-function nested(row: string, parser: XMLParser): Clean {
-  const document = `<row>${row}</row>`;
-  if (XMLValidator.validate(document) !== true) throw new Error('an element in a row has no end');
-  const read = clean(parser.parse(document), { parser, rowName: undefined });
-  return isElements(read) ? (read.row ?? '') : read;
+/** A document whose root has flat rows beside each other; undefined if it is any other. */
+function decodeList(text: string, path: string): Body | undefined {
+  const [root = '', name = ''] = path.split('.');
+  const start = text.indexOf(`<${name}>`);
+  const end = text.lastIndexOf(`</${name}>`) + name.length + 3;
+  if (start < 0 || end < start || /<!\[CDATA\[|<!--/.test(text)) return undefined;
+  const rows = readRows(text.slice(start, end), name);
+  const frame = decodeXml(`${text.slice(0, start)}<${name}/>${text.slice(end)}`);
+  if (rows === undefined || frame.kind !== 'xml') return undefined;
+  const list = frame.value[root];
+  if (!isElements(list) || list[name] !== '') return undefined;
+  return { kind: 'xml', value: { ...frame.value, [root]: { ...list, [name]: rows } } };
 }
 
-/** Reads `<A>text</A><B>text</B>`; undefined if there is anything else in it. */
-function readFlat(row: string): Clean | undefined {
+/** Reads `<Row><A>text</A><B>text</B></Row>` again and again; undefined if there is anything else. */
+function readRows(text: string, name: string): Clean[] | undefined {
   const field = /\s*<([\w.-]+)>([^<]*)<\/\1>\s*/y;
-  const read: { [name: string]: Clean } = {};
-  while (field.lastIndex < row.length) {
-    const match = field.exec(row);
-    if (match === null) return undefined;
-    const [, name = '', value = ''] = match;
-    if (Object.hasOwn(read, name) || name === '__proto__') return undefined;
-    read[name] = value.includes('&') ? resolveReferences(value) : value;
+  const [opening, closing] = [`<${name}>`, `</${name}>`];
+  const rows: Clean[] = [];
+  let at = 0;
+  while (at < text.length) {
+    if (!text.startsWith(opening, at)) return undefined;
+    at += opening.length;
+    const row: { [name: string]: Clean } = {};
+    while (!text.startsWith(closing, at)) {
+      field.lastIndex = at;
+      const [whole = '', key = '', value = ''] = field.exec(text) ?? [];
+      if (whole === '' || Object.hasOwn(row, key) || key === '__proto__') return undefined;
+      row[key] = value.includes('&') ? resolveReferences(value) : value;
+      at += whole.length;
+    }
+    rows.push(row);
+    at += closing.length;
+    while (/\s/.test(text.charAt(at))) at += 1;
   }
-  return read;
+  return rows;
 }
 
 const named: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
