@@ -3,7 +3,7 @@
 // and has a source map for `node --enable-source-maps`.
 import { chmod, readFile, rm } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, transform } from 'esbuild';
 import { writeThirdParties } from './third-parties.mjs';
 
@@ -59,9 +59,22 @@ const options = {
   logLevel: 'warning',
 };
 
+/** The schemas of the tools, worked out once for all starts: see `toolSchemas` in src/server.ts. */
+async function prepareSchemas() {
+  const contents =
+    "export { catalogue } from './src/tools/catalogue.js'; export { toolSchemas } from './src/server.js';";
+  const stdin = { contents, resolveDir: beside('..'), loader: 'ts' };
+  const outfile = beside('../dist/schemas.mjs');
+  await build({ ...options, outdir: undefined, outfile, stdin });
+  const { catalogue, toolSchemas } = await import(pathToFileURL(outfile));
+  await rm(outfile);
+  return JSON.stringify(Object.fromEntries(catalogue.map((operation) => [operation.name, toolSchemas(operation)])));
+}
+
 await rm('dist', { recursive: true, force: true });
 const { metafile } = await build({
   ...options,
+  define: { preparedSchemas: await prepareSchemas() },
   entryPoints: { main: 'src/main.ts' },
   splitting: true,
   chunkNames: 'chunks/[name]-[hash]',

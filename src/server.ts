@@ -15,6 +15,7 @@ import type { Principal } from './call/principal.js';
 import { envelope } from './call/result.js';
 import { askerFor, clientName, consentForm, grantCodec, sealWith } from './serving/asking.js';
 import { traceOrigin } from './serving/trace-origin.js';
+import { catalogue } from './tools/catalogue.js';
 import type { Effect, Operation } from './tools/operation.js';
 import { type Prompt, prompts, promptText } from './tools/prompts.js';
 import { instanceTypesReference, operationReference, statesReference } from './tools/reference.js';
@@ -69,13 +70,28 @@ export interface Offer {
   }[];
 }
 
+/** What hosts are shown of a tool's arguments and answer. */
+export const toolSchemas = ({ input, output, effect }: Operation): ToolSchemas => ({
+  input: inputJsonSchema(input),
+  output: outputJsonSchema(output.extend(envelope(effect))),
+});
+
+interface ToolSchemas {
+  readonly input: JsonSchema;
+  readonly output: JsonSchema;
+}
+
+/** The schemas of the catalogue by tool: the build puts them here, because no start has time for them. */
+declare const preparedSchemas: Readonly<Record<string, ToolSchemas>>;
+const prepared = typeof preparedSchemas === 'undefined' ? {} : preparedSchemas;
+
 /** Makes the schemas, for any number of servers: it takes longer than most calls. */
 export const makeOffer = (operations: readonly Operation[]): Offer => ({
-  tools: operations.map((operation) => ({
-    operation,
-    inputSchema: advertised(inputJsonSchema(operation.input)),
-    outputSchema: advertised(outputJsonSchema(operation.output.extend(envelope(operation.effect)))),
-  })),
+  tools: operations.map((operation) => {
+    const known = catalogue.includes(operation) ? prepared[operation.name] : undefined;
+    const { input, output } = known ?? toolSchemas(operation);
+    return { operation, inputSchema: advertised(input), outputSchema: advertised(output) };
+  }),
   prompts: prompts.map((prompt) => ({ prompt, argsSchema: promptSchema(prompt) })),
 });
 

@@ -7,12 +7,14 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { seededBackupId } from '../../src/sandbox/devops.js';
 import { seededUpload } from '../../src/sandbox/sandbox.js';
+import { toolSchemas } from '../../src/server.js';
+import { catalogue } from '../../src/tools/catalogue.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
 
 /** Real clients of both lines of the SDK, over real stdio, against the built server. */
 
 interface AnyClient {
-  listTools(): Promise<{ tools: { name: string; outputSchema?: object | undefined }[] }>;
+  listTools(): Promise<{ tools: { name: string; inputSchema?: object; outputSchema?: object | undefined }[] }>;
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<{
     content?: unknown;
     structuredContent?: unknown;
@@ -57,6 +59,9 @@ describe.each(clients)('%s', (_name, connect) => {
     const client = await connect(['--sandbox', '--confirm', 'off']);
     try {
       const { tools } = await client.listTools();
+      expect(
+        tools.map(({ inputSchema, outputSchema }) => ({ input: inputSchema, output: outputSchema })),
+      ).toMatchObject(catalogue.map(toolSchemas));
       const calls = [
         {
           name: 'list_parts',
