@@ -2,7 +2,6 @@
 // loaded when it is asked for. Libraries are minified; our own code keeps its names, so that a stack trace says something,
 // and has a source map for `node --enable-source-maps`.
 import { chmod, readFile, rm } from 'node:fs/promises';
-import { isBuiltin } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, transform } from 'esbuild';
 import { writeThirdParties } from './third-parties.mjs';
@@ -27,12 +26,12 @@ const libraries = {
   },
 };
 
-/** Loads Node's own modules without their ES module facades, which evaluate every export: streams, web cryptography, stdout. */
+/** Loads these modules of Node without their ES module facades, which evaluate every export: stdout, web cryptography, streams. */
 const builtins = {
   name: 'builtins',
   setup({ onLoad, onResolve }) {
-    onResolve({ filter: /^[a-z0-9:_/-]+$/ }, ({ path, kind }) =>
-      kind === 'import-statement' && isBuiltin(path) ? { path, namespace: 'builtin' } : undefined,
+    onResolve({ filter: /^(node:)?(process|crypto|stream)$/ }, ({ path, kind }) =>
+      kind === 'import-statement' ? { path, namespace: 'builtin' } : undefined,
     );
     onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({
       contents: unmapped(`module.exports = process.getBuiltinModule("${path}");`),
