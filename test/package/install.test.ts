@@ -83,7 +83,8 @@ describe('the tarball', () => {
       const { sources, sourcesContent } = z
         .object({ sources: z.array(z.string()), sourcesContent: z.array(z.unknown()).optional() })
         .parse(JSON.parse(content(path)));
-      for (const source of sources)
+      // What the build works out has no file.
+      for (const source of sources.filter((name) => name !== '<define:preparedSchemas>'))
         expect(source).toMatch(/^(\.\.\/)+(src\/[\w/-]+\.ts|scripts\/[\w-]+\.mjs|package\.json)$/);
       expect(sourcesContent).toBeUndefined();
     }
