@@ -24,7 +24,11 @@ export function startTelemetry(version: string, log: Log): Telemetry {
     .merge(resourceFromAttributes({ 'service.name': 'cloudops-mcp', 'service.version': version }))
     .merge(detectResources({ detectors: [envDetector] }));
   const exporter = reporting(new OTLPTraceExporter(), log);
-  const provider = new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(exporter)] });
+  const provider = new BasicTracerProvider({
+    resource,
+    spanLimits: { attributeValueLengthLimit: 1000 },
+    spanProcessors: [new BatchSpanProcessor(exporter)],
+  });
   const otel = provider.getTracer('cloudops-mcp', version);
   const propagator = new W3CTraceContextPropagator();
 

@@ -104,11 +104,20 @@ describe('a journal in a database', () => {
     expect(found.join('\n')).not.toContain('MARKER');
   });
 
-  test.each([
-    [{ CLOUDOPS_JOURNAL: 'postgres://u:MARKER@host:port/d' }, 'it is not an address such as'],
-    [{ CLOUDOPS_JOURNAL: 'postgre://u:MARKER@host/d' }, 'it is neither the path of a file nor postgres://'],
+  const addresses: readonly string[] = [
+    'postgres://u:MARKER@host:port/d',
+    'postgre://u:MARKER@host/d',
+    'postgres:/u:MARKER@host/d',
+    'postgres:u:MARKER@host/d',
+    'postgresql+psycopg://u:MARKER@host/d',
+    'jdbc:postgresql://u:MARKER@host/d',
+    'p2://u:MARKER@host/d',
+  ];
+  const unusable: readonly (readonly [Record<string, string>, string])[] = [
+    ...addresses.map((url) => [{ CLOUDOPS_JOURNAL: url }, 'it is neither the path of a file nor an address'] as const),
     [{ CLOUDOPS_JOURNAL_FILE: '/run/entries' }, 'must hold postgres://…; a journal in a file is CLOUDOPS_JOURNAL.'],
-  ])('%j is a problem, and is not shown', (env, problem) => {
+  ];
+  test.each(unusable)('%j is a problem, and is not shown', (env, problem) => {
     const found = problems(env, [], { '/run/entries': '{"MARKER":1}\n' });
     expect(found).toEqual([expect.stringContaining(problem)]);
     expect(found.join('\n')).not.toContain('MARKER');

@@ -2,6 +2,7 @@ import type { Log } from '../log.js';
 import type { Operation, Page } from '../tools/operation.js';
 import type { Attributes, Span, TraceParent } from '../trace.js';
 import type { Body } from '../transport/decode.js';
+import { SenderUnavailable } from '../transport/lazy.js';
 import type { Attempt, Sender, Sent, Target } from '../transport/send.js';
 import { type Asker, type ConsentMode, decide, type Grant, type Seal } from './consent.js';
 import type { Drain } from './drain.js';
@@ -203,11 +204,11 @@ async function exchangeAll(
     readPages(operation, input, onPage, async (page) => {
       const { region: _, ...request } = operation.request(page);
       return conclude(operation, withoutSecrets(await sendRequest(request), redact), target);
-    }).catch((error: unknown) => {
-      log('error', 'unexpected', { tool: name, error: error instanceof Error ? error.name : 'not an error' });
-      return explainUnexpected(operation);
     }),
-  );
+  ).catch((error: unknown) => {
+    log('error', 'unexpected', { tool: name, error: error instanceof Error ? error.name : 'not an error' });
+    return error instanceof SenderUnavailable ? refusal(name, error.code, []) : explainUnexpected(operation);
+  });
   logResult(log, name, result, principal);
   return result;
 }
@@ -267,9 +268,11 @@ const resultOf = (result: Answer | Failure): CallResult =>
 function withReports(result: CallResult, reports: readonly string[]): CallResult {
   if (reports.length === 0 || result.ok === 'asked') return result;
   const text = [result.text, ...reports.map((report) => `note: ${report}`)].join('\n');
+  const { notes = [] } = (result.ok ? result.structured : result.failure) as { notes?: readonly string[] };
+  const all = [...notes, ...reports];
   return result.ok
-    ? { ...result, text, structured: { ...result.structured, notes: reports } }
-    : { ...result, text, failure: { ...result.failure, notes: reports } };
+    ? { ...result, text, structured: { ...result.structured, notes: all } }
+    : { ...result, text, failure: { ...result.failure, notes: all } };
 }
 
 /** What a failure is for a caller. */

@@ -1,21 +1,24 @@
 /** Whether a journal is in a database, or meant to be, and not in a file. */
-export const isDatabaseUrl = (journal: string): boolean => /^[a-z]{2,}:\/\//i.test(journal);
+export const isDatabaseUrl = (journal: string): boolean => /^[a-z][a-z0-9+.-]+:/i.test(journal);
+
+const isPostgres = (text: string) => /^postgres(ql)?:\/\//i.test(text) && URL.canParse(text);
 
 /** What is wrong with the address of a database, or nothing. The address itself is not in it: it may hold a password. */
 export function databaseUrlProblem(text: string): string | undefined {
-  if (!/^postgres(ql)?:/i.test(text)) return 'it is neither the path of a file nor postgres://…';
-  return URL.canParse(text) ? undefined : 'it is not an address such as postgres://user@db.example.com:5432/cloudops';
+  return isPostgres(text)
+    ? undefined
+    : 'it is neither the path of a file nor an address such as postgres://user@db.example.com:5432/cloudops';
 }
 
 export function holdsPassword(text: string): boolean {
-  if (!URL.canParse(text)) return true;
+  if (!isPostgres(text)) return true;
   const { password, searchParams } = new URL(text);
   return password !== '' || searchParams.has('password');
 }
 
 /** Host, port and name of a database, for people to read: no user, no password, no options. */
 export function databaseName(text: string): string {
-  if (!URL.canParse(text)) return 'a database';
+  if (!isPostgres(text)) return 'a database';
   const { host, pathname, searchParams } = new URL(text);
   return `postgres://${host || (searchParams.get('host') ?? '')}${pathname}`;
 }

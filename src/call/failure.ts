@@ -98,6 +98,10 @@ const refusals = {
     reason: 'the very same was sent in the last 10 minutes and was accepted, or its outcome is not known',
     next: 'Look in the console first. Only if the user wants it a second time, call again with allowRepeat: true.',
   },
+  SenderUnavailable: {
+    reason: 'a part of this server cannot be loaded',
+    next: 'The person who runs this server has to start it again, or install it again if its files are gone.',
+  },
   JournalUnavailable: {
     reason: 'the journal of changes cannot be written, and nothing is changed without it',
     next: 'The person who runs this server has to make the journal that CLOUDOPS_JOURNAL names reachable and writable.',

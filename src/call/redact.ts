@@ -2,14 +2,14 @@
 export type Redact = (text: string) => string;
 
 /**
- * Makes the function that takes secrets out of text. A secret is recognised as it is, as JSON writes it, and, if it is a
+ * Makes the function that takes secrets out of text. A secret is recognised as it is, as JSON and URLs write it, and, if it is a
  * JSON object itself, by the keys and tokens in it. What is too short to be told from ordinary words is left alone.
  */
 export function redactor(secrets: readonly (string | undefined)[]): Redact {
   const forms = secrets
     .filter((secret) => secret !== undefined)
     .flatMap((secret) => [secret, ...textsIn(secret)])
-    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())])
     .filter((form) => form.length >= shortest)
     .sort((a, b) => b.length - a.length);
   return (text) =>

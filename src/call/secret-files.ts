@@ -41,11 +41,12 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
 /** The real paths of the secrets, by name. */
 async function filesIn(folder: string): Promise<Map<string, string>> {
   const root = await realpath(folder).catch(() => undefined);
-  const names = root === undefined ? [] : (await readdir(root)).filter((name) => !name.startsWith('.')).sort();
+  const names =
+    root === undefined ? [] : (await readdir(root).catch(() => [])).filter((name) => !name.startsWith('.')).sort();
   const files = new Map<string, string>();
   for (const name of names) {
     const path = await realpath(join(root ?? '', name)).catch(() => '');
-    if (path.startsWith(`${root}${sep}`) && (await stat(path)).isFile()) files.set(name, path);
+    if (path.startsWith(`${root}${sep}`) && (await stat(path).catch(() => undefined))?.isFile()) files.set(name, path);
   }
   return files;
 }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Operation } from '../tools/operation.js';
 import { likelyMeant, nearest } from '../tools/shared/nearest.js';
 import { quote, quoteName } from '../tools/shared/quote.js';
+import { isDeeperThan } from '../transport/decode.js';
 import { dotted } from './dotted.js';
 
 export type Validation =
@@ -10,11 +11,15 @@ export type Validation =
 
 /** Checks a call's arguments. All problems are reported at once, one line each: path, value given, rule, way out. */
 export function validate(operation: Operation, args: unknown): Validation {
+  if (isDeeperThan(maximumDepth, args))
+    return { ok: false, problems: [`arguments: must not be nested deeper than ${maximumDepth} levels`] };
   const parsed = operation.input.safeParse(args, { reportInput: true });
   if (parsed.success) return { ok: true, input: parsed.data };
   const lines = parsed.error.issues.flatMap((issue) => describe(issue, operation));
   return { ok: false, problems: [...new Set(lines)] };
 }
+
+const maximumDepth = 32;
 
 type Issue = z.core.$ZodIssue;
 

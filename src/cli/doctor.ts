@@ -18,7 +18,7 @@ import type { Command, Terminal } from './command.js';
 import { amiss, type Finding, fine, type ProbeOptions, probe } from './probe.js';
 import { codeOf, painter } from './text.js';
 
-/** `cloudops-mcp doctor`: what is right and wrong here, with what to do about it. It changes nothing, here or in the cloud. */
+/** `cloudops-mcp doctor`: what is right and wrong here, with what to do about it. It changes nothing in the cloud. */
 export const doctorCommand: Command = {
   usage: '[--bucket <name>] [--json]',
   about: 'check configuration, endpoints, clocks, signature and files',

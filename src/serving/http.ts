@@ -172,9 +172,11 @@ async function serveMcp(request: IncomingMessage, response: ServerResponse, cont
     throw new Refused(415, 'content type', 'The content type must be application/json.');
   const body = await readBody(request);
   if (body === 'too large') throw new Refused(413, 'body', `A request has ${limits.bodyBytes} bytes at most.`);
-  const leave = body === 'too many' ? undefined : await gate.enter();
+  const leave = body === 'too many' ? undefined : await gate.enter(principal?.name);
   if (body === 'too many' || leave === undefined)
     throw new Refused(503, 'busy', 'Too many calls are running.', { 'retry-after': '1' });
+  // Nobody waits any more: nothing is begun for them.
+  if (response.destroyed || request.socket.destroyed) return leave();
 
   const running: Promise<unknown>[] = [];
   try {

@@ -6,6 +6,8 @@ export interface HttpLimits {
   /** All bodies that are being received, together. */
   readonly bodiesBytes: number;
   readonly concurrentCalls: number;
+  /** Calls that run or wait for one caller, where callers are told apart, so that there is always room for others. */
+  readonly callsOfCaller: number;
   readonly waitingCalls: number;
   readonly waitMs: number;
   readonly connections: number;
@@ -20,6 +22,7 @@ export const defaultHttpLimits: HttpLimits = {
   bodyBytes: 1024 * 1024,
   bodiesBytes: 64 * 1024 * 1024,
   concurrentCalls: 64,
+  callsOfCaller: 32,
   waitingCalls: 64,
   waitMs: 5000,
   connections: 1024,
@@ -30,13 +33,13 @@ export const defaultHttpLimits: HttpLimits = {
 
 /** Lets so many in at a time. */
 export interface Gate {
-  /** Resolves with what to call on leaving, or with undefined if there is no room, not even to wait. */
-  enter(): Promise<(() => void) | undefined>;
+  /** Resolves with what to call, once, on leaving, or with undefined if there is no room, not even to wait. */
+  enter(caller?: string): Promise<(() => void) | undefined>;
   /** How many are inside. */
   readonly size: number;
 }
 
-export function createGate({ concurrentCalls, waitingCalls, waitMs }: HttpLimits): Gate {
+export function createGate({ concurrentCalls, callsOfCaller, waitingCalls, waitMs }: HttpLimits): Gate {
   let inside = 0;
   const waiting: (() => void)[] = [];
   const admit = () => {
@@ -49,24 +52,45 @@ export function createGate({ concurrentCalls, waitingCalls, waitMs }: HttpLimits
       waiting.shift()?.();
     };
   };
+  const place = async (): Promise<(() => void) | undefined> => {
+    if (inside < concurrentCalls) return admit();
+    if (waiting.length >= waitingCalls) return undefined;
+    return new Promise((resolve) => {
+      const next = () => {
+        clearTimeout(timer);
+        resolve(admit());
+      };
+      const timer = setTimeout(() => {
+        waiting.splice(waiting.indexOf(next), 1);
+        resolve(undefined);
+      }, waitMs);
+      waiting.push(next);
+    });
+  };
+  const byCaller = new Map<string, number>();
+  const forget = (caller: string) => {
+    const count = (byCaller.get(caller) ?? 1) - 1;
+    if (count === 0) byCaller.delete(caller);
+    else byCaller.set(caller, count);
+  };
   return {
     get size() {
       return inside;
     },
-    async enter() {
-      if (inside < concurrentCalls) return admit();
-      if (waiting.length >= waitingCalls) return undefined;
-      return new Promise((resolve) => {
-        const next = () => {
-          clearTimeout(timer);
-          resolve(admit());
-        };
-        const timer = setTimeout(() => {
-          waiting.splice(waiting.indexOf(next), 1);
-          resolve(undefined);
-        }, waitMs);
-        waiting.push(next);
-      });
+    async enter(caller) {
+      if (caller === undefined) return place();
+      const count = byCaller.get(caller) ?? 0;
+      if (count >= callsOfCaller) return undefined;
+      byCaller.set(caller, count + 1);
+      const leave = await place();
+      if (leave === undefined) {
+        forget(caller);
+        return undefined;
+      }
+      return () => {
+        leave();
+        forget(caller);
+      };
     },
   };
 }

@@ -11,6 +11,9 @@ export function traceOrigin({ mcpReq: { id, _meta }, http }: ServerContext): Tra
     fromMeta === undefined
       ? { traceparent: headers?.get('traceparent') ?? undefined, tracestate: headers?.get('tracestate') ?? undefined }
       : { traceparent: fromMeta, tracestate: stateFromMeta };
-  const attributes = { 'jsonrpc.request.id': String(id), 'network.transport': http === undefined ? 'pipe' : 'tcp' };
+  const attributes = {
+    'jsonrpc.request.id': String(id).slice(0, 100),
+    'network.transport': http === undefined ? 'pipe' : 'tcp',
+  };
   return { ...parent, attributes };
 }

@@ -42,7 +42,8 @@ const maximumJson = 1024 * 1024;
 const maximumDepth = 32;
 const maximumTags = 500_000;
 
-const isDeeperThan = (levels: number, value: unknown): boolean =>
+/** Whether a value is nested deeper than so many levels. It looks no deeper. */
+export const isDeeperThan = (levels: number, value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner)));
@@ -102,17 +103,22 @@ function decodeList(text: string, path: string): Body | undefined {
   const start = text.indexOf(`<${name}>`);
   const end = text.lastIndexOf(`</${name}>`) + name.length + 3;
   if (start < 0 || end < start || /<!\[CDATA\[|<!--/.test(text)) return undefined;
+  if (hasMoreTagsThan(maximumTags, text)) return undefined;
   const rows = readRows(text.slice(start, end), name);
-  const frame = decodeXml(`${text.slice(0, start)}<${name}/>${text.slice(end)}`);
+  const frame = decodeXml(`${text.slice(0, start)}<${name}>${mark}</${name}>${text.slice(end)}`);
   if (rows === undefined || frame.kind !== 'xml') return undefined;
   const list = frame.value[root];
-  if (!isElements(list) || list[name] !== '') return undefined;
+  if (!isElements(list) || list[name] !== mark) return undefined;
   return { kind: 'xml', value: { ...frame.value, [root]: { ...list, [name]: rows } } };
 }
 
+/** Stands in the document where the rows were. */
+const mark = 'rows';
+
 /** Reads `<Row><A>text</A><B>text</B></Row>` again and again; undefined if there is anything else. */
 function readRows(text: string, name: string): Clean[] | undefined {
-  const field = /\s*<([\w.-]+)>([^<]*)<\/\1>\s*/y;
+  // What the parser would read differently, or refuse, is left to it: line ends, bare ampersands, odd names.
+  const field = /\s*<([A-Za-z_][\w.-]*)>((?:[^<&\r]|&(?:#\d+|#x[\da-f]+|\w+);)*)<\/\1>\s*/iy;
   const [opening, closing] = [`<${name}>`, `</${name}>`];
   const rows: Clean[] = [];
   let at = 0;
@@ -123,7 +129,7 @@ function readRows(text: string, name: string): Clean[] | undefined {
     while (!text.startsWith(closing, at)) {
       field.lastIndex = at;
       const [whole = '', key = '', value = ''] = field.exec(text) ?? [];
-      if (whole === '' || Object.hasOwn(row, key) || key === '__proto__') return undefined;
+      if (whole === '' || Object.hasOwn(row, key) || key in Object.prototype || key === 'prototype') return undefined;
       row[key] = value.includes('&') ? resolveReferences(value) : value;
       at += whole.length;
     }

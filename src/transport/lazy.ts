@@ -1,9 +1,14 @@
 import type { Proxies } from './exchange.js';
 import type { Sender, SenderDependencies } from './send.js';
 
+/** The code that sends requests could not be loaded, so that nothing was sent. */
+export class SenderUnavailable extends Error {
+  readonly code = 'SenderUnavailable';
+}
+
 /**
  * A sender whose code is loaded with the first call: a server whose tools are only listed starts sooner and needs less
- * memory without HTTP, signing and XML.
+ * memory without HTTP, signing and XML. Rejects with `SenderUnavailable` if it cannot be loaded; the next call tries again.
  */
 export function createLazySender(
   proxies: Proxies,
@@ -19,10 +24,13 @@ export function createLazySender(
   }
   return {
     send: async (...call) => {
-      loading ??= load();
+      loading ??= load().catch((error: unknown) => {
+        loading = undefined;
+        throw new SenderUnavailable('a part of this server cannot be loaded', { cause: error });
+      });
       const { send } = await loading;
       return send(...call);
     },
-    close: async () => (await loading)?.exchanger.close(),
+    close: async () => (await loading?.catch(() => undefined))?.exchanger.close(),
   };
 }

@@ -10,12 +10,13 @@ const key = JSON.stringify({
   client_email: 'a@example.com',
 });
 
-test('a secret is taken out as it is, as JSON writes it, and in its parts', () => {
+test('a secret is taken out as it is, as JSON and URLs write it, and in its parts', () => {
   const redact = redactor([key, undefined, 'short']);
   expect(redact(`x ${key} y`)).toBe('x [secret] y');
   expect(redact(JSON.stringify({ given: key }))).toBe('{"given":"[secret]"}');
   expect(redact('MARKER-line1\nMARKER-line2')).toBe('[secret]');
   expect(redact(JSON.stringify('MARKER-line1\nMARKER-line2'))).toBe('"[secret]"');
+  expect(redactor(['secret/with+signs='])('?key=secret%2Fwith%2Bsigns%3D')).toBe('?key=[secret]');
   expect(redact('a short word of a@example.com')).toBe('a short word of a@example.com');
   expect(redactData({ [key]: [{ deep: key }], count: 1 }, redact)).toEqual({
     '[secret]': [{ deep: '[secret]' }],

@@ -28,6 +28,12 @@ test('a misspelt argument is answered with the one that was meant, also inside o
   ]);
 });
 
+test.each([33, 100_000])('arguments that are nested %i levels deep are refused, and not looked into', (levels) => {
+  let args: unknown = {};
+  for (let level = 0; level < levels; level += 1) args = { networkConfig: args };
+  expect(problems(provisionKubeResourceGroup, args)).toEqual(['arguments: must not be nested deeper than 32 levels']);
+});
+
 test('an object sent as text is said to be one', () => {
   const args = { resourceGroupName: 'g', networkConfig: '{"networkId":"n"}' };
   expect(problems(provisionKubeResourceGroup, args)).toEqual([

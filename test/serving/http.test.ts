@@ -212,6 +212,34 @@ test('a change whose client goes away is carried out, written down, and keeps it
   await cloud.close();
 });
 
+test('what waits for a place is not begun when its client has gone', async () => {
+  const cloud = await startSlowCloud();
+  const server = await serveInProcess({ cloud: cloud.origin, limits: { concurrentCalls: 1, waitingCalls: 2 } });
+  const running = post(server.url, list);
+  await vi.waitFor(() => expect(cloud.requests).toHaveLength(1));
+  const abort = new AbortController();
+  const gone = fetch(server.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify(toolCall('restore_instance', restore)),
+    signal: abort.signal,
+  });
+  gone.catch(() => undefined);
+  const after = post(server.url, list);
+  // Both wait when a further one is refused.
+  await vi.waitFor(async () => expect((await post(server.url, list)).status).toBe(503));
+  abort.abort();
+  await expect(gone).rejects.toThrow();
+  cloud.release();
+  await answerOf(await running);
+  await vi.waitFor(() => expect(cloud.requests).toHaveLength(2));
+  cloud.release();
+  expect((await after).status).toBe(200);
+  expect(cloud.requests.map(({ method }) => method)).toEqual(['GET', 'GET']);
+  await server.close();
+  await cloud.close();
+});
+
 test('on stopping, readiness falls, new calls are refused, and what runs comes to its end', async () => {
   const cloud = await startSlowCloud();
   const server = await serveInProcess({ cloud: cloud.origin });

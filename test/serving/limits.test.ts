@@ -38,6 +38,15 @@ test('nobody waits for longer than allowed, and who gave up takes nobody’s pla
   vi.useRealTimers();
 });
 
+test('one caller leaves room for others', async () => {
+  const gate = gateOf({ concurrentCalls: 4, callsOfCaller: 2 });
+  const [first] = [await gate.enter('alice'), await gate.enter('alice')];
+  expect(await gate.enter('alice')).toBeUndefined();
+  expect(await gate.enter('bob')).toBeDefined();
+  first?.();
+  expect(await gate.enter('alice')).toBeDefined();
+});
+
 test('each caller has twice its rate at once, then its rate, and is told when to come back', () => {
   let time = 0;
   const waitFor = createRateLimiter(2, () => new Date(time));

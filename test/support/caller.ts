@@ -7,7 +7,7 @@ import { createSecretFiles } from '../../src/call/secret-files.js';
 import type { Cloud } from '../../src/call/target.js';
 import type { Operation } from '../../src/tools/operation.js';
 import { createExchanger, defaultLimits, type Limits } from '../../src/transport/exchange.js';
-import { createSender } from '../../src/transport/send.js';
+import { createSender, type Sender } from '../../src/transport/send.js';
 
 /** Keys of nothing: they sign requests to servers that the tests start themselves. */
 export const testKeys = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test/secret+key' };
@@ -21,6 +21,8 @@ export interface TestCallerOptions {
   readonly maximumAttempts?: number;
   readonly confirm?: ConsentMode;
   readonly journal?: Journal;
+  /** In place of the one that sends to the origin. */
+  readonly send?: Sender;
   readonly secretsDir?: string;
   readonly reports?: string[];
   /** Whether a change goes on when its client has gone. */
@@ -55,17 +57,19 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
       ...options.cloud,
     },
     policy: options.policy ?? { readOnly: false, tools: undefined },
-    send: createSender({
-      exchanger,
-      now: options.now ?? (() => new Date()),
-      sleep: async (milliseconds) => {
-        waits.push(milliseconds);
-      },
-      random: () => 0.5,
-      log,
-      timeoutMs: options.timeoutMs ?? 20_000,
-      maximumAttempts: options.maximumAttempts ?? 4,
-    }),
+    send:
+      options.send ??
+      createSender({
+        exchanger,
+        now: options.now ?? (() => new Date()),
+        sleep: async (milliseconds) => {
+          waits.push(milliseconds);
+        },
+        random: () => 0.5,
+        log,
+        timeoutMs: options.timeoutMs ?? 20_000,
+        maximumAttempts: options.maximumAttempts ?? 4,
+      }),
     log,
   });
   /** Without anybody to ask, unless the test says otherwise. */

@@ -72,6 +72,9 @@ describe('XML whose rows are read on their own', () => {
     ['in a row that holds more than text', '<Row><A><B>1</A></Row>'],
     ['of a row', '<Row><A>1</A><Row><A>2</A></Row>'],
     ['of the last row', '<Row><A>1</A></Row><Row><A>2</A>'],
+    ['of a reference', '<Row><A>a&b</A></Row>'],
+    ['of a name that is none', '<Row><1a>1</1a></Row>'],
+    ['of a name that objects have', '<Row><constructor>1</constructor></Row>'],
   ])('an end that is missing %s is seen', (_where, content) => {
     expect(decode(list(content), rows)).toMatchObject({ kind: 'malformed' });
   });
@@ -79,12 +82,19 @@ describe('XML whose rows are read on their own', () => {
   test.each([
     ['flat', '<Row><A>1</A></Row><Row><A>2</A></Row>', [{ A: '1' }, { A: '2' }]],
     ['with structures', '<Row><A><B>1</B></A></Row><Row><A>2</A></Row>', [{ A: { B: '1' } }, { A: '2' }]],
+    ['with line ends of Windows', '<Row><A>1\r\n2</A></Row><Row><A>3</A></Row>', [{ A: '1\n2' }, { A: '3' }]],
+    ['with references', '<Row><A>&quot;1&#x26;&#50;</A></Row><Row><A>2</A></Row>', [{ A: '"1&2' }, { A: '2' }]],
     ['with character data that looks like a row', '<Row><A><![CDATA[<Row>]]></A></Row>', { A: '<Row>' }],
   ])('rows are read as without them: %s', (_what, content, expected) => {
     const value = { List: { Name: 'n', End: 'e', Row: expected } };
     expect(decode(list(content))).toEqual({ kind: 'xml', value });
     expect(decode(list(content), rows)).toEqual({ kind: 'xml', value });
   });
+});
+
+test('rows that are not the list’s own stay where they are', () => {
+  const text = '<List><Other><Row><A>1</A></Row></Other><Row/></List>';
+  expect(decode(text, 'List.Row')).toEqual(decode(text));
 });
 
 test('no input of any kind throws or hangs', () => {

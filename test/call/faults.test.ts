@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { createLazySender, SenderUnavailable } from '../../src/transport/lazy.js';
+import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+
+/** Faults of this server itself, at the worst moment: after the intent was written down. */
+
+const args = { backupId: 'a'.repeat(32), instanceId: 'restored' };
+
+test('if what sends cannot be loaded, nothing was sent, and the journal says so', async () => {
+  const journal = createMemoryJournal();
+  const send = async () => {
+    throw new SenderUnavailable('gone');
+  };
+  const { call, close } = testCaller('http://127.0.0.1:1', { journal, send });
+  const { ok, text } = await call(restoreInstance, args, { signal: never });
+  expect(ok).toBe(false);
+  expect(text).toMatch(
+    /^restore_instance was not sent: .*\n[\s\S]*code: SenderUnavailable\nmayHaveHappened: no\nnext: /,
+  );
+  expect(await journal.read()).toMatchObject([{ ending: { outcome: 'not sent' } }]);
+  expect((await call(restoreInstance, args, { signal: never })).text).not.toContain('code: Repeated');
+  await close();
+});
+
+test('if sending goes wrong in a way that nobody thought of, the outcome is unknown, and the journal says so', async () => {
+  const journal = createMemoryJournal();
+  const send = async () => {
+    throw new TypeError('MARKER');
+  };
+  const { call, logged, close } = testCaller('http://127.0.0.1:1', { journal, send });
+  const { text } = await call(restoreInstance, args, { signal: never });
+  expect(text).toMatch(/code: InternalError\nmayHaveHappened: yes/);
+  expect(text + JSON.stringify(logged)).not.toContain('MARKER');
+  expect(await journal.read()).toMatchObject([{ ending: { outcome: 'unknown' } }]);
+  await close();
+});
+
+test('an outcome that cannot be written, and what earlier changes left open, are both told', async () => {
+  const journal = { ...createMemoryJournal(), end: () => Promise.reject(new Error('full')) };
+  const send = async () => {
+    throw new TypeError('broken');
+  };
+  const { call, close } = testCaller('http://127.0.0.1:1', { journal, send, reports: ['An earlier one is open.'] });
+  const { text } = await call(restoreInstance, args, { signal: never });
+  expect(text).toContain('could not be written into the journal');
+  expect(text).toContain('note: An earlier one is open.');
+  await close();
+});
+
+test('a sender that was never needed can be closed', async () => {
+  const unused = () => {
+    throw new Error('not to be called');
+  };
+  const log = () => undefined;
+  const { close } = createLazySender(
+    {},
+    { now: unused, sleep: unused, random: unused, log, timeoutMs: 1, maximumAttempts: 1 },
+  );
+  await expect(close()).resolves.toBeUndefined();
+});
