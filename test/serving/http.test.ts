@@ -214,7 +214,10 @@ test('a change whose client goes away is carried out, written down, and keeps it
 
 test('what waits for a place is not begun when its client has gone', async () => {
   const cloud = await startSlowCloud();
-  const server = await serveInProcess({ cloud: cloud.origin, limits: { concurrentCalls: 1, waitingCalls: 2 } });
+  const journal = createMemoryJournal();
+  const caller = { journal, outlivesClients: true };
+  const limits = { concurrentCalls: 1, waitingCalls: 2 };
+  const server = await serveInProcess({ cloud: cloud.origin, caller, limits });
   const running = post(server.url, list);
   await vi.waitFor(() => expect(cloud.requests).toHaveLength(1));
   const abort = new AbortController();
@@ -230,12 +233,15 @@ test('what waits for a place is not begun when its client has gone', async () =>
   await vi.waitFor(async () => expect((await post(server.url, list)).status).toBe(503));
   abort.abort();
   await expect(gone).rejects.toThrow();
+  // A server that has answered this has read what came before it: the end of the connection.
+  await fetch(`${server.origin}/healthz`);
   cloud.release();
   await answerOf(await running);
   await vi.waitFor(() => expect(cloud.requests).toHaveLength(2));
   cloud.release();
   expect((await after).status).toBe(200);
   expect(cloud.requests.map(({ method }) => method)).toEqual(['GET', 'GET']);
+  expect(await journal.read()).toEqual([]);
   await server.close();
   await cloud.close();
 });
