@@ -5,7 +5,7 @@ import { databaseName, databaseUrlProblem, holdsPassword, isDatabaseUrl } from '
 import type { Cloud } from './call/target.js';
 import { type LogLevel, logLevels } from './log.js';
 import { catalogue } from './tools/catalogue.js';
-import { nearest } from './tools/shared/nearest.js';
+import { likelyMeant } from './tools/shared/nearest.js';
 import { quote, quoteName } from './tools/shared/quote.js';
 import type { Proxies } from './transport/exchange.js';
 import { isLoopback } from './transport/loopback.js';
@@ -68,6 +68,8 @@ export interface ConfigSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Command-line flags: `--region jp-east-1`, `--region=jp-east-1`, `--sandbox`. They win over the environment. */
   readonly flags: readonly string[];
+  /** Options that are not settings: they may be what a misspelt one was meant to be. */
+  readonly otherFlags?: readonly string[];
   /** Reads a text file. */
   readonly readFile: (path: string) => string;
 }
@@ -226,7 +228,10 @@ type Given = { [Name in Setting]?: string };
 type Report = (problem: string) => void;
 
 /** Values by setting: environment, then files, then flags. An empty value counts as none, as hosts send it. */
-function collect({ env, flags, readFile }: ConfigSources, report: Report): { values: Given; origins: Origin[] } {
+function collect(
+  { env, flags, otherFlags = [], readFile }: ConfigSources,
+  report: Report,
+): { values: Given; origins: Origin[] } {
   const fromEnvironment: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith(prefix) || value === undefined) continue;
@@ -241,7 +246,7 @@ function collect({ env, flags, readFile }: ConfigSources, report: Report): { val
       );
     else if (value.trim() !== '') fromEnvironment[setting] = value.trim();
   }
-  const fromFlags = parseFlags(flags, report);
+  const fromFlags = parseFlags(flags, otherFlags, report);
   const { JOURNAL: journal = '' } = fromFlags;
   if (isDatabaseUrl(journal) && holdsPassword(journal)) report(secretFlag('JOURNAL'));
   const values: Record<string, string> = { ...fromEnvironment, ...fromFlags };
@@ -272,7 +277,7 @@ function collect({ env, flags, readFile }: ConfigSources, report: Report): { val
 
 const knownNames = [...settingNames, ...fromFile.map((setting) => `${setting}_FILE`)];
 
-function parseFlags(flags: readonly string[], report: Report): Record<string, string> {
+function parseFlags(flags: readonly string[], others: readonly string[], report: Report): Record<string, string> {
   const values: Record<string, string> = {};
   const names = new Map(knownNames.map((name) => [flagName(name), name]));
   for (let index = 0; index < flags.length; index += 1) {
@@ -282,8 +287,9 @@ function parseFlags(flags: readonly string[], report: Report): Record<string, st
     const follows = inline === undefined && next !== undefined && !next.startsWith('--') ? next : undefined;
     if (name === undefined) {
       // What is not an option may be the value of a misspelt one, and so a secret.
-      if (flag.startsWith('-')) report(`${quoteName(flag)} is not an option${hint(flag, [...names.keys()])}`);
-      else report(`Argument ${index + 1} is not an option; options begin with --.`);
+      if (flag.startsWith('-'))
+        report(`${quoteName(flag)} is not an option${hint(flag, [...names.keys(), ...others])}`);
+      else report('There is an argument too many; options begin with --.');
       if (flag.startsWith('-') && follows !== undefined) index += 1;
       continue;
     }
@@ -324,7 +330,10 @@ function splitOnce(flag: string): [string, string | undefined] {
   return at < 0 ? [flag, undefined] : [flag.slice(0, at), flag.slice(at + 1)];
 }
 
-const hint = (given: string, known: readonly string[]) => `; did you mean ${nearest(given, known, 1)[0]}?`;
+function hint(given: string, known: readonly string[]): string {
+  const meant = likelyMeant(given, known);
+  return meant === undefined ? '; --help lists them all' : `; did you mean ${meant}?`;
+}
 
 function reader(given: Given, report: Report) {
   const wrong = (name: Setting, rule: string) =>

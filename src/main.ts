@@ -34,8 +34,8 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 
 /** Runs a command line. Resolves with the exit code. */
 async function main(args: readonly string[], terminal: Terminal): Promise<number> {
-  if (args.includes('--help') || args.includes('-h')) terminal.print(await helpText());
-  else if (args.includes('--version')) terminal.print(`${version}\n`);
+  if (args.includes('--help') || args.includes('-h') || args[0] === 'help') terminal.print(await helpText());
+  else if (args.includes('--version') || args[0] === '-v') terminal.print(`${version}\n`);
   else return run(args, terminal);
   return 0;
 }
@@ -52,6 +52,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const loaded = loadConfig({
     env: terminal.env,
     flags: split.settings,
+    otherFlags: Object.keys(command.options ?? {}).map((name) => `--${name}`),
     readFile: (path) => readFileSync(path, 'utf8'),
   });
   const problems = [...split.problems, ...(loaded.ok ? [] : loaded.problems)];

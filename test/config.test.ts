@@ -145,7 +145,7 @@ test('every problem is reported at once, and no secret is in the report', () => 
 
 test.each([
   [['--secret-acess-key', 'MARKER'], ['--secret-acess-key is not an option; did you mean --secret-access-key?']],
-  [['MARKER'], ['Argument 1 is not an option; options begin with --.']],
+  [['MARKER'], ['There is an argument too many; options begin with --.']],
   [['--access-key-id', '--read-only'], ['--access-key-id needs a value.']],
   [['--region'], ['--region needs a value.']],
 ])('a command line that goes wrong neither swallows an option nor shows a value: %j', (flags, expected) => {

@@ -44,6 +44,13 @@ async function append(path: string, entry: Entry, time: Date): Promise<void> {
       await file.chmod(0o600);
       const { size } = await file.stat();
       const created = size === 0;
+      checkBeginning(
+        (await file.read(Buffer.alloc(beginningLength), 0, beginningLength, 0)).buffer.toString(
+          'utf8',
+          0,
+          Math.min(size, beginningLength),
+        ),
+      );
       // A line that a crash cut short must not swallow this one.
       const line = `${(await endsMidLine(file, size)) ? '\n' : ''}${JSON.stringify(entry)}\n`;
       await file.appendFile(line);
@@ -90,9 +97,24 @@ async function readEntries(path: string, since: number): Promise<Entry[]> {
       if (error.code === 'ENOENT') return '';
       throw error;
     });
+    if (file === path) checkBeginning(text);
     entries.push(...text.split('\n').flatMap(parseLine));
   }
   return entries;
+}
+
+/** Lines that are no entries are skipped, but a file that is something else altogether guards against nothing. */
+class NotAJournal extends Error {
+  readonly code = 'it is not a journal';
+}
+
+const beginnings = ['{"intent"', '{"ending"'];
+const beginningLength = 9;
+
+/** @throws NotAJournal */
+function checkBeginning(text: string): void {
+  const begun = text.slice(0, beginningLength);
+  if (!beginnings.some((beginning) => beginning.startsWith(begun))) throw new NotAJournal();
 }
 
 const entrySchema = z.union([z.object({ intent: intentSchema }), z.object({ ending: endingSchema })]);

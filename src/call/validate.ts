@@ -53,7 +53,7 @@ function typeRule(issue: z.core.$ZodIssueInvalidType): string {
   if (!issue.message.startsWith('Invalid input')) return issue.message;
   const expected: Record<string, string> = {
     string: 'must be text',
-    object: 'must be an object, not a text that holds one',
+    object: typeof issue.input === 'string' ? 'must be an object, not a text that holds one' : 'must be an object',
     array: 'must be a list',
     boolean: 'must be true or false',
     number: 'must be a whole number',

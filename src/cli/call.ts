@@ -66,6 +66,8 @@ async function readInvocation(invocation: Invocation): Promise<Given | { readonl
   if (!config.ok) return config;
   const parsed = await readArguments(given, terminal.stdin);
   if ('problem' in parsed) return { problems: [parsed.problem] };
+  if (options.plan !== undefined && operation.effect === 'read')
+    return { problems: [`${tool} only reads: there is nothing to plan.`] };
   const args = options.plan === undefined ? parsed.value : { ...Object(parsed.value), planOnly: true };
   return { operation, args, config: config.config };
 }
@@ -82,7 +84,10 @@ async function readArguments(
     return { value: JSON.parse(json.replace(/^\uFEFF/, '')) };
   } catch (error) {
     if (!(error instanceof SyntaxError)) return { problem: `${source} cannot be read (${codeOf(error)})` };
-    return { problem: `${source} is not JSON; in a shell, write it in single quotes: '{"bucket": "b"}'` };
+    if (source !== 'the argument') return { problem: `${source} is not JSON` };
+    return {
+      problem: `${source} is not JSON: write '{"bucket": "b"}' in single quotes, or @file for a file that holds it`,
+    };
   }
 }
 

@@ -6,7 +6,7 @@ import { type Command, notOneOf, withConfig } from './command.js';
 /** `cloudops-mcp client-config`: what to paste into the settings of an MCP client, and where. No secret is in it. */
 export const clientConfigCommand: Command = {
   usage: '<client> [--windows] [--json]',
-  about: 'print what to put into the settings of an MCP client',
+  about: 'print what to put into the settings of an MCP client; --json prints only that (TOML for Codex)',
   positionals: 1,
   options: { windows: 'switch', json: 'switch' },
   run: withConfig(async ({ positionals: [name = ''], options, terminal }, config) => {

@@ -97,7 +97,6 @@ export const problemsText = (problems: readonly string[]) =>
 
 /** What to say of a command, a tool or the like that does not exist, or was not named. */
 export const notOneOf = (kind: string, given: string, names: readonly string[]) => {
-  const meant =
-    given === '' ? '' : `${quoteName(given)} is not a ${kind}; did you mean ${nearest(given, names, 1)[0]}? `;
-  return `${meant}There are ${names.join(', ')}.`;
+  if (given === '') return `Name a ${kind}: ${names.join(', ')}.`;
+  return `${quoteName(given)} is not a ${kind}; did you mean ${nearest(given, names, 1)[0]}? There are ${names.join(', ')}.`;
 };

@@ -82,6 +82,11 @@ function settingFindings({ origins, sandbox }: Config): Finding[] {
   const set = origins.map(({ name, value, from }) =>
     fine('configuration', `${name}: ${isSecret(name) ? value : quote(value, 200)}, from ${from}`),
   );
+  const unused = origins.filter(({ name }) => /_URL$|ACCESS_KEY|SESSION_TOKEN/.test(name)).map(({ name }) => name);
+  if (sandbox && unused.length > 0) {
+    const remedy = 'For a real account, take CLOUDOPS_SANDBOX away; for the sandbox, take these away.';
+    return [...set, amiss('warning', 'configuration', `the sandbox is in use, and not ${unused.join(', ')}`, remedy)];
+  }
   if (sandbox) return [...set, fine('configuration', 'the sandbox has endpoints and credentials of its own')];
   return set.length > 0 ? set : [fine('configuration', 'nothing is set')];
 }
@@ -126,13 +131,20 @@ const accepted = ['NoSuchUpload', 'NoSuchBucket', 'NoSuchKey'];
 async function readFinding(
   check: string,
   { call, server }: Pick<Runtime, 'call' | 'server'>,
-  bucket = 'cloudops-doctor',
+  named: string | undefined,
 ): Promise<Finding> {
-  const args = { bucket, object: 'cloudops-doctor', uploadId: 'cloudops-doctor', maxParts: 1 };
+  const args = {
+    bucket: named ?? 'cloudops-doctor',
+    object: 'cloudops-doctor',
+    uploadId: 'cloudops-doctor',
+    maxParts: 1,
+  };
   const seal = sealWith(grantCodec(server.stateKey), null);
   const result = await call(listParts, args, { signal: new AbortController().signal, seal, client: 'doctor' });
   if (result.ok !== false) return fine(check, 'accepted');
   const { code, summary, details = [], next } = result.failure;
+  if (code === 'NoSuchBucket' && named !== undefined)
+    return amiss('problem', check, `accepted, but there is no bucket ${quote(named)} here`, next);
   if (accepted.includes(code)) return fine(check, `accepted (${code}, as is to be expected of a made-up upload)`);
   const remedy = code === 'AccessDenied' ? `${next} With --bucket, name a bucket that you may read.` : next;
   return amiss('problem', check, [summary, ...details].join(' '), remedy);

@@ -60,3 +60,11 @@ test('a journal that cannot be written says so, and lets nothing begin', async (
   mkdirSync(path, { recursive: true });
   expect(await begin()).toEqual({ kind: 'unwritable', reason: expect.stringContaining('EISDIR') });
 });
+
+test('a file that is something else is no journal: nothing begins, nothing is read, and it stays as it is', async () => {
+  mkdirSync(join(folder, 'deep'));
+  writeFileSync(path, 'minutes of a meeting\n');
+  expect(await begin()).toEqual({ kind: 'unwritable', reason: 'journal.jsonl: it is not a journal' });
+  await expect(journal.read()).rejects.toThrow();
+  expect(readFileSync(path, 'utf8')).toBe('minutes of a meeting\n');
+});

@@ -153,7 +153,7 @@ test('files are named so that they are found from any folder; a secret from a fi
 
 test.each([
   [['cursr'], 'cursr is not a client; did you mean cursor? There are claude-desktop, claude-code, vscode,'],
-  [[], 'There are claude-desktop,'],
+  [[], 'Name a client: claude-desktop,'],
   [['toString'], 'toString is not a client'],
   [['cursor', '--regoin', 'x'], '--regoin is not an option'],
 ])('a client that does not exist is answered with those that do: %j', async (args, said) => {
