@@ -103,6 +103,14 @@ describe('the configuration', () => {
   });
 });
 
+test('an account that the sandbox hides is a warning', async () => {
+  const { of } = await examine({ CLOUDOPS_STORAGE_URL: 'https://storage.test.invalid' }, '--sandbox');
+  expect(of('configuration').at(-1)).toMatchObject({
+    status: 'warning',
+    detail: 'the sandbox is in use, and not CLOUDOPS_STORAGE_URL',
+  });
+});
+
 describe('the signed read', () => {
   test.each<[number, string, Finding['status'], string]>([
     [404, 'NoSuchUpload', 'ok', ''],
@@ -119,6 +127,12 @@ describe('the signed read', () => {
     const [finding] = (await examine(env)).of('storage signature');
     expect(finding).toMatchObject({ status: expected, detail: expect.stringContaining(code) });
     expect(finding?.remedy ?? '').toContain(remedy);
+  });
+
+  test('a bucket that was named and does not exist is a problem', async () => {
+    const { env } = await storage((response) => response.writeHead(404).end(error('NoSuchBucket')));
+    const [finding] = (await examine(env, '--bucket', 'mine')).of('storage signature');
+    expect(finding).toMatchObject({ status: 'problem', detail: 'accepted, but there is no bucket "mine" here' });
   });
 
   test('asks for the bucket that is named, and nothing but reads goes to nobody but the endpoint', async () => {
