@@ -15,14 +15,11 @@ import type { Log } from './log.js';
 import type { ServerDependencies } from './server.js';
 import { catalogue } from './tools/catalogue.js';
 import { createLazySender } from './transport/lazy.js';
-import type { Sender } from './transport/send.js';
 
 /** What carries out calls, put together from a configuration, for whatever serves or makes them. */
 export interface Runtime {
   readonly call: Caller;
   readonly cloud: Cloud;
-  readonly send: Sender;
-  readonly journal: Journal;
   readonly drain: Drain;
   /** What `createServer` needs. */
   readonly server: ServerDependencies;
@@ -80,8 +77,6 @@ export async function startRuntime(config: Config, version: string, log: Log, no
   return {
     call,
     cloud,
-    send,
-    journal,
     drain,
     server: {
       version,

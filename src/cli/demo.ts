@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { styleText } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { seededBackupId } from '../sandbox/devops.js';
 import { seededUpload } from '../sandbox/sandbox.js';
+import { painter } from './text.js';
 
 /**
  * Shows newcomers in one screen what matters: starts the server on its sandbox as a host would, connects a real MCP client,
@@ -75,8 +75,7 @@ const scenes: readonly Scene[] = [
   },
 ];
 
-const coloured = process.stdout.isTTY === true && process.env.NO_COLOR === undefined;
-const style = (format: Parameters<typeof styleText>[0], text: string) => (coloured ? styleText(format, text) : text);
+const style = painter({ isTty: process.stdout.isTTY === true, env: process.env });
 const print = (line = '') => process.stdout.write(`${line}\n`);
 const width = Math.max(60, Math.min(120, process.stdout.columns ?? 120));
 const shortened = (line: string) => (line.length > width ? `${line.slice(0, width - 1)}…` : line);

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { startSandbox } from '../sandbox/sandbox.js';
 import { type Command, problemsText, withConfig } from './command.js';
 
@@ -6,7 +7,7 @@ export const sandboxCommand: Command = {
   usage: '[--port N] [--state FILE] [--seed TEXT] [--fault PLAN] [--json]',
   about: 'run the sandbox alone, and print what points a server at it',
   options: { port: 'value', state: 'value', seed: 'value', fault: 'value', json: 'switch' },
-  run: withConfig(async ({ options, terminal: { print, printError, now } }, { sandboxOptions }) => {
+  run: withConfig(async ({ options, terminal: { print, printError, now, interrupted } }, { sandboxOptions }) => {
     const { port = '0', state, seed, fault, json } = options;
     if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
       printError(problemsText(['--port takes a number from 0 to 65535; 0 takes a free one.']));
@@ -19,9 +20,7 @@ export const sandboxCommand: Command = {
       seed: seed ?? sandboxOptions.seed,
       fault: fault ?? sandboxOptions.fault,
     });
-    const ended = new Promise<void>((resolve) => {
-      for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => resolve());
-    });
+    const stop = interrupted();
     const { credentials, endpoints } = sandbox.cloud;
     const variables = {
       CLOUDOPS_ACCESS_KEY_ID: credentials.accessKeyId,
@@ -32,7 +31,7 @@ export const sandboxCommand: Command = {
     };
     const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${value}\n`);
     print(json === undefined ? lines.join('') : `${JSON.stringify(variables)}\n`);
-    await ended;
+    if (!stop.aborted) await once(stop, 'abort');
     await sandbox.close();
     return 0;
   }),

@@ -5,7 +5,7 @@ type Format = Parameters<typeof styleText>[0];
 
 /** Colours for people: on a terminal, and not where NO_COLOR is set. */
 export const painter =
-  ({ isTty, env }: Terminal) =>
+  ({ isTty, env }: Pick<Terminal, 'isTty' | 'env'>) =>
   (format: Format, text: string): string =>
     isTty && !env.NO_COLOR ? styleText(format, text) : text;
 
