@@ -68,7 +68,7 @@ describe('the tarball', () => {
       'cloudops-mcp',
     ]);
     expect(packageJson).not.toHaveProperty('dependencies');
-    for (const script of ['preinstall', 'install', 'postinstall'])
+    for (const script of ['preinstall', 'install', 'postinstall', 'prepare'])
       expect(packageJson.scripts).not.toHaveProperty(script);
   });
 
