@@ -166,7 +166,7 @@ async function reading(peers) {
 /** Signatures a second, of the same request. */
 async function signing(peers) {
   const contents =
-    "export { sign } from './src/signing/sign.js'; export { s3Dialect } from './src/signing/dialects.js';";
+    "export { sign } from './src/signing/sign.js'; export { s3Profile } from './src/signing/profiles.js';";
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: here('..'), loader: 'ts' },
     bundle: true,
@@ -176,11 +176,11 @@ async function signing(peers) {
     mainFields: ['module', 'main'],
   });
   const source = Buffer.from(outputFiles[0].contents).toString('base64');
-  const { sign, s3Dialect } = await import(`data:text/javascript;base64,${source}`);
+  const { sign, s3Profile } = await import(`data:text/javascript;base64,${source}`);
   const aws4 = peers.load('aws4');
   const [host, path, region] = ['storage.example.com', '/bucket/key', 'jp-east-1'];
   const query = { uploadId: 'u', 'max-parts': '1000' };
-  const context = { dialect: s3Dialect, credentials: keys, region, service: 's3' };
+  const context = { profile: s3Profile, credentials: keys, region, service: 's3' };
   const count = 200;
   const rate = async (work) => {
     const ms = await timed(async () => {

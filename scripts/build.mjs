@@ -60,14 +60,13 @@ const options = {
 
 /** The schemas of the tools, worked out once for all starts: see `toolSchemas` in src/server.ts. */
 async function prepareSchemas() {
-  const contents =
-    "export { catalogue } from './src/tools/catalogue.js'; export { toolSchemas } from './src/server.js';";
+  const contents = "export { operations } from './src/tools/index.js'; export { toolSchemas } from './src/server.js';";
   const stdin = { contents, resolveDir: beside('..'), loader: 'ts' };
   const outfile = beside('../dist/schemas.mjs');
   await build({ ...options, outdir: undefined, outfile, stdin });
-  const { catalogue, toolSchemas } = await import(pathToFileURL(outfile));
+  const { operations, toolSchemas } = await import(pathToFileURL(outfile));
   await rm(outfile);
-  return JSON.stringify(Object.fromEntries(catalogue.map((operation) => [operation.name, toolSchemas(operation)])));
+  return JSON.stringify(Object.fromEntries(operations.map((operation) => [operation.name, toolSchemas(operation)])));
 }
 
 await rm('dist', { recursive: true, force: true });
@@ -84,4 +83,4 @@ const { metafile } = await build({
 await chmod('dist/main.js', 0o755);
 writeThirdParties(metafile, 'dist');
 // For `npm run demo`; not part of the package.
-await build({ ...options, entryPoints: { demo: 'src/cli/demo.ts' } });
+await build({ ...options, entryPoints: { demo: 'examples/demo.ts' } });

@@ -8,12 +8,12 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { build } from 'esbuild';
 
-const { catalogue, prompts, promptText, inputJsonSchema, refusal, nextStep } = await source(`
-  export { catalogue } from './src/tools/catalogue.js';
+const { operations, prompts, promptText, inputJsonSchema, refusal, remedy } = await source(`
+  export { operations } from './src/tools/index.js';
   export { prompts, promptText } from './src/tools/prompts.js';
-  export { inputJsonSchema } from './src/tools/shared/json-schema.js';
-  export { refusal } from './src/call/failure.js';
-  export { nextStep } from './src/call/next-steps.js';`);
+  export { inputJsonSchema } from './src/tools/schema/json-schema.js';
+  export { refusal } from './src/results/failure.js';
+  export { remedy } from './src/results/remedies.js';`);
 
 /** Loads parts of the source. */
 async function source(contents) {
@@ -146,7 +146,7 @@ function section(operation, answer) {
     ...Object.entries(serviceErrors[service === 'storage' ? 'storage' : 'api']).map(([code, status]) => [
       `\`${code}\``,
       `The service refused it with HTTP status ${status}.`,
-      nextStep(code, status),
+      remedy(code, status),
     ]),
   ];
   return [
@@ -178,7 +178,7 @@ async function answers() {
   await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'inherit' }));
   try {
     const texts = {};
-    for (const { name } of catalogue) {
+    for (const { name } of operations) {
       const { content, isError } = await client.callTool({ name, arguments: examples[name] });
       if (isError) throw new Error(`The example of ${name} fails:\n${content[0].text}`);
       texts[name] = content[0].text;
@@ -199,10 +199,10 @@ An error names its code, whether anything may have happened (\`mayHaveHappened\`
 happened, its outcome is unknown: look in the console, and do not repeat it.`;
 
 const texts = await answers();
-const document = `${[introduction, ...catalogue.map((operation) => section(operation, texts[operation.name]))].join('\n\n')}\n`;
+const document = `${[introduction, ...operations.map((operation) => section(operation, texts[operation.name]))].join('\n\n')}\n`;
 
 const manifest = JSON.parse(readFileSync('manifest.json', 'utf8'));
-manifest.tools = catalogue.map(({ name, title }) => ({ name, description: title }));
+manifest.tools = operations.map(({ name, title }) => ({ name, description: title }));
 manifest.prompts = prompts.map((prompt) => {
   const names = Object.keys(prompt.args);
   const text = promptText(prompt, Object.fromEntries(names.map((name) => [name, `\${arguments.${name}}`])));

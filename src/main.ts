@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import packageJson from '../package.json' with { type: 'json' };
 import { type Command, notOneOf, problemsText, splitArguments, type Terminal, withConfig } from './cli/command.js';
-import { stopSignal, untilStopped } from './cli/until-stopped.js';
-import { flagName, helpOf, loadConfig, settingNames, settings } from './config.js';
+import { runUntilSignal, stopSignal } from './cli/run-until-signal.js';
+import { flagName, helpOf, loadConfig, settingNames, settings } from './config/config.js';
 import { createServer } from './server.js';
 import { serveStdio } from './serving/stdio.js';
 
@@ -14,9 +14,9 @@ const stdioCommand: Command = {
   usage: '',
   about: 'serve MCP on stdin and stdout',
   run: withConfig(({ terminal }, config) =>
-    untilStopped(config, terminal, async ({ drain, server }, log, stop) => {
+    runUntilSignal(config, terminal, async ({ inFlight, server }, log, stop) => {
       const { stdin, stdout } = process;
-      await serveStdio(() => createServer(server), { stdin, stdout, stop, onEnd: drain.begin, log });
+      await serveStdio(() => createServer(server), { stdin, stdout, stop, onEnd: inFlight.begin, log });
       return 0;
     }),
   ),

@@ -1,26 +1,26 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Caller, createCaller } from './call/call.js';
-import { isDatabaseUrl } from './call/database-url.js';
-import { createDrain, type Drain } from './call/drain.js';
-import { type Journal, journalText } from './call/journal.js';
-import { createFileJournal } from './call/journal-file.js';
-import { createSecretFiles } from './call/secret-files.js';
-import { settleOrphans } from './call/settle.js';
-import type { Cloud } from './call/target.js';
-import { traced } from './call/traced.js';
-import { type Config, describeConfig } from './config.js';
-import type { Log } from './log.js';
+import { type Caller, createCaller } from './calls/call-tool.js';
+import type { Cloud } from './calls/endpoint.js';
+import { createInFlightCalls, type InFlightCalls } from './calls/in-flight.js';
+import { createSecretFiles } from './calls/secrets.js';
+import { withTracing } from './calls/traced.js';
+import { type Config, describeConfig } from './config/config.js';
+import { isDatabaseUrl } from './journal/database-url.js';
+import { createFileJournal } from './journal/file.js';
+import { type Journal, journalText } from './journal/journal.js';
+import { recoverInterrupted } from './journal/recovery.js';
 import type { ServerDependencies } from './server.js';
-import { catalogue } from './tools/catalogue.js';
+import { operations } from './tools/index.js';
 import { createLazySender } from './transport/lazy.js';
+import type { Log } from './util/log.js';
 
 /** What carries out calls, put together from a configuration, for whatever serves or makes them. */
 export interface Runtime {
   readonly call: Caller;
   readonly cloud: Cloud;
-  readonly drain: Drain;
+  readonly inFlight: InFlightCalls;
   /** What `createServer` needs. */
   readonly server: ServerDependencies;
   /** Lets mutations under way end, for some milliseconds, and closes everything. */
@@ -30,21 +30,21 @@ export interface Runtime {
 /** The journal that a configuration names. PostgreSQL's library is loaded only for a journal that is there. */
 export async function openJournal({ journal }: Config, now: () => Date): Promise<Journal> {
   if (!isDatabaseUrl(journal)) return createFileJournal(journal, now);
-  return (await import('./call/journal-postgres.js')).createPostgresJournal(journal, now);
+  return (await import('./journal/postgres.js')).createPostgresJournal(journal, now);
 }
 
 /** Starts what a configuration asks for, the sandbox included. */
 export async function startRuntime(config: Config, version: string, log: Log, now: () => Date): Promise<Runtime> {
   const started = now();
   const sandbox = config.sandbox
-    ? await (await import('./sandbox/sandbox.js')).startSandbox({ now, ...config.sandboxOptions })
+    ? await (await import('../sandbox/sandbox.js')).startSandbox({ now, ...config.sandboxOptions })
     : undefined;
   const cloud: Cloud = sandbox === undefined ? config.cloud : { ...config.cloud, ...sandbox.cloud };
   const journal = await openJournal(config, now);
-  const drain = createDrain();
+  const inFlight = createInFlightCalls();
   const { policy, confirm, timeoutMs, maximumAttempts } = config;
   const own = { pid: process.pid, host: hostname() };
-  const settle = () => settleOrphans({ journal, process: own, started, now, timeoutMs, log });
+  const settle = () => recoverInterrupted({ journal, process: own, started, now, timeoutMs, log });
   let unresolved = settle();
   const { send, close: closeSender } = createLazySender(config.proxies, {
     now,
@@ -54,14 +54,16 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     timeoutMs,
     maximumAttempts,
   });
-  const telemetry = config.telemetry ? (await import('./telemetry.js')).startTelemetry(version, log) : undefined;
+  const telemetry = config.telemetry
+    ? (await import('./serving/telemetry.js')).startTelemetry(version, log)
+    : undefined;
   const untraced = createCaller({
     cloud,
     policy,
     confirm,
     newNonce: randomUUID,
     journal,
-    drain,
+    inFlight,
     secretFiles: createSecretFiles(config.secretsDir),
     now,
     process: own,
@@ -73,14 +75,14 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     send,
     log,
   });
-  const call = telemetry === undefined ? untraced : traced(untraced, telemetry.tracer);
+  const call = telemetry === undefined ? untraced : withTracing(untraced, telemetry.tracer);
   return {
     call,
     cloud,
-    drain,
+    inFlight,
     server: {
       version,
-      operations: catalogue,
+      operations,
       policy,
       call,
       stateKey: config.stateKey ?? randomBytes(32),
@@ -89,7 +91,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
       sandbox: sandbox?.describe,
     },
     close: async (graceMs) => {
-      await drain.finish(graceMs);
+      await inFlight.finish(graceMs);
       await unresolved;
       await journal.close();
       await closeSender();

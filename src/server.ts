@@ -9,17 +9,17 @@ import {
   type ToolAnnotations,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { type Caller, isAllowed, type Policy } from './call/call.js';
-import type { Grant } from './call/consent.js';
-import type { Principal } from './call/principal.js';
-import { envelope } from './call/result.js';
-import { askerFor, clientName, consentForm, grantCodec, sealWith } from './serving/asking.js';
-import { traceOrigin } from './serving/trace-origin.js';
-import { catalogue } from './tools/catalogue.js';
-import type { Effect, Operation } from './tools/operation.js';
+import { type Caller, isAllowed, type Policy } from './calls/call-tool.js';
+import type { Principal } from './calls/principal.js';
+import { traceOrigin } from './calls/trace-origin.js';
+import type { ConsentClaims } from './consent/decision.js';
+import { clientName, consentCodec, consentForm, consentTokens, elicitorFor } from './consent/elicitation.js';
+import { envelope } from './results/success.js';
+import type { Effect, Operation } from './tools/define-operation.js';
+import { operations as allOperations } from './tools/index.js';
 import { type Prompt, prompts, promptText } from './tools/prompts.js';
 import { instanceTypesReference, operationReference, statesReference } from './tools/reference.js';
-import { inputJsonSchema, type JsonSchema, outputJsonSchema } from './tools/shared/json-schema.js';
+import { inputJsonSchema, type JsonSchema, outputJsonSchema } from './tools/schema/json-schema.js';
 
 export interface ServerDependencies {
   readonly version: string;
@@ -81,14 +81,14 @@ interface ToolSchemas {
   readonly output: JsonSchema;
 }
 
-/** The schemas of the catalogue by tool: the build puts them here, because no start has time for them. */
+/** The schemas of the tools by tool: the build puts them here, because no start has time for them. */
 declare const preparedSchemas: Readonly<Record<string, ToolSchemas>>;
 const prepared = typeof preparedSchemas === 'undefined' ? {} : preparedSchemas;
 
 /** Makes the schemas, for any number of servers: it takes longer than most calls. */
 export const makeOffer = (operations: readonly Operation[]): Offer => ({
   tools: operations.map((operation) => {
-    const known = catalogue.includes(operation) ? prepared[operation.name] : undefined;
+    const known = allOperations.includes(operation) ? prepared[operation.name] : undefined;
     const { input, output } = known ?? toolSchemas(operation);
     return { operation, inputSchema: advertised(input), outputSchema: advertised(output) };
   }),
@@ -101,7 +101,7 @@ export function createServer(
   { tools, prompts }: Offer = makeOffer(dependencies.operations),
 ): McpServer {
   const { version, policy, principal, call, stateKey } = dependencies;
-  const codec = grantCodec(stateKey, principal?.name);
+  const codec = consentCodec(stateKey, principal?.name);
   const server = new McpServer(
     { name: 'cloudops-mcp', title: 'Cloud operations', version },
     {
@@ -130,7 +130,7 @@ function registerTool(
   { operation, inputSchema, outputSchema }: Tool,
   call: Caller,
   principal: Principal | undefined,
-  codec: RequestStateCodec<Grant>,
+  codec: RequestStateCodec<ConsentClaims>,
 ): void {
   const { name, title, description, effect } = operation;
   server.registerTool(
@@ -152,14 +152,14 @@ function registerTool(
           () => undefined,
         );
       };
-      const seal = sealWith(codec, context);
+      const tokens = consentTokens(codec, context);
       const client = clientName(server, context);
-      const asker = askerFor(server, context);
+      const elicitor = elicitorFor(server, context);
       const trace = traceOrigin(context);
-      const result = await call(operation, args, { signal, onPage, asker, seal, client, principal, trace });
+      const result = await call(operation, args, { signal, onPage, elicitor, tokens, client, principal, trace });
       if (result.ok === 'asked') {
         const consent = inputRequired.elicit({ message: result.message, requestedSchema: consentForm });
-        return inputRequired({ inputRequests: { consent }, requestState: await seal.mint(result.grant) });
+        return inputRequired({ inputRequests: { consent }, requestState: await tokens.issue(result.grant) });
       }
       const content = [{ type: 'text' as const, text: result.text }];
       return result.ok ? { content, structuredContent: { ...result.structured } } : { content, isError: true };

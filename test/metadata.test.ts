@@ -5,8 +5,8 @@ import * as z from 'zod';
 import manifest from '../manifest.json' with { type: 'json' };
 import packageJson from '../package.json' with { type: 'json' };
 import server from '../server.json' with { type: 'json' };
-import { settingNames, settings } from '../src/config.js';
-import { catalogue } from '../src/tools/catalogue.js';
+import { settingNames, settings } from '../src/config/config.js';
+import { operations } from '../src/tools/index.js';
 import { prompts } from '../src/tools/prompts.js';
 
 /** What package, registry and Claude Desktop are told of the server. */
@@ -92,7 +92,7 @@ describe('manifest.json', () => {
   });
 
   it('names the tools and prompts that the server has', () => {
-    expect(manifest.tools.map(({ name }) => name)).toEqual(catalogue.map(({ name }) => name));
+    expect(manifest.tools.map(({ name }) => name)).toEqual(operations.map(({ name }) => name));
     expect(manifest.prompts.map(({ name }) => name)).toEqual(prompts.map(({ name }) => name));
   });
 

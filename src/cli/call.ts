@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
-import { type CallOptions, type CallResult, refused } from '../call/call.js';
-import type { Asker, Reply } from '../call/consent.js';
-import { refusal } from '../call/failure.js';
-import type { Config } from '../config.js';
-import { createLog, type Log } from '../log.js';
+import { type CallOptions, type CallResult, refused } from '../calls/call-tool.js';
+import type { Config } from '../config/config.js';
+import type { Elicitor, Reply } from '../consent/decision.js';
+import { consentCodec, consentTokens } from '../consent/elicitation.js';
+import { refusal } from '../results/failure.js';
 import { startRuntime } from '../runtime.js';
-import { grantCodec, sealWith } from '../serving/asking.js';
-import { catalogue } from '../tools/catalogue.js';
-import type { Operation } from '../tools/operation.js';
-import { quoteName } from '../tools/shared/quote.js';
+import type { Operation } from '../tools/define-operation.js';
+import { operations } from '../tools/index.js';
+import { createLog, type Log } from '../util/log.js';
+import { quoteName } from '../util/quote.js';
 import { type Command, type Invocation, notOneOf, type Terminal } from './command.js';
 import { bar, codeOf } from './text.js';
 
@@ -60,8 +60,8 @@ interface Given {
 async function readInvocation(invocation: Invocation): Promise<Given | { readonly problems: readonly string[] }> {
   const { positionals, options, config, terminal } = invocation;
   const [tool = '', given = '{}'] = positionals;
-  const operation = catalogue.find(({ name }) => name === tool);
-  const names = catalogue.map(({ name }) => name);
+  const operation = operations.find(({ name }) => name === tool);
+  const names = operations.map(({ name }) => name);
   if (operation === undefined) return { problems: [notOneOf('tool', tool, names)] };
   if (!config.ok) return config;
   const parsed = await readArguments(given, terminal.stdin);
@@ -102,9 +102,9 @@ async function call({ operation, args, config }: Given, agreed: boolean, termina
     const result = await runtime.call(operation, args, {
       signal,
       agreed,
-      asker: askerOn(terminal, signal),
+      elicitor: elicitorOn(terminal, signal),
       onPage: progress.onPage,
-      seal: sealWith(grantCodec(runtime.server.stateKey), null),
+      tokens: consentTokens(consentCodec(runtime.server.stateKey), null),
       client: `cloudops-mcp call ${terminal.version}`,
     });
     if (result.ok === 'asked') throw new Error('the terminal answers at once');
@@ -134,7 +134,7 @@ function logFor({ origins, logLevel }: Config, { now, printError }: Terminal): L
 }
 
 /** Asks the person at the terminal, if there is one. */
-function askerOn({ stdin, stderr }: Terminal, signal: AbortSignal): Asker | undefined {
+function elicitorOn({ stdin, stderr }: Terminal, signal: AbortSignal): Elicitor | undefined {
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
   return {
     ask: async (message): Promise<Reply> => {

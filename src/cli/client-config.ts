@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { isDatabaseUrl } from '../call/database-url.js';
-import { type Config, isSecret } from '../config.js';
+import { type Config, isSecret } from '../config/config.js';
+import { isDatabaseUrl } from '../journal/database-url.js';
 import { type Command, notOneOf, withConfig } from './command.js';
 
 /** `cloudops-mcp client-config`: what to paste into the settings of an MCP client, and where. No secret is in it. */

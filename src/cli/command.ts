@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
-import { type Config, type ConfigResult, isSwitch } from '../config.js';
-import { nearest } from '../tools/shared/nearest.js';
-import { quoteName } from '../tools/shared/quote.js';
+import { type Config, type ConfigResult, isSwitch } from '../config/config.js';
+import { nearest } from '../util/did-you-mean.js';
+import { quoteName } from '../util/quote.js';
 
 /** Where a command reads and writes, and what the time is. */
 export interface Terminal {

@@ -2,18 +2,18 @@ import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import { devNull } from 'node:os';
 import { dirname } from 'node:path';
-import { isAllowed } from '../call/call.js';
-import type { ConsentMode } from '../call/consent.js';
-import { databaseName, isDatabaseUrl } from '../call/database-url.js';
-import { resolveTarget } from '../call/target.js';
-import { type Config, isSecret } from '../config.js';
+import { isAllowed } from '../calls/call-tool.js';
+import { resolveEndpoint } from '../calls/endpoint.js';
+import { type Config, isSecret } from '../config/config.js';
+import type { ConsentMode } from '../consent/decision.js';
+import { consentCodec, consentTokens } from '../consent/elicitation.js';
+import { databaseName, isDatabaseUrl } from '../journal/database-url.js';
 import { openJournal, type Runtime, startRuntime } from '../runtime.js';
-import { grantCodec, sealWith } from '../serving/asking.js';
-import { catalogue } from '../tools/catalogue.js';
+import type { Service } from '../tools/define-operation.js';
+import { operations } from '../tools/index.js';
 import { listParts } from '../tools/list-parts.js';
-import type { Service } from '../tools/operation.js';
-import { quote } from '../tools/shared/quote.js';
-import { createExchanger, defaultLimits } from '../transport/exchange.js';
+import { createHttpClient, defaultLimits } from '../transport/http-client.js';
+import { quote } from '../util/quote.js';
 import type { Command, Terminal } from './command.js';
 import { amiss, type Finding, fine, type ProbeOptions, probe } from './probe.js';
 import { codeOf, painter } from './text.js';
@@ -59,8 +59,8 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
   // Not on the journal: what an earlier process left open there is for the next server to settle and to tell.
   const apart = { ...config, journal: devNull, telemetry: false };
   const runtime = await startRuntime(apart, version, () => undefined, now);
-  const exchanger = createExchanger(config.proxies, { ...defaultLimits, headersMs: 10_000 });
-  const probing = { exchanger, proxies: config.proxies, now };
+  const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: 10_000 });
+  const probing = { httpClient, proxies: config.proxies, now };
   try {
     const apis = services.map((service) => apiFindings(service, config, runtime, bucket, probing));
     return [
@@ -73,7 +73,7 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
       fine('state key', stateKeyMeaning(config.stateKey)),
     ];
   } finally {
-    await exchanger.close();
+    await httpClient.close();
     await runtime.close(0);
   }
 }
@@ -109,9 +109,9 @@ async function apiFindings(
   bucket: string | undefined,
   probing: ProbeOptions,
 ): Promise<Finding[]> {
-  const offered = catalogue.filter((operation) => operation.service === service && isAllowed(policy, operation));
+  const offered = operations.filter((operation) => operation.service === service && isAllowed(policy, operation));
   if (offered.length === 0) return [];
-  const resolved = resolveTarget(cloud, service);
+  const resolved = resolveEndpoint(cloud, service);
   if (!resolved.ok) {
     const remedy = `${offered.map(({ name }) => name).join(' and ')} cannot be called without. Or try with --sandbox.`;
     const status = cloud.endpoints[service] === undefined ? 'warning' : 'problem';
@@ -139,8 +139,8 @@ async function readFinding(
     uploadId: 'cloudops-doctor',
     maxParts: 1,
   };
-  const seal = sealWith(grantCodec(server.stateKey), null);
-  const result = await call(listParts, args, { signal: new AbortController().signal, seal, client: 'doctor' });
+  const tokens = consentTokens(consentCodec(server.stateKey), null);
+  const result = await call(listParts, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
   if (result.ok !== false) return fine(check, 'accepted');
   const { code, summary, details = [], next } = result.failure;
   if (code === 'NoSuchBucket' && named !== undefined)

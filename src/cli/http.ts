@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { HttpSettings } from '../config.js';
-import type { Log } from '../log.js';
+import type { HttpSettings } from '../config/config.js';
 import { type Authenticate, authenticateByIssuer, authenticateByToken, parseTokens } from '../serving/auth.js';
 import { type HttpOptions, serveHttp } from '../serving/http.js';
 import { defaultHttpLimits } from '../serving/limits.js';
-import { isLoopback } from '../transport/loopback.js';
+import type { Log } from '../util/log.js';
+import { isLoopback } from '../util/loopback.js';
 import { type Command, problemsText, withConfig } from './command.js';
-import { untilStopped } from './until-stopped.js';
+import { runUntilSignal } from './run-until-signal.js';
 
 /** Calls under way get this long to end when the process is asked to. */
 const graceMs = 30_000;
@@ -26,14 +26,14 @@ export const httpCommand: Command = {
       printError(problemsText(problems));
       return 2;
     }
-    return untilStopped(config, terminal, async ({ server, drain }, log, stop) => {
+    return runUntilSignal(config, terminal, async ({ server, inFlight }, log, stop) => {
       if (entry.authenticates !== undefined && config.stateKey === undefined)
         log('warn', 'state key', {
           message:
             'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the plans and answers of this process.',
         });
       // A connection that goes away says nothing about a change: it goes on, and its outcome is written down.
-      drain.begin();
+      inFlight.begin();
       const { rate, metrics: metricsAt } = config.http;
       const listen = { host, port: Number(port) };
       try {

@@ -1,4 +1,4 @@
-import { describe, nothingYet } from '../call/journal.js';
+import { describe, nothingYet } from '../journal/journal.js';
 import { openJournal } from '../runtime.js';
 import { type Command, withConfig } from './command.js';
 import { codeOf } from './text.js';

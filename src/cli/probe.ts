@@ -1,10 +1,10 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
-import { explainExchange } from '../call/failure.js';
-import { type Exchanger, isFailure, type Proxies } from '../transport/exchange.js';
-import { isLoopback } from '../transport/loopback.js';
-import type { Target } from '../transport/send.js';
+import { explainExchange } from '../results/failure.js';
+import { type HttpClient, isFailure, type Proxies } from '../transport/http-client.js';
+import type { Endpoint } from '../transport/signed-client.js';
+import { isLoopback } from '../util/loopback.js';
 
 /** Something that was looked at, and what to do where it is not as it should be. */
 export interface Finding {
@@ -23,7 +23,7 @@ export const amiss = (status: 'warning' | 'problem', check: string, detail: stri
 });
 
 export interface ProbeOptions {
-  readonly exchanger: Exchanger;
+  readonly httpClient: HttpClient;
   readonly proxies: Proxies;
   readonly now: () => Date;
 }
@@ -31,15 +31,15 @@ export interface ProbeOptions {
 /** Sends one request without a signature. Resolves with the endpoint's problem, or with how it was reached and its clock. */
 export async function probe(
   check: string,
-  { origin, pathPrefix }: Target,
-  { exchanger, proxies, now }: ProbeOptions,
+  { origin, pathPrefix }: Endpoint,
+  { httpClient, proxies, now }: ProbeOptions,
 ): Promise<Finding[]> {
   const url = new URL(origin);
   const proxy = proxyOf(url, proxies);
   const through = proxy === undefined ? '' : ` through the proxy ${proxy}`;
   const request = { method: 'GET', origin, path: `${pathPrefix}/`, headers: {} } as const;
   const sentAt = now().getTime();
-  const response = await exchanger.exchange(request, new AbortController().signal);
+  const response = await httpClient.exchange(request, new AbortController().signal);
   const halfway = (sentAt + now().getTime()) / 2;
   if (isFailure(response)) {
     const asked = { name: `A request${through}`, effect: 'read' } as const;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { startSandbox } from '../sandbox/sandbox.js';
+import { startSandbox } from '../../sandbox/sandbox.js';
 import { type Command, problemsText, withConfig } from './command.js';
 
 /** `cloudops-mcp sandbox`: the sandbox alone, for servers, agents and clients under test, until a signal ends it. */

@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
 import * as z from 'zod';
-import { type Principal, readScope, writeScope } from '../call/principal.js';
-import type { Log } from '../log.js';
+import { type Principal, readScope, writeScope } from '../calls/principal.js';
+import type { Log } from '../util/log.js';
 
 /** Whom a bearer token lets in: somebody, nobody, or not to be told now. */
 export type Authenticate = (token: string) => Promise<Principal | 'invalid' | 'unavailable'>;

@@ -9,10 +9,10 @@ import {
   validateOriginHeader,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { Caller } from '../call/call.js';
-import { type Principal, readScope, scopeOf, writeScope } from '../call/principal.js';
-import type { Log } from '../log.js';
+import type { Caller } from '../calls/call-tool.js';
+import { type Principal, readScope, scopeOf, writeScope } from '../calls/principal.js';
 import { createServer, makeOffer, type Offer, type ServerDependencies } from '../server.js';
+import type { Log } from '../util/log.js';
 import type { Authenticate } from './auth.js';
 import { createBodyReader, createGate, createRateLimiter, type HttpLimits } from './limits.js';
 import { createMetrics, metricsServer } from './metrics.js';

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { CallResult } from '../call/call.js';
+import type { CallResult } from '../calls/call-tool.js';
 
 /** What is counted. Every label comes from a fixed list: nothing that a client chooses becomes one. */
 export interface Metrics {

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio as serve } from '@modelcontextprotocol/server/stdio';
-import type { Log } from '../log.js';
+import type { Log } from '../util/log.js';
 
 /**
  * Serves MCP on stdin and stdout until the client ends stdin or `stop` aborts.

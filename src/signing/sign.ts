@@ -9,7 +9,7 @@ import {
   SignatureV4Base,
 } from '@smithy/signature-v4';
 import type { HttpRequest } from '@smithy/types';
-import type { Dialect } from './dialects.js';
+import type { SigningProfile } from './profiles.js';
 
 /** Long-lived or temporary keys of an account. */
 export interface Credentials {
@@ -32,7 +32,7 @@ export interface UnsignedRequest {
 
 /** What to sign with. `date` is the signing time. */
 export interface SigningContext {
-  readonly dialect: Dialect;
+  readonly profile: SigningProfile;
   readonly credentials: Credentials;
   readonly region: string;
   readonly service: string;
@@ -56,19 +56,19 @@ export const encodeQuery = (query: UnsignedRequest['query']) =>
   getCanonicalQuery(httpRequest({ method: 'GET', host: '', path: '/', query, headers: {} }, {}));
 
 class RequestSigner extends SignatureV4Base {
-  constructor({ dialect, credentials, region, service }: SigningContext) {
-    super({ credentials, region, service, sha256: Sha256, uriEscapePath: dialect.encodesPathTwice });
+  constructor({ profile, credentials, region, service }: SigningContext) {
+    super({ credentials, region, service, sha256: Sha256, uriEscapePath: profile.encodesPathTwice });
   }
 
   async signRequest(
     request: UnsignedRequest,
-    { dialect, credentials, region, service, date }: SigningContext,
+    { profile, credentials, region, service, date }: SigningContext,
   ): Promise<Signed> {
     const { longDate, shortDate } = this.formatDate(date);
     const payloadHash = await getPayloadHash(httpRequest(request, {}), Sha256);
-    const headers: Record<string, string> = { ...request.headers, host: request.host, [dialect.dateHeader]: longDate };
-    if (dialect.contentHashHeader !== undefined) headers[dialect.contentHashHeader] = payloadHash;
-    if (credentials.sessionToken !== undefined) headers[dialect.tokenHeader] = credentials.sessionToken;
+    const headers: Record<string, string> = { ...request.headers, host: request.host, [profile.dateHeader]: longDate };
+    if (profile.contentHashHeader !== undefined) headers[profile.contentHashHeader] = payloadHash;
+    if (credentials.sessionToken !== undefined) headers[profile.tokenHeader] = credentials.sessionToken;
 
     const canonicalHeaders = getCanonicalHeaders(httpRequest(request, headers));
     const canonicalRequest = this.createCanonicalRequest(httpRequest(request, headers), canonicalHeaders, payloadHash);

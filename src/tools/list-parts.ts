@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { defineOperation, type Lenient, type Page } from './operation.js';
-import { encodeSegment, oneOf, pathName, region, text, wholeNumber } from './shared/fields.js';
-import { quote } from './shared/quote.js';
-import { like } from './shared/records.js';
-import { humanBytes, humanDuration, summarise } from './shared/upload-summary.js';
+import { quote } from '../util/quote.js';
+import { defineOperation, type Lenient, type Page } from './define-operation.js';
+import { encodeSegment, oneOf, pathName, region, text, wholeNumber } from './schema/fields.js';
+import { like } from './schema/outputs.js';
+import { humanBytes, humanDuration, summarise } from './upload-summary.js';
 
 const person = like(z.object({ id: z.string().optional(), displayName: z.string().optional() }), 'id, displayName');
 

@@ -1,11 +1,11 @@
+import { quote } from '../util/quote.js';
 import {
   defaultZones,
   deploymentModels,
   devopsInstanceTypes,
   devopsZones,
   nodeInstanceTypes,
-} from './shared/enumerations.js';
-import { quote } from './shared/quote.js';
+} from './schema/enumerations.js';
 
 /** An argument of a prompt. Hosts send text. */
 export interface PromptArgument {
@@ -76,7 +76,7 @@ export const prompts: readonly Prompt[] = [
     args: {
       resourceGroupName: { description: 'Resource group', required: true },
       clusterName: { description: 'Cluster', required: true },
-      version: { description: 'Target version' },
+      version: { description: 'Endpoint version' },
     },
     tool: 'upgrade_kube_version',
     steps: confirmFirst,

@@ -1,14 +1,15 @@
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
-import { defineOperation } from './operation.js';
-import { consentArguments } from './shared/consent.js';
+import { quote } from '../util/quote.js';
+import { defineOperation } from './define-operation.js';
+import { consentArguments } from './schema/consent-arguments.js';
 import {
   accountingTypes,
   deploymentModels,
   nodeInstanceTypes,
   volumeTypes,
   workstationInstanceTypes,
-} from './shared/enumerations.js';
+} from './schema/enumerations.js';
 import {
   characters,
   clusterName,
@@ -20,11 +21,10 @@ import {
   pathName,
   text,
   wholeNumber,
-} from './shared/fields.js';
-import { clusterStatus, resourceGroupStatus, withMeaning } from './shared/meanings.js';
-import { quote } from './shared/quote.js';
-import { cluster, instance, like } from './shared/records.js';
-import { zoneWarnings } from './shared/zones.js';
+} from './schema/fields.js';
+import { clusterStatus, resourceGroupStatus, withMeaning } from './schema/meanings.js';
+import { cluster, instance, like } from './schema/outputs.js';
+import { zoneWarnings } from './schema/zones.js';
 
 const placement = { region: text().optional(), availabilityZone: text().optional() };
 

@@ -1,13 +1,13 @@
-import type { Operation } from './operation.js';
-import { devopsInstanceTypes, nodeInstanceTypes, workstationInstanceTypes } from './shared/enumerations.js';
-import { inputJsonSchema, type JsonSchema } from './shared/json-schema.js';
+import type { Operation } from './define-operation.js';
+import { devopsInstanceTypes, nodeInstanceTypes, workstationInstanceTypes } from './schema/enumerations.js';
+import { inputJsonSchema, type JsonSchema } from './schema/json-schema.js';
 import {
   clusterStatus,
   devopsState,
   devopsStatusCode,
   devopsStatusName,
   resourceGroupStatus,
-} from './shared/meanings.js';
+} from './schema/meanings.js';
 
 /** What the server knows of the API, as Markdown for agents and people. */
 

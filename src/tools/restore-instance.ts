@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import { defineOperation } from './operation.js';
-import { consentArguments } from './shared/consent.js';
-import { defaultZones, devopsInstanceTypes, devopsZones, objectStorageRegions } from './shared/enumerations.js';
-import { characters, hyphenated, ipv4Cidr, memo, oneOf, oneOfNumbers, region, text } from './shared/fields.js';
-import { devopsState, devopsStatusCode, devopsStatusName, withMeaning } from './shared/meanings.js';
-import { quote } from './shared/quote.js';
-import { like } from './shared/records.js';
-import { zoneWarnings } from './shared/zones.js';
+import { quote } from '../util/quote.js';
+import { defineOperation } from './define-operation.js';
+import { consentArguments } from './schema/consent-arguments.js';
+import { defaultZones, devopsInstanceTypes, devopsZones, objectStorageRegions } from './schema/enumerations.js';
+import { characters, hyphenated, ipv4Cidr, memo, oneOf, oneOfNumbers, region, text } from './schema/fields.js';
+import { devopsState, devopsStatusCode, devopsStatusName, withMeaning } from './schema/meanings.js';
+import { like } from './schema/outputs.js';
+import { zoneWarnings } from './schema/zones.js';
 
 /** Client libraries of the service ask for these (not in the reference). instanceType is left out: it has a default. */
 const expectedByClients = ['diskSize', 'firewallGroupName', 'parameterGroupName'] as const;

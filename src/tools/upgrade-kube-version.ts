@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { defineOperation } from './operation.js';
-import { consentArguments } from './shared/consent.js';
-import { encodeSegment, pathName, text } from './shared/fields.js';
-import { clusterStatus, withMeaning } from './shared/meanings.js';
-import { quote } from './shared/quote.js';
-import { cluster } from './shared/records.js';
+import { quote } from '../util/quote.js';
+import { defineOperation } from './define-operation.js';
+import { consentArguments } from './schema/consent-arguments.js';
+import { encodeSegment, pathName, text } from './schema/fields.js';
+import { clusterStatus, withMeaning } from './schema/meanings.js';
+import { cluster } from './schema/outputs.js';
 
 /** UpgradeKubeVersion (reference, sections 2.4 and 4.3). */
 export const upgradeKubeVersion = defineOperation({

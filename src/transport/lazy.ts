@@ -1,5 +1,5 @@
-import type { Proxies } from './exchange.js';
-import type { Sender, SenderDependencies } from './send.js';
+import type { Proxies } from './http-client.js';
+import type { Sender, SenderDependencies } from './signed-client.js';
 
 /** The code that sends requests could not be loaded, so that nothing was sent. */
 export class SenderUnavailable extends Error {
@@ -12,15 +12,18 @@ export class SenderUnavailable extends Error {
  */
 export function createLazySender(
   proxies: Proxies,
-  dependencies: Omit<SenderDependencies, 'exchanger'>,
+  dependencies: Omit<SenderDependencies, 'httpClient'>,
 ): { readonly send: Sender; close(): Promise<void> } {
   let loading: ReturnType<typeof load> | undefined;
   async function load() {
     // The HTTP parser is WebAssembly. V8's optimising compiler takes 30 MiB for it, and it is as fast without.
     (await import('node:v8')).setFlagsFromString('--liftoff-only');
-    const [{ createExchanger }, { createSender }] = await Promise.all([import('./exchange.js'), import('./send.js')]);
-    const exchanger = createExchanger(proxies);
-    return { exchanger, send: createSender({ ...dependencies, exchanger }) };
+    const [{ createHttpClient }, { createSender }] = await Promise.all([
+      import('./http-client.js'),
+      import('./signed-client.js'),
+    ]);
+    const httpClient = createHttpClient(proxies);
+    return { httpClient, send: createSender({ ...dependencies, httpClient }) };
   }
   return {
     send: async (...call) => {
@@ -31,6 +34,6 @@ export function createLazySender(
       const { send } = await loading;
       return send(...call);
     },
-    close: async () => (await loading?.catch(() => undefined))?.exchanger.close(),
+    close: async () => (await loading?.catch(() => undefined))?.httpClient.close(),
   };
 }

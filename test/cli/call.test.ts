@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { seededBackupId } from '../../sandbox/devops.js';
+import { seededUpload } from '../../sandbox/sandbox.js';
 import { callCommand } from '../../src/cli/call.js';
-import { loadConfig } from '../../src/config.js';
-import { seededBackupId } from '../../src/sandbox/devops.js';
-import { seededUpload } from '../../src/sandbox/sandbox.js';
+import { loadConfig } from '../../src/config/config.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
 

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, expect, test } from 'vitest';
-import { seededUpload } from '../../src/sandbox/sandbox.js';
+import { seededUpload } from '../../sandbox/sandbox.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
 
 /** The sandbox as users start it: alone, and inside the server. */

@@ -17,8 +17,8 @@ import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
-import { seededUpload } from '../../src/sandbox/sandbox.js';
-import { catalogue } from '../../src/tools/catalogue.js';
+import { seededUpload } from '../../sandbox/sandbox.js';
+import { operations } from '../../src/tools/index.js';
 import { cleanEnv } from '../support/server-process.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-package-'));
@@ -173,7 +173,7 @@ describe.each(['20', '22', '24'])('on Node %s', (release) => {
     await client.connect(new StdioClientTransport({ command: node, args, cwd: project, env: cleanEnv() }));
     try {
       const { tools } = await client.listTools();
-      expect(tools.map(({ name }) => name)).toEqual(catalogue.map(({ name }) => name));
+      expect(tools.map(({ name }) => name)).toEqual(operations.map(({ name }) => name));
       const { bucket, key: object, uploadId } = seededUpload;
       const result = await client.callTool({ name: 'list_parts', arguments: { bucket, object, uploadId } });
       expect(result).toMatchObject({ structuredContent: { view: 'summary', partCount: 12 } });

@@ -2,10 +2,10 @@ import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { seededBackupId } from '../../src/sandbox/devops.js';
-import { seededUpload } from '../../src/sandbox/sandbox.js';
-import { catalogue } from '../../src/tools/catalogue.js';
-import { quote } from '../../src/tools/shared/quote.js';
+import { seededBackupId } from '../../sandbox/devops.js';
+import { seededUpload } from '../../sandbox/sandbox.js';
+import { operations } from '../../src/tools/index.js';
+import { quote } from '../../src/util/quote.js';
 import { connectInProcess, eras } from '../support/in-process.js';
 
 /** What hosts and agents read: one answer of each kind, in both protocol eras, kept in files that people review. */
@@ -120,8 +120,8 @@ describe.each(eras)('%s', (eraName, era) => {
   });
 });
 
-test('the order of the tools is that of the catalogue', () => {
-  expect(catalogue.map(({ name }) => name)).toEqual([
+test('the order of the tools is that of the operations', () => {
+  expect(operations.map(({ name }) => name)).toEqual([
     'list_parts',
     'provision_kube_resource_group',
     'upgrade_kube_version',

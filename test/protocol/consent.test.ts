@@ -1,9 +1,9 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { ConsentMode } from '../../src/call/consent.js';
+import type { ConsentMode } from '../../src/consent/decision.js';
 import { createServer } from '../../src/server.js';
-import { catalogue } from '../../src/tools/catalogue.js';
+import { operations } from '../../src/tools/index.js';
 import { testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { type Era, eras } from '../support/in-process.js';
@@ -47,7 +47,7 @@ async function connect({ era, confirm, answer, stateKey = 'k'.repeat(32), access
   const serve = () =>
     createServer({
       version: '0',
-      operations: catalogue,
+      operations: operations,
       policy,
       call: caller.carryOut,
       stateKey,

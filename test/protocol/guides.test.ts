@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { devopsInstanceTypes } from '../../src/tools/shared/enumerations.js';
+import { devopsInstanceTypes } from '../../src/tools/schema/enumerations.js';
 import { connectInProcess, eras } from '../support/in-process.js';
 
 /** Resources, prompts, completions, instructions and progress, in both protocol eras. */

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { seededUpload } from '../../src/sandbox/sandbox.js';
+import { seededUpload } from '../../sandbox/sandbox.js';
 import { answerOf, message, post, toolCall } from '../support/http-in-process.js';
 import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
 import { startServer } from '../support/http-server.js';

@@ -3,8 +3,8 @@ import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@mo
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { seededBackupId } from '../../src/sandbox/devops.js';
-import { seededUpload } from '../../src/sandbox/sandbox.js';
+import { seededBackupId } from '../../sandbox/devops.js';
+import { seededUpload } from '../../sandbox/sandbox.js';
 import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Server } from 'node:net';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createExchanger, defaultLimits } from '../../src/transport/exchange.js';
+import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
 import { makeCertificate } from '../support/certificates.js';
 import { cleanEnv, serverPath } from '../support/server-process.js';
 
@@ -115,14 +115,14 @@ test('no address of the loopback interface is proxied', async () => {
 test('a proxy that never answers is a connection that was not made', async () => {
   const silent = createHttpServer().on('connect', () => undefined);
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  const exchanger = createExchanger(
+  const httpClient = createHttpClient(
     { httpsProxy: `http://127.0.0.1:${portOf(silent)}` },
     { ...defaultLimits, connectMs: 300 },
   );
   const request = { method: 'POST', origin: `https://${host}`, path: '/', headers: {} } as const;
-  const result = await exchanger.exchange(request, AbortSignal.timeout(10_000));
+  const result = await httpClient.exchange(request, AbortSignal.timeout(10_000));
   expect(result).toMatchObject({ code: 'ConnectTimeout', mayHaveArrived: false });
-  await exchanger.close();
+  await httpClient.close();
   silent.closeAllConnections();
   silent.close();
 });

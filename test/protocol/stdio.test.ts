@@ -5,10 +5,10 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import { seededBackupId } from '../../src/sandbox/devops.js';
-import { seededUpload } from '../../src/sandbox/sandbox.js';
+import { seededBackupId } from '../../sandbox/devops.js';
+import { seededUpload } from '../../sandbox/sandbox.js';
 import { toolSchemas } from '../../src/server.js';
-import { catalogue } from '../../src/tools/catalogue.js';
+import { operations } from '../../src/tools/index.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
 
 /** Real clients of both lines of the SDK, over real stdio, against the built server. */
@@ -61,7 +61,7 @@ describe.each(clients)('%s', (_name, connect) => {
       const { tools } = await client.listTools();
       expect(
         tools.map(({ inputSchema, outputSchema }) => ({ input: inputSchema, output: outputSchema })),
-      ).toMatchObject(catalogue.map(toolSchemas));
+      ).toMatchObject(operations.map(toolSchemas));
       const calls = [
         {
           name: 'list_parts',

@@ -10,9 +10,9 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as HttpClient } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { s3Dialect } from '../../src/signing/dialects.js';
+import { s3Profile } from '../../src/signing/profiles.js';
 import { sign } from '../../src/signing/sign.js';
-import { encodeSegment } from '../../src/tools/shared/fields.js';
+import { encodeSegment } from '../../src/tools/schema/fields.js';
 import { cleanEnv, serverPath } from '../support/server-process.js';
 
 /**
@@ -323,7 +323,7 @@ async function startRaw(key: string): Promise<string> {
   const path = `/${bucket}/${key.split('/').map(encodeSegment).join('/')}`;
   const { headers } = await sign(
     { method: 'POST', host: new URL(store.endpoint).host, path, query: { uploads: '' }, headers: {} },
-    { dialect: s3Dialect, credentials: store, region: store.region, service: 's3', date: new Date() },
+    { profile: s3Profile, credentials: store, region: store.region, service: 's3', date: new Date() },
   );
   const client = new HttpClient(store.endpoint);
   const response = await client.request({ method: 'POST', path: `${path}?uploads=`, headers });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createCatalog, seededGroup } from '../../src/sandbox/catalog.js';
-import type { Api } from '../../src/sandbox/http.js';
+import { createCatalog, seededGroup } from '../../sandbox/catalog.js';
+import type { Api } from '../../sandbox/http.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
 

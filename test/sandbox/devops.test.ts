@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createDevops, seededBackupId, seededDevops } from '../../src/sandbox/devops.js';
-import type { Api } from '../../src/sandbox/http.js';
+import { createDevops, seededBackupId, seededDevops } from '../../sandbox/devops.js';
+import type { Api } from '../../sandbox/http.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 
 let devops: Api;

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { validate } from '../../src/call/validate.js';
-import { createCatalog } from '../../src/sandbox/catalog.js';
-import { createDevops } from '../../src/sandbox/devops.js';
-import { type OperationRules, provisionRules, restoreRules, upgradeRules } from '../../src/sandbox/rules.js';
-import type { Operation } from '../../src/tools/operation.js';
+import { createCatalog } from '../../sandbox/catalog.js';
+import { createDevops } from '../../sandbox/devops.js';
+import { type OperationRules, provisionRules, restoreRules, upgradeRules } from '../../sandbox/rules.js';
+import { validate } from '../../src/calls/validate.js';
+import type { Operation } from '../../src/tools/define-operation.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';

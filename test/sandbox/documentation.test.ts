@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { seededGroup } from '../../src/sandbox/catalog.js';
-import { seededBackupId, seededDevops } from '../../src/sandbox/devops.js';
-import { faultKinds, parseFaults } from '../../src/sandbox/faults.js';
-import { inventedWords } from '../../src/sandbox/invented.js';
-import { seededEmptyUpload, seededLargeUpload, seededUpload } from '../../src/sandbox/seeds.js';
+import { seededGroup } from '../../sandbox/catalog.js';
+import { seededBackupId, seededDevops } from '../../sandbox/devops.js';
+import { faultKinds, parseFaults } from '../../sandbox/faults.js';
+import { inventedWords } from '../../sandbox/invented.js';
+import { seededEmptyUpload, seededLargeUpload, seededUpload } from '../../sandbox/seeds.js';
 import { cleanEnv } from '../support/server-process.js';
 
 const page = readFileSync('docs/SANDBOX.md', 'utf8');

@@ -2,18 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { seededBackupId } from '../../src/sandbox/devops.js';
-import {
-  createFaults,
-  type FaultRules,
-  faultKinds,
-  loadFaults,
-  noFaults,
-  parseFaults,
-} from '../../src/sandbox/faults.js';
-import { type Sandbox, seededUpload, startSandbox } from '../../src/sandbox/sandbox.js';
+import { seededBackupId } from '../../sandbox/devops.js';
+import { createFaults, type FaultRules, faultKinds, loadFaults, noFaults, parseFaults } from '../../sandbox/faults.js';
+import { type Sandbox, seededUpload, startSandbox } from '../../sandbox/sandbox.js';
+import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
-import type { Operation } from '../../src/tools/operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { never, testCaller } from '../support/caller.js';
 import { connectInProcess } from '../support/in-process.js';

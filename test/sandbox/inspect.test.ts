@@ -2,8 +2,8 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import aws4 from 'aws4';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { inventedWords } from '../../src/sandbox/invented.js';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
+import { inventedWords } from '../../sandbox/invented.js';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
 
 let sandbox: Sandbox;
 const keys = { accessKeyId: 'SANDBOX', secretAccessKey: 'not-to-be-shown' };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type OperationRules, provisionRules, readInput, restoreRules, upgradeRules } from '../../src/sandbox/rules.js';
+import { type OperationRules, provisionRules, readInput, restoreRules, upgradeRules } from '../../sandbox/rules.js';
 import {
   accountingTypes,
   deploymentModels,
@@ -9,7 +9,7 @@ import {
   objectStorageRegions,
   volumeTypes,
   workstationInstanceTypes,
-} from '../../src/tools/shared/enumerations.js';
+} from '../../src/tools/schema/enumerations.js';
 import { withValue } from '../support/rules.js';
 
 /** How the sandbox refuses a body. What it refuses is compared with the tools' rules in disagreement.test.ts. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
-import { apiDialect, storageDialect } from '../../src/signing/dialects.js';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
+import { apiProfile, storageProfile } from '../../src/signing/profiles.js';
 import { sign, type UnsignedRequest } from '../../src/signing/sign.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { never, testCaller } from '../support/caller.js';
@@ -84,8 +84,8 @@ describe('signature check', () => {
     { change, date = now() }: { change?: Change; date?: Date } = {},
   ) => {
     const url = new URL(sandbox.cloud.endpoints.storage);
-    const dialect = request.method === 'GET' ? storageDialect : apiDialect;
-    const context = { dialect, credentials: sandbox.cloud.credentials, region: 'jp-east-1', service, date };
+    const profile = request.method === 'GET' ? storageProfile : apiProfile;
+    const context = { profile, credentials: sandbox.cloud.credentials, region: 'jp-east-1', service, date };
     const headers = { ...(await sign({ ...request, host: url.host }, context)).headers };
     change?.(headers);
     const search = new URLSearchParams(request.query).toString();

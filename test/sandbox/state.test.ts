@@ -17,8 +17,8 @@ import {
 import aws4 from 'aws4';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { seededBackupId } from '../../src/sandbox/devops.js';
-import { type Sandbox, type SandboxOptions, seededUpload, startSandbox } from '../../src/sandbox/sandbox.js';
+import { seededBackupId } from '../../sandbox/devops.js';
+import { type Sandbox, type SandboxOptions, seededUpload, startSandbox } from '../../sandbox/sandbox.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-state-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -232,7 +232,7 @@ describe('a sandbox that is killed', () => {
       import { startSandbox } from './sandbox.js';
       const { cloud } = await startSandbox({ now: () => new Date(), stateFile: process.argv[2] });
       console.log(JSON.stringify(cloud));`;
-    const stdin = { contents, resolveDir: 'src/sandbox' };
+    const stdin = { contents, resolveDir: 'sandbox' };
     await build({ stdin, outfile: program, bundle: true, platform: 'node', format: 'esm' });
   });
 

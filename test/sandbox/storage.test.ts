@@ -26,7 +26,7 @@ import {
   seededLargeUpload,
   seededUpload,
   startSandbox,
-} from '../../src/sandbox/sandbox.js';
+} from '../../sandbox/sandbox.js';
 
 /** Object storage, used by the SDK that most S3 clients are made with, at its default settings. */
 

@@ -1,9 +1,9 @@
 import aws4 from 'aws4';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { apiDialect, s3Dialect, storageDialect } from '../../src/signing/dialects.js';
+import { apiProfile, s3Profile, storageProfile } from '../../src/signing/profiles.js';
 import { encodeQuery, sign } from '../../src/signing/sign.js';
-import { encodeSegment } from '../../src/tools/shared/fields.js';
+import { encodeSegment } from '../../src/tools/schema/fields.js';
 import vectors from './vectors/x-ext.json' with { type: 'json' };
 
 const signatureOf = (headers: Readonly<Record<string, string>>) => headers.authorization?.replace(/.*Signature=/, '');
@@ -16,7 +16,7 @@ describe('x-ext vectors (test/signing/vectors)', () => {
     const signed = await sign(
       { method: 'GET', host, path, query: Object.fromEntries(Object.entries(query)), headers: {} },
       {
-        dialect: storageDialect,
+        profile: storageProfile,
         credentials: {
           accessKeyId,
           secretAccessKey,
@@ -61,7 +61,7 @@ describe('published S3 examples', () => {
     const signed = await sign(
       { method: 'GET', host: 'examplebucket.s3.amazonaws.com', path, query, headers },
       {
-        dialect: s3Dialect,
+        profile: s3Profile,
         credentials: {
           accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
           secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
@@ -113,7 +113,7 @@ const credentials = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test/secret+key
 const date = parseDate('20261120T123456Z');
 
 async function bothSign(service: string, path: string, query: Record<string, string>, body?: string) {
-  const dialect = service === 's3' ? s3Dialect : apiDialect;
+  const profile = service === 's3' ? s3Profile : apiProfile;
   const contentType = { 'content-type': 'application/json' };
   const ours = await sign(
     {
@@ -124,7 +124,7 @@ async function bothSign(service: string, path: string, query: Record<string, str
       headers: body === undefined ? {} : contentType,
       ...(body !== undefined && { body }),
     },
-    { dialect, credentials, region: 'jp-east-1', service, date },
+    { profile, credentials, region: 'jp-east-1', service, date },
   );
   const { authorization: _, ...headers } = ours.headers;
   const search = encodeQuery(query);
@@ -166,7 +166,7 @@ test('500 random catalog and DevOps requests: aws4 computes the same signature (
 test('a colon on the wire is %3A in the canonical request of catalog and DevOps, a space %2520', async () => {
   const { canonicalRequest } = await sign(
     { method: 'POST', host: 'h', path: '/v1/a%20b/instances:restore', query: {}, headers: {}, body: '{}' },
-    { dialect: apiDialect, credentials, region: 'r', service: 'devops', date },
+    { profile: apiProfile, credentials, region: 'r', service: 'devops', date },
   );
   expect(canonicalRequest.split('\n')[1]).toBe('/v1/a%2520b/instances%3Arestore');
 });

@@ -1,13 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { type Caller, type CallOptions, type CallResult, createCaller, type Policy } from '../../src/call/call.js';
-import type { ConsentMode, Grant, Seal } from '../../src/call/consent.js';
-import { createDrain } from '../../src/call/drain.js';
-import { type Entry, type Journal, mutationsOf, obstacle } from '../../src/call/journal.js';
-import { createSecretFiles } from '../../src/call/secret-files.js';
-import type { Cloud } from '../../src/call/target.js';
-import type { Operation } from '../../src/tools/operation.js';
-import { createExchanger, defaultLimits, type Limits } from '../../src/transport/exchange.js';
-import { createSender, type Sender } from '../../src/transport/send.js';
+import {
+  type Caller,
+  type CallOptions,
+  type CallResult,
+  createCaller,
+  type Policy,
+} from '../../src/calls/call-tool.js';
+import type { Cloud } from '../../src/calls/endpoint.js';
+import { createInFlightCalls } from '../../src/calls/in-flight.js';
+import { createSecretFiles } from '../../src/calls/secrets.js';
+import type { ConsentClaims, ConsentMode, ConsentTokens } from '../../src/consent/decision.js';
+import { type Entry, findConflict, type Journal, mutationsOf } from '../../src/journal/journal.js';
+import type { Operation } from '../../src/tools/define-operation.js';
+import { createHttpClient, defaultLimits, type Limits } from '../../src/transport/http-client.js';
+import { createSender, type Sender } from '../../src/transport/signed-client.js';
 
 /** Keys of nothing: they sign requests to servers that the tests start themselves. */
 export const testKeys = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test/secret+key' };
@@ -36,14 +42,14 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
   const log = (_level: string, event: string, fields: unknown = {}) => {
     logged.push({ event, fields });
   };
-  const exchanger = createExchanger({}, { ...defaultLimits, ...options.limits });
-  const drain = createDrain();
-  if (options.outlivesClients === true) drain.begin();
+  const httpClient = createHttpClient({}, { ...defaultLimits, ...options.limits });
+  const inFlight = createInFlightCalls();
+  if (options.outlivesClients === true) inFlight.begin();
   const carryOut: Caller = createCaller({
     confirm: options.confirm ?? 'off',
     newNonce: randomUUID,
     journal: options.journal ?? createMemoryJournal(),
-    drain,
+    inFlight,
     secretFiles: createSecretFiles(options.secretsDir),
     now: options.now ?? (() => new Date()),
     process: { pid: process.pid, host: 'test' },
@@ -60,7 +66,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     send:
       options.send ??
       createSender({
-        exchanger,
+        httpClient,
         now: options.now ?? (() => new Date()),
         sleep: async (milliseconds) => {
           waits.push(milliseconds);
@@ -78,11 +84,11 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     args: unknown,
     given: Partial<CallOptions> & { signal: AbortSignal },
   ): Promise<Ended> => {
-    const result = await carryOut(operation, args, { seal: openSeal, client: 'test 1', ...given });
+    const result = await carryOut(operation, args, { tokens: unsignedTokens, client: 'test 1', ...given });
     if (result.ok === 'asked') throw new Error('the call waits for an answer');
     return result;
   };
-  return { call, carryOut, waits, logged, close: () => exchanger.close() };
+  return { call, carryOut, waits, logged, close: () => httpClient.close() };
 }
 
 /** A journal that is gone with the test. */
@@ -91,7 +97,7 @@ export function createMemoryJournal(): Journal {
   return {
     begin: async (intent, { allowRepeat }) => {
       entries.push({ intent });
-      const begun = obstacle(mutationsOf(entries), intent, allowRepeat);
+      const begun = findConflict(mutationsOf(entries), intent, allowRepeat);
       if (begun.kind !== 'begun') entries.push({ ending: { id: intent.id, time: intent.time, outcome: 'not sent' } });
       return begun;
     },
@@ -106,9 +112,9 @@ export function createMemoryJournal(): Journal {
 export type Ended = Exclude<CallResult, { ok: 'asked' }>;
 
 /** Signs nothing: for tests that are not about tokens. */
-export const openSeal: Seal = {
-  mint: async (grant) => JSON.stringify(grant),
-  verify: async (token) => JSON.parse(token) as Grant,
+export const unsignedTokens: ConsentTokens = {
+  issue: async (grant) => JSON.stringify(grant),
+  verify: async (token) => JSON.parse(token) as ConsentClaims,
 };
 
 export const never = new AbortController().signal;

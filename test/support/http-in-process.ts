@@ -1,6 +1,6 @@
 import { type HttpOptions, serveHttp } from '../../src/serving/http.js';
 import { defaultHttpLimits, type HttpLimits } from '../../src/serving/limits.js';
-import { catalogue } from '../../src/tools/catalogue.js';
+import { operations } from '../../src/tools/index.js';
 import { type TestCallerOptions, testCaller } from './caller.js';
 
 /** The HTTP server in this process, for a cloud at an origin, with limits as the test wants them. */
@@ -25,7 +25,7 @@ export async function serveInProcess({
     timeoutMs: 20_000,
     server: {
       version: '0',
-      operations: catalogue,
+      operations,
       policy: { readOnly: false, tools: undefined },
       call: caller.carryOut,
       stateKey: 'k'.repeat(32),

@@ -1,9 +1,9 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import type { Policy } from '../../src/call/call.js';
-import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.js';
+import { type SandboxOptions, startSandbox } from '../../sandbox/sandbox.js';
+import type { Policy } from '../../src/calls/call-tool.js';
 import { createServer } from '../../src/server.js';
-import { catalogue } from '../../src/tools/catalogue.js';
+import { operations } from '../../src/tools/index.js';
 import { testCaller } from './caller.js';
 
 export const eras = [
@@ -28,7 +28,7 @@ export async function connectInProcess(
     () =>
       createServer({
         version: '0.0.0-test',
-        operations: catalogue,
+        operations,
         policy,
         call: caller.carryOut,
         stateKey: 'k'.repeat(32),

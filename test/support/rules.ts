@@ -1,5 +1,5 @@
-import { validate } from '../../src/call/validate.js';
-import type { Operation } from '../../src/tools/operation.js';
+import { validate } from '../../src/calls/validate.js';
+import type { Operation } from '../../src/tools/define-operation.js';
 
 /** `adminCluster.nodePools.0.name` set to a value in a copy of some arguments. */
 export function withValue(args: object, path: string, value: unknown): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
-import { nodeInstanceTypes, workstationInstanceTypes } from '../../src/tools/shared/enumerations.js';
+import { nodeInstanceTypes, workstationInstanceTypes } from '../../src/tools/schema/enumerations.js';
 import { problems, shown, withValue } from '../support/rules.js';
 
 /** Every rule of sections 4.2, 2.1 and 8: what it accepts and what it refuses, boundary values included. */

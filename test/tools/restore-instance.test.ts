@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { devopsInstanceTypes } from '../../src/tools/shared/enumerations.js';
+import { devopsInstanceTypes } from '../../src/tools/schema/enumerations.js';
 import { problems, withValue } from '../support/rules.js';
 
 /** Every rule of section 4.4: what it accepts and what it refuses, boundary values included. */

@@ -1,7 +1,7 @@
 import aws4 from 'aws4';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { checkSignature } from '../../src/sandbox/signature.js';
-import { catalogue } from '../../src/tools/catalogue.js';
+import { checkSignature } from '../../sandbox/signature.js';
+import { operations } from '../../src/tools/index.js';
 import { never, testCaller, testKeys } from '../support/caller.js';
 import { type CapturedRequest, type CapturingServer, startServer } from '../support/http-server.js';
 
@@ -21,7 +21,7 @@ async function wire(
   args: Record<string, unknown>,
   storageHeaders: 'ext' | 'amz' = 'ext',
 ): Promise<CapturedRequest> {
-  const operation = catalogue.find((candidate) => candidate.name === name);
+  const operation = operations.find((candidate) => candidate.name === name);
   if (operation === undefined) throw new Error(`no operation ${name}`);
   const { call, close } = testCaller(server.origin, { now, maximumAttempts: 1, cloud: { storageHeaders } });
   const result = await call(operation, args, { signal: never });

@@ -1,0 +1,172 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import * as z from 'zod';
+import packageJson from '../package.json' with { type: 'json' };
+import { seededBackupId } from '../sandbox/devops.js';
+import { seededUpload } from '../sandbox/sandbox.js';
+import { painter } from '../src/cli/text.js';
+
+/**
+ * Shows newcomers in one screen what matters: starts the server on its sandbox as a host would, connects a real MCP client,
+ * and prints every call with what an agent reads.
+ */
+
+interface Scene {
+  readonly title: string;
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  /** Whether the call is meant to be refused. */
+  readonly mistake?: true;
+}
+
+const placement = { region: 'jp-east-1', availabilityZone: 'east-11' };
+const volume = { volumeType: 'standard-flash-storage-a', volumeSize: 100 };
+const expectedParts = 16;
+
+const scenes: readonly Scene[] = [
+  {
+    title: 'How far is this upload?',
+    tool: 'list_parts',
+    args: {
+      bucket: seededUpload.bucket,
+      object: seededUpload.key,
+      uploadId: seededUpload.uploadId,
+      expectedParts,
+    },
+  },
+  {
+    title: 'Restore a server from a backup: the user sees the plan and agrees',
+    tool: 'restore_instance',
+    args: { backupId: seededBackupId, instanceId: 'restored-server', diskSize: 200 },
+  },
+  {
+    title: 'Upgrade a cluster',
+    tool: 'upgrade_kube_version',
+    args: { resourceGroupName: 'demo-group', clusterName: 'demo-user', version: '1.34.2-sandbox' },
+  },
+  {
+    title: 'Set up a resource group for Kubernetes',
+    tool: 'provision_kube_resource_group',
+    args: {
+      resourceGroupName: 'team-blue',
+      regions: ['jp-east-1'],
+      availabilityZones: ['east-11'],
+      resourceNamePrefix: 'blue',
+      deploymentModel: 'standalone',
+      externalCloudConfig: { serviceAccountKey: '{"project_id":"demo-project"}', location: 'asia-northeast1' },
+      adminWorkstation: { ...placement, ...volume, instanceType: 'h2-medium4', keyName: 'demo-key' },
+      adminCluster: {
+        name: 'blue-admin',
+        keyName: 'demo-key',
+        controlPlane: { ...placement, ...volume, instanceType: 'h2-large16', nodeCount: 3 },
+        nodePools: [{ ...placement, ...volume, name: 'workers', instanceType: 'h2-large32', nodeCount: 2 }],
+      },
+    },
+  },
+  {
+    title: 'A call with mistakes: nothing is sent, and all of them are explained at once',
+    tool: 'restore_instance',
+    args: { backupId: seededBackupId, instanceId: 'Restored_Server', instanceType: 'e-large20', disksize: 250 },
+    mistake: true,
+  },
+];
+
+const style = painter({ isTty: process.stdout.isTTY === true, env: process.env });
+const print = (line = '') => process.stdout.write(`${line}\n`);
+const width = Math.max(60, Math.min(120, process.stdout.columns ?? 120));
+const shortened = (line: string) => (line.length > width ? `${line.slice(0, width - 1)}…` : line);
+
+/** Breaks a line between words. */
+function wrapped(line: string): string[] {
+  const lines: string[] = [];
+  for (const word of line.split(' ')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + word.length + 1 > width - 4) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
+
+/** Lines of a question and of an answer that are shown. */
+const [questionLines, answerLines] = [7, 7];
+
+/** Prints one call and its answer. Resolves with whether it went as it should. */
+async function play(client: Client, { title, tool, args, mistake }: Scene): Promise<boolean> {
+  print(style('bold', title));
+  print(style('cyan', shortened(`  → ${tool} ${JSON.stringify(args)}`)));
+  const result = await client.callTool({ name: tool, arguments: args });
+  const failed = result.isError === true;
+  const text = result.content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('\n');
+  const upload = tool === 'list_parts' ? uploadBar(result.structuredContent) : [];
+  // The first paragraph says what happened; a refusal's second says what to correct.
+  const paragraphs = text.split('\n\n').slice(0, failed ? 2 : 1);
+  const lines = [...upload, ...paragraphs.flatMap((paragraph) => paragraph.split('\n').flatMap(wrapped))];
+  for (const line of lines.slice(0, answerLines)) print(`  ${style(failed ? 'red' : 'green', '←')} ${line}`);
+  print();
+  return failed === (mistake === true);
+}
+
+const runs = z.object({ runs: z.array(z.object({ from: z.number(), to: z.number() })) });
+
+/** The upload's parts as a bar: there, missing between others, still to come. */
+function uploadBar(structured: unknown): string[] {
+  const parsed = runs.safeParse(structured);
+  if (!parsed.success) return [];
+  const isThere = (part: number) => parsed.data.runs.some(({ from, to }) => from <= part && part <= to);
+  const highest = Math.max(0, ...parsed.data.runs.map(({ to }) => to));
+  const cells = Array.from({ length: expectedParts }, (_, index) => {
+    if (isThere(index + 1)) return style('green', '██');
+    return index < highest ? style('red', '░░') : style('dim', '··');
+  });
+  return [`${cells.join(' ')}   █ there  ░ missing  · to come`];
+}
+
+async function demo(): Promise<number> {
+  const state = await mkdtemp(join(tmpdir(), 'cloudops-demo-'));
+  const client = new Client(
+    { name: 'cloudops-demo', version: packageJson.version },
+    { capabilities: { elicitation: { form: {} } } },
+  );
+  let asked = 0;
+  client.setRequestHandler('elicitation/create', ({ params }) => {
+    asked += 1;
+    const lines = params.message.split('\n').filter((line) => line !== '');
+    if (asked === 1)
+      for (const line of lines.slice(0, questionLines)) print(`  ${style('yellow', '?')} ${shortened(line)}`);
+    print(`  ${style('yellow', '?')} … the exact request follows. The user ticks "Yes, do exactly this".`);
+    return { action: 'accept', content: { agree: true } };
+  });
+  const server = fileURLToPath(new URL('./main.js', import.meta.url));
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [server, '--sandbox', '--log-level', 'warn', '--journal', join(state, 'journal.jsonl')],
+      stderr: 'inherit',
+    }),
+  );
+  try {
+    print(
+      `${style('bold', `cloudops-mcp ${packageJson.version}`)} on its built-in sandbox: no account, no cost, nothing leaves this machine.`,
+    );
+    print();
+    const asMeant: boolean[] = [];
+    for (const scene of scenes) asMeant.push(await play(client, scene));
+    print(style('bold', 'Afterwards, the journal has every change and what came of it'));
+    const { contents } = await client.readResource({ uri: 'cloudops://journal' });
+    const entries = contents.flatMap((content) => ('text' in content ? content.text.split('\n') : []));
+    for (const entry of entries.filter((line) => line.startsWith('- '))) print(`  ${shortened(entry.slice(2))}`);
+    print();
+    const well = asMeant.every(Boolean);
+    print(well ? 'To use it in your own client, see the README.' : 'A call did not go as it should have.');
+    return well ? 0 : 1;
+  } finally {
+    await client.close();
+    await rm(state, { recursive: true, force: true });
+  }
+}
+
+process.exitCode = await demo();

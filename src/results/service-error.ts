@@ -1,0 +1,48 @@
+import type { Body } from '../transport/body.js';
+
+/** What an error answer says, as far as it says anything. */
+export interface ServiceError {
+  readonly code?: string;
+  readonly message?: string;
+  readonly requestId?: string;
+}
+
+/** Finds code and message in an error body: XML, JSON or HTML (errors are not in the reference; shapes are as seen on services of the family). */
+export function readServiceError(body: Body): ServiceError {
+  switch (body.kind) {
+    case 'xml':
+      return pick(body.value.Error ?? at(body.value.ErrorResponse, 'Error') ?? firstElement(body.value));
+    case 'json':
+      return pick(at(body.value, 'error') ?? at(body.value, 'Error') ?? body.value);
+    case 'html':
+      return withText('message', pageText(body.text));
+    case 'text':
+      return withText('message', body.text.trim());
+    case 'malformed':
+      return { message: `(the body looked like ${body.format}, but ${body.problem})` };
+    case 'empty':
+      return {};
+  }
+}
+
+const pick = (source: unknown): ServiceError => ({
+  ...withText('code', at(source, 'Code') ?? at(source, 'code')),
+  ...withText('message', typeof source === 'string' ? source : (at(source, 'Message') ?? at(source, 'message'))),
+  ...withText('requestId', at(source, 'RequestId') ?? at(source, 'requestId')),
+});
+
+const withText = (name: keyof ServiceError, value: unknown): ServiceError =>
+  typeof value === 'string' && value !== '' ? { [name]: value.slice(0, 2000) } : {};
+
+const at = (source: unknown, name: string): unknown =>
+  typeof source === 'object' && source !== null && Object.hasOwn(source, name) ? Reflect.get(source, name) : undefined;
+
+const firstElement = (document: Readonly<Record<string, unknown>>) => Object.values(document)[0];
+
+const pageText = (html: string) =>
+  html
+    .slice(0, 20_000)
+    .replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();

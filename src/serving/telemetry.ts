@@ -1,0 +1,72 @@
+import { type Context, defaultTextMapGetter, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
+import type { Log } from '../util/log.js';
+import type { Attributes, Span, Tracer } from '../util/trace.js';
+
+/** A collector that does not answer holds up the end of the process no longer than this (milliseconds). */
+const flushMs = 3_000;
+
+export interface Telemetry {
+  readonly tracer: Tracer;
+  /** Sends what is left. Never rejects. */
+  close(): Promise<void>;
+}
+
+/**
+ * Sends spans to a collector as OTLP over HTTP with JSON. The usual `OTEL_*` variables, which the SDK reads itself, say where
+ * and which. Spans wait in a bounded queue and are dropped when it is full: no call waits for a collector.
+ */
+export function startTelemetry(version: string, log: Log): Telemetry {
+  const resource = defaultResource()
+    .merge(resourceFromAttributes({ 'service.name': 'cloudops-mcp', 'service.version': version }))
+    .merge(detectResources({ detectors: [envDetector] }));
+  const exporter = reporting(new OTLPTraceExporter(), log);
+  const provider = new BasicTracerProvider({
+    resource,
+    spanLimits: { attributeValueLengthLimit: 1000 },
+    spanProcessors: [new BatchSpanProcessor(exporter)],
+  });
+  const otel = provider.getTracer('cloudops-mcp', version);
+  const propagator = new W3CTraceContextPropagator();
+
+  const start = (name: string, kind: SpanKind, attributes: Attributes, parent: Context): Span => {
+    const span = otel.startSpan(name, { kind, attributes: { ...attributes } }, parent);
+    const within = trace.setSpan(parent, span);
+    return {
+      child: (childName, childAttributes) => start(childName, SpanKind.CLIENT, childAttributes, within),
+      end: (endAttributes, error) => {
+        span.setAttributes({ ...endAttributes, 'error.type': error });
+        if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+        span.end();
+      },
+    };
+  };
+  return {
+    tracer: (name, attributes, parent) =>
+      start(name, SpanKind.SERVER, attributes, propagator.extract(ROOT_CONTEXT, parent, defaultTextMapGetter)),
+    close: async () => {
+      const late = new Promise<void>((resolve) => setTimeout(resolve, flushMs).unref());
+      await Promise.race([provider.shutdown().catch(() => undefined), late]);
+    },
+  };
+}
+
+/** Says once when a collector does not take spans, and again when it does. */
+function reporting(exporter: OTLPTraceExporter, log: Log): SpanExporter {
+  let failing = false;
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        const { error } = result;
+        if (failing !== (error !== undefined))
+          log(error === undefined ? 'info' : 'warn', 'telemetry', { ok: error === undefined, error: error?.name });
+        failing = error !== undefined;
+        done(result);
+      }),
+    forceFlush: () => exporter.forceFlush(),
+    shutdown: () => exporter.shutdown(),
+  };
+}

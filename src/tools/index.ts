@@ -1,0 +1,13 @@
+import type { Operation } from './define-operation.js';
+import { listParts } from './list-parts.js';
+import { provisionKubeResourceGroup } from './provision-kube-resource-group.js';
+import { restoreInstance } from './restore-instance.js';
+import { upgradeKubeVersion } from './upgrade-kube-version.js';
+
+/** Every operation the server can offer, in the order in which it lists them. */
+export const operations: readonly Operation[] = [
+  listParts,
+  provisionKubeResourceGroup,
+  upgradeKubeVersion,
+  restoreInstance,
+];

@@ -1,0 +1,72 @@
+import { quote } from '../../util/quote.js';
+
+/** A status as the service spells it, with its meaning from the reference, or a word that the reference has none. */
+export function withMeaning(value: string | undefined, meanings: Readonly<Record<string, string>>): string {
+  if (value === undefined) return 'not given in the answer';
+  const meaning = Object.hasOwn(meanings, value) ? meanings[value] : undefined;
+  return meaning === undefined ? `${quote(value, 60)} (not among the documented values)` : `${value} (${meaning})`;
+}
+
+/** Resource groups (reference, section 3; meanings follow from the names, the reference gives none). */
+export const resourceGroupStatus = {
+  provisioned: 'set up and ready',
+  failed: 'the last operation failed',
+  'agent-offline': 'the platform cannot reach the agent in the group',
+  unprovisioned: 'nothing is set up in it',
+  provisioning: 'being set up',
+  configuring: 'being changed',
+  deleting: 'being deleted',
+};
+
+/** Clusters and nodes (reference, section 3; meanings follow from the names, the reference gives none). */
+export const clusterStatus = {
+  running: 'in service',
+  failed: 'the last operation failed',
+  warning: 'in service with a problem',
+  provisioning: 'being created',
+  configuring: 'being changed, an upgrade included',
+  deleting: 'being deleted',
+};
+
+/** DevOps servers (reference, section 3). `RESTORING` is only in the reference's example of an answer. */
+export const devopsState = {
+  RUNNING: 'running',
+  FAILED: 'error',
+  CREATING: 'being created',
+  DELETEING: 'being deleted; the service spells it so',
+  PROCESSING: 'being worked on',
+  UPGRADING: 'being upgraded',
+  'BACKING-UP': 'being backed up',
+  RESTORING: 'being created from the backup; not in the documented list of states, but in its example',
+};
+
+/** `status.code` of a DevOps server (reference, section 3). */
+export const devopsStatusCode = { 100: 'running', 200: 'processing', 300: 'warning', 400: 'error' };
+
+/** `status.name` of a DevOps server (reference, section 3; where it gives no meaning, the name does). */
+export const devopsStatusName = {
+  CREATING: 'being created',
+  RESTORING: 'being created from a backup',
+  PROCESSING: 'being worked on',
+  UPGRADING: 'being upgraded',
+  'BACKING-UP': 'being backed up',
+  DELETING: 'being deleted',
+  RUNNING: 'running',
+  FAILED_INSTANCE_CREATE: 'creation failed',
+  FAILED_INSTANCE_DELETE: 'deletion failed',
+  FAILED_INSTANCE_REBOOT: 'reboot failed',
+  FAILED_INSTANCE_BACKUP: 'backup failed',
+  FAILED_INSTANCE_UPGRADE: 'upgrade failed',
+  FAILED_INSTANCE_OPTOUT: 'deletion error at contract termination',
+  FAILED_INSTANCE_EXTENDDISK: 'disk extension failed',
+  FAILED_INSTANCE_RESTORE: 'restore failed',
+  FAILED_INSTANCE_CONFIGNETWORK: 'network configuration failed',
+  FAILED_INSTANCE_SYSTEM: 'check error',
+  FAILED_INSTANCE_UPDATEMETA: 'update of metadata failed',
+  FAILED_INSTANCE_UPDATESPEC: 'update of the server type failed',
+  FAILED_INSTANCE_UPDATEPARAM: 'update of parameters failed',
+  FAILED_INSTANCE_INITROOTPASSWORD: 'initialisation of the root password failed',
+  WARNING_INSTANCE_CONFIGNETWORK: 'network configuration with a warning',
+  FAILED_INSTANCE_SETUPALERT: 'set-up of alerts failed',
+  FAILED_INSTANCE_INTERNALERROR: 'unexpected error',
+};

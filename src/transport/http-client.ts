@@ -1,0 +1,221 @@
+import { gunzipSync } from 'node:zlib';
+import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
+import { isLoopback } from '../util/loopback.js';
+
+/** One HTTP request, signed and ready. */
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST';
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** Path and query, exactly as they go on the wire. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  /** Lower-case names; the values of a repeated header are joined with commas. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Why the body is not all there, when status and headers arrived but it did not. */
+  readonly bodyFailure?: HttpFailure;
+}
+
+/** Why an exchange failed. `mayHaveArrived`: whether the service may have received and acted on the request. */
+export interface HttpFailure {
+  readonly code: FailureCode;
+  /** The cause as Node or the HTTP library names it. */
+  readonly detail: string;
+  readonly mayHaveArrived: boolean;
+}
+
+export type FailureCode =
+  | 'NameNotResolved'
+  | 'ConnectionRefused'
+  | 'ConnectTimeout'
+  | 'TlsFailed'
+  | 'ConnectFailed'
+  | 'ConnectionLost'
+  | 'ResponseTimeout'
+  | 'BodyTimeout'
+  | 'CallTimeout'
+  | 'Cancelled'
+  | 'MalformedResponse'
+  | 'ResponseTooLarge'
+  | 'BodyIncomplete';
+
+/** Bounds of one exchange: milliseconds and bytes. */
+export interface Limits {
+  readonly connectMs: number;
+  /** From the request's last byte to the response's headers. */
+  readonly headersMs: number;
+  /** Between two pieces of the body. */
+  readonly bodyMs: number;
+  readonly bodyBytes: number;
+  readonly headerBytes: number;
+}
+
+export const defaultLimits: Limits = {
+  connectMs: 10_000,
+  headersMs: 30_000,
+  bodyMs: 15_000,
+  bodyBytes: 16 * 1024 * 1024,
+  headerBytes: 32 * 1024,
+};
+
+/** Proxies to go through, as the usual environment variables name them. Loopback is never proxied. */
+export interface Proxies {
+  readonly httpProxy?: string | undefined;
+  readonly httpsProxy?: string | undefined;
+  readonly noProxy?: string | undefined;
+}
+
+/** Makes HTTP exchanges. */
+export interface HttpClient {
+  /** Resolves with a response or with the reason there is none; never rejects. */
+  exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse | HttpFailure>;
+  close(): Promise<void>;
+}
+
+export const isFailure = (result: HttpResponse | HttpFailure): result is HttpFailure => 'mayHaveArrived' in result;
+
+/** Reads share kept-alive connections. A mutation gets one of its own, because a kept one may be dying unseen. */
+export function createHttpClient(proxies: Proxies = {}, limits: Limits = defaultLimits): HttpClient {
+  const agents = { GET: createAgents(proxies, limits, 1), POST: createAgents(proxies, limits, 0) };
+  return {
+    exchange: (request, signal) => {
+      const { direct, proxied } = agents[request.method];
+      const agent = isLoopback(new URL(request.origin).hostname) ? direct : proxied;
+      return exchange(agent, request, limits, signal);
+    },
+    close: async () => {
+      await Promise.all(Object.values(agents).flatMap(({ direct, proxied }) => [direct.destroy(), proxied.destroy()]));
+    },
+  };
+}
+
+function createAgents({ httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies, limits: Limits, pipelining: 0 | 1) {
+  const { connectMs, headersMs, bodyMs, headerBytes } = limits;
+  const connect = { timeout: connectMs };
+  const options = { pipelining, connect, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
+  return {
+    direct: new Agent(options),
+    // An empty text keeps undici from reading the environment itself.
+    proxied: new EnvHttpProxyAgent({
+      ...options,
+      httpProxy,
+      httpsProxy,
+      noProxy,
+      proxyTls: connect,
+      requestTls: connect,
+      // For the tunnel: a proxy that does not answer is a connection that is not made.
+      clientFactory: (origin, client) => new Pool(origin, { ...client, headersTimeout: connectMs }),
+    }),
+  };
+}
+
+function exchange(
+  agent: Dispatcher,
+  { method, origin, path, headers, body }: HttpRequest,
+  limits: Limits,
+  signal: AbortSignal,
+): Promise<HttpResponse | HttpFailure> {
+  return new Promise((resolve) => {
+    let started = false;
+    let running: Dispatcher.DispatchController | undefined;
+    let received: { status: number; headers: Record<string, string> } | undefined;
+    const chunks: Buffer[] = [];
+    let size = 0;
+
+    const abort = () => {
+      if (running === undefined) fail(signal.reason);
+      else running.abort(signal.reason);
+    };
+    const finish = (result: HttpResponse | HttpFailure) => {
+      signal.removeEventListener('abort', abort);
+      resolve(result);
+    };
+    const fail = (error: unknown) => {
+      const { code, detail } = cause(error);
+      const failure = { code: failureCode(code, error, signal, started), detail, mayHaveArrived: started };
+      finish(received === undefined ? failure : { ...received, body: '', bodyFailure: failure });
+    };
+    signal.addEventListener('abort', abort);
+    if (signal.aborted) return abort();
+
+    agent.dispatch(
+      { method, origin, path, headers, body: body ?? null },
+      {
+        // Called when the request is about to be written to an open connection: before that, nothing can have arrived.
+        onRequestStart(controller) {
+          if (signal.aborted) return controller.abort(signal.reason);
+          started = true;
+          running = controller;
+        },
+        onResponseStart(_controller, status, incoming) {
+          if (status >= 200) received = { status, headers: flatten(incoming) };
+        },
+        onResponseData(controller, chunk) {
+          size += chunk.length;
+          if (size > limits.bodyBytes) controller.abort(new TooLarge(`more than ${limits.bodyBytes} bytes`));
+          else chunks.push(chunk);
+        },
+        onResponseEnd() {
+          if (received === undefined) return fail(new Error('the response has no final status'));
+          try {
+            finish({ ...received, body: text(Buffer.concat(chunks), received.headers, limits.bodyBytes) });
+          } catch (error) {
+            fail(error);
+          }
+        },
+        onResponseError(_controller, error) {
+          fail(error);
+        },
+      },
+    );
+  });
+}
+
+class TooLarge extends Error {}
+
+const flatten = (headers: Readonly<Record<string, string | string[] | undefined>>) =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value ?? ''].flat().join(', ')]),
+  );
+
+/** Compression is never asked for, but a compressed body is readable. */
+function text(bytes: Buffer, headers: Readonly<Record<string, string>>, limit: number): string {
+  const gzipped = headers['content-encoding'] === 'gzip' && bytes.length > 0;
+  return (gzipped ? gunzipSync(bytes, { maxOutputLength: limit }) : bytes).toString('utf8');
+}
+
+function failureCode(code: string, error: unknown, signal: AbortSignal, started: boolean): FailureCode {
+  if (signal.aborted) return signal.reason?.name === 'TimeoutError' ? 'CallTimeout' : 'Cancelled';
+  return started ? laterFailure(code, error) : connectFailure(code);
+}
+
+function connectFailure(code: string): FailureCode {
+  if (code === 'ENOTFOUND' || code.startsWith('EAI_')) return 'NameNotResolved';
+  if (code === 'ECONNREFUSED') return 'ConnectionRefused';
+  if (['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT'].includes(code)) return 'ConnectTimeout';
+  if (/^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|EPROTO)/.test(code)) return 'TlsFailed';
+  return 'ConnectFailed';
+}
+
+function laterFailure(code: string, error: unknown): FailureCode {
+  if (error instanceof TooLarge || code === 'ERR_BUFFER_TOO_LARGE') return 'ResponseTooLarge';
+  if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'ResponseTimeout';
+  if (code === 'UND_ERR_BODY_TIMEOUT') return 'BodyTimeout';
+  if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return 'BodyIncomplete';
+  if (error instanceof errors.HTTPParserError || code === 'UND_ERR_HEADERS_OVERFLOW' || code.startsWith('Z_'))
+    return 'MalformedResponse';
+  return 'ConnectionLost';
+}
+
+function cause(error: unknown): { code: string; detail: string } {
+  if (error instanceof AggregateError) return cause(error.errors[0]);
+  if (!(error instanceof Error)) return { code: '', detail: String(error) };
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return { code, detail: code === '' ? error.message : `${code}: ${error.message}` };
+}

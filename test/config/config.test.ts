@@ -1,0 +1,242 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { describeConfig, loadConfig } from '../../src/config/config.js';
+
+const load = (env: Record<string, string>, flags: string[] = [], files: Record<string, string> = {}) =>
+  loadConfig({
+    env,
+    flags,
+    readFile: (path) => {
+      const text = files[path];
+      if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+      return text;
+    },
+  });
+
+const config = (...args: Parameters<typeof load>) => {
+  const result = load(...args);
+  if (!result.ok) throw new Error(result.problems.join('\n'));
+  return result.config;
+};
+
+const problems = (...args: Parameters<typeof load>) => {
+  const result = load(...args);
+  return result.ok ? [] : result.problems;
+};
+
+test('without any setting, the defaults', () => {
+  expect(config({})).toEqual({
+    sandbox: false,
+    sandboxOptions: {},
+    cloud: {
+      region: 'jp-east-1',
+      credentials: {},
+      endpoints: {},
+      signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
+      storageHeaders: 'ext',
+    },
+    policy: { readOnly: false },
+    confirm: 'ask',
+    journal: join('.local', 'state', 'cloudops-mcp', 'journal.jsonl'),
+    timeoutMs: 60_000,
+    maximumAttempts: 4,
+    logLevel: 'info',
+    telemetry: false,
+    http: { allowedHosts: [], rate: 50 },
+    proxies: {},
+    origins: [],
+  });
+});
+
+test('flags have the names of the variables and win over them; empty values count as none', () => {
+  const env = { CLOUDOPS_REGION: 'jp-east-3', CLOUDOPS_TOOLS: '', CLOUDOPS_READ_ONLY: ' ', PATH: '/bin' };
+  expect(config(env, ['--region=jp-west-2', '--max-attempts', '2', '--read-only'])).toMatchObject({
+    cloud: { region: 'jp-west-2' },
+    maximumAttempts: 2,
+    policy: { readOnly: true, tools: undefined },
+  });
+});
+
+test.each([
+  ['1', true],
+  ['true', true],
+  ['ON', true],
+  ['0', false],
+  ['false', false],
+  ['off', false],
+])('a switch set to %s is %s', (value, on) => {
+  expect(config({ CLOUDOPS_READ_ONLY: value }).policy.readOnly).toBe(on);
+});
+
+test('a switch set to anything else is a problem, not off', () => {
+  expect(problems({ CLOUDOPS_READ_ONLY: 'ture' })).toEqual(['CLOUDOPS_READ_ONLY is "ture"; it must be 1 or 0.']);
+});
+
+test('credentials also come from files, without the line end', () => {
+  const files = { '/run/id': 'AKID\n', '/run/secret': 'sec ret\n' };
+  const env = { CLOUDOPS_ACCESS_KEY_ID_FILE: '/run/id', CLOUDOPS_SECRET_ACCESS_KEY_FILE: '/run/secret' };
+  expect(config(env, [], files).cloud.credentials).toMatchObject({ accessKeyId: 'AKID', secretAccessKey: 'sec ret' });
+});
+
+describe('a journal in a database', () => {
+  const url = 'postgres://cloudops:MARKER@db.example.com:5433/journals?sslmode=verify-full';
+
+  test('its address may hold a password and comes from the environment or a file; only host and database are shown', () => {
+    const direct = config({ CLOUDOPS_JOURNAL: url });
+    const fromFile = config({ CLOUDOPS_JOURNAL_FILE: '/run/journal' }, [], { '/run/journal': `${url}\n` });
+    expect([direct.journal, fromFile.journal]).toEqual([url, url]);
+    expect(describeConfig(direct)).toContain(
+      '| CLOUDOPS_JOURNAL | postgres://db.example.com:5433/journals | environment',
+    );
+    expect(describeConfig(fromFile)).toContain('| CLOUDOPS_JOURNAL | read from "/run/journal" |');
+    expect(describeConfig(direct)).not.toMatch(/MARKER|sslmode/);
+  });
+
+  test.each([
+    [[`--journal=${url}`], true],
+    [['--journal', 'postgres://db.example.com/journals?password=MARKER'], true],
+    [['--journal', 'postgres://user:MARKER@db.example.com:port/journals'], true],
+    [['--journal', 'postgres://user@db.example.com/journals'], false],
+    [['--journal', '/var/lib/journal.jsonl'], false],
+  ])('as an option only without a password: %j', (flags, refused) => {
+    const found = problems({}, flags);
+    expect(found.some((problem) => problem.startsWith('--journal would show the secret'))).toBe(refused);
+    expect(found.join('\n')).not.toContain('MARKER');
+  });
+
+  const addresses: readonly string[] = [
+    'postgres://u:MARKER@host:port/d',
+    'postgre://u:MARKER@host/d',
+    'postgres:/u:MARKER@host/d',
+    'postgres:u:MARKER@host/d',
+    'postgresql+psycopg://u:MARKER@host/d',
+    'jdbc:postgresql://u:MARKER@host/d',
+    'p2://u:MARKER@host/d',
+  ];
+  const unusable: readonly (readonly [Record<string, string>, string])[] = [
+    ...addresses.map((url) => [{ CLOUDOPS_JOURNAL: url }, 'it is neither the path of a file nor an address'] as const),
+    [{ CLOUDOPS_JOURNAL_FILE: '/run/entries' }, 'must hold postgres://…; a journal in a file is CLOUDOPS_JOURNAL.'],
+  ];
+  test.each(unusable)('%j is a problem, and is not shown', (env, problem) => {
+    const found = problems(env, [], { '/run/entries': '{"MARKER":1}\n' });
+    expect(found).toEqual([expect.stringContaining(problem)]);
+    expect(found.join('\n')).not.toContain('MARKER');
+  });
+});
+
+test('every problem is reported at once, and no secret is in the report', () => {
+  const env = {
+    CLOUDOPS_SECRET_ACCESS_KEY: 'MARKER',
+    CLOUDOPS_SECRET_ACCESS_KEY_FILE: '/run/none',
+    CLOUDOPS_SECRET_KEY: 'MARKER',
+    CLOUDOPS_STORAGE_URL: 'https://user:MARKER@host',
+    CLOUDOPS_TOOLS: 'list_parts,list_prats',
+    CLOUDOPS_MAX_ATTEMPTS: '0',
+    CLOUDOPS_LOG_LEVEL: 'verbose',
+  };
+  const found = problems(env, ['--sesion-token', '--session-token', 'MARKER', '--timeout-ms']);
+  expect(found).toHaveLength(10);
+  expect(found.join('\n')).not.toContain('MARKER');
+  expect(found).toContain('CLOUDOPS_SECRET_KEY is not a setting; did you mean CLOUDOPS_SECRET_ACCESS_KEY?');
+  expect(found).toContain(
+    '--session-token would show the secret to everybody on this machine: use CLOUDOPS_SESSION_TOKEN or --session-token-file.',
+  );
+});
+
+test.each([
+  [['--secret-acess-key', 'MARKER'], ['--secret-acess-key is not an option; did you mean --secret-access-key?']],
+  [['MARKER'], ['There is an argument too many; options begin with --.']],
+  [['--access-key-id', '--read-only'], ['--access-key-id needs a value.']],
+  [['--region'], ['--region needs a value.']],
+])('a command line that goes wrong neither swallows an option nor shows a value: %j', (flags, expected) => {
+  const found = problems({}, flags);
+  expect(found).toEqual(expected);
+  expect(found.join('\n')).not.toContain('MARKER');
+});
+
+test.each([
+  [{ CLOUDOPS_ACCESS_KEY_ID: 'AK ID' }, 'CLOUDOPS_ACCESS_KEY_ID has a character that no key has'],
+  [{ CLOUDOPS_SESSION_TOKEN: 'MARKER\nx' }, 'CLOUDOPS_SESSION_TOKEN has a character that no key has'],
+  [{ CLOUDOPS_READ_ONLY: '1', CLOUDOPS_TOOLS: 'restore_instance' }, 'together leave no tool to offer'],
+  [{ HTTPS_PROXY: 'user:MARKER@proxy:3128' }, 'HTTPS_PROXY is not the address of a proxy'],
+  [{ https_proxy: 'http://user:MARKER%@proxy:3128' }, 'HTTPS_PROXY is not the address of a proxy'],
+  [{ HTTP_PROXY: 'proxy.example.com' }, 'HTTP_PROXY is not the address of a proxy'],
+])('%j is reported, without its value', (env, reason) => {
+  const found = problems(env);
+  expect(found).toEqual([expect.stringContaining(reason)]);
+  expect(found.join('\n')).not.toContain('MARKER');
+});
+
+test('proxies come from the usual variables; an empty lower-case one does not hide the upper-case one', () => {
+  const env = { https_proxy: '', HTTPS_PROXY: 'http://proxy:3128', no_proxy: 'internal' };
+  expect(config(env).proxies).toEqual({ httpsProxy: 'http://proxy:3128', noProxy: 'internal' });
+});
+
+test.each([
+  [{ CLOUDOPS_SECRET_ACCESS_KEY: '__encrypted__:MARKER' }, 'arrived still encrypted'],
+  [
+    { CLOUDOPS_SECRET_ACCESS_KEY: `$${'{user_config.secret_MARKER}'}` },
+    'is a placeholder that your client did not replace',
+  ],
+  [{ CLOUDOPS_MAX_ATTEMPTS: '$MARKER_ATTEMPTS' }, 'is a placeholder that your client did not replace'],
+])('%j is recognised as what a client should have filled in, and is not complained of twice', (env, reason) => {
+  const found = problems(env);
+  expect(found).toEqual([expect.stringContaining(`${Object.keys(env)[0]} ${reason}`)]);
+  expect(found.join('\n')).not.toContain('MARKER');
+});
+
+test('a secret may hold what a placeholder is made of', () => {
+  expect(problems({ CLOUDOPS_SECRET_ACCESS_KEY: `a$${'{b}'}c$` })).toEqual([]);
+});
+
+describe('endpoints', () => {
+  test.each([
+    'https://storage.example.com',
+    'https://{region}.storage.example.com:8443/base/path/',
+    'http://localhost:8080',
+    'http://127.0.0.1:9000/x',
+    'http://[::1]:9000',
+  ])('accepts %s', (url) => {
+    expect(problems({ CLOUDOPS_STORAGE_URL: url })).toEqual([]);
+  });
+
+  test.each([
+    ['storage.example.com', 'it is not a URL'],
+    ['ftp://storage.example.com', 'it must begin with https://'],
+    ['https://a:b@storage.example.com', 'user name or password'],
+    ['https://storage.example.com/?x=1', 'query or fragment'],
+    ['https://storage.example.com/{zone}', 'the only placeholder is {region}'],
+    ['https://{region}', 'a fixed domain must follow {region}'],
+    ['https://{region}/path.example', 'a fixed domain must follow {region}'],
+    ['https://storage.{region}:8443', 'a fixed domain must follow {region}'],
+    ['https://storage.example.{region}', 'a fixed domain must follow {region}'],
+    ['http://storage.example.com', 'plain http is for loopback only'],
+    ['http://127.0.0.1.example.com', 'plain http is for loopback only'],
+    ['http://localhost.example.com', 'plain http is for loopback only'],
+  ])('refuses %s', (url, reason) => {
+    expect(problems({ CLOUDOPS_STORAGE_URL: url })).toEqual([expect.stringContaining(reason)]);
+  });
+
+  test('plain http elsewhere has to be allowed', () => {
+    expect(problems({ CLOUDOPS_STORAGE_URL: 'http://storage.internal', CLOUDOPS_ALLOW_HTTP: '1' })).toEqual([]);
+  });
+});
+
+test('the effective configuration names every setting, its value and its origin, and no secret', () => {
+  const env = {
+    CLOUDOPS_SESSION_TOKEN: 'MARKER',
+    CLOUDOPS_SECRET_ACCESS_KEY_FILE: '/run/secret',
+    CLOUDOPS_REGION: 'jp-west-2',
+  };
+  const text = describeConfig(config(env, ['--read-only'], { '/run/secret': 'MARKER' }));
+  expect(text).not.toContain('MARKER');
+  for (const row of [
+    '| CLOUDOPS_SESSION_TOKEN | set, not shown | environment |',
+    '| CLOUDOPS_SECRET_ACCESS_KEY | read from "/run/secret" | environment |',
+    '| CLOUDOPS_REGION | jp-west-2 | environment |',
+    '| CLOUDOPS_READ_ONLY | 1 | option --read-only |',
+    '| CLOUDOPS_MAX_ATTEMPTS | 4 | default |',
+    '| CLOUDOPS_TOOLS | not set | default |',
+  ])
+    expect(text).toContain(row);
+});

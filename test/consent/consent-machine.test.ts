@@ -1,0 +1,202 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createCaller } from '../../src/calls/call-tool.js';
+import { createInFlightCalls } from '../../src/calls/in-flight.js';
+import { createSecretFiles } from '../../src/calls/secrets.js';
+import {
+  type ConsentClaims,
+  type ConsentMode,
+  type ConsentTokens,
+  consentModes,
+  type Elicitor,
+  type Reply,
+} from '../../src/consent/decision.js';
+import { interrupted, type Journal } from '../../src/journal/journal.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import type { HttpClient, HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
+import { createSender } from '../../src/transport/signed-client.js';
+import { createMemoryJournal, never, testKeys } from '../support/caller.js';
+
+/**
+ * Random histories of clients, settings, answers, faults and crashes. Whatever happens: no request without consent, no two
+ * requests that may both have acted, and no intent without an outcome or a report of it.
+ */
+
+type Fault = 'none' | 'refused by the service' | 'lost' | 'failed' | 'never arrived';
+type Crash = 'none' | 'after the intent' | 'after sending' | 'after the answer';
+
+interface Step {
+  readonly what: 'first' | 'second';
+  readonly canAsk: boolean;
+  /** An option of the command line: yes beforehand. */
+  readonly option: boolean;
+  readonly reply: Reply;
+  readonly plan: 'none' | 'latest' | 'any earlier' | 'made up';
+  readonly planOnly: boolean;
+  readonly allowRepeat: boolean;
+  readonly fault: Fault;
+  readonly crash: Crash;
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  what: fc.constantFrom('first', 'second'),
+  canAsk: fc.boolean(),
+  option: fc.constantFrom(false, false, false, true),
+  reply: fc.constantFrom('agreed', 'agreed', 'unticked', 'declined', 'cancelled', 'unanswered'),
+  plan: fc.constantFrom('none', 'latest', 'latest', 'any earlier', 'made up'),
+  planOnly: fc.boolean(),
+  allowRepeat: fc.boolean(),
+  fault: fc.constantFrom('none', 'none', 'refused by the service', 'lost', 'failed', 'never arrived'),
+  crash: fc.constantFrom('none', 'none', 'none', 'after the intent', 'after sending', 'after the answer'),
+});
+
+class ProcessEnded extends Error {}
+
+const answers: Record<Fault, HttpResponse | HttpFailure> = {
+  none: { status: 200, headers: {}, body: '{"instance":{}}' },
+  'refused by the service': { status: 400, headers: {}, body: '{"code":"Client.Bad"}' },
+  lost: { code: 'ConnectionLost', detail: 'lost', mayHaveArrived: true },
+  failed: { status: 500, headers: {}, body: '' },
+  'never arrived': { code: 'ConnectionRefused', detail: 'refused', mayHaveArrived: false },
+};
+const mayHaveActed = (fault: Fault) => fault === 'none' || fault === 'lost' || fault === 'failed';
+
+async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
+  const kept = createMemoryJournal();
+  const issued = new Map<string, ConsentClaims>();
+  const tokens: ConsentTokens = {
+    issue: async (grant) => {
+      const token = `token-${issued.size}`;
+      issued.set(token, grant);
+      return token;
+    },
+    verify: async (token) => {
+      const grant = issued.get(token);
+      if (grant === undefined) throw new Error('mac');
+      return grant;
+    },
+  };
+  const acted: { what: string; allowed: boolean }[] = [];
+  const redeemed = new Set<string>();
+  let nonces = 0;
+
+  for (const { what, canAsk, option, reply, plan, planOnly, allowRepeat, fault, crash } of steps) {
+    let requests = 0;
+    let agreed = false;
+    const httpClient: HttpClient = {
+      exchange: async () => {
+        if (crash === 'after the intent') throw new ProcessEnded();
+        if (fault !== 'never arrived') requests += 1;
+        if (crash === 'after sending') throw new ProcessEnded();
+        return answers[fault];
+      },
+      close: async () => undefined,
+    };
+    const crashed = () => crash !== 'none' && crash !== 'after the answer';
+    const journal: Journal = {
+      ...kept,
+      end: async (ending) => {
+        if (crashed() || crash === 'after the answer') throw new ProcessEnded();
+        return kept.end(ending);
+      },
+    };
+    const elicitor: Elicitor = {
+      ask: async () => {
+        agreed = reply === 'agreed';
+        return reply;
+      },
+    };
+    const call = createCaller({
+      cloud: {
+        region: 'jp-east-1',
+        credentials: testKeys,
+        endpoints: { storage: undefined, catalog: undefined, devops: 'http://127.0.0.1:1' },
+        signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
+        storageHeaders: 'ext',
+      },
+      policy: { readOnly: false, tools: undefined },
+      confirm: mode,
+      send: createSender({
+        httpClient,
+        now: () => new Date(),
+        sleep: async () => undefined,
+        random: () => 0,
+        log: () => undefined,
+        timeoutMs: 5000,
+        maximumAttempts: 2,
+      }),
+      log: () => undefined,
+      newNonce: () => {
+        nonces += 1;
+        return `nonce-${nonces}`;
+      },
+      journal,
+      inFlight: createInFlightCalls(),
+      secretFiles: createSecretFiles(undefined),
+      now: () => new Date(),
+      process: { pid: 1, host: 'test' },
+      takeReports: async () => [],
+    });
+    const planTokens = [...issued].filter(([, grant]) => grant.use === 'plan').map(([token]) => token);
+    const planId = { none: undefined, latest: planTokens.at(-1), 'any earlier': planTokens[0], 'made up': 'token-x' }[
+      plan
+    ];
+    const args = {
+      backupId: 'a'.repeat(32),
+      instanceId: what,
+      planOnly,
+      allowRepeat,
+      ...(planId !== undefined && { planId }),
+    };
+    const grant = planId === undefined ? undefined : issued.get(planId);
+    const result = await call(restoreInstance, args, {
+      signal: never,
+      tokens,
+      client: 'test',
+      agreed: option,
+      elicitor: canAsk ? elicitor : undefined,
+    });
+
+    // No request without consent.
+    if (requests > 0) {
+      expect(planOnly).toBe(false);
+      const asks = canAsk && (mode === 'ask' || mode === 'human');
+      if (option && mode !== 'off') {
+        expect(mode === 'human').toBe(false);
+        expect((await kept.read()).at(-1)?.consent).toBe('option');
+      } else if (asks) expect(agreed).toBe(true);
+      else if (mode !== 'off') {
+        expect(mode === 'human').toBe(false);
+        expect(grant?.use).toBe('plan');
+        expect(redeemed.has(grant?.nonce ?? '')).toBe(false);
+        redeemed.add(grant?.nonce ?? '');
+      }
+    }
+    // Never two requests that may both have acted, unless the second was asked for as such.
+    expect(requests).toBeLessThanOrEqual(1);
+    if (requests > 0 && mayHaveActed(fault)) {
+      if (acted.some((earlier) => earlier.what === what)) expect(allowRepeat).toBe(true);
+      acted.push({ what, allowed: allowRepeat });
+    }
+    // What may have happened is never told as failed.
+    if (requests > 0 && mayHaveActed(fault) && result.ok === false)
+      expect(result.text).toContain('mayHaveHappened: yes');
+
+    // The process ended: the next one settles what it left.
+    if (crash !== 'none')
+      for (const { id } of interrupted(await kept.read(), () => true))
+        await kept.end({ id, time: new Date().toISOString(), outcome: 'unknown' });
+    for (const mutation of await kept.read()) expect(mutation.ending, mutation.id).toBeDefined();
+  }
+  const written = (await kept.read()).filter(
+    ({ ending }) => ending?.outcome === 'accepted' || ending?.outcome === 'unknown',
+  );
+  expect(written.length).toBeGreaterThanOrEqual(acted.length);
+}
+
+test.each(consentModes)('%s: in 500 random histories', async (mode) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), (steps) => live(mode, steps)),
+    { numRuns: 500 },
+  );
+});

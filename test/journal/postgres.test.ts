@@ -1,0 +1,221 @@
+import { connect, createServer, type Socket } from 'node:net';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Journal } from '../../src/journal/journal.js';
+import { createPostgresJournal } from '../../src/journal/postgres.js';
+import { makeCertificate } from '../support/certificates.js';
+import { endingOf, intentAt } from '../support/journal.js';
+import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
+
+/** What only a journal in a database does; what every journal does is in journal.test.ts. */
+describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
+  let postgres: Postgres;
+  let certificate: ReturnType<typeof makeCertificate>;
+  let database: string;
+  let opened: Journal[] = [];
+  let number = 0;
+  beforeAll(async () => {
+    certificate = makeCertificate('127.0.0.1');
+    postgres = await startPostgres(certificate);
+  }, 120_000);
+  afterAll(() => {
+    postgres.remove();
+    certificate.remove();
+  });
+  beforeEach(() => {
+    number += 1;
+    database = `journal_${number}`;
+  });
+  afterEach(async () => {
+    await Promise.all(opened.map((each) => each.close()));
+    opened = [];
+  });
+
+  const now = () => new Date();
+  const open = (url = postgres.url(database)) => {
+    const journal = createPostgresJournal(url, now);
+    opened.push(journal);
+    return journal;
+  };
+  const intent = (changes: Parameters<typeof intentAt>[1] = {}) => intentAt(Date.now(), changes);
+  const kinds = async (journals: readonly Journal[], changes: Parameters<typeof intentAt>[1], allowRepeat = false) =>
+    (await Promise.all(journals.map((journal) => journal.begin(intent(changes), { allowRepeat })))).map(
+      ({ kind }) => kind,
+    );
+
+  test('of 20 servers that start on an empty database at once, all can work, and one may send the same mutation', async () => {
+    const journals = Array.from({ length: 20 }, () => open());
+    expect((await kinds(journals, {})).sort()).toEqual(['begun', ...Array(19).fill('repeats')]);
+    expect(postgres.sql(database, 'select count(*) from cloudops_migrations')).toBe('1');
+    expect(
+      postgres.sql(
+        database,
+        "select coalesce(outcome, 'open'), count(*) from cloudops_mutations group by 1 order by 2",
+      ),
+    ).toBe('open|1\nnot sent|19');
+  });
+
+  test('one consent brought to 20 servers at once is used once, again and again', async () => {
+    const journals = Array.from({ length: 20 }, () => open());
+    for (const nonce of ['a', 'b', 'c']) {
+      const found = await kinds(journals, { nonce, digest: nonce }, true);
+      expect(found.sort()).toEqual(['begun', ...Array(19).fill('used')]);
+    }
+  });
+
+  test('20 connections of one server wait for their turn; what is wanted twice goes ahead each time', async () => {
+    const journal = open();
+    expect(await kinds(Array(20).fill(journal), {}, true)).toEqual(Array(20).fill('begun'));
+  });
+
+  test('two open intents with one consent are impossible even for one who goes round the code', async () => {
+    await open().begin(intent({ nonce: 'n' }), { allowRepeat: false });
+    const copy = `insert into cloudops_mutations (id, digest, nonce, time, intent) select 'copy', digest, nonce, time, intent from cloudops_mutations`;
+    expect(() => postgres.sql(database, copy)).toThrow('duplicate key');
+  });
+
+  test('what was begun and what was ended outlives a crash of the database, though its default would not flush', async () => {
+    const journal = open();
+    const first = intent();
+    await journal.begin(first, { allowRepeat: false });
+    await journal.end(endingOf(Date.now(), first.id, 'accepted'));
+    const second = intent({ digest: 'other' });
+    await journal.begin(second, { allowRepeat: false });
+    await postgres.stop();
+    await postgres.start();
+    expect(await open().read()).toMatchObject([{ ending: { outcome: 'accepted' } }, { id: second.id }]);
+  }, 120_000);
+
+  test('while the database is away nothing begins, and when it is back the same process goes on', async () => {
+    const journal = open();
+    const first = intent();
+    await journal.begin(first, { allowRepeat: false });
+    await postgres.stop();
+    expect(await journal.begin(intent({ digest: 'other' }), { allowRepeat: false })).toEqual({
+      kind: 'unwritable',
+      reason: expect.stringMatching(new RegExp(`^postgres://127\\.0\\.0\\.1:\\d+/${database}: ECONNREFUSED$`)),
+    });
+    await expect(journal.read()).rejects.toThrow();
+    await expect(journal.end(endingOf(Date.now(), first.id, 'accepted'))).rejects.toThrow();
+    await postgres.start();
+    expect(await journal.begin(intent({ digest: 'other' }), { allowRepeat: false })).toEqual({ kind: 'begun' });
+    expect(await kinds([journal], {})).toEqual(['repeats']);
+  }, 120_000);
+
+  test('who waits for another server does not wait for ever, and goes ahead when its connection is gone', async () => {
+    const journal = open();
+    await journal.read();
+    const other = new pg.Client(postgres.url(database));
+    other.on('error', () => undefined);
+    await other.connect();
+    await other.query("begin; insert into cloudops_guards values ('digest same')");
+    expect(await kinds([journal], {})).toEqual(['unwritable']);
+    const waiters = "from pg_stat_activity where wait_event_type = 'Lock'";
+    const waits = () =>
+      expect.poll(() => postgres.sql(database, `select count(*) ${waiters}`), { timeout: 4000 }).toBe('1');
+    const cable = await startCable(Number(new URL(postgres.url(database)).port));
+    const far = open(postgres.url(database).replace(/:\d+\//, `:${cable.port}/`));
+    const cut = kinds([far], {});
+    await waits();
+    cable.cut();
+    expect(await cut).toEqual(['unwritable']);
+    await expect.poll(() => postgres.sql(database, `select count(*) ${waiters}`), { timeout: 8000 }).toBe('0');
+    const waiting = kinds([journal], {});
+    await waits();
+    postgres.sql(
+      database,
+      "select pg_terminate_backend(pid) from pg_stat_activity where state = 'idle in transaction'",
+    );
+    expect(await waiting).toEqual(['begun']);
+    await other.end().catch(() => undefined);
+  });
+
+  test('a database that takes connections and says nothing is one that is away', async () => {
+    const silent = await startCable(undefined);
+    const started = Date.now();
+    const begun = await open(`postgres://u@127.0.0.1:${silent.port}/d`).begin(intent(), { allowRepeat: false });
+    expect(begun).toMatchObject({ kind: 'unwritable', reason: expect.stringContaining('timeout') });
+    expect(Date.now() - started).toBeLessThan(10_000);
+    silent.cut();
+  });
+
+  test.each([
+    ['a wrong password', (url: string) => url.replace(password, `${password}-wrong`), /28P01$/],
+    ['a database that is not there', (url: string) => `${url}_missing`, /3D000$/],
+    [
+      'a certificate that is not trusted',
+      (url: string) => `${url}?sslmode=verify-full`,
+      /UNABLE_TO_VERIFY_LEAF_SIGNATURE$/,
+    ],
+    ['a certificate file that is not there', (url: string) => `${url}?sslrootcert=/nowhere.pem`, /ENOENT$/],
+  ])('%s lets nothing begin, and the reason holds no password', async (_what, change, reason) => {
+    const begun = await open(change(postgres.url(database))).begin(intent(), { allowRepeat: false });
+    expect(begun).toMatchObject({ kind: 'unwritable', reason: expect.stringMatching(reason) });
+    expect(JSON.stringify(begun)).not.toMatch(/MARKER/);
+  });
+
+  test('the address says how the connection is encrypted', async () => {
+    const { authority } = certificate;
+    const journal = open(`${postgres.url(database)}?sslmode=verify-full&sslrootcert=${authority}`);
+    expect(await kinds([journal], {})).toEqual(['begun']);
+    const encrypted =
+      "select ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name = 'cloudops-mcp'";
+    expect(postgres.sql(database, encrypted)).toBe('t');
+  });
+
+  test('an entry that is not understood lets nothing begin: it may be one that stands in the way', async () => {
+    const journal = open();
+    await journal.begin(intent(), { allowRepeat: false });
+    postgres.sql(database, "update cloudops_mutations set intent = '{}'");
+    expect(await kinds([journal], {})).toEqual(['unwritable']);
+    expect(await kinds([journal], { digest: 'other' })).toEqual(['begun']);
+  });
+
+  test('a role that may not create tables works on those that are there', async () => {
+    await open().read();
+    postgres.sql(
+      database,
+      `create role worker login password '${decodeURIComponent(password)}';
+       grant select, insert, update on all tables in schema public to worker`,
+    );
+    const journal = open(postgres.url(database).replace('//cloudops:', '//worker:'));
+    const first = intent();
+    expect(await journal.begin(first, { allowRepeat: false })).toEqual({ kind: 'begun' });
+    await journal.end(endingOf(Date.now(), first.id, 'rejected'));
+  });
+
+  test('what is known is not made unknown by a server that took another to be gone', async () => {
+    const journal = open();
+    const first = intent();
+    await journal.begin(first, { allowRepeat: false });
+    await journal.end(endingOf(Date.now(), first.id, 'accepted'));
+    await journal.end(endingOf(Date.now(), first.id, 'unknown'));
+    expect(await journal.read()).toMatchObject([{ ending: { outcome: 'accepted' } }]);
+  });
+
+  test('the end of an intent that a database has lost is an error, not a success', async () => {
+    await expect(open().end(endingOf(Date.now(), 'lost', 'unknown'))).rejects.toThrow('not in the journal');
+  });
+});
+
+/** A way to a port that can be cut without a word; without a port, one that leads nowhere. */
+async function startCable(to: number | undefined) {
+  const sockets: Socket[] = [];
+  const keep = (socket: Socket) => {
+    sockets.push(socket.on('error', () => undefined));
+    return socket;
+  };
+  const server = createServer((socket) => {
+    keep(socket);
+    if (to !== undefined) socket.pipe(keep(connect(to, '127.0.0.1'))).pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    cut: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}

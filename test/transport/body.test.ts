@@ -1,0 +1,144 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseBody } from '../../src/transport/body.js';
+
+const xml = (text: string) => {
+  const body = parseBody(text);
+  return body.kind === 'xml' ? body.value : body;
+};
+
+describe('XML', () => {
+  test('namespaces, declaration and attributes are dropped; repeated elements are a list', () => {
+    expect(xml('<?xml version="1.0"?>\n<n:A xmlns:n="u" x="1"><n:B>1</n:B><B>2</B><C/></n:A>\n')).toEqual({
+      A: { B: ['1', '2'], C: '' },
+    });
+  });
+
+  test('values stay the text they are', () => {
+    expect(xml('<A><K>  a  </K><N>007</N><T>true</T><E>1e5</E><S> </S></A>')).toEqual({
+      A: { K: '  a  ', N: '007', T: 'true', E: '1e5', S: ' ' },
+    });
+  });
+
+  test('the five entities and character references are resolved once, and nothing else', () => {
+    expect(xml('<A>&lt;&gt;&amp;&quot;&apos; &#65;&#x1F600;&#x01; &amp;lt; &nbsp; &#x110000;</A>')).toEqual({
+      A: '<>&"\' A😀\u0001 &lt; &nbsp; &#x110000;',
+    });
+  });
+
+  test('CDATA is text that is not resolved', () => {
+    expect(xml('<A><![CDATA[<b>&amp;]]></A>')).toEqual({ A: '<b>&amp;' });
+  });
+
+  test.each([
+    ['cut short', '<A><B>1</B>'],
+    ['an element without an end in the middle', '<A><B>1 B><C>2</C></A>'],
+    ['badly nested', '<A><B></A></B>'],
+    ['with a document type', '<!DOCTYPE A [<!ENTITY x "y">]><A>&x;</A>'],
+    ['with an external entity', '<!DOCTYPE A [<!ENTITY x SYSTEM "file:///etc/passwd">]><A>&x;</A>'],
+    ['nested 10,000 deep', '<A>'.repeat(10_000) + '</A>'.repeat(10_000)],
+    ['that would reach into prototypes', '<__proto__><polluted>1</polluted></__proto__>'],
+  ])('XML %s is malformed, not an exception', (_what, text) => {
+    expect(parseBody(text)).toMatchObject({ kind: 'malformed', format: 'XML' });
+    expect({}).not.toHaveProperty('polluted');
+  });
+
+  test('a billion laughs are not laughed', () => {
+    const entities = Array.from({ length: 20 }, (_, n) => `<!ENTITY l${n + 1} "${`&l${n};`.repeat(10)}">`).join('');
+    expect(parseBody(`<!DOCTYPE l [<!ENTITY l0 "ha">${entities}]><A>&l20;</A>`)).toMatchObject({ kind: 'malformed' });
+  });
+});
+
+test.each([
+  ['', { kind: 'empty' }],
+  [' \n', { kind: 'empty' }],
+  ['\uFEFF{"a":1}', { kind: 'json', value: { a: 1 } }],
+  ['[1]', { kind: 'json', value: [1] }],
+  ['{"a":', { kind: 'malformed', format: 'JSON' }],
+  ['<!DOCTYPE html><html></html>', { kind: 'html' }],
+  ['<HTML><body>x<br></HTML>', { kind: 'html' }],
+  ['upstream failed', { kind: 'text', text: 'upstream failed' }],
+])('%j is recognised by its content', (text, expected) => {
+  expect(parseBody(text)).toMatchObject(expected);
+});
+
+describe('XML whose rows are read on their own', () => {
+  const rows = 'List.Row';
+  const list = (content: string) => `<List><Name>n</Name>${content}<End>e</End></List>`;
+
+  test.each([
+    ['in the frame', '<Row><A>1</A></Row><Name>n'],
+    ['in a row', '<Row><A>1</A><B>2</Row>'],
+    ['in a row that holds more than text', '<Row><A><B>1</A></Row>'],
+    ['of a row', '<Row><A>1</A><Row><A>2</A></Row>'],
+    ['of the last row', '<Row><A>1</A></Row><Row><A>2</A>'],
+    ['of a reference', '<Row><A>a&b</A></Row>'],
+    ['of a name that is none', '<Row><1a>1</1a></Row>'],
+    ['of a name that objects have', '<Row><constructor>1</constructor></Row>'],
+  ])('an end that is missing %s is seen', (_where, content) => {
+    expect(parseBody(list(content), rows)).toMatchObject({ kind: 'malformed' });
+  });
+
+  test.each([
+    ['flat', '<Row><A>1</A></Row><Row><A>2</A></Row>', [{ A: '1' }, { A: '2' }]],
+    ['with structures', '<Row><A><B>1</B></A></Row><Row><A>2</A></Row>', [{ A: { B: '1' } }, { A: '2' }]],
+    ['with line ends of Windows', '<Row><A>1\r\n2</A></Row><Row><A>3</A></Row>', [{ A: '1\n2' }, { A: '3' }]],
+    ['with references', '<Row><A>&quot;1&#x26;&#50;</A></Row><Row><A>2</A></Row>', [{ A: '"1&2' }, { A: '2' }]],
+    ['with character data that looks like a row', '<Row><A><![CDATA[<Row>]]></A></Row>', { A: '<Row>' }],
+  ])('rows are read as without them: %s', (_what, content, expected) => {
+    const value = { List: { Name: 'n', End: 'e', Row: expected } };
+    expect(parseBody(list(content))).toEqual({ kind: 'xml', value });
+    expect(parseBody(list(content), rows)).toEqual({ kind: 'xml', value });
+  });
+});
+
+test('rows that are not the list’s own stay where they are', () => {
+  const text = '<List><Other><Row><A>1</A></Row></Other><Row/></List>';
+  expect(parseBody(text, 'List.Row')).toEqual(parseBody(text));
+});
+
+test('no input of any kind throws or hangs', () => {
+  const pieces = fc.constantFrom(
+    '<',
+    '>',
+    '/',
+    '<a>',
+    '</a>',
+    '&',
+    '&#',
+    ';',
+    '<![CDATA[',
+    ']]>',
+    '<!--',
+    '-->',
+    '<?',
+    '?>',
+    '"',
+    '{',
+    '}',
+    '[',
+    ']',
+    ':',
+    ',',
+    'null',
+    '\u0000',
+    '\ud800',
+    'é',
+    '<!DOCTYPE',
+    '<__proto__>',
+    '=',
+    ' ',
+  );
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string({ unit: 'binary' }),
+        fc.array(pieces, { maxLength: 60 }).map((list) => list.join('')),
+      ),
+      (text) => {
+        expect(parseBody(text)).toHaveProperty('kind');
+      },
+    ),
+    { numRuns: 10_000 },
+  );
+});

@@ -1,0 +1,35 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { quote } from '../../src/util/quote.js';
+
+test.each([
+  ['plain', '"plain"'],
+  ['say "no"\\', String.raw`"say \"no\"\\"`],
+  ['a\r\n\tb', String.raw`"a\r\n\tb"`],
+  ['\u0000\u001b[31m', String.raw`"\u{0}\u{1b}[31m"`],
+  ['\u202eabc\u2066', String.raw`"\u{202e}abc\u{2066}"`],
+  ['a\u200bb\u200d\ufeff\u00ad', String.raw`"a\u{200b}b\u{200d}\u{feff}\u{ad}"`],
+  ['tag \u{e0041}', String.raw`"tag \u{e0041}"`],
+  ['half \ud83d', String.raw`"half \u{d83d}"`],
+  ['\u2028\u2029\u0085', String.raw`"\u{2028}\u{2029}\u{85}"`],
+  ['日本 ü e\u0301 😀', '"日本 ü e\u0301 😀"'],
+])('%j is shown as %s', (text, shown) => {
+  expect(quote(text)).toBe(shown);
+});
+
+test('long text is cut by characters, and the cut is said', () => {
+  expect(quote('😀'.repeat(10), 3)).toBe('"😀😀😀…" (cut, 10 characters)');
+});
+
+test('whatever the text, the result is one bounded line whose quotation marks stay closed', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
+      const shown = quote(text, 100);
+      const match = /^"((?:[^"\\]|\\.)*)"( \(cut, \d+ characters\))?$/su.exec(shown);
+      expect(match).not.toBeNull();
+      expect(shown).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
+      expect(shown.length).toBeLessThan(1100);
+    }),
+    { numRuns: 2000 },
+  );
+});
