@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import { HttpError, unavailable } from './http-error.js';
 
-/** What one process bears. Times in milliseconds, sizes in bytes. */
+/** What one process takes. Times in milliseconds, sizes in bytes. */
 export interface HttpLimits {
   readonly bodyBytes: number;
   /** All bodies that are being received, together. */
@@ -31,108 +32,124 @@ export const defaultHttpLimits: HttpLimits = {
   keepAliveMs: 65_000,
 };
 
-/** Lets so many in at a time. */
-export interface Gate {
-  /** Resolves with what to call, once, on leaving, or with undefined if there is no room, not even to wait. */
-  enter(caller?: string): Promise<(() => void) | undefined>;
-  /** How many are inside. */
-  readonly size: number;
+const busy = () => unavailable('busy', 'Too many calls are running.', 1);
+
+/** Bounds how many calls run at a time, and how many wait for their turn. */
+export interface ConcurrencyLimiter {
+  /**
+   * Resolves with what to call, once, when the call has ended.
+   * @throws HttpError if there is no room, not even to wait
+   */
+  acquire(caller?: string): Promise<() => void>;
+  /** How many run. */
+  readonly running: number;
 }
 
-export function createGate({ concurrentCalls, callsOfCaller, waitingCalls, waitMs }: HttpLimits): Gate {
-  let inside = 0;
+export function createConcurrencyLimiter(limits: HttpLimits): ConcurrencyLimiter {
+  const { concurrentCalls, callsOfCaller, waitingCalls, waitMs } = limits;
+  let running = 0;
   const waiting: (() => void)[] = [];
-  const admit = () => {
-    inside += 1;
-    let left = false;
+  const begin = () => {
+    running += 1;
+    let ended = false;
     return () => {
-      if (left) return;
-      left = true;
-      inside -= 1;
+      if (ended) return;
+      ended = true;
+      running -= 1;
       waiting.shift()?.();
     };
   };
-  const place = async (): Promise<(() => void) | undefined> => {
-    if (inside < concurrentCalls) return admit();
-    if (waiting.length >= waitingCalls) return undefined;
-    return new Promise((resolve) => {
+  const slot = async (): Promise<() => void> => {
+    if (running < concurrentCalls) return begin();
+    if (waiting.length >= waitingCalls) throw busy();
+    return new Promise((resolve, reject) => {
       const next = () => {
         clearTimeout(timer);
-        resolve(admit());
+        resolve(begin());
       };
       const timer = setTimeout(() => {
         waiting.splice(waiting.indexOf(next), 1);
-        resolve(undefined);
+        reject(busy());
       }, waitMs);
       waiting.push(next);
     });
   };
-  const byCaller = new Map<string, number>();
-  const forget = (caller: string) => {
-    const count = (byCaller.get(caller) ?? 1) - 1;
-    if (count === 0) byCaller.delete(caller);
-    else byCaller.set(caller, count);
-  };
+  const callers = createCounter();
   return {
-    get size() {
-      return inside;
+    get running() {
+      return running;
     },
-    async enter(caller) {
-      if (caller === undefined) return place();
-      const count = byCaller.get(caller) ?? 0;
-      if (count >= callsOfCaller) return undefined;
-      byCaller.set(caller, count + 1);
-      const leave = await place();
-      if (leave === undefined) {
-        forget(caller);
-        return undefined;
+    async acquire(caller) {
+      if (caller === undefined) return slot();
+      if (callers.count(caller) >= callsOfCaller) throw busy();
+      callers.add(caller);
+      try {
+        const release = await slot();
+        return () => {
+          release();
+          callers.remove(caller);
+        };
+      } catch (error) {
+        callers.remove(caller);
+        throw error;
       }
-      return () => {
-        leave();
-        forget(caller);
-      };
     },
   };
 }
 
-/** Names that are remembered at most; the one that was quiet for longest is forgotten first. */
-const rememberedCallers = 10_000;
+/** Counts by key. A key whose count is back at 0 takes no memory. */
+function createCounter() {
+  const counts = new Map<string, number>();
+  const count = (key: string) => counts.get(key) ?? 0;
+  return {
+    count,
+    add: (key: string) => void counts.set(key, count(key) + 1),
+    remove: (key: string) => void (count(key) > 1 ? counts.set(key, count(key) - 1) : counts.delete(key)),
+  };
+}
+
+/** Keys that are remembered at most; the one that was idle for longest is forgotten first. */
+const rememberedKeys = 10_000;
 
 /**
- * A token bucket for each caller, full at first: `perSecond` calls a second, twice that at once.
+ * A token bucket for each key, full at first: `perSecond` a second, twice that at once.
  * Answers with 0, or with the seconds after which to try again.
  */
-export function createRateLimiter(perSecond: number, now: () => Date): (caller: string) => number {
+export function createRateLimiter(perSecond: number, now: () => Date): (key: string) => number {
   const buckets = new Map<string, { readonly tokens: number; readonly at: number }>();
   const capacity = 2 * perSecond;
-  return (caller) => {
+  return (key) => {
     const at = now().getTime();
-    const bucket = buckets.get(caller) ?? { tokens: capacity, at };
+    const bucket = buckets.get(key) ?? { tokens: capacity, at };
     const tokens = Math.min(capacity, bucket.tokens + (Math.max(0, at - bucket.at) / 1000) * perSecond);
-    buckets.delete(caller);
-    buckets.set(caller, { tokens: tokens < 1 ? tokens : tokens - 1, at });
+    buckets.delete(key);
+    buckets.set(key, { tokens: tokens < 1 ? tokens : tokens - 1, at });
     const [oldest] = buckets.keys();
-    if (buckets.size > rememberedCallers && oldest !== undefined) buckets.delete(oldest);
+    if (buckets.size > rememberedKeys && oldest !== undefined) buckets.delete(oldest);
     return tokens < 1 ? Math.ceil((1 - tokens) / perSecond) : 0;
   };
 }
 
-/** Reads a request's body, or says why not. Rejects if the client goes away. */
-export type BodyReader = (request: IncomingMessage) => Promise<Buffer | 'too large' | 'too many'>;
+/**
+ * Reads a request's body. Rejects if the client goes away.
+ * @throws HttpError if it is too large, or if all bodies together are
+ */
+export type BodyReader = (request: IncomingMessage) => Promise<Buffer>;
 
 export function createBodyReader({ bodyBytes, bodiesBytes }: HttpLimits): BodyReader {
+  const tooLarge = () => new HttpError(413, 'body', `A request has ${bodyBytes} bytes at most.`);
   let held = 0;
   return async (request) => {
-    if (Number(request.headers['content-length'] ?? 0) > bodyBytes) return 'too large';
+    if (Number(request.headers['content-length'] ?? 0) > bodyBytes) throw tooLarge();
     const chunks: Buffer[] = [];
     let size = 0;
     try {
-      // The refusal still has to be written to the same socket.
+      // The answer still has to be written to the same socket.
       for await (const chunk of request.iterator({ destroyOnReturn: false })) {
         size += chunk.length;
         held += chunk.length;
-        if (size > bodyBytes) return 'too large';
-        if (held > bodiesBytes) return 'too many';
+        if (size > bodyBytes) throw tooLarge();
+        if (held > bodiesBytes) throw busy();
         chunks.push(chunk);
       }
       return Buffer.concat(chunks);

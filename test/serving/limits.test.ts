@@ -1,50 +1,52 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { createGate, createRateLimiter, defaultHttpLimits } from '../../src/serving/limits.js';
+import { createConcurrencyLimiter, createRateLimiter, defaultHttpLimits } from '../../src/serving/limits.js';
 
-const gateOf = (limits: object) => createGate({ ...defaultHttpLimits, ...limits });
+const limiterOf = (limits: object) => createConcurrencyLimiter({ ...defaultHttpLimits, ...limits });
 
-test('so many enter, so many wait, the rest is turned away at once; who leaves lets the longest waiting in', async () => {
-  const gate = gateOf({ concurrentCalls: 2, waitingCalls: 2 });
-  const [first] = [await gate.enter(), await gate.enter()];
+const busy = { status: 503, reason: 'busy' };
+
+test('so many calls run, so many wait, the rest is refused at once; one that ends lets the longest waiting run', async () => {
+  const limiter = limiterOf({ concurrentCalls: 2, waitingCalls: 2 });
+  const [first] = [await limiter.acquire(), await limiter.acquire()];
   const order: string[] = [];
-  const third = gate.enter().then((leave) => {
+  const third = limiter.acquire().then((release) => {
     order.push('third');
-    return leave;
+    return release;
   });
-  const fourth = gate.enter().then(() => order.push('fourth'));
-  expect(await gate.enter()).toBeUndefined();
-  expect([gate.size, order]).toEqual([2, []]);
+  const fourth = limiter.acquire().then(() => order.push('fourth'));
+  await expect(limiter.acquire()).rejects.toMatchObject(busy);
+  expect([limiter.running, order]).toEqual([2, []]);
   first?.();
   first?.();
-  const leave = await third;
+  const release = await third;
   await tick();
-  expect([gate.size, order]).toEqual([2, ['third']]);
-  leave?.();
+  expect([limiter.running, order]).toEqual([2, ['third']]);
+  release?.();
   await fourth;
   expect(order).toEqual(['third', 'fourth']);
 });
 
-test('nobody waits for longer than allowed, and who gave up takes nobody’s place', async () => {
+test('a call waits no longer than allowed, and one that gave up takes no place', async () => {
   vi.useFakeTimers();
-  const gate = gateOf({ concurrentCalls: 1, waitingCalls: 1, waitMs: 5000 });
-  const leave = await gate.enter();
-  const impatient = gate.enter();
+  const limiter = limiterOf({ concurrentCalls: 1, waitingCalls: 1, waitMs: 5000 });
+  const release = await limiter.acquire();
+  const impatient = expect(limiter.acquire()).rejects.toMatchObject(busy);
   await vi.advanceTimersByTimeAsync(5000);
-  expect(await impatient).toBeUndefined();
-  leave?.();
-  expect(gate.size).toBe(0);
-  expect(await gate.enter()).toBeDefined();
+  await impatient;
+  release?.();
+  expect(limiter.running).toBe(0);
+  expect(await limiter.acquire()).toBeDefined();
   vi.useRealTimers();
 });
 
 test('one caller leaves room for others', async () => {
-  const gate = gateOf({ concurrentCalls: 4, callsOfCaller: 2 });
-  const [first] = [await gate.enter('alice'), await gate.enter('alice')];
-  expect(await gate.enter('alice')).toBeUndefined();
-  expect(await gate.enter('bob')).toBeDefined();
+  const limiter = limiterOf({ concurrentCalls: 4, callsOfCaller: 2 });
+  const [first] = [await limiter.acquire('alice'), await limiter.acquire('alice')];
+  await expect(limiter.acquire('alice')).rejects.toMatchObject(busy);
+  expect(await limiter.acquire('bob')).toBeDefined();
   first?.();
-  expect(await gate.enter('alice')).toBeDefined();
+  expect(await limiter.acquire('alice')).toBeDefined();
 });
 
 test('each caller has twice its rate at once, then its rate, and is told when to come back', () => {

@@ -1,0 +1,79 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler, isJsonContentType } from '@modelcontextprotocol/server';
+import type { Caller } from '../calls/call-tool.js';
+import { createServer, makeOffer } from '../server.js';
+import type { HttpOptions } from './http.js';
+import { HttpError } from './http-error.js';
+import { type ConcurrencyLimiter, createBodyReader, createRateLimiter } from './limits.js';
+import type { Metrics } from './metrics.js';
+import { authenticateRequest, checkScope } from './request-checks.js';
+
+/** Serves one request to `/mcp`, with nothing kept after it. Rejects with HttpError if it is not served. */
+export type McpEndpoint = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** Checks from cheap to expensive: token, method, rate, type, size, room, JSON, scope; then the SDK answers. */
+export function createMcpEndpoint(
+  options: HttpOptions,
+  metrics: Metrics,
+  concurrency: ConcurrencyLimiter,
+): McpEndpoint {
+  const { authenticate, resource, server, log, now } = options;
+  const offer = makeOffer(server.operations);
+  const readBody = createBodyReader(options.limits);
+  const checkRate = createRateLimiter(options.rate, now);
+
+  return async (request, response) => {
+    const principal = authenticate && (await authenticateRequest(request, authenticate, resource));
+    if (request.method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
+    const seconds = checkRate(principal?.name ?? '');
+    if (seconds > 0) throw new HttpError(429, 'rate', 'Too many requests.', { 'retry-after': String(seconds) });
+    if (!isJsonContentType(request.headers['content-type'] ?? null))
+      throw new HttpError(415, 'content type', 'The content type must be application/json.');
+    const body = await readBody(request);
+    const release = await concurrency.acquire(principal?.name);
+    const running: Promise<unknown>[] = [];
+    try {
+      // The client may have gone while its request waited: nothing is begun for it.
+      if (response.destroyed || request.socket.destroyed) return;
+      const message = parseMessage(body);
+      if (principal !== undefined) checkScope(message, principal, server.operations, resource);
+      const call = observed(server.call, metrics, now, running);
+      const handler = createMcpHandler(() => createServer({ ...server, principal, call }, offer), {
+        // Nothing ever changes that a client could wait for.
+        maxSubscriptions: 0,
+        onerror: ({ name }) => log('debug', 'http', { error: name }),
+      });
+      await toNodeHandler(handler)(Object.assign(request, { method: 'POST', url: '/mcp' }), response, message);
+    } finally {
+      // A change outlives its client, and keeps its place until it ends.
+      await Promise.allSettled(running);
+      release();
+    }
+  };
+}
+
+/** The one message of a body: batches are of a protocol version that nobody speaks any more. */
+function parseMessage(body: Buffer): unknown {
+  let message: unknown;
+  try {
+    message = JSON.parse(body.toString('utf8'));
+  } catch {
+    throw new HttpError(400, 'json', 'The body is not JSON.');
+  }
+  if (Array.isArray(message)) throw new HttpError(400, 'batch', 'Batches are not served: send one message.');
+  if (typeof message !== 'object' || message === null) throw new HttpError(400, 'json', 'The body is not a message.');
+  return message;
+}
+
+/** Counts calls, and keeps those that run. */
+const observed =
+  (call: Caller, metrics: Metrics, now: () => Date, running: Promise<unknown>[]): Caller =>
+  async (operation, args, options) => {
+    const start = now().getTime();
+    const called = call(operation, args, options);
+    running.push(called);
+    const result = await called.catch(() => undefined);
+    metrics.called(operation.name, result, now().getTime() - start);
+    return called;
+  };
