@@ -1,0 +1,14 @@
+/** The names by which server, host and views know each other (MCP Apps, protocol 2026-01-26). */
+
+/** The extension that a client declares if it can show views. */
+export const appsExtension = 'io.modelcontextprotocol/ui';
+
+/** The MIME type of views. */
+export const viewMimeType = 'text/html;profile=mcp-app';
+
+export const viewUris = { upload: 'ui://cloudops/upload', change: 'ui://cloudops/change' } as const;
+
+export type ViewName = keyof typeof viewUris;
+
+/** The tool behind the buttons of the change view. Models do not see it; it takes a ticket and a decision. */
+export const decideTool = 'decide_change';
