@@ -1,9 +1,10 @@
 import * as z from 'zod';
+import { humanBytes, humanDuration } from '../util/human.js';
 import { quote } from '../util/quote.js';
 import { defineOperation, type Lenient, type Page } from './define-operation.js';
 import { encodeSegment, oneOf, pathName, region, text, wholeNumber } from './schema/fields.js';
 import { like } from './schema/outputs.js';
-import { humanBytes, humanDuration, summarise } from './upload-summary.js';
+import { summarise } from './upload-summary.js';
 
 const person = like(z.object({ id: z.string().optional(), displayName: z.string().optional() }), 'id, displayName');
 

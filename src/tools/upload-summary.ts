@@ -145,19 +145,3 @@ function progress(parts: readonly Part[], bytes: number, { expectedBytes, expect
     ...(rate !== undefined && rate > 0 && { estimatedSecondsLeft: Math.ceil(remainingBytes / rate) }),
   };
 }
-
-/** `100663296` as `96.0 MiB`. */
-export function humanBytes(bytes: number): string {
-  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
-  const power = bytes < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
-  return power === 0 ? `${bytes} bytes` : `${(bytes / 1024 ** power).toFixed(1)} ${units[power]}`;
-}
-
-/** `5430` seconds as `1 h 30 min`. */
-export function humanDuration(seconds: number): string {
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 90) return `${minutes} min`;
-  const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.round(hours / 24)} days`;
-}

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { humanBytes, humanDuration, type Part, summarise } from '../../src/tools/upload-summary.js';
+import { type Part, summarise } from '../../src/tools/upload-summary.js';
 
 const mebibyte = 1024 * 1024;
 const start = Date.parse('2026-11-20T12:00:00Z');
@@ -127,19 +127,3 @@ test('however the parts lie, lists are bounded, what was cut is counted, and not
     { numRuns: 300 },
   );
 });
-
-test.each([
-  [0, '0 bytes'],
-  [1023, '1023 bytes'],
-  [1024, '1.0 KiB'],
-  [100663296, '96.0 MiB'],
-  [5 * 1024 ** 4, '5.0 TiB'],
-])('%i bytes are %s', (bytes, text) => expect(humanBytes(bytes)).toBe(text));
-
-test.each([
-  [0, '0 s'],
-  [89, '89 s'],
-  [90, '2 min'],
-  [5430, '1 h 31 min'],
-  [200_000, '2 days'],
-])('%i seconds are %s', (seconds, text) => expect(humanDuration(seconds)).toBe(text));

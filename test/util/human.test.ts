@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { humanBytes, humanDuration } from '../../src/util/human.js';
+
+test.each([
+  [0, '0 bytes'],
+  [1023, '1023 bytes'],
+  [1024, '1.0 KiB'],
+  [100663296, '96.0 MiB'],
+  [5 * 1024 ** 4, '5.0 TiB'],
+])('%i bytes are %s', (bytes, text) => expect(humanBytes(bytes)).toBe(text));
+
+test.each([
+  [0, '0 s'],
+  [89, '89 s'],
+  [90, '2 min'],
+  [5430, '1 h 31 min'],
+  [200_000, '2 days'],
+])('%i seconds are %s', (seconds, text) => expect(humanDuration(seconds)).toBe(text));
