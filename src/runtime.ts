@@ -10,7 +10,7 @@ import { type Config, describeConfig } from './config/config.js';
 import { isDatabaseUrl } from './journal/database-url.js';
 import { createFileJournal } from './journal/file.js';
 import { type Journal, journalText } from './journal/journal.js';
-import { recoverInterrupted } from './journal/recovery.js';
+import { interruptedText, recoverInterrupted } from './journal/recovery.js';
 import type { ServerDependencies } from './server.js';
 import { operations } from './tools/index.js';
 import { createLazySender } from './transport/lazy.js';
@@ -70,7 +70,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     takeReports: async () => {
       const reports = await unresolved;
       unresolved = settle();
-      return reports;
+      return reports.map(interruptedText);
     },
     send,
     log,
@@ -87,7 +87,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
       call,
       stateKey: config.stateKey ?? randomBytes(32),
       configuration: () => describeConfig(config),
-      journal: () => journalText(journal),
+      journal: () => journalText(journal, undefined),
       sandbox: sandbox?.describe,
     },
     close: async (graceMs) => {

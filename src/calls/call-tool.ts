@@ -6,7 +6,7 @@ import {
   type Elicitor,
 } from '../consent/decision.js';
 import { digestOf, makePlan, type Plan, planText, valueAt, withValueAt } from '../consent/plan.js';
-import { abandonedMs, describe, findDuplicate, type Intent, type Journal } from '../journal/journal.js';
+import { describe, type Intent, type Journal } from '../journal/journal.js';
 import {
   explainEndless,
   explainExchange,
@@ -99,7 +99,7 @@ export const isAllowed = ({ readOnly, tools }: Policy, operation: Operation, pri
 
 /** Every call takes the same way: validate, policy, plan, consent, journal, send, journal, result. */
 export function createCaller(dependencies: CallerDependencies): Caller {
-  const { cloud, policy, secretFiles, journal, inFlight, now, takeReports } = dependencies;
+  const { cloud, policy, secretFiles, journal, inFlight, takeReports } = dependencies;
   return async (operation, args, options) => {
     const { name, change } = operation;
     const valid = validate(operation, args);
@@ -118,11 +118,7 @@ export function createCaller(dependencies: CallerDependencies): Caller {
     if (change === undefined) return resultOf(await exchangeAll(operation, input, target, options, dependencies));
     const digest = digestOf(operation, input, target);
     const repeats = allowRepeat === true;
-    const earlier = findDuplicate(
-      await journal.read(now().getTime() - abandonedMs).catch(() => []),
-      digest,
-      now().getTime(),
-    );
+    const earlier = await journal.findDuplicate(digest).catch(() => undefined);
     if (earlier !== undefined && !repeats && planOnly !== true)
       return refused(refusal(name, 'Repeated', [describe(earlier)]));
     const made = makePlan(operation, change, input, request, target);
@@ -139,6 +135,9 @@ export function createCaller(dependencies: CallerDependencies): Caller {
     return withReports(resultOf(result), await takeReports());
   };
 }
+
+/** How long a result waits for its outcome to be written, in milliseconds. */
+const outcomeMs = 10_000;
 
 /** A mutation that has consent: written down, sent, and its outcome written down. */
 async function carryOut(
@@ -169,12 +168,12 @@ async function carryOut(
   };
   const begun = await journal.begin(intent, { allowRepeat });
   if (begun.kind === 'unwritable') return refusal(name, 'JournalUnavailable', [begun.reason]);
-  if (begun.kind === 'used') return refusal(name, 'PlanRefused', ['this consent was used before']);
-  if (begun.kind === 'repeats') return refusal(name, 'Repeated', [describe(begun.earlier)]);
+  if (begun.kind === 'consentUsed') return refusal(name, 'PlanRefused', ['this consent was used before']);
+  if (begun.kind === 'duplicate') return refusal(name, 'Repeated', [describe(begun.earlier)]);
 
   const result = await exchangeAll(operation, input, target, options, dependencies);
   try {
-    await journal.end({ id, time: now().toISOString(), ...endingOf(result) });
+    await journal.end({ id, time: now().toISOString(), ...endingOf(result) }, AbortSignal.timeout(outcomeMs));
     return result;
   } catch (error) {
     log('error', 'journal', { tool: name, id, error: error instanceof Error ? error.message : 'unknown' });

@@ -157,7 +157,7 @@ async function journalFinding(config: Config, now: () => Date): Promise<Finding>
   try {
     if (!inDatabase) await access(await existing(config.journal), constants.W_OK);
     const journal = await openJournal(config, now);
-    const mutations = await journal.read().finally(() => journal.close());
+    const mutations = await journal.list({ limit: 10_000 }).finally(() => journal.close());
     const open = mutations.filter(({ ending }) => ending === undefined || ending.outcome === 'unknown');
     const detail = `${name}: ${mutations.length} changes, ${open.length} of them without a known outcome`;
     if (open.length === 0) return fine(check, detail);

@@ -16,8 +16,8 @@ export const journalCommand: Command = {
     }
     const journal = await openJournal(config, now);
     try {
-      const mutations = (await journal.read(from)).filter(({ time }) => Date.parse(time) >= from);
-      const lines = mutations.map(describe).join('\n') || nothingYet;
+      const mutations = await journal.list({ since: from, limit: maximumPrinted });
+      const lines = mutations.map((mutation) => describe(mutation)).join('\n') || nothingYet;
       print(`${json === undefined ? lines : JSON.stringify(mutations, null, 2)}\n`);
       return 0;
     } catch (error) {
@@ -28,6 +28,9 @@ export const journalCommand: Command = {
     }
   }),
 };
+
+/** Nobody reads more. */
+const maximumPrinted = 10_000;
 
 function parseSince(since: string, now: Date): number {
   const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(since) ?? [];

@@ -1,7 +1,18 @@
 import pg from 'pg';
 import * as z from 'zod';
+import { abandonedMs, findConflict, findDuplicate, isNonceSpent } from './conflict.js';
 import { databaseName } from './database-url.js';
-import { endingSchema, findConflict, type Intent, intentSchema, type Journal, type Mutation } from './journal.js';
+import {
+  boundedCaller,
+  boundedEnding,
+  boundedIntent,
+  storedEnding,
+  storedEndingSchema,
+  storedIntent,
+  storedIntentSchema,
+} from './entry.js';
+import { defaultLimit, type Ending, type Intent, type Journal, type Mutation } from './journal.js';
+import { createPersistence, Permanent } from './persistence.js';
 
 /** Bounds, in milliseconds. A server that does not answer is one that is away. */
 const connectMs = 3_000;
@@ -9,9 +20,11 @@ const statementMs = 5_000;
 /** Longer than a statement, so that the server's own limit, which leaves nothing in doubt, comes first. */
 const answerMs = 7_000;
 const connections = 5;
+/** Of its own, so that whoever reads the journal again and again keeps nobody from writing. */
+const readingConnections = 2;
 
-/** Nobody reads more, and a journal of years must not fill the memory. */
-const mostRead = 10_000;
+/** More open changes than this are ended next time. */
+const maximumOpen = 1_000;
 
 /** Steps to the present tables, oldest first. One that was released is never changed. */
 const migrations: readonly string[] = [
@@ -30,6 +43,11 @@ const migrations: readonly string[] = [
    create index on cloudops_mutations (time);
    create index on cloudops_mutations (ended);
    create table cloudops_guards (key text primary key);`,
+  // The caller as JSON, because text cannot hold every character. What JSON escapes cannot always be read back here.
+  `alter table cloudops_mutations add column caller text;
+   update cloudops_mutations set caller = (intent->'caller')::text where position('\\u' in intent::text) = 0;
+   create index on cloudops_mutations (caller, number);
+   create index on cloudops_mutations (number) where outcome is null;`,
 ];
 
 /** Names this product among those that take advisory locks in the same database. */
@@ -37,14 +55,98 @@ const migrationLock = 0x636c6f7564;
 
 /**
  * A journal in PostgreSQL, for servers that share it. Of intents with the same digest or nonce, the primary key of
- * `cloudops_guards` lets one at a time look for what stands in its way and be written down; whoever loses its connection
- * leaves nothing locked. Nothing is kept in the process, so that any server may come and go.
+ * `cloudops_guards` lets one at a time look for conflicts and be written; who loses the connection leaves nothing locked.
+ * No state is kept in the process or the connection, so that servers may come and go, behind a pooler too.
  * @param url its password is in no error
  */
 export function createPostgresJournal(url: string, now: () => Date): Journal {
+  const database = createDatabase(url, connections);
+  const readingDatabase = createDatabase(url, readingConnections);
+  const persistence = createPersistence();
+  const unsent = (id: string, code: string): Ending => ({ id, time: now().toISOString(), outcome: 'not sent', code });
+  return {
+    end: (ending, signal) =>
+      persistence.write(() => database.run((client) => update(client, boundedEnding(ending))), signal),
+    findDuplicate: (digest) =>
+      database.run(async (client) => {
+        const time = now().getTime();
+        return findDuplicate(await selectRelated(client, digest, undefined, time), digest, time);
+      }),
+    begin: async (given, { allowRepeat }) => {
+      const intent = boundedIntent(given);
+      let mayBeCommitted = false;
+      const onCommit = () => {
+        mayBeCommitted = true;
+      };
+      try {
+        return await database.run(async (client) => {
+          const result = findConflict(await lockRelated(client, intent), intent, allowRepeat);
+          await insert(client, intent, result.kind === 'begun' ? undefined : unsent(intent.id, result.kind));
+          return result;
+        }, onCommit);
+      } catch (error) {
+        if (mayBeCommitted)
+          await persistence.writeSoon(() =>
+            database.run((client) => insert(client, intent, unsent(intent.id, 'unwritable'))),
+          );
+        return { kind: 'unwritable', reason: `${databaseName(url)}: ${reasonOf(error)}` };
+      }
+    },
+    decline: (given) =>
+      database.run(async (client) => {
+        const intent = boundedIntent(given);
+        const { id } = intent;
+        const isSpent = isNonceSpent(await lockRelated(client, intent), intent.nonce);
+        const declined = { id, time: now().toISOString(), outcome: 'declined' } as const;
+        await insert(client, intent, isSpent ? unsent(id, 'consentUsed') : declined);
+        return !isSpent;
+      }),
+    countDeclined: (since, caller) =>
+      database.run(async (client) => {
+        const { rowCount } = await client.query(
+          `select from cloudops_mutations
+           where outcome = 'declined' and ended >= $1 and caller is not distinct from $2`,
+          [new Date(since), storedCaller(caller)],
+        );
+        return rowCount ?? 0;
+      }),
+    list: ({ since = 0, limit = defaultLimit, caller }) =>
+      readingDatabase.run(async (client) => {
+        const { rows } = await client.query(
+          `select intent, ending from cloudops_mutations
+           where time >= $1 and ($2::text is null or caller = $2) order by number desc limit $3`,
+          [new Date(since), storedCaller(caller), limit],
+        );
+        return understoodIn(rows).reverse();
+      }),
+    listOpen: () =>
+      database.run(async (client) => {
+        const { rows } = await client.query(
+          'select intent, ending from cloudops_mutations where outcome is null order by number limit $1',
+          [maximumOpen],
+        );
+        return understoodIn(rows);
+      }),
+    close: async () => {
+      await persistence.close();
+      await Promise.all([database.close(), readingDatabase.close()]);
+    },
+  };
+}
+
+interface Database {
+  /**
+   * Commits what the work does, flushed to disk whatever the database's own default is, or nothing of it.
+   * @param onCommit called when from now on it may have been committed
+   */
+  run<Result>(work: (client: pg.PoolClient) => Promise<Result>, onCommit?: () => void): Promise<Result>;
+  close(): Promise<void>;
+}
+
+function createDatabase(url: string, max: number): Database {
   const pool = new pg.Pool({
     connectionString: url,
-    max: connections,
+    max,
     connectionTimeoutMillis: connectMs,
     query_timeout: answerMs,
     keepAlive: true,
@@ -56,72 +158,33 @@ export function createPostgresJournal(url: string, now: () => Date): Journal {
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
   let migrated = false;
-  const run: Run = async (work) => {
-    const client = await pool.connect();
-    try {
-      if (!migrated) await transaction(client, () => migrate(client));
-      migrated = true;
-      const result = await transaction(client, () => work(client));
-      client.release();
-      return result;
-    } catch (error) {
-      // Its state is not known: the server rolls back when the connection goes. What comes next may be another server.
-      client.release(true);
-      migrated = false;
-      throw error;
-    }
-  };
-  const end: Journal['end'] = (ending) =>
-    run(async (client) => {
-      // What is known is not made unknown again by another server that took this one to be gone.
-      const { rowCount } = await client.query(
-        `update cloudops_mutations set
-           outcome = $2, ended = $3, ending = $4, nonce = case when $2 = 'not sent' then null else nonce end
-         where id = $1 and (outcome is null or outcome = 'unknown' or $2 <> 'unknown')`,
-        [ending.id, ending.outcome, ending.time, JSON.stringify(ending)],
-      );
-      if (rowCount === 1) return;
-      const { rowCount: intents } = await client.query('select from cloudops_mutations where id = $1', [ending.id]);
-      if (intents === 0) throw new Error('the intent is not in the journal');
-    });
   return {
-    end,
-    begin: async (intent, { allowRepeat }) => {
-      let connected = false;
+    run: async (work, onCommit = () => {}) => {
+      const client = await pool.connect();
       try {
-        return await run((client) => {
-          connected = true;
-          return begin(client, intent, allowRepeat, now());
-        });
+        if (!migrated) await transaction(client, () => migrate(client));
+        migrated = true;
+        const result = await transaction(client, () => work(client), onCommit);
+        client.release();
+        return result;
       } catch (error) {
-        const stop = { id: intent.id, time: now().toISOString(), outcome: 'not sent', code: 'unwritable' } as const;
-        // It may have been written down before the connection was lost.
-        if (connected) await end(stop).catch(() => undefined);
-        return { kind: 'unwritable', reason: `${databaseName(url)}: ${reasonOf(error)}` };
+        // Its state is not known: the server rolls back when the connection goes. What comes next may be another server.
+        client.release(true);
+        migrated = false;
+        throw error;
       }
     },
-    read: (since = 0) =>
-      run(async (client) => {
-        const { rows } = await client.query(
-          `select intent, ending from cloudops_mutations where time >= $1 or ended >= $1 or outcome is null
-           order by number desc limit $2`,
-          [new Date(since), mostRead],
-        );
-        return mutationsIn(rows).reverse();
-      }),
     close: () => pool.end(),
   };
 }
 
-type Run = <Result>(work: (client: pg.PoolClient) => Promise<Result>) => Promise<Result>;
-
-/** Commits what the work does, flushed to disk whatever the database's own default is, or nothing of it. */
-async function transaction<Result>(client: pg.PoolClient, work: () => Promise<Result>): Promise<Result> {
+async function transaction<Result>(client: pg.PoolClient, work: () => Promise<Result>, onCommit = () => {}) {
   await client.query(
     `begin isolation level read committed; set local synchronous_commit = on; set local statement_timeout = ${statementMs};
      set local idle_in_transaction_session_timeout = ${statementMs}`,
   );
   const result = await work();
+  onCommit();
   await client.query('commit');
   return result;
 }
@@ -139,34 +202,85 @@ async function migrate(client: pg.PoolClient): Promise<void> {
   }
 }
 
-/** Writes an intent down, as one that was not sent if an earlier one stands in its way. */
-async function begin(client: pg.PoolClient, intent: Intent, allowRepeat: boolean, now: Date) {
-  const { id, digest, nonce = null, time } = intent;
-  // Whoever has the same key waits here until this transaction ends. Digests come before nonces, so that none wait in a circle.
-  await client.query(
-    'insert into cloudops_guards select unnest($1::text[]) on conflict (key) do update set key = excluded.key',
-    [[`digest ${digest}`, ...(nonce === null ? [] : [`nonce ${nonce}`])]],
-  );
+/** Changes with a digest or a nonce, oldest first, that may be in conflict with one of a time (milliseconds). */
+async function selectRelated(client: pg.PoolClient, digest: string, nonce: string | undefined, time: number) {
   const { rows } = await client.query(
-    'select intent, ending from cloudops_mutations where digest = $1 or nonce = $2 order by number',
-    [digest, nonce],
+    `select intent, ending from cloudops_mutations
+     where nonce = $2 or (digest = $1 and (time >= $3 or ended >= $3)) order by number`,
+    [digest, nonce, new Date(time - abandonedMs)],
   );
-  const begun = findConflict([...mutationsIn(rows), intent], intent, allowRepeat);
-  const stopped = { id, time: now.toISOString(), outcome: 'not sent', code: begun.kind };
-  const ending = begun.kind === 'begun' ? [null, null, null] : [stopped.outcome, now, JSON.stringify(stopped)];
-  await client.query(
-    `insert into cloudops_mutations (id, digest, nonce, time, intent, outcome, ended, ending)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [id, digest, begun.kind === 'begun' ? nonce : null, time, JSON.stringify(intent), ...ending],
-  );
-  return begun;
+  return rowsSchema.parse(rows).map(mutationIn);
 }
 
-const rowsSchema = z.array(z.object({ intent: intentSchema, ending: endingSchema.nullable() }));
+/** The same, where no other intent with the digest or the nonce can be written until this transaction ends. */
+async function lockRelated(client: pg.PoolClient, { digest, nonce, time }: Intent): Promise<readonly Mutation[]> {
+  // Digests come before nonces, so that none wait in a circle.
+  await client.query(
+    'insert into cloudops_guards select unnest($1::text[]) on conflict (key) do update set key = excluded.key',
+    [[`digest ${digest}`, ...(nonce === undefined ? [] : [`nonce ${nonce}`])]],
+  );
+  return selectRelated(client, digest, nonce, Date.parse(time));
+}
 
-/** @throws if a row is not understood: it may be one that stands in the way */
-const mutationsIn = (rows: unknown): Mutation[] =>
-  rowsSchema.parse(rows).map(({ intent, ending }) => ({ ...intent, ending: ending ?? undefined }));
+/**
+ * Writes an intent, and its ending if it has one already. If a connection was lost and nobody knows whether the intent
+ * was committed, it is written again with an ending: that waits for, and replaces, what may still be on its way.
+ */
+async function insert(client: pg.PoolClient, intent: Intent, ending: Ending | undefined): Promise<void> {
+  const { id, digest, time, caller } = intent;
+  const nonce = ending?.outcome === 'not sent' ? undefined : intent.nonce;
+  const ended = ending === undefined ? [] : [ending.outcome, ending.time, JSON.stringify(storedEnding(ending))];
+  await client.query(
+    `insert into cloudops_mutations (id, digest, nonce, time, intent, caller, outcome, ended, ending)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     on conflict (id) do update set
+       outcome = excluded.outcome, ended = excluded.ended, ending = excluded.ending, nonce = excluded.nonce`,
+    [
+      id,
+      digest,
+      nonce,
+      time,
+      JSON.stringify(storedIntent(intent)),
+      storedCaller(caller),
+      ...ended,
+      null,
+      null,
+      null,
+    ].slice(0, 9),
+  );
+}
+
+/** @throws Permanent if the intent is not there */
+async function update(client: pg.PoolClient, ending: Ending): Promise<void> {
+  // What is known is not made unknown again by another server that took this one to be gone.
+  const { rowCount } = await client.query(
+    `update cloudops_mutations set
+       outcome = $2, ended = $3, ending = $4, nonce = case when $2 = 'not sent' then null else nonce end
+     where id = $1 and (outcome is null or outcome = 'unknown' or $2 <> 'unknown')`,
+    [ending.id, ending.outcome, ending.time, JSON.stringify(storedEnding(ending))],
+  );
+  if (rowCount === 1) return;
+  const { rowCount: intents } = await client.query('select from cloudops_mutations where id = $1', [ending.id]);
+  if (intents === 0) throw new Permanent('the intent is not in the journal');
+}
+
+const storedCaller = (caller: string | undefined) =>
+  caller === undefined ? undefined : JSON.stringify(boundedCaller(caller));
+
+const rowSchema = z.object({ intent: storedIntentSchema, ending: storedEndingSchema.nullable() });
+/** A row that is not understood may be one in conflict. */
+const rowsSchema = z.array(rowSchema);
+
+const mutationIn = ({ intent, ending }: z.infer<typeof rowSchema>): Mutation => ({
+  ...intent,
+  ending: ending ?? undefined,
+});
+
+const understoodIn = (rows: readonly unknown[]): Mutation[] =>
+  rows.flatMap((row) => {
+    const { data } = rowSchema.safeParse(row);
+    return data === undefined ? [] : [mutationIn(data)];
+  });
 
 /** Codes and the library's own messages. A message of the server may quote anything. */
 function reasonOf(error: unknown): string {

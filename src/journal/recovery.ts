@@ -1,5 +1,5 @@
 import type { Log } from '../util/log.js';
-import { abandonedMs, type Intent, interrupted, type Journal } from './journal.js';
+import type { Intent, Journal, Mutation } from './journal.js';
 
 /** How long after its intent a mutation must have ended, whatever became of its process, beyond the time of a call. */
 const slackMs = 60_000;
@@ -15,28 +15,37 @@ export interface RecoveryOptions {
 }
 
 /**
- * Ends what a process that is gone left open as of unknown outcome. Resolves with a sentence for each; never rejects.
+ * Ends as `unknown` what processes that are gone left open, and resolves with those changes; never rejects.
  * A process of which nothing but its age can be known is taken to be gone when its call must have ended.
  */
-export async function recoverInterrupted(options: RecoveryOptions): Promise<string[]> {
-  const { journal, process: own, started, now, timeoutMs, log } = options;
+export async function recoverInterrupted(options: RecoveryOptions): Promise<readonly Mutation[]> {
+  const { journal, log, now } = options;
   try {
-    const left = interrupted(await journal.read(now().getTime() - abandonedMs), ({ process: { pid, host }, time }) => {
-      if (host === own.host && pid === own.pid) return Date.parse(time) < started.getTime();
-      return now().getTime() - Date.parse(time) > timeoutMs + slackMs || (host === own.host && !isAlive(pid));
-    });
-    for (const mutation of left) {
-      log('warn', 'unresolved', { id: mutation.id, tool: mutation.tool, time: mutation.time, target: mutation.target });
-      await journal.end({ id: mutation.id, time: now().toISOString(), outcome: 'unknown', code: 'ProcessEnded' });
+    const interrupted = (await journal.listOpen()).filter((mutation) => isGone(mutation, options));
+    for (const { id, tool, time, target } of interrupted) {
+      log('warn', 'unresolved', { id, tool, time, target });
+      await journal.end({ id, time: now().toISOString(), outcome: 'unknown', code: 'ProcessEnded' }, once);
     }
-    return left.map(
-      ({ tool, what, target, time }) =>
-        `${tool} of ${time} (${what} ${target}) ended without a known outcome when its process did. Look in the console whether it happened.`,
-    );
+    return interrupted;
   } catch (error) {
     log('warn', 'journal', { error: error instanceof Error ? error.message : 'unknown' });
     return [];
   }
+}
+
+/** What people and agents read of it. */
+export const interruptedText = ({ tool, what, target, time }: Mutation): string =>
+  `${tool} of ${time} (${what} ${target}) ended without a known outcome when its process did. Look in the console whether it happened.`;
+
+/** The next recovery tries again. */
+const once = AbortSignal.abort();
+
+function isGone(
+  { process: { pid, host }, time }: Mutation,
+  { process: own, started, now, timeoutMs }: RecoveryOptions,
+) {
+  if (host === own.host && pid === own.pid) return Date.parse(time) < started.getTime();
+  return now().getTime() - Date.parse(time) > timeoutMs + slackMs || (host === own.host && !isAlive(pid));
 }
 
 function isAlive(pid: number): boolean {

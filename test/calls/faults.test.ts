@@ -18,7 +18,7 @@ test('if what sends cannot be loaded, nothing was sent, and the journal says so'
   expect(text).toMatch(
     /^restore_instance was not sent: .*\n[\s\S]*code: SenderUnavailable\nmayHaveHappened: no\nnext: /,
   );
-  expect(await journal.read()).toMatchObject([{ ending: { outcome: 'not sent' } }]);
+  expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'not sent' } }]);
   expect((await call(restoreInstance, args, { signal: never })).text).not.toContain('code: Repeated');
   await close();
 });
@@ -32,7 +32,7 @@ test('if sending goes wrong in a way that nobody thought of, the outcome is unkn
   const { text } = await call(restoreInstance, args, { signal: never });
   expect(text).toMatch(/code: InternalError\nmayHaveHappened: yes/);
   expect(text + JSON.stringify(logged)).not.toContain('MARKER');
-  expect(await journal.read()).toMatchObject([{ ending: { outcome: 'unknown' } }]);
+  expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'unknown' } }]);
   await close();
 });
 

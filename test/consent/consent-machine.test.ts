@@ -11,7 +11,7 @@ import {
   type Elicitor,
   type Reply,
 } from '../../src/consent/decision.js';
-import { interrupted, type Journal } from '../../src/journal/journal.js';
+import type { Journal } from '../../src/journal/journal.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { HttpClient, HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
 import { createSender } from '../../src/transport/signed-client.js';
@@ -163,7 +163,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
       const asks = canAsk && (mode === 'ask' || mode === 'human');
       if (option && mode !== 'off') {
         expect(mode === 'human').toBe(false);
-        expect((await kept.read()).at(-1)?.consent).toBe('option');
+        expect((await kept.list({})).at(-1)?.consent).toBe('option');
       } else if (asks) expect(agreed).toBe(true);
       else if (mode !== 'off') {
         expect(mode === 'human').toBe(false);
@@ -184,11 +184,11 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
 
     // The process ended: the next one settles what it left.
     if (crash !== 'none')
-      for (const { id } of interrupted(await kept.read(), () => true))
+      for (const { id } of await kept.listOpen())
         await kept.end({ id, time: new Date().toISOString(), outcome: 'unknown' });
-    for (const mutation of await kept.read()) expect(mutation.ending, mutation.id).toBeDefined();
+    for (const mutation of await kept.list({})) expect(mutation.ending, mutation.id).toBeDefined();
   }
-  const written = (await kept.read()).filter(
+  const written = (await kept.list({})).filter(
     ({ ending }) => ending?.outcome === 'accepted' || ending?.outcome === 'unknown',
   );
   expect(written.length).toBeGreaterThanOrEqual(acted.length);

@@ -42,7 +42,7 @@ test('a line that a crash cut short is skipped, and swallows nothing', async () 
   await begin({ digest: 'b' });
   writeFileSync(path, '\n\u0000\u0000garbage\n[]\nnull\n', { flag: 'a' });
   await begin({ digest: 'c' });
-  expect((await journal.read()).map(({ digest }) => digest)).toEqual(['a', 'b', 'c']);
+  expect((await journal.list({})).map(({ digest }) => digest)).toEqual(['a', 'b', 'c']);
 });
 
 test('a file over 10 MiB is put aside, nothing of it is lost, and the guard still sees it', async () => {
@@ -50,10 +50,10 @@ test('a file over 10 MiB is put aside, nothing of it is lost, and the guard stil
   await journal.begin(first, { allowRepeat: false });
   await journal.end(endingOf(time, first.id, 'accepted'));
   writeFileSync(path, `${'x'.repeat(11 * 1024 * 1024)}\n`, { flag: 'a' });
-  expect((await begin()).kind).toBe('repeats');
+  expect((await begin()).kind).toBe('duplicate');
   expect(readdirSync(join(folder, 'deep'))).toHaveLength(2);
   expect(statSync(path).size).toBeLessThan(10_000);
-  expect(await journal.read()).toHaveLength(2);
+  expect(await journal.list({ limit: 1000 })).toHaveLength(2);
 });
 
 test('a journal that cannot be written says so, and lets nothing begin', async () => {
@@ -65,6 +65,6 @@ test('a file that is something else is no journal: nothing begins, nothing is re
   mkdirSync(join(folder, 'deep'));
   writeFileSync(path, 'minutes of a meeting\n');
   expect(await begin()).toEqual({ kind: 'unwritable', reason: 'journal.jsonl: it is not a journal' });
-  await expect(journal.read()).rejects.toThrow();
+  await expect(journal.list({})).rejects.toThrow();
   expect(readFileSync(path, 'utf8')).toBe('minutes of a meeting\n');
 });

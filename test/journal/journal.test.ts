@@ -2,16 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createFileJournal } from '../../src/journal/file.js';
 import {
   abandonedMs,
-  describe as describeMutation,
+  duplicateWindowMs,
   findConflict,
-  interrupted,
-  type Journal,
   mutationsOf,
-  repeatWindowMs,
-} from '../../src/journal/journal.js';
+  writtenBefore,
+} from '../../src/journal/conflict.js';
+import { createFileJournal } from '../../src/journal/file.js';
+import { describe as describeMutation, type Journal } from '../../src/journal/journal.js';
 import { createPostgresJournal } from '../../src/journal/postgres.js';
 import { recoverInterrupted } from '../../src/journal/recovery.js';
 import { endingOf, intentAt } from '../support/journal.js';
@@ -83,13 +82,13 @@ describe.each(Object.entries(stores))('a journal in %s', (_name, { skip, prepare
     expect(await journal.begin(second, { allowRepeat: false })).toEqual({ kind: 'begun' });
     const end = { ...ending(first.id, 'accepted'), status: 200, code: 'c', requestIds: { 'x-request-id': 'r' } };
     await journal.end(end);
-    expect(await open().read()).toEqual([{ ...first, ending: end }, second]);
+    expect(await open().list({})).toEqual([{ ...first, ending: end }, second]);
   });
 
   describe('the same mutation again', () => {
     test.each([
-      ['accepted', 'repeats'],
-      ['unknown', 'repeats'],
+      ['accepted', 'duplicate'],
+      ['unknown', 'duplicate'],
       ['rejected', 'begun'],
       ['not sent', 'begun'],
     ] as const)('after one that was %s: %s', async (outcome, kind) => {
@@ -102,13 +101,13 @@ describe.each(Object.entries(stores))('a journal in %s', (_name, { skip, prepare
 
     test('while one is under way, it repeats; with allowRepeat it may go ahead', async () => {
       await begin();
-      expect((await begin()).kind).toBe('repeats');
+      expect((await begin()).kind).toBe('duplicate');
       expect((await begin({}, true)).kind).toBe('begun');
     });
 
     test.each([
-      [repeatWindowMs - 1000, 'repeats'],
-      [repeatWindowMs + 1000, 'begun'],
+      [duplicateWindowMs - 1000, 'duplicate'],
+      [duplicateWindowMs + 1000, 'begun'],
     ])('%i ms later: %s', async (later, kind) => {
       const first = intent();
       await journal.begin(first, { allowRepeat: false });
@@ -120,15 +119,15 @@ describe.each(Object.entries(stores))('a journal in %s', (_name, { skip, prepare
     test('the window is counted from the outcome, not from the intent', async () => {
       const first = intent();
       await journal.begin(first, { allowRepeat: false });
-      time += repeatWindowMs;
+      time += duplicateWindowMs;
       await journal.end(ending(first.id, 'unknown'));
       time += 60_000;
-      expect((await begin()).kind).toBe('repeats');
+      expect((await begin()).kind).toBe('duplicate');
     });
 
     test("one that was stopped stands in nobody's way", async () => {
       await begin({ digest: 'a' });
-      expect((await begin({ digest: 'a', nonce: 'n' })).kind).toBe('repeats');
+      expect((await begin({ digest: 'a', nonce: 'n' })).kind).toBe('duplicate');
       expect((await begin({ digest: 'a', nonce: 'n' }, true)).kind).toBe('begun');
     });
   });
@@ -138,7 +137,9 @@ describe.each(Object.entries(stores))('a journal in %s', (_name, { skip, prepare
     await journal.begin(first, { allowRepeat: false });
     await journal.end(ending(first.id, 'rejected'));
     const other = open();
-    expect(await other.begin(intent({ nonce: 'n', digest: 'other' }), { allowRepeat: true })).toEqual({ kind: 'used' });
+    expect(await other.begin(intent({ nonce: 'n', digest: 'other' }), { allowRepeat: true })).toEqual({
+      kind: 'consentUsed',
+    });
   });
 
   test('of many at once, one may go ahead', async () => {
@@ -159,7 +160,7 @@ describe.each(Object.entries(stores))('a journal in %s', (_name, { skip, prepare
     const begun = await Promise.all(
       journals.map((each, index) => each.begin(intent({ nonce: 'n', digest: `d${index % 2}` }), { allowRepeat: true })),
     );
-    expect(begun.map(({ kind }) => kind).sort()).toEqual(['begun', ...Array(7).fill('used')]);
+    expect(begun.map(({ kind }) => kind).sort()).toEqual(['begun', ...Array(7).fill('consentUsed')]);
   });
 
   test('one that may be a repetition counts as one itself, and does not make others forget the first', async () => {
@@ -168,7 +169,7 @@ describe.each(Object.entries(stores))('a journal in %s', (_name, { skip, prepare
     const second = intent();
     expect((await journal.begin(second, { allowRepeat: true })).kind).toBe('begun');
     await journal.end(ending(second.id, 'rejected'));
-    expect((await begin()).kind).toBe('repeats');
+    expect((await begin()).kind).toBe('duplicate');
     await journal.end(ending(first.id, 'rejected'));
     expect((await begin()).kind).toBe('begun');
   });
@@ -176,7 +177,7 @@ describe.each(Object.entries(stores))('a journal in %s', (_name, { skip, prepare
   test('an intent that is still under way blocks for as long as a call can take, and no longer', async () => {
     await begin();
     time += abandonedMs - 1000;
-    expect((await begin()).kind).toBe('repeats');
+    expect((await begin()).kind).toBe('duplicate');
     time += 2000;
     expect((await begin()).kind).toBe('begun');
   });
@@ -184,7 +185,7 @@ describe.each(Object.entries(stores))('a journal in %s', (_name, { skip, prepare
   test('what is still open is read, however old it is', async () => {
     await begin();
     time += 3 * 24 * 60 * 60 * 1000;
-    expect(await journal.read(time - abandonedMs)).toHaveLength(1);
+    expect(await journal.listOpen()).toHaveLength(1);
   });
 
   test('an intent without an outcome is an orphan when its process is gone; a later outcome of its own is what counts', async () => {
@@ -195,10 +196,10 @@ describe.each(Object.entries(stores))('a journal in %s', (_name, { skip, prepare
     await journal.begin(gone, { allowRepeat: false });
     await begin({ digest: 'running' });
     const isGone = ({ process: { pid } }: { process: { pid: number } }) => pid === 2;
-    expect(interrupted(await journal.read(), isGone).map(({ digest }) => digest)).toEqual(['gone']);
+    expect((await journal.listOpen()).filter(isGone).map(({ digest }) => digest)).toEqual(['gone']);
     await journal.end(ending(gone.id, 'unknown'));
     await journal.end(ending(gone.id, 'accepted'));
-    expect((await journal.read()).find(({ id }) => id === gone.id)?.ending?.outcome).toBe('accepted');
+    expect((await journal.list({})).find(({ id }) => id === gone.id)?.ending?.outcome).toBe('accepted');
   });
 
   test('two servers that settle what a third left open do not disturb each other; a pid says nothing of another host', async () => {
@@ -217,7 +218,7 @@ describe.each(Object.entries(stores))('a journal in %s', (_name, { skip, prepare
     time += 2_000;
     const told = await Promise.all([settle('here'), settle('there')]);
     expect(told.flat().length).toBeGreaterThan(0);
-    expect(await journal.read()).toMatchObject([{ ending: { outcome: 'unknown', code: 'ProcessEnded' } }]);
+    expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'unknown', code: 'ProcessEnded' } }]);
     expect(await settle('here')).toEqual([]);
   });
 });
@@ -225,14 +226,14 @@ describe.each(Object.entries(stores))('a journal in %s', (_name, { skip, prepare
 const noon = Date.parse('2026-11-20T12:00:00Z');
 
 test('if the own intent is not found again, nothing may begin', () => {
-  expect(() => findConflict([], intentAt(noon), true)).toThrow('not in the journal');
+  expect(() => writtenBefore([], intentAt(noon))).toThrow('not in the journal');
 });
 
 test('an intent that is written twice counts at its last place', () => {
   const [first, second] = [intentAt(noon), intentAt(noon)];
   const mutations = mutationsOf([{ intent: first }, { intent: second }, { intent: first }]);
   expect(mutations.map(({ id }) => id)).toEqual([second.id, first.id]);
-  expect(findConflict(mutations, first, false).kind).toBe('repeats');
+  expect(findConflict(writtenBefore(mutations, first), first, false).kind).toBe('duplicate');
 });
 
 test('what a service or a client says stays on its line, quoted and bounded', () => {

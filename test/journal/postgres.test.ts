@@ -45,8 +45,8 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
 
   test('of 20 servers that start on an empty database at once, all can work, and one may send the same mutation', async () => {
     const journals = Array.from({ length: 20 }, () => open());
-    expect((await kinds(journals, {})).sort()).toEqual(['begun', ...Array(19).fill('repeats')]);
-    expect(postgres.sql(database, 'select count(*) from cloudops_migrations')).toBe('1');
+    expect((await kinds(journals, {})).sort()).toEqual(['begun', ...Array(19).fill('duplicate')]);
+    expect(postgres.sql(database, 'select count(*) from cloudops_migrations')).toBe('2');
     expect(
       postgres.sql(
         database,
@@ -59,7 +59,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     const journals = Array.from({ length: 20 }, () => open());
     for (const nonce of ['a', 'b', 'c']) {
       const found = await kinds(journals, { nonce, digest: nonce }, true);
-      expect(found.sort()).toEqual(['begun', ...Array(19).fill('used')]);
+      expect(found.sort()).toEqual(['begun', ...Array(19).fill('consentUsed')]);
     }
   });
 
@@ -83,7 +83,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     await journal.begin(second, { allowRepeat: false });
     await postgres.stop();
     await postgres.start();
-    expect(await open().read()).toMatchObject([{ ending: { outcome: 'accepted' } }, { id: second.id }]);
+    expect(await open().list({})).toMatchObject([{ ending: { outcome: 'accepted' } }, { id: second.id }]);
   }, 120_000);
 
   test('while the database is away nothing begins, and when it is back the same process goes on', async () => {
@@ -95,16 +95,16 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
       kind: 'unwritable',
       reason: expect.stringMatching(new RegExp(`^postgres://127\\.0\\.0\\.1:\\d+/${database}: ECONNREFUSED$`)),
     });
-    await expect(journal.read()).rejects.toThrow();
-    await expect(journal.end(endingOf(Date.now(), first.id, 'accepted'))).rejects.toThrow();
+    await expect(journal.list({})).rejects.toThrow();
+    await expect(journal.end(endingOf(Date.now(), first.id, 'accepted'), AbortSignal.abort())).rejects.toThrow();
     await postgres.start();
     expect(await journal.begin(intent({ digest: 'other' }), { allowRepeat: false })).toEqual({ kind: 'begun' });
-    expect(await kinds([journal], {})).toEqual(['repeats']);
+    expect(await kinds([journal], {})).toEqual(['duplicate']);
   }, 120_000);
 
   test('who waits for another server does not wait for ever, and goes ahead when its connection is gone', async () => {
     const journal = open();
-    await journal.read();
+    await journal.list({});
     const other = new pg.Client(postgres.url(database));
     other.on('error', () => undefined);
     await other.connect();
@@ -172,7 +172,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   });
 
   test('a role that may not create tables works on those that are there', async () => {
-    await open().read();
+    await open().list({});
     postgres.sql(
       database,
       `create role worker login password '${decodeURIComponent(password)}';
@@ -190,7 +190,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     await journal.begin(first, { allowRepeat: false });
     await journal.end(endingOf(Date.now(), first.id, 'accepted'));
     await journal.end(endingOf(Date.now(), first.id, 'unknown'));
-    expect(await journal.read()).toMatchObject([{ ending: { outcome: 'accepted' } }]);
+    expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'accepted' } }]);
   });
 
   test('the end of an intent that a database has lost is an error, not a success', async () => {

@@ -71,9 +71,11 @@ describe('static tokens', () => {
     const journal = createMemoryJournal();
     const server = await serveInProcess({ authenticate, cloud: cloud.origin, caller: { journal } });
     await answerOf(await post(server.url, toolCall('restore_instance', restore), bearer('token-of-alice')));
-    expect(await journal.read()).toMatchObject([{ caller: 'alice', ending: { outcome: 'accepted' } }]);
+    expect(await journal.list({})).toMatchObject([{ caller: 'alice', ending: { outcome: 'accepted' } }]);
     expect(server.callerLogged).toContainEqual({ event: 'call', fields: expect.objectContaining({ caller: 'alice' }) });
-    expect(JSON.stringify([server.logged, server.callerLogged, await journal.read()])).not.toContain('token-of-alice');
+    expect(JSON.stringify([server.logged, server.callerLogged, await journal.list({})])).not.toContain(
+      'token-of-alice',
+    );
     await server.close();
     await cloud.close();
   });

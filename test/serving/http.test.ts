@@ -207,7 +207,7 @@ test('a change whose client goes away is carried out, written down, and keeps it
   await expect(gone).rejects.toThrow();
   expect((await post(server.url, list)).status).toBe(503);
   cloud.release();
-  await vi.waitFor(async () => expect(await journal.read()).toMatchObject([{ ending: { outcome: 'accepted' } }]));
+  await vi.waitFor(async () => expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'accepted' } }]));
   await server.close();
   await cloud.close();
 });
@@ -241,7 +241,7 @@ test('what waits for a place is not begun when its client has gone', async () =>
   cloud.release();
   expect((await after).status).toBe(200);
   expect(cloud.requests.map(({ method }) => method)).toEqual(['GET', 'GET']);
-  expect(await journal.read()).toEqual([]);
+  expect(await journal.list({})).toEqual([]);
   await server.close();
   await cloud.close();
 });

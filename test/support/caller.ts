@@ -10,7 +10,8 @@ import type { Cloud } from '../../src/calls/endpoint.js';
 import { createInFlightCalls } from '../../src/calls/in-flight.js';
 import { createSecretFiles } from '../../src/calls/secrets.js';
 import type { ConsentClaims, ConsentMode, ConsentTokens } from '../../src/consent/decision.js';
-import { type Entry, findConflict, type Journal, mutationsOf } from '../../src/journal/journal.js';
+import { addEntry, findConflict, findDuplicate, isNonceSpent, type Mutations } from '../../src/journal/conflict.js';
+import type { Ending, Journal } from '../../src/journal/journal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { createHttpClient, defaultLimits, type Limits } from '../../src/transport/http-client.js';
 import { createSender, type Sender } from '../../src/transport/signed-client.js';
@@ -93,18 +94,31 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
 
 /** A journal that is gone with the test. */
 export function createMemoryJournal(): Journal {
-  const entries: Entry[] = [];
+  const mutations: Mutations = new Map();
+  const all = () => [...mutations.values()];
+  const end = (ending: Ending) => addEntry(mutations, { ending });
   return {
+    findDuplicate: async (digest) => findDuplicate(all(), digest, Date.now()),
     begin: async (intent, { allowRepeat }) => {
-      entries.push({ intent });
-      const begun = findConflict(mutationsOf(entries), intent, allowRepeat);
-      if (begun.kind !== 'begun') entries.push({ ending: { id: intent.id, time: intent.time, outcome: 'not sent' } });
-      return begun;
+      const result = findConflict(all(), intent, allowRepeat);
+      addEntry(mutations, { intent });
+      if (result.kind !== 'begun') end({ id: intent.id, time: intent.time, outcome: 'not sent', code: result.kind });
+      return result;
     },
-    end: async (ending) => {
-      entries.push({ ending });
+    end: async (ending) => end(ending),
+    decline: async (intent) => {
+      const isSpent = isNonceSpent(all(), intent.nonce);
+      addEntry(mutations, { intent });
+      end({ id: intent.id, time: intent.time, outcome: isSpent ? 'not sent' : 'declined' });
+      return !isSpent;
     },
-    read: async () => mutationsOf(entries),
+    countDeclined: async (since, caller) =>
+      all().filter(
+        (each) =>
+          each.ending?.outcome === 'declined' && each.caller === caller && Date.parse(each.ending.time) >= since,
+      ).length,
+    list: async ({ caller }) => all().filter((each) => caller === undefined || each.caller === caller),
+    listOpen: async () => all().filter(({ ending }) => ending === undefined),
     close: async () => undefined,
   };
 }

@@ -1,0 +1,68 @@
+import type { BeginResult, Ending, Intent, Mutation } from './journal.js';
+
+/** A line of the journal. */
+export type Entry = { readonly intent: Intent } | { readonly ending: Ending };
+
+/** For this long a change that was accepted, or whose outcome is not known, is not sent again unless that is asked for. */
+export const duplicateWindowMs = 10 * 60 * 1000;
+
+/** Longer than any call takes. No conflict reaches further back. */
+export const abandonedMs = 2 * 60 * 60 * 1000;
+
+/** Changes by their id, in the order in which their intents were written. */
+export type Mutations = Map<string, Mutation>;
+
+/**
+ * Adds what was written next. An id that is there twice counts at its last place, so that of two processes that write
+ * while the file is rotated both may stop, but never both send. The last ending counts, except that a process which takes
+ * another to be gone does not make unknown what is known.
+ */
+export function addEntry(mutations: Mutations, entry: Entry): void {
+  if ('intent' in entry) {
+    const { id } = entry.intent;
+    const { ending } = mutations.get(id) ?? {};
+    mutations.delete(id);
+    mutations.set(id, { ...entry.intent, ending });
+    return;
+  }
+  const { ending } = entry;
+  const mutation = mutations.get(ending.id);
+  if (mutation === undefined) return;
+  if (mutation.ending !== undefined && ending.outcome === 'unknown') return;
+  mutations.set(ending.id, { ...mutation, ending });
+}
+
+export function mutationsOf(entries: readonly Entry[]): Mutation[] {
+  const mutations: Mutations = new Map();
+  for (const entry of entries) addEntry(mutations, entry);
+  return [...mutations.values()];
+}
+
+/** The last change with a digest that was, or may have been, accepted not long ago, or that has no outcome yet. */
+export const findDuplicate = (mutations: readonly Mutation[], digest: string, now: number): Mutation | undefined =>
+  mutations.findLast(({ digest: other, time, ending }) => {
+    if (other !== digest) return false;
+    if (ending === undefined) return Date.parse(time) >= now - abandonedMs;
+    return ['accepted', 'unknown'].includes(ending.outcome) && Date.parse(ending.time) >= now - duplicateWindowMs;
+  });
+
+/** Whether the consent with a nonce was used or refused. What was not sent did not use it. */
+export const isNonceSpent = (mutations: readonly Mutation[], nonce: string | undefined): boolean =>
+  nonce !== undefined && mutations.some((other) => other.nonce === nonce && other.ending?.outcome !== 'not sent');
+
+/**
+ * What was written before an intent.
+ * @throws if the intent itself is not there: then what is before it is not known
+ */
+export function writtenBefore(mutations: readonly Mutation[], { id }: Intent): readonly Mutation[] {
+  const own = mutations.findIndex((mutation) => mutation.id === id);
+  if (own < 0) throw new Error('the intent is not in the journal');
+  return mutations.slice(0, own);
+}
+
+/** Whether an intent may be sent, given all that was written before it. */
+export function findConflict(earlier: readonly Mutation[], intent: Intent, allowRepeat: boolean): BeginResult {
+  if (isNonceSpent(earlier, intent.nonce)) return { kind: 'consentUsed' };
+  const duplicate = findDuplicate(earlier, intent.digest, Date.parse(intent.time));
+  return duplicate === undefined || allowRepeat ? { kind: 'begun' } : { kind: 'duplicate', earlier: duplicate };
+}

@@ -1,0 +1,91 @@
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, open, readdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+/** A file of the journal that is open. */
+export interface OpenFile {
+  readonly file: FileHandle;
+  readonly dev: number;
+  readonly ino: number;
+  /** In bytes, when it was opened. */
+  readonly size: number;
+  /** Permissions and type. */
+  readonly mode: number;
+}
+
+/** What is in the way is something else. It guards against nothing, and it is not ours to change. */
+export class NotAJournal extends Error {
+  readonly code: string;
+  constructor(code = 'it is not a journal') {
+    super(code);
+    this.code = code;
+  }
+}
+
+/**
+ * Opens a file of the journal. No link is followed, and no pipe or device is waited for or written to.
+ * @param flags for reading, or for reading and appending
+ * @throws NotAJournal, or the system's error
+ */
+export async function openJournalFile(path: string, flags: number): Promise<OpenFile> {
+  // Windows has neither flag.
+  const file = await open(path, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o600);
+  try {
+    const stats = await file.stat();
+    if (stats.isDirectory()) throw new NotAJournal('EISDIR');
+    if (!stats.isFile()) throw new NotAJournal('it is not a regular file');
+    await checkBeginning(file);
+    const { dev, ino, size, mode } = stats;
+    return { file, dev, ino, size, mode };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** The same, for reading; undefined if there is none. */
+export async function readJournalFile(path: string): Promise<OpenFile | undefined> {
+  try {
+    return await openJournalFile(path, constants.O_RDONLY);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Paths of rotated files that were written to since a time (milliseconds), oldest first. */
+export async function rotatedFiles(path: string, since: number): Promise<string[]> {
+  const folder = dirname(path);
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith(`${basename(path)}.`)).sort();
+  const paths: string[] = [];
+  for (const name of names) {
+    const stats = await lstat(join(folder, name)).catch(() => undefined);
+    if (stats?.isFile() && stats.mtimeMs >= since) paths.push(join(folder, name));
+  }
+  return paths;
+}
+
+/** Opens a rotated file; undefined if it has gone or is something else that happens to lie there. */
+export async function readRotatedFile(path: string): Promise<OpenFile | undefined> {
+  try {
+    return await readJournalFile(path);
+  } catch (error) {
+    if (error instanceof NotAJournal) return undefined;
+    throw error;
+  }
+}
+
+const beginnings = ['{"intent"', '{"ending"'];
+const beginningLength = 9;
+/** How far into a file a line is looked for that a crash did not cut short. */
+const inspectedBytes = 4096;
+
+/** @throws NotAJournal unless the first line that no crash cut short begins as an entry does */
+async function checkBeginning(file: FileHandle): Promise<void> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(inspectedBytes), 0, inspectedBytes, 0);
+  for (const line of buffer.toString('latin1', 0, bytesRead).split('\n')) {
+    const begun = line.slice(0, beginningLength);
+    if (!beginnings.some((beginning) => beginning.startsWith(begun))) throw new NotAJournal();
+    if (begun.length === beginningLength) return;
+  }
+}

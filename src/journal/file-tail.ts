@@ -1,0 +1,97 @@
+import { abandonedMs, addEntry, type Mutations } from './conflict.js';
+import { linesAfter, readLine } from './file-lines.js';
+import { type OpenFile, readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
+import type { Mutation } from './journal.js';
+
+/** What this process knows of the recent past of a journal in a file, which others write to as well. */
+export interface Tail {
+  /**
+   * Reads what was appended since the last time. Resolves with the changes of the last two hours, and those without an
+   * outcome, in the order in which their intents were written.
+   * @throws if the file cannot be read, is not a journal, or has a recent intent that is not understood
+   */
+  read(): Promise<readonly Mutation[]>;
+}
+
+/** How far a file was read. */
+interface Position {
+  readonly dev: number;
+  readonly ino: number;
+  readonly offset: number;
+  /** The last bytes before the offset: a file that was emptied or made anew may have grown beyond it since. */
+  readonly last: Buffer;
+}
+
+const comparedBytes = 256;
+
+export function createTail(path: string, now: () => Date): Tail {
+  let position: Position | undefined;
+  let mutations: Mutations = new Map();
+  let notUnderstood: number[] = [];
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const add = async (opened: OpenFile, from: number): Promise<void> => {
+    const { file, dev, ino } = opened;
+    for await (const { line, end } of linesAfter(file, from)) {
+      position = { dev, ino, offset: end, last: line.subarray(-comparedBytes) };
+      const entry = readLine(line);
+      if (entry === undefined) continue;
+      if ('time' in entry) notUnderstood.push(entry.time);
+      else addEntry(mutations, entry);
+    }
+  };
+  const startAnew = async (current: OpenFile | undefined, since: number): Promise<void> => {
+    mutations = new Map();
+    notUnderstood = [];
+    for (const rotated of await rotatedFiles(path, since)) {
+      const opened = await readRotatedFile(rotated);
+      try {
+        // The current one may have been rotated since it was opened.
+        if (opened !== undefined && !isSameFile(opened, current)) await add(opened, 0);
+      } finally {
+        await opened?.file.close();
+      }
+    }
+    position = undefined;
+  };
+  const refresh = async (): Promise<readonly Mutation[]> => {
+    const since = now().getTime() - abandonedMs;
+    const current = await readJournalFile(path);
+    try {
+      if (current === undefined || position === undefined || !(await hasGrown(position, current)))
+        await startAnew(current, since);
+      if (current !== undefined) await add(current, position?.offset ?? 0);
+    } catch (error) {
+      position = undefined;
+      throw error;
+    } finally {
+      await current?.file.close();
+    }
+    for (const [id, { time, ending }] of mutations)
+      if (ending !== undefined && Date.parse(time) < since && Date.parse(ending.time) < since) mutations.delete(id);
+    notUnderstood = notUnderstood.filter((time) => time >= since);
+    if (notUnderstood.length > 0) throw new Error('it has a recent entry that this version does not understand');
+    return [...mutations.values()];
+  };
+  return {
+    read: () => {
+      const result = turn.then(refresh);
+      turn = result.catch(() => undefined);
+      return result;
+    },
+  };
+}
+
+type Identity = Pick<OpenFile, 'dev' | 'ino'>;
+
+const isSameFile = (one: Identity, other: Identity | undefined) => one.dev === other?.dev && one.ino === other.ino;
+
+/** Whether a file is the one that was read before, and only grew. */
+async function hasGrown(position: Position, opened: OpenFile): Promise<boolean> {
+  const { offset, last } = position;
+  if (!isSameFile(position, opened) || opened.size < offset) return false;
+  const { file } = opened;
+  const length = last.length;
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length + 1), 0, length + 1, offset - length - 1);
+  return bytesRead === length + 1 && buffer.subarray(0, length).equals(last) && buffer[length] === 0x0a;
+}

@@ -1,0 +1,55 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Pauses between attempts, in milliseconds. */
+const firstPauseMs = 50;
+const longestPauseMs = 5_000;
+
+/** An error that no further attempt can change. */
+export class Permanent extends Error {}
+
+/** Writes that are tried again until they succeed. */
+export interface Persistence {
+  /**
+   * Tries until it succeeds, the signal aborts or `close` is called.
+   * @throws the last error, or a `Permanent` one at once
+   */
+  write(attempt: () => Promise<void>, signal?: AbortSignal): Promise<void>;
+  /** Tries once and, should that fail, goes on in the background. */
+  writeSoon(attempt: () => Promise<void>): Promise<void>;
+  /** Gives up what is being tried. Resolves when nothing is under way. */
+  close(): Promise<void>;
+}
+
+export function createPersistence(): Persistence {
+  const closing = new AbortController();
+  const underWay = new Set<Promise<void>>();
+  const write: Persistence['write'] = (attempt, signal) => {
+    const written = persist(attempt, AbortSignal.any([closing.signal, ...(signal === undefined ? [] : [signal])]));
+    const ended = written.catch(() => undefined).finally(() => underWay.delete(ended));
+    underWay.add(ended);
+    return written;
+  };
+  return {
+    write,
+    writeSoon: (attempt) =>
+      write(attempt, AbortSignal.abort()).catch(() => {
+        write(attempt).catch(() => undefined);
+      }),
+    close: async () => {
+      closing.abort();
+      await Promise.all(underWay);
+    },
+  };
+}
+
+async function persist(attempt: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (error instanceof Permanent || signal.aborted) throw error;
+      await delay(pause, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) throw error;
+    }
+  }
+}
