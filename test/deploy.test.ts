@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { loadConfig } from '../src/config/config.js';
+import { loadConfig } from '../src/config/load.js';
 
 /** What the files for containers say is what the server understands, and what docs/DEPLOY.md promises. */
 
@@ -69,7 +69,7 @@ describe.skipIf(!readable)('the manifests for Kubernetes', () => {
     const files: string[] = [];
     const loaded = loadConfig({
       env: { ...settings(), ...Object.fromEntries(env.map(({ name, value }) => [name, value])) },
-      flags: [],
+
       readFile: (path) => {
         files.push(path);
         return path.endsWith('journal') ? 'postgres://u@db.example.com/d' : 'k'.repeat(48);

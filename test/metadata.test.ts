@@ -5,7 +5,7 @@ import * as z from 'zod';
 import manifest from '../manifest.json' with { type: 'json' };
 import packageJson from '../package.json' with { type: 'json' };
 import server from '../server.json' with { type: 'json' };
-import { settingNames, settings } from '../src/config/config.js';
+import { settingNames, settings } from '../src/config/settings.js';
 import { operations } from '../src/tools/index.js';
 import { prompts } from '../src/tools/prompts.js';
 
@@ -16,8 +16,8 @@ const settingOf = (variable: string) => {
   const name = variable.replace(/^CLOUDOPS_/, '').replace(/_FILE$/, '');
   const setting = settingNames.find((candidate) => candidate === name);
   if (setting === undefined) throw new Error(`${variable} is not a setting`);
-  const definition: { kind: string; fallback?: string } = settings[setting];
-  return { ...definition, secret: definition.kind === 'secret' && !variable.endsWith('_FILE') };
+  const { kind, secret = false, default: preset } = settings[setting];
+  return { kind, preset, secret: secret && !variable.endsWith('_FILE') };
 };
 
 it('one version everywhere', () => {
@@ -62,9 +62,9 @@ describe('server.json', () => {
   it.each(published?.environmentVariables ?? [])(
     '$name is a setting, with its default, secret if it is one',
     (variable) => {
-      const { secret, fallback } = settingOf(variable.name);
+      const { secret, preset } = settingOf(variable.name);
       expect(variable.isSecret).toBe(secret);
-      expect(variable.default).toBe(fallback);
+      expect(variable.default).toBe(preset);
     },
   );
 });
@@ -77,14 +77,14 @@ describe('manifest.json', () => {
   it.each(variables)('%s is a setting, asked for under its own name', (variable, value) => {
     const field = variable.replace('CLOUDOPS_', '').toLowerCase();
     expect(value).toBe(`\${user_config.${field}}`);
-    const { secret, kind, fallback } = settingOf(variable);
+    const { secret, kind, preset } = settingOf(variable);
     expect(fields[field]).toMatchObject({
       type: kind === 'switch' ? 'boolean' : expect.stringMatching(/string|directory/),
     });
     expect(fields[field]?.sensitive ?? false).toBe(secret);
     // Hosts pass a field that was left empty and has no default as `${user_config.…}`, which stops the start.
     expect(fields[field]).toHaveProperty('default');
-    if (fallback !== undefined) expect(fields[field]?.default).toBe(fallback);
+    if (preset !== undefined) expect(fields[field]?.default).toBe(preset);
   });
 
   it('passes on everything that it asks for', () => {

@@ -38,6 +38,8 @@ export interface Policy {
   readonly readOnly: boolean;
   /** Names of the tools on offer; undefined offers all. */
   readonly tools: readonly string[] | undefined;
+  /** Regions that calls may name; undefined allows any. */
+  readonly regions?: readonly string[] | undefined;
 }
 
 export interface CallerDependencies {

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
-import { type Config, isSecret } from '../config/config.js';
-import { isDatabaseUrl } from '../journal/database-url.js';
+import type { Config } from '../config/config.js';
 import { type Command, notOneOf, withConfig } from './command.js';
 
 /** `cloudops-mcp client-config`: what to paste into the settings of an MCP client, and where. No secret is in it. */
@@ -128,13 +127,14 @@ const clients: Readonly<Record<string, Client>> = {
   },
 };
 
-function serverOf({ secret }: Client, { origins, sandbox, journal }: Config, windows: boolean): Server {
-  // The address of a database may hold a password.
-  const isHidden = (name: string) => isSecret(name) || (name === 'CLOUDOPS_JOURNAL' && isDatabaseUrl(journal));
-  const shown = origins.filter(({ name }) => !isHidden(name));
+function serverOf({ secret }: Client, { origins, sandbox }: Config, windows: boolean): Server {
+  const shown = origins.filter((origin) => !origin.secret);
   const isGiven = (name: string) => shown.some((origin) => origin.name.replace(/_FILE$/, '') === name);
   const required = sandbox ? [] : ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'];
-  const secrets = [...required.filter((name) => !isGiven(name)), ...origins.map(({ name }) => name).filter(isHidden)];
+  const secrets = [
+    ...required.filter((name) => !isGiven(name)),
+    ...origins.filter((origin) => origin.secret).map(({ name }) => name),
+  ];
   const npx = ['npx', '-y', 'cloudops-mcp'];
   const [command = '', ...args] = windows ? ['cmd', '/c', ...npx] : npx;
   return {

@@ -4,7 +4,7 @@ import { devNull } from 'node:os';
 import { dirname } from 'node:path';
 import { isAllowed } from '../calls/call-tool.js';
 import { resolveEndpoint } from '../calls/endpoint.js';
-import { type Config, isSecret } from '../config/config.js';
+import type { Config } from '../config/config.js';
 import type { ConsentMode } from '../consent/decision.js';
 import { consentCodec, consentTokens } from '../consent/elicitation.js';
 import { databaseName, isDatabaseUrl } from '../journal/database-url.js';
@@ -13,7 +13,7 @@ import type { Service } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
 import { listParts } from '../tools/list-parts.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
-import { quote } from '../util/quote.js';
+import { quote, spellOut } from '../util/quote.js';
 import type { Command, Terminal } from './command.js';
 import { amiss, type Finding, fine, type ProbeOptions, probe } from './probe.js';
 import { codeOf, painter } from './text.js';
@@ -79,8 +79,8 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
 }
 
 function settingFindings({ origins, sandbox }: Config): Finding[] {
-  const set = origins.map(({ name, value, from }) =>
-    fine('configuration', `${name}: ${isSecret(name) ? value : quote(value, 200)}, from ${from}`),
+  const set = origins.map(({ name, value, secret, from }) =>
+    fine('configuration', `${name}: ${secret ? spellOut(value) : quote(value, 200)}, from ${from}`),
   );
   const unused = origins.filter(({ name }) => /_URL$|ACCESS_KEY|SESSION_TOKEN/.test(name)).map(({ name }) => name);
   if (sandbox && unused.length > 0) {

@@ -7,7 +7,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { callCommand } from '../../src/cli/call.js';
-import { loadConfig } from '../../src/config/config.js';
+import { loadConfig } from '../../src/config/load.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
 
@@ -274,13 +274,14 @@ describe('on a terminal', () => {
     const code = await callCommand.run({
       positionals: [tool, given],
       options: {},
-      config: loadConfig({ env: settings, flags: [], readFile: () => '' }),
+      config: loadConfig({ env: settings, readFile: () => '' }),
       terminal: {
         print: () => undefined,
         printError: (text) => stderr.write(text),
         now: () => new Date(),
         isTty: true,
         stdin,
+        stdout: new PassThrough(),
         stderr,
         interrupted: () => new AbortController().signal,
         platform: 'linux',

@@ -111,8 +111,10 @@ describe('commands of clients', () => {
   test('quote what a shell would take apart', async () => {
     const given = { CLOUDOPS_SANDBOX: '1', CLOUDOPS_SECRETS_DIR: "/it's here" };
     const [posix, windows] = [await print('gemini', { given }), await print('gemini', { given, flags: ['--windows'] })];
-    expect(posix).toContain(`CLOUDOPS_SECRETS_DIR='/it'\\''s here' npx -- -y cloudops-mcp\n`);
-    expect(windows).toContain(`CLOUDOPS_SECRETS_DIR='/it''s here' cmd -- /c npx -y cloudops-mcp\n`);
+    expect(posix).toContain(`CLOUDOPS_SECRETS_DIR='/it'\\''s here' --env CLOUDOPS_SANDBOX=1 npx -- -y cloudops-mcp\n`);
+    expect(windows).toContain(
+      `CLOUDOPS_SECRETS_DIR='/it''s here' --env CLOUDOPS_SANDBOX=1 cmd -- /c npx -y cloudops-mcp\n`,
+    );
   });
 });
 

@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import type { Proxies } from '../transport/http-client.js';
+
+/** Variables that other programs read too, and that mean the same here. */
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** From HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in lower or upper case. */
+export function readProxies(env: Environment): { readonly proxies: Proxies; readonly problems: readonly string[] } {
+  const of = (name: string) => env[name] || env[name.toUpperCase()] || undefined;
+  const problems = ['http_proxy', 'https_proxy'].flatMap((name) => {
+    const value = of(name);
+    if (value === undefined || isProxy(value)) return [];
+    // The value is not shown: it may hold a password.
+    return [`${name.toUpperCase()} is not the address of a proxy, such as http://proxy.example.com:3128.`];
+  });
+  return {
+    proxies: { httpProxy: of('http_proxy'), httpsProxy: of('https_proxy'), noProxy: of('no_proxy') },
+    problems,
+  };
+}
+
+function isProxy(address: string): boolean {
+  try {
+    const { protocol, username, password } = new URL(address);
+    decodeURIComponent(username + password);
+    return /^(https?|socks5?):$/.test(protocol);
+  } catch {
+    return false;
+  }
+}
+
+/** By the variables of OpenTelemetry's SDK. None of them asks for traces by default here. */
+export function asksForTraces(env: Environment): boolean {
+  if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false;
+  if (env.OTEL_TRACES_EXPORTER) return env.OTEL_TRACES_EXPORTER.split(',').includes('otlp');
+  return Boolean(env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT);
+}
+
+/** In the user's state folder, where each system has it. The sandbox's changes are not among the real ones. */
+export function defaultJournal(env: Environment, sandbox: boolean): string {
+  const home = env.HOME ?? env.USERPROFILE ?? '.';
+  const state = env.XDG_STATE_HOME || env.LOCALAPPDATA || join(home, '.local', 'state');
+  return join(state, 'cloudops-mcp', sandbox ? 'journal-sandbox.jsonl' : 'journal.jsonl');
+}

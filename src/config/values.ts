@@ -1,0 +1,118 @@
+import * as z from 'zod';
+import { databaseUrlProblem, isDatabaseUrl } from '../journal/database-url.js';
+import { operations } from '../tools/index.js';
+import { quote } from '../util/quote.js';
+
+/**
+ * Parsers of the values of settings. The message of a problem follows the setting's name in a sentence: "… is "soon"; it must
+ * be a whole number". A value that is or may hold a secret is not in its message.
+ */
+
+type Refused = { readonly input?: unknown };
+const mustBe = (rule: string) => ({
+  error: ({ input }: Refused) => `is ${quote(String(input), 100)}; it must be ${rule}`,
+});
+
+export const anyText = z.string();
+
+/** `1`, `true`, `yes` or `on`, or the opposite, in either case. */
+export const onOff = z.stringbool({
+  truthy: ['1', 'true', 'yes', 'on'],
+  falsy: ['0', 'false', 'no', 'off'],
+  ...mustBe('1 or 0'),
+});
+
+export const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
+  z.enum(values, mustBe(values.join(' or ')));
+
+export function wholeNumber(minimum: number, maximum: number) {
+  const isInRange = (text: string) => /^\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum;
+  return z
+    .string()
+    .refine(isInRange, mustBe(`a whole number from ${minimum} to ${maximum}`))
+    .transform(Number);
+}
+
+const region = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+export const regionName = z.string().regex(region, mustBe('a region name such as jp-east-1'));
+export const serviceName = z.string().regex(/^[\w-]+$/, mustBe('a service name'));
+
+/** Goes into a header as it is. */
+export const headerText = z
+  .string()
+  .regex(/^[\x21-\x7e]*$/, 'has a character that no key has: a space, a line break or one that is not ASCII');
+
+export const longSecret = (minimum: number) => z.string().min(minimum, `must have at least ${minimum} characters`);
+
+/** Names with commas between them. */
+const listOf = (isName: (name: string) => boolean, kind: string) =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((name) => name.trim()))
+    .pipe(
+      z.array(
+        z.string().refine(isName, {
+          error: ({ input }: Refused) => `names ${quote(String(input), 60)}, which is not ${kind}`,
+        }),
+      ),
+    );
+
+const toolNames = operations.map(({ name }) => name);
+export const tools = listOf((name) => toolNames.includes(name), `a tool; the tools are ${toolNames.join(', ')}`);
+export const regions = listOf((name) => region.test(name), 'a region name such as jp-east-1');
+export const hostNames = z
+  .string()
+  .toLowerCase()
+  .pipe(
+    listOf(
+      (name) => /^([a-z0-9_.-]+|\[[0-9a-f:.]+\])$/.test(name),
+      'a host name without port, such as cloudops.example.com',
+    ),
+  );
+
+/** A port on loopback, or `address:port`. */
+export const listenAddress = z.string().transform((text, context) => {
+  const [, host = '127.0.0.1', port = ''] = /^(?:\[?([a-z0-9.:-]+?)\]?:)?(\d{1,5})$/i.exec(text) ?? [];
+  if (port !== '' && Number(port) <= 65_535) return { host, port: Number(port) };
+  context.addIssue(mustBe('a port, or address:port such as 0.0.0.0:9464').error({ input: text }));
+  return z.NEVER;
+});
+
+/** Text that `problemOf` finds usable. The problem alone is shown: the text may hold a password. */
+const usable = (problemOf: (text: string) => string | undefined) =>
+  z.string().superRefine((text, context) => {
+    const problem = problemOf(text);
+    if (problem !== undefined) context.addIssue(`is not usable: ${problem}`);
+  });
+
+/** The URL of an API. Whether it may be plain http is for `ALLOW_HTTP` to say. */
+export const endpoint = usable(endpointProblem);
+
+function endpointProblem(text: string): string | undefined {
+  // No host name has this label by chance, and URL leaves it as it is.
+  const stand = 'region-stands-here';
+  const withRegion = text.replaceAll('{region}', stand);
+  if (!URL.canParse(withRegion)) return 'it is not a URL such as https://storage.{region}.example.com';
+  const url = new URL(withRegion);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https://';
+  if (url.username !== '' || url.password !== '') return 'it must not hold a user name or password';
+  if (url.search !== '' || url.hash !== '') return 'it must not hold a query or fragment';
+  if (/[{}]/.test(withRegion)) return 'the only placeholder is {region}';
+  const after = url.hostname.split(stand).slice(1).at(-1)?.replace(/\.$/, '');
+  const labels = after?.split('.').slice(1);
+  if (labels !== undefined && (labels.length < 2 || labels.includes('') || !/[a-z]/.test(labels.at(-1) ?? '')))
+    return 'two fixed labels, such as .example.com, must follow {region}, so that a region cannot choose the host';
+  return undefined;
+}
+
+/** The path of a file, or the address of a PostgreSQL database. */
+export const journalPlace = usable((text) =>
+  isDatabaseUrl(text) || looksLikeConnection(text) ? databaseUrlProblem(text) : undefined,
+);
+
+/** `host=db password=…`, or an address that is quoted, comes after other text or has a scheme of one letter. */
+const looksLikeConnection = (text: string) =>
+  /[a-z][a-z0-9+.-]+:\/|^[a-z]:\/\//i.test(text) ||
+  /(^|[\s;'"])(host(addr|name)?|server|data source|port|db(name)?|database|user( ?id|name)?|uid|pwd|pass(word|file)?|service|sslmode)\s*=/i.test(
+    text,
+  );
