@@ -1,9 +1,24 @@
+import * as module from 'node:module';
 import packageJson from '../package.json' with { type: 'json' };
-import { runCommandLine } from './cli/run.js';
-import { stopSignal } from './cli/run-until-signal.js';
+import { enableCompileCache } from './cli/compile-cache.js';
 
 // A client that stops reading our output or our log has not asked us to stop.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+
+// Before the modules that it is for.
+enableCompileCache('enableCompileCache' in module ? module.enableCompileCache : undefined, process);
+const { runCommandLine } = await import('./cli/run.js');
+
+/** See `Terminal.interrupted`. */
+function interrupted(onSignal: (name: string) => void = () => undefined): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'])
+    process.once(name, () => {
+      onSignal(name);
+      controller.abort();
+    });
+  return controller.signal;
+}
 
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   print: (text) => process.stdout.write(text),
@@ -13,7 +28,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
-  interrupted: () => stopSignal(() => undefined),
+  interrupted,
   platform: process.platform,
   env: process.env,
   version: packageJson.version,

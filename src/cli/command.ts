@@ -17,7 +17,7 @@ export interface Terminal {
   /** For progress and questions while a command runs. */
   readonly stderr: Writable & { readonly isTTY?: boolean };
   /** Aborts on the first signal that asks the process to end; the command then ends by itself. A second signal kills it. */
-  interrupted(): AbortSignal;
+  interrupted(onSignal?: (name: string) => void): AbortSignal;
   readonly platform: NodeJS.Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;

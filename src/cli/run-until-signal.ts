@@ -3,19 +3,20 @@ import { type Runtime, startRuntime } from '../runtime.js';
 import { createLog, type Log } from '../util/log.js';
 import type { Terminal } from './command.js';
 
-/** Mutations under way get this long to end when the process is asked to. */
+/** Changes under way get this long to end when the process is asked to. */
 const graceMs = 10_000;
 
-/** Starts everything, serves until it is asked to stop, and ends in good order. Resolves with the exit code of `serve`. */
+/** Starts everything, serves until a signal, and shuts down in order. Resolves with the exit code of `serve`. */
 export async function runUntilSignal(
   config: Config,
-  { version, now }: Terminal,
+  { version, now, stderr, interrupted }: Terminal,
   serve: (runtime: Runtime, log: Log, stop: AbortSignal) => Promise<number>,
 ): Promise<number> {
-  const log = createLog(config.logLevel, now, (line) => process.stderr.write(line));
+  const log = createLog(config.logLevel, now, (line) => stderr.write(line));
   const runtime = await startRuntime(config, version, log, now);
   log('info', 'start', { version, sandbox: config.sandbox });
-  const stop = stopSignal(log);
+  if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
+  const stop = interrupted((signal) => log('info', 'stop', { signal }));
   // Where it happened, but not the message, which may quote anything.
   process.on('uncaughtException', ({ name, stack = '' }) => {
     log('error', 'crash', { error: name, stack: stack.split('\n').filter((line) => line.startsWith('    at ')) });
@@ -27,13 +28,5 @@ export async function runUntilSignal(
   return code;
 }
 
-/** Aborts on the first request to end the process; a second one ends it at once. */
-export function stopSignal(log: Log): AbortSignal {
-  const controller = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const)
-    process.once(name, () => {
-      log('info', 'stop', { signal: name });
-      controller.abort();
-    });
-  return controller.signal;
-}
+export const insecureTlsWarning =
+  'NODE_TLS_REJECT_UNAUTHORIZED=0 accepts any certificate: whoever is between this machine and the cloud can read and change requests and answers';

@@ -15,10 +15,11 @@ export const cleanEnv = (extra: Record<string, string> = {}): Record<string, str
     ),
   ),
   XDG_STATE_HOME: stateFolder,
+  XDG_CACHE_HOME: stateFolder,
   ...extra,
 });
 
-/** Where servers under test keep their journals. */
+/** Where servers under test keep their journals and compiled code. */
 const stateFolder = mkdtempSync(join(tmpdir(), 'cloudops-state-'));
 process.on('exit', () => rmSync(stateFolder, { recursive: true, force: true }));
 

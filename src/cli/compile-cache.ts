@@ -1,0 +1,40 @@
+import { lstatSync, mkdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+
+interface Process {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: NodeJS.Platform;
+  readonly getuid?: () => number;
+}
+
+/**
+ * Lets Node keep the compiled code of the modules that are loaded from now on, which the next start then loads. `enable` is
+ * `enableCompileCache` of `node:module`, which Node 22.1 and newer have. Without a folder that is ours alone there is no cache:
+ * somebody who can write there could run code as us.
+ */
+export function enableCompileCache(enable: unknown, process: Process): void {
+  if (typeof enable !== 'function') return;
+  try {
+    const folder = join(cacheFolder(process), 'cloudops-mcp');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (isPrivate(folder, process.getuid?.())) enable(folder);
+  } catch {
+    // There is no home, or it cannot be written: starting takes a little longer.
+  }
+}
+
+/** Where each system keeps what can be made anew. */
+function cacheFolder({ env, platform }: Process): string {
+  const named = platform === 'win32' ? env.LOCALAPPDATA : env.XDG_CACHE_HOME;
+  if (named !== undefined && isAbsolute(named)) return named;
+  const home = homedir();
+  if (platform === 'win32') return join(home, 'AppData', 'Local');
+  return platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
+}
+
+/** Whether it is a folder, not a link to one, that belongs to us and that nobody else may enter. Windows sees to that by itself. */
+function isPrivate(folder: string, user: number | undefined): boolean {
+  const status = lstatSync(folder);
+  return status.isDirectory() && (user === undefined || (status.uid === user && (status.mode & 0o077) === 0));
+}
