@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
+/** What runs in this process: `npm test`. */
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/s3/**', 'test/package/**'],
+    exclude: ['test/**/*.process.test.ts', 'test/{s3,package}/**'],
     testTimeout: 30_000,
-    // Two cores: real child processes run beside the workers.
     maxWorkers: 2,
   },
 });

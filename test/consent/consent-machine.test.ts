@@ -16,6 +16,7 @@ import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { HttpClient, HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
 import { createSender } from '../../src/transport/signed-client.js';
 import { createMemoryJournal, never, testKeys } from '../support/caller.js';
+import { runs } from '../support/runs.js';
 
 /**
  * Random histories of clients, settings, answers, faults and crashes. Whatever happens: no request without consent, no two
@@ -194,9 +195,9 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
   expect(written.length).toBeGreaterThanOrEqual(acted.length);
 }
 
-test.each(consentModes)('%s: in 500 random histories', async (mode) => {
+test.each(consentModes)('%s: in random histories', async (mode) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), (steps) => live(mode, steps)),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

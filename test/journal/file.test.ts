@@ -1,10 +1,21 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFileJournal } from '../../src/journal/file.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { endingOf, intentAt } from '../support/journal.js';
+import { describeJournal } from './contract.js';
+
+describe('like every journal', () => {
+  describeJournal(() => {
+    const folder = mkdtempSync(join(tmpdir(), 'cloudops-journal-'));
+    return {
+      open: (name, now) => createFileJournal(join(folder, name), now),
+      remove: () => rmSync(folder, { recursive: true, force: true }),
+    };
+  });
+});
 
 let folder: string;
 let path: string;

@@ -6,6 +6,7 @@ import { render } from '../../src/results/render.js';
 import { readServiceError } from '../../src/results/service-error.js';
 import { operations } from '../../src/tools/index.js';
 import { parseBody } from '../../src/transport/body.js';
+import { runs } from '../support/runs.js';
 
 /** Whatever a service or an agent sends: no exception, no hang, and texts that stay bounded. */
 
@@ -33,7 +34,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     tree: fc.oneof({ maxDepth: 5 }, tie('leaf'), tie('list'), tie('object')),
   }));
 
-  test('reads 10,000 random JSON answers', () => {
+  test('reads random JSON answers', () => {
     fc.assert(
       fc.property(tree, fc.boolean(), (value, fromText) => {
         const body = parseBody(JSON.stringify(value) ?? '');
@@ -47,17 +48,17 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
         expect(next === undefined || 'problem' in next || 'input' in next).toBe(true);
         readServiceError(body);
       }),
-      { numRuns: 10_000 },
+      { numRuns: runs(10_000) },
     );
   });
 
-  test('validates 2,000 random arguments', () => {
+  test('validates random arguments', () => {
     fc.assert(
       fc.property(tree, (args) => {
         const validation = validate(operation, args);
         if (!validation.ok) for (const line of validation.problems) expect(line).not.toMatch(/[\n\u202e\u200b]/);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 });

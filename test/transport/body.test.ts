@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseBody } from '../../src/transport/body.js';
+import { runs } from '../support/runs.js';
 
 const xml = (text: string) => {
   const body = parseBody(text);
@@ -139,6 +140,6 @@ test('no input of any kind throws or hangs', () => {
         expect(parseBody(text)).toHaveProperty('kind');
       },
     ),
-    { numRuns: 10_000 },
+    { numRuns: runs(10_000) },
   );
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { quote } from '../../src/util/quote.js';
+import { runs } from '../support/runs.js';
 
 test.each([
   ['plain', '"plain"'],
@@ -30,6 +31,6 @@ test('whatever the text, the result is one bounded line whose quotation marks st
       expect(shown).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
       expect(shown.length).toBeLessThan(1100);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

@@ -6,8 +6,16 @@ import { createPostgresJournal } from '../../src/journal/postgres.js';
 import { makeCertificate } from '../support/certificates.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
+import { describeJournal } from './contract.js';
 
-/** What only a journal in a database does; what every journal does is in journal.test.ts. */
+describe.skipIf(!hasPostgres())('like every journal', () => {
+  describeJournal(async () => {
+    const postgres = await startPostgres();
+    return { open: (name, now) => createPostgresJournal(postgres.url(name), now), remove: postgres.remove };
+  });
+});
+
+/** What only a journal in a database does; what every journal does is in contract.ts. */
 describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   let postgres: Postgres;
   let certificate: ReturnType<typeof makeCertificate>;
