@@ -22,14 +22,18 @@ export class NotAJournal extends Error {
   }
 }
 
+/** Windows has neither flag. */
+const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
 /**
  * Opens a file of the journal. No link is followed, and no pipe or device is waited for or written to.
  * @param flags for reading, or for reading and appending
  * @throws NotAJournal, or the system's error
  */
 export async function openJournalFile(path: string, flags: number): Promise<OpenFile> {
-  // Windows has neither flag.
-  const file = await open(path, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o600);
+  const file = await open(path, flags | guards, 0o600).catch((error: unknown) => {
+    throw codeOf(error) === 'ELOOP' ? new NotAJournal('it is a link') : error;
+  });
   try {
     const stats = await file.stat();
     if (stats.isDirectory()) throw new NotAJournal('EISDIR');
@@ -43,12 +47,14 @@ export async function openJournalFile(path: string, flags: number): Promise<Open
   }
 }
 
+const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined);
+
 /** The same, for reading; undefined if there is none. */
 export async function readJournalFile(path: string): Promise<OpenFile | undefined> {
   try {
     return await openJournalFile(path, constants.O_RDONLY);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -1,11 +1,11 @@
 import { basename } from 'node:path';
-import { abandonedMs, type Entry, findConflict, findDuplicate, isNonceSpent, writtenBefore } from './conflict.js';
+import { type Entry, findConflict, findDuplicate, isNonceSpent, writtenBefore } from './conflict.js';
 import { boundedCaller, boundedEnding, boundedIntent } from './entry.js';
 import { append } from './file-append.js';
-import { linesFromEnd, readLine, writeLine } from './file-lines.js';
-import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
+import { writeLine } from './file-lines.js';
+import { listNewest } from './file-list.js';
 import { createTail } from './file-tail.js';
-import { defaultLimit, type Ending, type Journal, type ListOptions, type Mutation } from './journal.js';
+import { type Ending, type Journal, unwritable } from './journal.js';
 import { createPersistence } from './persistence.js';
 
 /**
@@ -36,7 +36,7 @@ export function createFileJournal(path: string, now: () => Date): Journal {
         return result;
       } catch (error) {
         if (mayBeWritten) await endUnsent(intent.id, 'unwritable');
-        return { kind: 'unwritable', reason: `${basename(path)}: ${reasonOf(error)}` };
+        return unwritable(basename(path), error);
       }
     },
     decline: async (given) => {
@@ -53,63 +53,8 @@ export function createFileJournal(path: string, now: () => Date): Journal {
         (each) => each.ending?.outcome === 'declined' && each.caller === name && Date.parse(each.ending.time) >= since,
       ).length;
     },
-    list: (options) => listFromEnd(path, options),
+    list: (options) => listNewest(path, options),
     listOpen: async () => (await tail.read()).filter(({ ending }) => ending === undefined),
     close: persistence.close,
   };
-}
-
-/** A resource of some entries never reads more than this for each of them, in bytes. */
-const listedBytes = 16 * 1024;
-
-/** Reads from the newest line backwards, no further than is necessary. */
-async function listFromEnd(
-  path: string,
-  { since = 0, limit = defaultLimit, caller }: ListOptions,
-): Promise<Mutation[]> {
-  const name = boundedCaller(caller);
-  const endings = new Map<string, Ending>();
-  const mutations = new Map<string, Mutation>();
-  const seen = new Set<string>();
-  for await (const line of linesNewestFirst(path, since, limit * listedBytes)) {
-    const entry = readLine(line);
-    if (entry === undefined || 'time' in entry) continue;
-    if ('ending' in entry) {
-      const { id } = entry.ending;
-      // What is known is not made unknown by a process that took another to be gone.
-      if ((endings.get(id)?.outcome ?? 'unknown') === 'unknown') endings.set(id, entry.ending);
-      continue;
-    }
-    const { intent } = entry;
-    if (Date.parse(intent.time) < since - abandonedMs) break;
-    if (seen.has(intent.id)) continue;
-    seen.add(intent.id);
-    if (Date.parse(intent.time) < since || (name !== undefined && intent.caller !== name)) continue;
-    mutations.set(intent.id, { ...intent, ending: endings.get(intent.id) });
-    if (mutations.size === limit) break;
-  }
-  return [...mutations.values()].reverse();
-}
-
-async function* linesNewestFirst(path: string, since: number, maximumBytes: number): AsyncGenerator<Buffer> {
-  let bytes = 0;
-  const rotated = (await rotatedFiles(path, since)).reverse();
-  for (const each of [path, ...rotated]) {
-    const opened = await (each === path ? readJournalFile : readRotatedFile)(each);
-    if (opened === undefined) continue;
-    try {
-      for await (const line of linesFromEnd(opened.file, opened.size)) {
-        bytes += line.length;
-        if (bytes > maximumBytes) return;
-        yield line;
-      }
-    } finally {
-      await opened.file.close();
-    }
-  }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  return 'code' in error ? String(error.code) : error.message;
 }

@@ -49,6 +49,14 @@ export type BeginResult =
   | { readonly kind: 'consentUsed' }
   | { readonly kind: 'unwritable'; readonly reason: string };
 
+/** @param place name of the file, or of the database without its password */
+export function unwritable(place: string, error: unknown): BeginResult {
+  if (!(error instanceof Error)) return { kind: 'unwritable', reason: `${place}: unknown error` };
+  // Before a message: one of a database server may quote anything.
+  const reason = 'code' in error && typeof error.code === 'string' ? error.code : error.message;
+  return { kind: 'unwritable', reason: `${place}: ${reason}` };
+}
+
 export interface ListOptions {
   /** Only what was asked for since this time (milliseconds). */
   readonly since?: number | undefined;
@@ -71,8 +79,8 @@ export interface Journal {
    */
   begin(intent: Intent, options: { readonly allowRepeat: boolean }): Promise<BeginResult>;
   /**
-   * Writes what came of an intent, and tries again with growing pauses until it is written, the signal aborts or the
-   * journal is closed. With a signal that is aborted from the start it tries once.
+   * Writes what came of an intent. Tries again with growing pauses until it is written; when the signal aborts or the
+   * journal is closed, once more. With a signal that is aborted from the start it tries once.
    * @throws the last error, if it could not be written
    */
   end(ending: Ending, signal?: AbortSignal): Promise<void>;
@@ -101,6 +109,7 @@ export interface Journal {
   close(): Promise<void>;
 }
 
+/** How many changes `list` gives, unless it is told. */
 export const defaultLimit = 50;
 
 /**
@@ -108,12 +117,13 @@ export const defaultLimit = 50;
  * without a caller, everything is shown.
  */
 export function describe(mutation: Mutation, viewer?: string): string {
-  const { time, tool, what, target, consent, client, caller, ending } = mutation;
+  const { time, tool, what, target, consent, answeredAfterMs, client, caller, ending } = mutation;
   if (viewer !== undefined && viewer !== caller) return 'another caller asked for the same change not long ago';
   const outcome = ending === undefined ? 'no outcome yet' : ending.outcome;
   const code = ending?.code === undefined ? '' : ` (${quoteName(ending.code)})`;
+  const answered = answeredAfterMs === undefined ? '' : ` after ${Math.round(answeredAfterMs / 1000)} s`;
   const by = caller === undefined ? '' : `  caller: ${quote(caller, 100)}`;
-  return `${time}  ${outcome}${code}  ${tool}: ${what}  ${target}  consent: ${consent}  client: ${quote(client, 100)}${by}`;
+  return `${time}  ${outcome}${code}  ${tool}: ${what}  ${target}  consent: ${consent}${answered}  client: ${quote(client, 100)}${by}`;
 }
 
 export const nothingYet = 'No change has been asked for.';

@@ -10,7 +10,7 @@ export class Permanent extends Error {}
 /** Writes that are tried again until they succeed. */
 export interface Persistence {
   /**
-   * Tries until it succeeds, the signal aborts or `close` is called.
+   * Tries until it succeeds; when the signal aborts or `close` is called, once more.
    * @throws the last error, or a `Permanent` one at once
    */
   write(attempt: () => Promise<void>, signal?: AbortSignal): Promise<void>;
@@ -48,8 +48,8 @@ async function persist(attempt: () => Promise<void>, signal: AbortSignal): Promi
       return await attempt();
     } catch (error) {
       if (error instanceof Permanent || signal.aborted) throw error;
+      // When the pause is cut short, there is one last attempt.
       await delay(pause, undefined, { signal }).catch(() => undefined);
-      if (signal.aborted) throw error;
     }
   }
 }

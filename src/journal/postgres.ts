@@ -11,7 +11,7 @@ import {
   storedIntent,
   storedIntentSchema,
 } from './entry.js';
-import { defaultLimit, type Ending, type Intent, type Journal, type Mutation } from './journal.js';
+import { defaultLimit, type Ending, type Intent, type Journal, type Mutation, unwritable } from './journal.js';
 import { createPersistence, Permanent } from './persistence.js';
 
 /** Bounds, in milliseconds. A server that does not answer is one that is away. */
@@ -89,7 +89,7 @@ export function createPostgresJournal(url: string, now: () => Date): Journal {
           await persistence.writeSoon(() =>
             database.run((client) => insert(client, intent, unsent(intent.id, 'unwritable'))),
           );
-        return { kind: 'unwritable', reason: `${databaseName(url)}: ${reasonOf(error)}` };
+        return unwritable(databaseName(url), error);
       }
     },
     decline: (given) =>
@@ -229,24 +229,14 @@ async function lockRelated(client: pg.PoolClient, { digest, nonce, time }: Inten
 async function insert(client: pg.PoolClient, intent: Intent, ending: Ending | undefined): Promise<void> {
   const { id, digest, time, caller } = intent;
   const nonce = ending?.outcome === 'not sent' ? undefined : intent.nonce;
-  const ended = ending === undefined ? [] : [ending.outcome, ending.time, JSON.stringify(storedEnding(ending))];
+  const ended =
+    ending === undefined ? [null, null, null] : [ending.outcome, ending.time, JSON.stringify(storedEnding(ending))];
   await client.query(
     `insert into cloudops_mutations (id, digest, nonce, time, intent, caller, outcome, ended, ending)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
      on conflict (id) do update set
        outcome = excluded.outcome, ended = excluded.ended, ending = excluded.ending, nonce = excluded.nonce`,
-    [
-      id,
-      digest,
-      nonce,
-      time,
-      JSON.stringify(storedIntent(intent)),
-      storedCaller(caller),
-      ...ended,
-      null,
-      null,
-      null,
-    ].slice(0, 9),
+    [id, digest, nonce, time, JSON.stringify(storedIntent(intent)), storedCaller(caller), ...ended],
   );
 }
 
@@ -281,9 +271,3 @@ const understoodIn = (rows: readonly unknown[]): Mutation[] =>
     const { data } = rowSchema.safeParse(row);
     return data === undefined ? [] : [mutationIn(data)];
   });
-
-/** Codes and the library's own messages. A message of the server may quote anything. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
-}

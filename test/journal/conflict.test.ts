@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import {
+  abandonedMs,
+  duplicateWindowMs,
+  type Entry,
+  findConflict,
+  mutationsOf,
+  writtenBefore,
+} from '../../src/journal/conflict.js';
+import type { Ending, Intent } from '../../src/journal/journal.js';
+import { endingOf, intentAt } from '../support/journal.js';
+
+const now = Date.parse('2026-11-20T12:00:00Z');
+const second = 1000;
+
+/** An earlier change: when it was asked for, what came of it and when, and how it differs from the one to be sent. */
+interface Earlier extends Partial<Intent> {
+  readonly asked: number;
+  readonly outcome?: Ending['outcome'];
+  readonly ended?: number;
+}
+
+const entriesOf = ({ asked, outcome, ended = asked, ...changes }: Earlier): Entry[] => {
+  const intent = intentAt(asked, changes);
+  return outcome === undefined ? [{ intent }] : [{ intent }, { ending: endingOf(ended, intent.id, outcome) }];
+};
+const conflictWith = (earlier: readonly Earlier[], allowRepeat: boolean, changes: Partial<Intent> = {}) => {
+  const intent = intentAt(now, { nonce: 'n', ...changes });
+  return findConflict(mutationsOf(earlier.flatMap(entriesOf)), intent, allowRepeat).kind;
+};
+
+describe('the same change was asked for before, with another consent', () => {
+  const barelyDuplicate = now - duplicateWindowMs;
+  const barelyOpen = now - abandonedMs;
+  test.each<[what: string, earlier: Earlier, kind: string]>([
+    ['accepted just now', { asked: now, outcome: 'accepted' }, 'duplicate'],
+    ['accepted ten minutes ago', { asked: barelyDuplicate, outcome: 'accepted' }, 'duplicate'],
+    ['accepted longer ago', { asked: barelyDuplicate - 1, outcome: 'accepted' }, 'begun'],
+    [
+      'asked for an hour ago, accepted just now',
+      { asked: now - 3600 * second, outcome: 'accepted', ended: now },
+      'duplicate',
+    ],
+    ['unknown ten minutes ago', { asked: barelyDuplicate, outcome: 'unknown' }, 'duplicate'],
+    ['unknown longer ago', { asked: barelyDuplicate - 1, outcome: 'unknown' }, 'begun'],
+    ['rejected', { asked: now, outcome: 'rejected' }, 'begun'],
+    ['not sent', { asked: now, outcome: 'not sent' }, 'begun'],
+    ['declined', { asked: now, outcome: 'declined' }, 'begun'],
+    ['still without an outcome', { asked: now }, 'duplicate'],
+    ['without an outcome for as long as a call can take', { asked: barelyOpen }, 'duplicate'],
+    ['without an outcome for longer', { asked: barelyOpen - 1 }, 'begun'],
+    ['a clock ahead of ours', { asked: now + 60 * second, outcome: 'accepted' }, 'duplicate'],
+    ['another change', { asked: now, outcome: 'accepted', digest: 'other' }, 'begun'],
+  ])('%s', (_what, earlier, kind) => {
+    expect(conflictWith([{ nonce: 'other', ...earlier }], false)).toBe(kind);
+    expect(conflictWith([earlier], false, { nonce: undefined })).toBe(kind);
+    expect(conflictWith([{ nonce: 'other', ...earlier }], true)).toBe('begun');
+  });
+});
+
+describe('the same consent came before, for another change', () => {
+  test.each<[outcome: Ending['outcome'] | undefined, kind: string]>([
+    ['accepted', 'consentUsed'],
+    ['rejected', 'consentUsed'],
+    ['unknown', 'consentUsed'],
+    ['declined', 'consentUsed'],
+    [undefined, 'consentUsed'],
+    ['not sent', 'begun'],
+  ])('%s', (outcome, kind) => {
+    const earlier = {
+      asked: now - abandonedMs,
+      nonce: 'n',
+      digest: 'other',
+      ...(outcome !== undefined && { outcome }),
+    };
+    for (const allowRepeat of [false, true]) expect(conflictWith([earlier], allowRepeat)).toBe(kind);
+  });
+});
+
+test('used consent is told before a duplicate, and the last duplicate is the one that is told', () => {
+  const intent = intentAt(now);
+  const [first, last] = [intentAt(now), intentAt(now)];
+  const earlier = mutationsOf([{ intent: first }, { intent: last }]);
+  expect(findConflict(earlier, intent, false)).toMatchObject({ kind: 'duplicate', earlier: { id: last.id } });
+  expect(conflictWith([{ asked: now, nonce: 'n' }], false)).toBe('consentUsed');
+});
+
+describe('the order of lines', () => {
+  test('an intent that is not found again may not be sent: what is before it is not known', () => {
+    expect(() => writtenBefore(mutationsOf([{ intent: intentAt(now) }]), intentAt(now))).toThrow('not in the journal');
+  });
+
+  test('what was written later is no conflict', () => {
+    const [own, later] = [intentAt(now), intentAt(now)];
+    expect(writtenBefore(mutationsOf([{ intent: own }, { intent: later }]), own)).toEqual([]);
+  });
+
+  test('an intent that is written twice counts at its last place, with its ending', () => {
+    const [first, other] = [intentAt(now), intentAt(now)];
+    const ending = endingOf(now, first.id, 'accepted');
+    const mutations = mutationsOf([{ intent: first }, { ending }, { intent: other }, { intent: first }]);
+    expect(mutations).toEqual([other, { ...first, ending }]);
+  });
+
+  test.each<[Ending['outcome'], Ending['outcome'], Ending['outcome']]>([
+    ['unknown', 'accepted', 'accepted'],
+    ['unknown', 'rejected', 'rejected'],
+    ['accepted', 'unknown', 'accepted'],
+    ['declined', 'unknown', 'declined'],
+    ['declined', 'not sent', 'not sent'],
+  ])('%s, then %s: %s', (one, then, result) => {
+    const intent = intentAt(now);
+    const endings = [one, then].map((outcome) => ({ ending: endingOf(now, intent.id, outcome) }));
+    expect(mutationsOf([{ intent }, ...endings])).toMatchObject([{ ending: { outcome: result } }]);
+  });
+
+  test('an ending of nothing is nothing', () => {
+    expect(mutationsOf([{ ending: endingOf(now, 'lost', 'accepted') }])).toEqual([]);
+  });
+});

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import {
+  bounded,
+  boundedEnding,
+  boundedIntent,
+  storedEnding,
+  storedEndingSchema,
+  storedIntent,
+  storedIntentSchema,
+} from '../../src/journal/entry.js';
+import type { Ending, Intent } from '../../src/journal/journal.js';
+import { endingOf, intentAt } from '../support/journal.js';
+
+const noon = Date.parse('2026-11-20T12:00:00Z');
+
+describe('a text within a bound', () => {
+  test.each(['', 'a', 'é'.repeat(50), 'x'.repeat(100)])('%j stays as it is', (text) => {
+    expect(bounded(text, 100)).toBe(text);
+  });
+
+  test.each(['x'.repeat(101), 'é'.repeat(500), '🚀'.repeat(100), `x${'🚀'.repeat(100)}`])(
+    '%j is cut, and says so',
+    (text) => {
+      const cut = bounded(text, 100);
+      expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(100);
+      expect(cut).toMatch(
+        new RegExp(`^[xé🚀]+… \\[cut, ${Buffer.byteLength(text)} bytes, SHA-256 [0-9a-f]{16}\\]$`, 'u'),
+      );
+    },
+  );
+
+  test('two long callers are not taken for one another', () => {
+    const [one, other] = ['1', '2'].map(
+      (end) => boundedIntent(intentAt(noon, { caller: 'x'.repeat(5000) + end })).caller,
+    );
+    expect(one).not.toBe(other);
+  });
+});
+
+test('no entry comes near 512 KiB, from where on it would be written in pieces', () => {
+  // Each character of these takes six in JSON.
+  const endless = '\u0001'.repeat(50_000);
+  const intent = intentAt(noon, { what: endless, target: endless, client: endless, caller: endless, account: endless });
+  const requestIds = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [index + endless, endless]));
+  const ending = { ...endingOf(noon, 'i', 'accepted'), code: endless, requestIds };
+  for (const entry of [storedIntent(boundedIntent(intent)), storedEnding(boundedEnding(ending))])
+    expect(JSON.stringify(entry).length).toBeLessThan(128 * 1024);
+});
+
+/** What the first released version understands; it strips other keys. */
+const firstRelease = {
+  consent: z.enum(['asked', 'planId', 'option', 'off']),
+  outcome: z.enum(['accepted', 'rejected', 'unknown', 'not sent']),
+};
+
+describe('between versions', () => {
+  test.each<Intent['consent']>(['asked', 'clicked', 'planId', 'option', 'off'])(
+    'consent %s is read as it was written, and understood by the first version',
+    (consent) => {
+      const intent = intentAt(noon, { consent, answeredAfterMs: 4200, caller: 'alice', nonce: 'n' });
+      const stored: unknown = JSON.parse(JSON.stringify(storedIntent(intent)));
+      expect(storedIntentSchema.parse(stored)).toEqual(intent);
+      z.object({ consent: firstRelease.consent }).parse(stored);
+    },
+  );
+
+  test.each<Ending['outcome']>(['accepted', 'rejected', 'unknown', 'not sent', 'declined'])(
+    'outcome %s is read as it was written, and understood by the first version',
+    (outcome) => {
+      const ending = endingOf(noon, 'i', outcome);
+      const stored: unknown = JSON.parse(JSON.stringify(storedEnding(ending)));
+      expect(storedEndingSchema.parse(stored)).toEqual(ending);
+      z.object({ outcome: firstRelease.outcome }).parse(stored);
+    },
+  );
+
+  test('values that only a newer version knows are read as the most cautious ones', () => {
+    expect(storedIntentSchema.parse({ ...intentAt(noon), consent: 'voted', exactly: 'voted', more: 1 })).toEqual(
+      intentAt(noon, { consent: 'other', id: expect.any(String) }),
+    );
+    expect(storedEndingSchema.parse({ ...endingOf(noon, 'i', 'accepted'), outcome: 'scheduled' })).toEqual(
+      endingOf(noon, 'i', 'unknown'),
+    );
+  });
+});

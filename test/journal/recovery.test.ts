@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { interruptedText, type RecoveryOptions, recoverInterrupted } from '../../src/journal/recovery.js';
+import { createMemoryJournal } from '../support/caller.js';
+import { endingOf, intentAt } from '../support/journal.js';
+
+const started = Date.parse('2026-11-20T12:00:00Z');
+const now = started + 3600_000;
+const timeoutMs = 60_000;
+/** The longest time that a call and its ending take. */
+const longestMs = 2 * 60_000;
+const own = { pid: process.pid, host: 'here' };
+/** No system gives this one to a process. */
+const noPid = 2 ** 31 - 1;
+
+const recover = async (changes: Partial<RecoveryOptions>) => {
+  const logged: string[] = [];
+  const recovered = await recoverInterrupted({
+    journal: createMemoryJournal(),
+    process: own,
+    started: new Date(started),
+    now: () => new Date(now),
+    timeoutMs,
+    log: (_level, event) => logged.push(event),
+    ...changes,
+  });
+  return { recovered, logged };
+};
+
+test.each<[what: string, process: { pid: number; host: string }, time: number, isInterrupted: boolean]>([
+  ['this process, since it started', own, started, false],
+  ['this process, however long it takes', own, started + 1, false],
+  ['one with the same number, before', own, started - 1, true],
+  ['one that is gone from this host', { pid: noPid, host: 'here' }, now, true],
+  ['one that runs on this host', { pid: process.ppid, host: 'here' }, now, false],
+  ['one that runs on this host, longer than a call', { pid: process.ppid, host: 'here' }, now - longestMs - 1, true],
+  ['one on another host, as long as a call', { pid: noPid, host: 'there' }, now - longestMs, false],
+  ['one on another host, longer than a call', { pid: process.pid, host: 'there' }, now - longestMs - 1, true],
+])('what %s left open', async (_what, process, time, isInterrupted) => {
+  const journal = createMemoryJournal();
+  const intent = intentAt(time, { process });
+  await journal.begin(intent, { allowRepeat: false });
+  const { recovered, logged } = await recover({ journal });
+  expect(recovered.map(({ id }) => id)).toEqual(isInterrupted ? [intent.id] : []);
+  expect(logged).toEqual(isInterrupted ? ['unresolved'] : []);
+  const [{ ending } = {}] = await journal.list({});
+  expect(ending).toEqual(
+    isInterrupted
+      ? { id: intent.id, time: new Date(now).toISOString(), outcome: 'unknown', code: 'ProcessEnded' }
+      : undefined,
+  );
+  expect((await recover({ journal })).recovered).toEqual([]);
+});
+
+test('what has an outcome is left as it is', async () => {
+  const journal = createMemoryJournal();
+  const intent = intentAt(started, { process: { pid: noPid, host: 'here' } });
+  await journal.begin(intent, { allowRepeat: false });
+  await journal.end(endingOf(started, intent.id, 'accepted'));
+  expect((await recover({ journal })).recovered).toEqual([]);
+});
+
+test('a journal that cannot be read or written is logged, and nothing is told', async () => {
+  const journal = createMemoryJournal();
+  await journal.begin(intentAt(started, { process: { pid: noPid, host: 'here' } }), { allowRepeat: false });
+  const failing = () => Promise.reject(new Error('full'));
+  expect(await recover({ journal: { ...journal, end: failing } })).toEqual({
+    recovered: [],
+    logged: ['unresolved', 'journal'],
+  });
+  expect(await recover({ journal: { ...journal, listOpen: failing } })).toEqual({ recovered: [], logged: ['journal'] });
+});
+
+test('an ending that cannot be written is tried once: the next recovery comes soon', async () => {
+  const journal = createMemoryJournal();
+  await journal.begin(intentAt(started, { process: { pid: noPid, host: 'here' } }), { allowRepeat: false });
+  const signals: unknown[] = [];
+  const end = async (_ending: unknown, signal?: AbortSignal) => {
+    signals.push(signal?.aborted);
+  };
+  await recover({ journal: { ...journal, end } });
+  expect(signals).toEqual([true]);
+});
+
+test('the sentence names the change and its time', () => {
+  expect(interruptedText(intentAt(started))).toContain('restore_instance of 2026-11-20T12:00:00.000Z (A server "s"');
+});
