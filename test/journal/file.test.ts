@@ -1,9 +1,27 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { abandonedMs } from '../../src/journal/conflict.js';
+
 import { createFileJournal } from '../../src/journal/file.js';
-import type { Journal } from '../../src/journal/journal.js';
+import type { Journal, ListOptions } from '../../src/journal/journal.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { describeJournal } from './contract.js';
 
@@ -72,10 +90,156 @@ test('a journal that cannot be written says so, and lets nothing begin', async (
   expect(await begin()).toEqual({ kind: 'unwritable', reason: expect.stringContaining('EISDIR') });
 });
 
-test('a file that is something else is no journal: nothing begins, nothing is read, and it stays as it is', async () => {
+test('what another process wrote is seen: appended, in a new file, after it was emptied or written anew', async () => {
+  const other = createFileJournal(path, () => new Date(time));
+  const isDuplicate = async (digest: string) => (await journal.findDuplicate(digest)) !== undefined;
+  const written = (digest: string) => `${JSON.stringify({ intent: intent({ digest }) })}\n`;
+  await other.begin(intent({ digest: 'first' }), { allowRepeat: false });
+  expect(await isDuplicate('first')).toBe(true);
+  await other.begin(intent({ digest: 'appended' }), { allowRepeat: false });
+  expect(await isDuplicate('appended')).toBe(true);
+  renameSync(path, `${path}.2026-11-20T12-00-00-000Z-01234567`);
+  expect(await isDuplicate('appended')).toBe(true);
+  await other.begin(intent({ digest: 'new file' }), { allowRepeat: false });
+  expect([await isDuplicate('new file'), await isDuplicate('appended')]).toEqual([true, true]);
+  writeFileSync(path, written('shorter'));
+  expect([await isDuplicate('shorter'), await isDuplicate('new file')]).toEqual([true, false]);
+  writeFileSync(path, written('grown at once').repeat(5));
+  expect([await isDuplicate('grown at once'), await isDuplicate('shorter')]).toEqual([true, false]);
+  rmSync(path);
+  expect([await isDuplicate('grown at once'), await isDuplicate('first')]).toEqual([false, true]);
+});
+
+test('a line that another process is about to write is read when it is complete', async () => {
+  await begin({ digest: 'a' });
+  const line = `${JSON.stringify({ intent: intent({ digest: 'b' }) })}\n`;
+  appendFileSync(path, line.slice(0, 50));
+  expect(await journal.findDuplicate('b')).toBeUndefined();
+  appendFileSync(path, line.slice(50));
+  expect(await journal.findDuplicate('b')).toBeDefined();
+});
+
+test('the list goes back to rotated files, as far as it is asked to', async () => {
+  const inOrder = ['a', 'b', 'c', 'd'];
+  for (const [index, digest] of inOrder.entries()) {
+    time += 1000;
+    await begin({ digest });
+    if (index % 2 === 1) renameSync(path, `${path}.2026-11-20T12-00-0${index}-000Z-01234567`);
+  }
+  const listed = async (options: ListOptions) => (await journal.list(options)).map(({ digest }) => digest);
+  expect(await listed({})).toEqual(inOrder);
+  expect(await listed({ limit: 3 })).toEqual(['b', 'c', 'd']);
+  expect(await listed({ since: time })).toEqual(['d']);
+});
+
+describe('what only a newer version understands', () => {
+  const append = (...lines: readonly object[]) => {
+    mkdirSync(join(folder, 'deep'), { recursive: true });
+    for (const line of lines) appendFileSync(path, `${JSON.stringify(line)}\n`);
+  };
+
+  test('other kinds of entries are skipped', async () => {
+    append({ intent: intent({ digest: 'other' }) }, { note: { intent: 1 } });
+    expect((await begin()).kind).toBe('begun');
+  });
+
+  test('an outcome that is not known may be that the change was made', async () => {
+    const earlier = intent();
+    append(
+      { intent: { ...earlier, more: true } },
+      { ending: { ...endingOf(time, earlier.id, 'rejected'), outcome: 'x' } },
+    );
+    expect((await begin()).kind).toBe('duplicate');
+  });
+
+  test('an ending that is not understood leaves the change open', async () => {
+    const earlier = intent();
+    append({ intent: earlier }, { ending: { id: earlier.id } });
+    expect((await begin()).kind).toBe('duplicate');
+  });
+
+  test('an intent that is not understood may be in conflict with any other, as long as it is recent', async () => {
+    append({ intent: { time: new Date(time).toISOString(), digests: ['same'] } });
+    expect(await begin()).toEqual({ kind: 'unwritable', reason: expect.stringContaining('does not understand') });
+    await expect(journal.findDuplicate('same')).rejects.toThrow();
+    expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'not sent', code: 'unwritable' } }]);
+    time += abandonedMs + 1;
+    expect((await begin()).kind).toBe('begun');
+  });
+
+  test('one without a time stays in the way until somebody looks', async () => {
+    append({ intent: 'same' });
+    time += 10 * abandonedMs;
+    expect((await begin()).kind).toBe('unwritable');
+  });
+});
+
+describe('a first line that a crash cut short', () => {
+  const beginning = '{"intent":{"id"';
+  test.each(Array.from(beginning, (_, length) => beginning.slice(0, length)))('%j', async (torn) => {
+    mkdirSync(join(folder, 'deep'));
+    writeFileSync(path, torn);
+    expect((await begin()).kind).toBe('begun');
+    expect((await createFileJournal(path, () => new Date(time)).findDuplicate('same'))?.digest).toBe('same');
+    expect((await begin({ digest: 'other' })).kind).toBe('begun');
+    expect(await journal.list({})).toHaveLength(2);
+  });
+});
+
+/** What can lie where a file of the journal is looked for. */
+const others: Readonly<Record<string, (path: string) => void>> = {
+  'a folder': (at) => mkdirSync(at),
+  'a named pipe': (at) => execFileSync('mkfifo', [at]),
+  'a socket': (at) =>
+    spawnSync(
+      process.execPath,
+      ['-e', 'require("net").createServer().listen(process.argv[1], () => process.kill(process.pid, "SIGKILL"))', at],
+      { stdio: 'ignore' },
+    ),
+  'a link to a journal': (at) => symlinkSync(writtenTo(target(), '{"intent":{}}\n'), at),
+  'a link to nothing': (at) => symlinkSync(target(), at),
+  'a link to a device': (at) => symlinkSync('/dev/null', at),
+  'minutes of a meeting': (at) => writtenTo(at, 'minutes of a meeting\n'),
+  'short notes': (at) => writtenTo(at, 'a\nb\n'),
+  'notes after an empty line': (at) => writtenTo(at, '\nminutes'),
+  'another JSON': (at) => writtenTo(at, '{"intend":1}\n'),
+};
+function writtenTo(at: string, text: string): string {
+  writeFileSync(at, text, { mode: 0o644 });
+  return at;
+}
+const target = () => join(folder, 'target');
+const seen = (at: string) =>
+  [at, target()].filter((each) => existsSync(each)).map((each) => [lstatSync(each).mode, lstatSync(each).size]);
+
+describe.skipIf(process.platform === 'win32').each(Object.entries(others))('%s', (_what, make) => {
+  test('in place of the journal: nothing begins, nothing is read, and it stays as it is', async () => {
+    mkdirSync(join(folder, 'deep'));
+    make(path);
+    const before = seen(path);
+    expect(await begin()).toEqual({ kind: 'unwritable', reason: expect.stringMatching(/^journal\.jsonl: ./) });
+    await expect(journal.list({})).rejects.toThrow();
+    await expect(journal.findDuplicate('same')).rejects.toThrow();
+    await expect(journal.decline(intent())).rejects.toThrow();
+    expect(seen(path)).toEqual(before);
+  });
+
+  test("beside the journal: it is in nobody's way, and stays as it is", async () => {
+    mkdirSync(join(folder, 'deep'));
+    const beside = `${path}.2026-11-20T12-00-00-000Z-01234567`;
+    make(beside);
+    const before = seen(beside);
+    expect((await begin()).kind).toBe('begun');
+    expect((await begin()).kind).toBe('duplicate');
+    expect(await journal.list({})).toHaveLength(2);
+    expect(seen(beside)).toEqual(before);
+  });
+});
+
+test('a device in place of the journal stays as it is', async ({ skip }) => {
   mkdirSync(join(folder, 'deep'));
-  writeFileSync(path, 'minutes of a meeting\n');
-  expect(await begin()).toEqual({ kind: 'unwritable', reason: 'journal.jsonl: it is not a journal' });
-  await expect(journal.list({})).rejects.toThrow();
-  expect(readFileSync(path, 'utf8')).toBe('minutes of a meeting\n');
+  const { status } = spawnSync('mknod', ['-m', '644', path, 'c', '1', '3']);
+  if (status !== 0) skip('only root makes devices');
+  expect(await begin()).toEqual({ kind: 'unwritable', reason: 'journal.jsonl: it is not a regular file' });
+  expect(statSync(path).mode & 0o777).toBe(0o644);
 });

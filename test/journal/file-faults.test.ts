@@ -1,0 +1,210 @@
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createFileJournal } from '../../src/journal/file.js';
+import type { Journal } from '../../src/journal/journal.js';
+import { endingOf, intentAt } from '../support/journal.js';
+
+const disk = vi.hoisted(() => ({
+  bytesRead: 0,
+  opened: [] as string[],
+  /** So many writes keep only that many bytes. */
+  shortWrites: 0,
+  keptBytes: 0,
+  /** So many flushes fail. */
+  failedSyncs: 0,
+  /** What happens before the next one. */
+  beforeSync: undefined as (() => void) | undefined,
+}));
+
+vi.mock('node:fs/promises', async (importOriginal) => {
+  const original = await importOriginal<typeof import('node:fs/promises')>();
+  const open = async (...given: Parameters<typeof original.open>): Promise<FileHandle> => {
+    const file = await original.open(...given);
+    disk.opened.push(String(given[0]));
+    const [read, write, sync] = [file.read.bind(file), file.write.bind(file), file.sync.bind(file)];
+    return Object.assign(file, {
+      read: async (buffer: Buffer, offset: number, length: number, position: number) => {
+        const result = await read(buffer, offset, length, position);
+        disk.bytesRead += result.bytesRead;
+        return result;
+      },
+      write: (bytes: Buffer) => {
+        if (disk.shortWrites === 0) return write(bytes);
+        disk.shortWrites -= 1;
+        return write(bytes.subarray(0, disk.keptBytes));
+      },
+      sync: () => {
+        disk.beforeSync?.();
+        disk.beforeSync = undefined;
+        if (disk.failedSyncs === 0) return sync();
+        disk.failedSyncs -= 1;
+        return Promise.reject(Object.assign(new Error('i/o error'), { code: 'EIO' }));
+      },
+    });
+  };
+  return { ...original, open };
+});
+
+let path: string;
+let journal: Journal;
+let opened: Journal[];
+const noon = Date.parse('2026-11-20T12:00:00Z');
+const now = () => new Date(noon);
+const open = () => {
+  const another = createFileJournal(path, now);
+  opened.push(another);
+  return another;
+};
+beforeEach(() => {
+  path = join(mkdtempSync(join(tmpdir(), 'cloudops-journal-')), 'journal.jsonl');
+  opened = [];
+  journal = open();
+  Object.assign(disk, {
+    bytesRead: 0,
+    opened: [],
+    shortWrites: 0,
+    keptBytes: 0,
+    failedSyncs: 0,
+    beforeSync: undefined,
+  });
+});
+afterEach(async () => {
+  await Promise.all(opened.map((each) => each.close()));
+  rmSync(dirname(path), { recursive: true, force: true });
+});
+
+const begin = (digest: string) => journal.begin(intentAt(noon, { digest }), { allowRepeat: false });
+const history = (entries: number) =>
+  Array.from(
+    { length: entries },
+    (_, index) => `${JSON.stringify({ intent: intentAt(noon, { digest: `${index}` }) })}\n`,
+  );
+
+describe('how much is read', () => {
+  test('a change reads what was appended since the last one, and not the whole journal', async () => {
+    writeFileSync(path, history(5000).join(''));
+    await journal.findDuplicate('new');
+    expect(disk.bytesRead).toBeGreaterThan(1_000_000);
+    await open().begin(intentAt(noon, { digest: 'of another process' }), { allowRepeat: false });
+    disk.bytesRead = 0;
+    expect(await journal.findDuplicate('of another process')).toBeDefined();
+    expect((await begin('new')).kind).toBe('begun');
+    expect(await journal.listOpen()).toHaveLength(5002);
+    expect(disk.bytesRead).toBeLessThan(50_000);
+  });
+
+  test('a list reads from the end, and rotated files only if it needs them', async () => {
+    const rotated = Array.from({ length: 3 }, (_, index) => `${path}.2026-11-20T12-00-0${index}-000Z-01234567`);
+    for (const each of rotated) writeFileSync(each, history(5000).join(''));
+    writeFileSync(path, history(2000).join(''));
+    expect((await journal.list({})).map(({ digest }) => digest)).toEqual(
+      Array.from({ length: 50 }, (_, index) => `${1950 + index}`),
+    );
+    expect(disk.opened).toEqual([path]);
+    expect(disk.bytesRead).toBeLessThan(100_000);
+    expect(await journal.list({ limit: 8000 })).toHaveLength(8000);
+    expect(new Set(disk.opened)).toEqual(new Set([path, rotated[2], rotated[1]]));
+  });
+
+  test('a list of a caller who has asked for little ends after a bounded number of bytes', async () => {
+    const rotated = `${path}.2026-11-20T12-00-00-000Z-01234567`;
+    writeFileSync(rotated, history(10_000).join(''));
+    writeFileSync(path, history(1).join(''));
+    expect(await journal.list({ caller: 'alice' })).toEqual([]);
+    expect(disk.bytesRead).toBeLessThan(1_000_000);
+  });
+
+  test('two hours later, nothing of what has ended is kept in memory', async () => {
+    let time = noon;
+    const late = createFileJournal(path, () => new Date(time));
+    const first = intentAt(noon);
+    await late.begin(first, { allowRepeat: false });
+    await late.decline(intentAt(noon, { caller: 'alice' }));
+    expect(await late.countDeclined(0, 'alice')).toBe(1);
+    time += 2 * 60 * 60 * 1000 + 1;
+    expect(await late.countDeclined(0, 'alice')).toBe(0);
+    expect(await late.listOpen()).toHaveLength(1);
+  });
+});
+
+describe('a write that is cut short', () => {
+  const line = `${JSON.stringify({ intent: intentAt(noon) })}\n`;
+  test.each([0, 1, 8, 9, 100, line.length - 1])('after %i bytes: nothing begins, and nothing is open', async (kept) => {
+    Object.assign(disk, { shortWrites: 1, keptBytes: kept });
+    expect(await begin('same')).toEqual({ kind: 'unwritable', reason: expect.stringMatching(/bytes were written/) });
+    expect((await begin('same')).kind).toBe('begun');
+    expect(await open().listOpen()).toHaveLength(1);
+    expect(await journal.listOpen()).toHaveLength(1);
+  });
+
+  test('an intent that is on disk, but not for sure, is ended as not sent as soon as that can be written', async () => {
+    Object.assign(disk, { failedSyncs: 3 });
+    expect(await begin('same')).toEqual({ kind: 'unwritable', reason: 'journal.jsonl: EIO' });
+    await expect.poll(() => journal.list({})).toMatchObject([{ ending: { outcome: 'not sent', code: 'unwritable' } }]);
+    expect(await journal.listOpen()).toEqual([]);
+    expect((await begin('same')).kind).toBe('begun');
+  });
+
+  test('an outcome is written again until it is there as a whole', async () => {
+    const intent = intentAt(noon);
+    await journal.begin(intent, { allowRepeat: false });
+    Object.assign(disk, { shortWrites: 3, keptBytes: 20 });
+    await journal.end(endingOf(noon, intent.id, 'accepted'));
+    expect(disk.shortWrites).toBe(0);
+    expect(await open().list({})).toMatchObject([{ ending: { outcome: 'accepted' } }]);
+  });
+
+  test('an outcome that cannot be written is tried until the signal aborts or the journal is closed', async () => {
+    const intent = intentAt(noon);
+    await journal.begin(intent, { allowRepeat: false });
+    Object.assign(disk, { shortWrites: Number.POSITIVE_INFINITY, keptBytes: 20 });
+    const ending = endingOf(noon, intent.id, 'accepted');
+    const stop = new AbortController();
+    const ended = [journal.end(ending, AbortSignal.abort()), journal.end(ending, stop.signal), journal.end(ending)];
+    const failed = ended.map((each) => expect(each).rejects.toThrow('bytes were written'));
+    await failed[0];
+    stop.abort();
+    await failed[1];
+    await journal.close();
+    await failed[2];
+  });
+
+  test('when the journal is closed, there is one last attempt', async () => {
+    const intent = intentAt(noon);
+    await journal.begin(intent, { allowRepeat: false });
+    Object.assign(disk, { shortWrites: 1, keptBytes: 20 });
+    const ended = journal.end(endingOf(noon, intent.id, 'accepted'));
+    await vi.waitFor(() => expect(disk.shortWrites).toBe(0));
+    await journal.close();
+    await ended;
+    expect(await open().list({})).toMatchObject([{ ending: { outcome: 'accepted' } }]);
+  });
+});
+
+test('a line is one write, whatever the client and the service say', async () => {
+  const endless = '\u0001'.repeat(1_000_000);
+  const intent = intentAt(noon, { client: endless, target: endless });
+  expect((await journal.begin(intent, { allowRepeat: false })).kind).toBe('begun');
+  await journal.end({ ...endingOf(noon, intent.id, 'accepted'), code: endless });
+  expect(readFileSync(path).length).toBeLessThan(256 * 1024);
+  expect(await journal.list({})).toMatchObject([
+    { client: expect.stringContaining('… [cut, 1000000 bytes'), ending: { outcome: 'accepted' } },
+  ]);
+});
+
+test('an entry that is too large all the same is not written', async () => {
+  const reason = 'journal.jsonl: the entry is too large';
+  expect(await begin('x'.repeat(512 * 1024))).toEqual({ kind: 'unwritable', reason });
+  expect(await journal.list({})).toEqual([]);
+});
+
+test('if another process rotates the file while a line is written, the line is written into the new one too', async () => {
+  writeFileSync(path, history(1).join(''));
+  disk.beforeSync = () => renameSync(path, `${path}.2026-11-20T12-00-00-000Z-01234567`);
+  expect((await begin('new')).kind).toBe('begun');
+  expect(readFileSync(path, 'utf8')).toContain('"digest":"new"');
+  expect((await journal.list({})).map(({ digest }) => digest)).toEqual(['0', 'new']);
+});
