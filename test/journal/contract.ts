@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { abandonedMs, duplicateWindowMs } from '../../src/journal/conflict.js';
-import type { Journal } from '../../src/journal/journal.js';
+import type { Journal, ListOptions } from '../../src/journal/journal.js';
 import { recoverInterrupted } from '../../src/journal/recovery.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
@@ -141,6 +141,86 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
     expect((await begin()).kind).toBe('duplicate');
     await journal.end(ending(first.id, 'rejected'));
     expect((await begin()).kind).toBe('begun');
+  });
+
+  describe('a change that a person declined', () => {
+    const decline = (changes: Parameters<typeof intentAt>[1] = {}) => journal.decline(intent(changes));
+
+    test('is in the journal, and in the way of nothing but its own consent', async () => {
+      expect(await decline({ nonce: 'n', consent: 'clicked', answeredAfterMs: 900 })).toBe(true);
+      expect(await open().list({})).toMatchObject([
+        { nonce: 'n', consent: 'clicked', answeredAfterMs: 900, ending: { outcome: 'declined' } },
+      ]);
+      expect(await journal.listOpen()).toEqual([]);
+      expect(await journal.findDuplicate('same')).toBeUndefined();
+      expect((await begin({ nonce: 'other' })).kind).toBe('begun');
+    });
+
+    test('spends its consent, for any process', async () => {
+      await decline({ nonce: 'n' });
+      expect(await open().begin(intent({ nonce: 'n' }), { allowRepeat: true })).toEqual({ kind: 'consentUsed' });
+      expect(await open().decline(intent({ nonce: 'n' }))).toBe(false);
+      expect(await journal.countDeclined(0, undefined)).toBe(1);
+    });
+
+    test('cannot be declined after it was agreed to', async () => {
+      const agreed = intent({ nonce: 'n' });
+      await journal.begin(agreed, { allowRepeat: false });
+      expect(await open().decline(intent({ nonce: 'n' }))).toBe(false);
+      expect(await journal.countDeclined(0, undefined)).toBe(0);
+      expect((await journal.listOpen()).map(({ id }) => id)).toEqual([agreed.id]);
+    });
+
+    test('and agreed to at the same time is one or the other', async () => {
+      const journals = Array.from({ length: 6 }, open);
+      const results = await Promise.all(
+        journals.map(async (each, index) =>
+          index % 2 === 0
+            ? each.decline(intent({ nonce: 'n' }))
+            : (await each.begin(intent({ nonce: 'n' }), { allowRepeat: true })).kind === 'begun',
+        ),
+      );
+      expect(results.filter(Boolean)).toHaveLength(1);
+    });
+
+    test('counts for its caller since a time', async () => {
+      for (const caller of ['alice', 'alice', 'bob', undefined]) await decline({ caller });
+      time += 60_000;
+      await decline({ caller: 'alice' });
+      await journal.begin(intent({ caller: 'alice', digest: 'other' }), { allowRepeat: false });
+      const counted = async (since: number, ...callers: readonly (string | undefined)[]) =>
+        Promise.all(callers.map((caller) => open().countDeclined(since, caller)));
+      expect(await counted(time - 60_000, 'alice', 'bob', undefined, 'carol')).toEqual([3, 1, 1, 0]);
+      expect(await counted(time, 'alice', 'bob', undefined)).toEqual([1, 0, 0]);
+    });
+  });
+
+  describe('the list', () => {
+    test('gives the newest 50, or as many as it is asked for, oldest first', async () => {
+      const digests = Array.from({ length: 53 }, (_, index) => `${index}`);
+      for (const digest of digests) await begin({ digest });
+      const listed = async (options: ListOptions) => (await journal.list(options)).map(({ digest }) => digest);
+      expect(await listed({})).toEqual(digests.slice(3));
+      expect(await listed({ limit: 2 })).toEqual(['51', '52']);
+      expect(await listed({ limit: 100 })).toEqual(digests);
+    });
+
+    test('starts at a time', async () => {
+      await begin({ digest: 'a' });
+      time += 1000;
+      await begin({ digest: 'b' });
+      expect((await journal.list({ since: time })).map(({ digest }) => digest)).toEqual(['b']);
+    });
+
+    test('of a caller has nothing of others, however alike their names are', async () => {
+      const long = 'x'.repeat(5000);
+      const callers = ['alice', 'alice2', 'ALICE', 'a\u0000lice', '"alice"', `${long}1`, `${long}2`, '', undefined];
+      for (const [index, caller] of callers.entries()) await begin({ caller, digest: `${index}` });
+      for (const [index, caller] of callers.entries())
+        if (caller !== undefined)
+          expect((await journal.list({ caller })).map(({ digest }) => digest)).toEqual([`${index}`]);
+      expect(await journal.list({})).toHaveLength(callers.length);
+    });
   });
 
   test('an intent that is still under way blocks for as long as a call can take, and no longer', async () => {

@@ -1,20 +1,9 @@
 import { expect, test } from 'vitest';
-import { findConflict, mutationsOf, writtenBefore } from '../../src/journal/conflict.js';
-import { describe as describeMutation } from '../../src/journal/journal.js';
+import { describe as describeMutation, journalText } from '../../src/journal/journal.js';
+import { createMemoryJournal } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
 const noon = Date.parse('2026-11-20T12:00:00Z');
-
-test('if the own intent is not found again, nothing may begin', () => {
-  expect(() => writtenBefore([], intentAt(noon))).toThrow('not in the journal');
-});
-
-test('an intent that is written twice counts at its last place', () => {
-  const [first, second] = [intentAt(noon), intentAt(noon)];
-  const mutations = mutationsOf([{ intent: first }, { intent: second }, { intent: first }]);
-  expect(mutations.map(({ id }) => id)).toEqual([second.id, first.id]);
-  expect(findConflict(writtenBefore(mutations, first), first, false).kind).toBe('duplicate');
-});
 
 test('what a service or a client says stays on its line, quoted and bounded', () => {
   const mutation = {
@@ -24,4 +13,26 @@ test('what a service or a client says stays on its line, quoted and bounded', ()
   const line = describeMutation(mutation);
   for (const character of ['\n', '\u001b', '\u202e']) expect(line).not.toContain(character);
   expect(line.length).toBeLessThan(500);
+});
+
+test('of a change of another caller, one learns that there is one, and no more', () => {
+  const mutation = intentAt(noon, { caller: 'alice' });
+  for (const viewer of ['alice', undefined]) expect(describeMutation(mutation, viewer)).toContain('instances:restore');
+  for (const viewer of ['bob', '', 'Alice'])
+    expect(describeMutation(mutation, viewer)).toBe('another caller asked for the same change not long ago');
+  expect(describeMutation(intentAt(noon), 'alice')).not.toContain('instances:restore');
+});
+
+test('how long a person took to answer is told', () => {
+  expect(describeMutation(intentAt(noon, { answeredAfterMs: 4200 }))).toContain('consent: asked after 4 s');
+});
+
+test('the text for a caller holds what that caller asked for; without a caller, it holds everything', async () => {
+  const journal = createMemoryJournal();
+  expect(await journalText(journal, 'bob')).toBe('# Journal\n\nNo change has been asked for.\n');
+  for (const caller of ['alice', 'bob'])
+    await journal.begin(intentAt(noon, { caller, what: `For ${caller}.` }), { allowRepeat: true });
+  const [one, all] = [await journalText(journal, 'bob'), await journalText(journal, undefined)];
+  expect([one.includes('alice'), one.includes('For bob.')]).toEqual([false, true]);
+  expect([all.includes('For alice.'), all.includes('For bob.')]).toEqual([true, true]);
 });
