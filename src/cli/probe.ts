@@ -5,22 +5,7 @@ import { explainExchange } from '../results/failure.js';
 import { type HttpClient, isFailure, type Proxies } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/signed-client.js';
 import { isLoopback } from '../util/loopback.js';
-
-/** Something that was looked at, and what to do where it is not as it should be. */
-export interface Finding {
-  readonly check: string;
-  readonly status: 'ok' | 'warning' | 'problem';
-  readonly detail: string;
-  readonly remedy?: string;
-}
-
-export const fine = (check: string, detail: string): Finding => ({ check, status: 'ok', detail });
-export const amiss = (status: 'warning' | 'problem', check: string, detail: string, remedy: string): Finding => ({
-  check,
-  status,
-  detail,
-  remedy,
-});
+import { type Finding, ok, problem, warning } from './finding.js';
 
 export interface ProbeOptions {
   readonly httpClient: HttpClient;
@@ -28,7 +13,7 @@ export interface ProbeOptions {
   readonly now: () => Date;
 }
 
-/** Sends one request without a signature. Resolves with the endpoint's problem, or with how it was reached and its clock. */
+/** Sends one unsigned request. Resolves with what is wrong with the endpoint, or with its addresses, certificate and clock. */
 export async function probe(
   check: string,
   { origin, pathPrefix }: Endpoint,
@@ -44,11 +29,11 @@ export async function probe(
   if (isFailure(response)) {
     const asked = { name: `A request${through}`, effect: 'read' } as const;
     const { summary, next } = explainExchange(asked, response, {}, [], origin);
-    return [amiss('problem', check, summary, next)];
+    return [problem(check, summary, next)];
   }
   const clock = clockFinding(`${check} clock`, Date.parse(response.headers.date ?? ''), halfway);
-  // What lies behind a proxy is the proxy's to look up and to reach.
-  if (proxy !== undefined) return [fine(check, `${origin} answers${through}`), clock];
+  // Behind a proxy, looking up the name and checking the certificate is the proxy's business.
+  if (proxy !== undefined) return [ok(check, `${origin} answers${through}`), clock];
   return [await addressFinding(check, url, halfway), clock];
 }
 
@@ -58,23 +43,24 @@ async function addressFinding(check: string, { origin, hostname, port, protocol 
   const host = hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(host) ? [] : await lookup(host, { all: true }).catch(() => []);
   const known = addresses.length === 0 ? '' : ` (${addresses.map(({ address }) => address).join(', ')})`;
-  const end = protocol === 'https:' ? await certificateEnd(host, Number(port || 443)) : undefined;
-  if (end === undefined) return fine(check, `${origin}${known} answers`);
-  const days = Math.floor((end - now) / dayMs);
-  const detail = `${origin}${known} answers; its certificate ends in ${days} days`;
-  return days >= 14 ? fine(check, detail) : amiss('warning', check, detail, 'Its operator has to renew it soon.');
+  const expiry = protocol === 'https:' ? await certificateExpiry(host, Number(port || 443)) : undefined;
+  if (expiry === undefined) return ok(check, `${origin}${known} answers`);
+  const days = Math.floor((expiry - now) / dayMs);
+  const detail = `${origin}${known} answers; its certificate expires in ${days} days`;
+  return days >= 14 ? ok(check, detail) : warning(check, detail, 'Ask the operator of the endpoint to renew it.');
 }
 
 function clockFinding(check: string, theirs: number, ours: number): Finding {
-  const remedy = 'Set the clock of this machine right (NTP): a signature is refused if it is 15 minutes off.';
-  if (Number.isNaN(theirs)) return amiss('warning', check, 'the endpoint does not tell its time', remedy);
+  const remedy = 'Synchronize the clock of this machine (NTP): signatures are refused when it is off by 15 minutes.';
+  if (Number.isNaN(theirs)) return warning(check, 'the endpoint sends no Date header', remedy);
   const seconds = Math.round((ours - theirs) / 1000);
-  const apart = Math.abs(seconds);
-  // The service's time has no fractions of a second.
-  if (apart <= 1) return fine(check, 'the same time as here');
-  const span = apart < 120 ? `${apart} s` : `${Math.round(apart / 60)} min`;
+  const difference = Math.abs(seconds);
+  // A Date header has no fractions of a second.
+  if (difference <= 1) return ok(check, 'in step with this machine');
+  const span = difference < 120 ? `${difference} s` : `${Math.round(difference / 60)} min`;
   const detail = `this machine is ${span} ${seconds > 0 ? 'ahead' : 'behind'}`;
-  return apart <= 60 ? fine(check, detail) : amiss(apart <= 15 * 60 ? 'warning' : 'problem', check, detail, remedy);
+  if (difference <= 60) return ok(check, detail);
+  return difference <= 15 * 60 ? warning(check, detail, remedy) : problem(check, detail, remedy);
 }
 
 /** Host and port of the proxy that requests to an origin take; never its password. */
@@ -84,19 +70,19 @@ function proxyOf(
 ): string | undefined {
   const proxy = protocol === 'https:' ? (httpsProxy ?? httpProxy) : httpProxy;
   if (proxy === undefined || isLoopback(hostname)) return undefined;
-  const spared = noProxy
+  const bypassed = noProxy
     .toLowerCase()
     .split(/[,\s]+/)
     .some((entry) => {
       const [, name = '', only] = /^(?:\*?\.)?(.+?)(?::(\d+))?$/.exec(entry) ?? [];
-      const isItsPort = only === undefined || only === (port || (protocol === 'https:' ? '443' : '80'));
-      return entry === '*' || (name !== '' && isItsPort && `.${hostname}`.endsWith(`.${name}`));
+      const portMatches = only === undefined || only === (port || (protocol === 'https:' ? '443' : '80'));
+      return entry === '*' || (name !== '' && portMatches && `.${hostname}`.endsWith(`.${name}`));
     });
-  return spared ? undefined : new URL(proxy).host;
+  return bypassed ? undefined : new URL(proxy).host;
 }
 
-/** When the certificate ends (milliseconds), if one can be had. Whether it is trusted shows when a request is sent. */
-const certificateEnd = (host: string, port: number): Promise<number | undefined> =>
+/** When the certificate expires (milliseconds), if there is one. Whether it is trusted shows when a request is sent. */
+const certificateExpiry = (host: string, port: number): Promise<number | undefined> =>
   new Promise((resolve) => {
     const socket = connect({ host, port, ...(isIP(host) === 0 && { servername: host }) }, () => {
       resolve(Date.parse(socket.getPeerCertificate().valid_to));

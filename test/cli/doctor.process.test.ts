@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Finding } from '../../src/cli/probe.js';
+import type { Finding } from '../../src/cli/finding.js';
 import { makeCertificate } from '../support/certificates.js';
 import { type CapturedRequest, type CapturingServer, startServer } from '../support/http-server.js';
 import { startScripted } from '../support/scripted-server.js';
@@ -20,7 +20,7 @@ const proxyless = { HTTPS_PROXY: '', https_proxy: '', HTTP_PROXY: '', http_proxy
 /** What the doctor says, by check. Whatever it says, it shows no secret. */
 async function examine(env: Record<string, string>, ...args: string[]) {
   const run = await runServer(['doctor', '--json', ...args], {
-    env: { ...proxyless, NODE_EXTRA_CA_CERTS: '', ...env },
+    env: { ...proxyless, NODE_EXTRA_CA_CERTS: '', NODE_TLS_REJECT_UNAUTHORIZED: '', ...env },
   });
   expect(run.stdout + run.stderr).not.toContain('MARKER');
   const findings: Finding[] = JSON.parse(run.stdout);
@@ -103,11 +103,19 @@ describe('the configuration', () => {
   });
 });
 
+test('certificates that nobody checks are a warning, here and in the log of a server', async () => {
+  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  expect((await examine(env, '--sandbox')).of('TLS')).toMatchObject([{ status: 'warning' }]);
+  expect((await examine({}, '--sandbox')).of('TLS')).toEqual([]);
+  const { stderr } = await runServer(['--sandbox'], { env });
+  expect(stderr).toMatch(/"level":"warn","event":"insecure TLS","message":"NODE_TLS_REJECT_UNAUTHORIZED=0 /);
+});
+
 test('an account that the sandbox hides is a warning', async () => {
   const { of } = await examine({ CLOUDOPS_STORAGE_URL: 'https://storage.test.invalid' }, '--sandbox');
   expect(of('configuration').at(-1)).toMatchObject({
     status: 'warning',
-    detail: 'the sandbox is in use, and not CLOUDOPS_STORAGE_URL',
+    detail: 'the sandbox is in use; ignored: CLOUDOPS_STORAGE_URL',
   });
 });
 
@@ -148,7 +156,7 @@ describe('the signed read', () => {
 describe('clocks', () => {
   const minute = 60_000;
   test.each<[string, number, Finding['status'], RegExp]>([
-    ['the same', 0, 'ok', /the same time|^this machine is \d s ahead/],
+    ['the same', 0, 'ok', /^in step|^this machine is \d s ahead/],
     ['half a minute', -30_500, 'ok', /3\d s ahead/],
     ['five minutes', -5 * minute, 'warning', /5 min ahead/],
     ['twenty minutes', 20 * minute, 'problem', /20 min behind/],
@@ -201,7 +209,7 @@ describe('the way to an endpoint', () => {
   test('a certificate that ends soon is a warning', async () => {
     const env = { ...keys, ...trusting, CLOUDOPS_STORAGE_URL: `https://127.0.0.1:${portOf(secure)}` };
     const { of } = await examine(env);
-    expect(of('storage')).toMatchObject([{ status: 'warning', detail: expect.stringMatching(/ends in [12] days/) }]);
+    expect(of('storage')).toMatchObject([{ status: 'warning', detail: expect.stringMatching(/expires in [12] days/) }]);
     expect(of('storage signature')).toMatchObject([{ status: 'ok' }]);
     expect(of('NODE_EXTRA_CA_CERTS')).toMatchObject([{ status: 'ok' }]);
   });
