@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Operation } from '../tools/define-operation.js';
-import { isDeeperThan } from '../transport/body.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
 import { dotted } from '../util/dotted.js';
+import { isDeeperThan } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 
 export type Validation =

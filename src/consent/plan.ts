@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Change, Default, Operation } from '../tools/define-operation.js';
 import type { Endpoint, SendRequest } from '../transport/signed-client.js';
+import { isObject } from '../util/objects.js';
 import { spellOut } from '../util/quote.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -59,9 +60,7 @@ export function digestOf(operation: Operation, input: Fields, target: Endpoint, 
 
 /** A JSON replacer that puts the fields of every object in one order. */
 const sorted = (_key: string, value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-    : value;
+  isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 
 /** The value at a dotted path. */
 export const valueAt = (fields: unknown, path: string): unknown =>

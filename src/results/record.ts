@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { dotted } from '../util/dotted.js';
+import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 
 export interface Reading {
@@ -37,9 +38,6 @@ interface Context {
 
 /** Gives the value as the schema has it, or undefined where it cannot be. */
 type Read = (value: unknown) => unknown;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Turns a schema into the function that reads by it, once, because a page has thousands of records. */
 function compile(schema: z.core.$ZodType, context: Context): Read {

@@ -1,3 +1,4 @@
+import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 
 /**
@@ -15,11 +16,8 @@ const maximumText = 60_000;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const isFlat = (value: unknown): value is Fields =>
-  isFields(value) && Object.values(value).every((field) => typeof field !== 'object' || field === null);
+  isObject(value) && Object.values(value).every((field) => typeof field !== 'object' || field === null);
 
 function fields(record: Fields, indent: string): string[] {
   return Object.entries(record).flatMap(([name, value]) => field(label(name), value, indent));
@@ -27,7 +25,7 @@ function fields(record: Fields, indent: string): string[] {
 
 function field(name: string, value: unknown, indent: string): string[] {
   if (Array.isArray(value)) return list(name, value, indent);
-  if (!isFields(value)) return [`${indent}${name}: ${scalar(value)}`];
+  if (!isObject(value)) return [`${indent}${name}: ${scalar(value)}`];
   const inner = fields(value, `${indent}  `);
   return inner.length === 0 ? [`${indent}${name}: none`] : [`${indent}${name}:`, ...inner];
 }

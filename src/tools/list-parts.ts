@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { humanBytes, humanDuration } from '../util/human.js';
+import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { defineOperation, type Lenient, type Page } from './define-operation.js';
 import { encodeSegment, oneOf, pathName, region, text, wholeNumber } from './schema/fields.js';
@@ -141,14 +142,14 @@ export const listParts = defineOperation({
   }),
 
   record(body) {
-    const result = isElement(body) ? body.ListPartsResult : undefined;
-    if (!isElement(result)) return undefined;
+    const result = isObject(body) ? body.ListPartsResult : undefined;
+    if (!isObject(result)) return undefined;
     const { Part, ...rest } = result;
     const nameOf = namer();
     const parts = Part === undefined ? [] : [Part].flat();
     return {
       ...renamed(rest, nameOf),
-      parts: parts.map((element) => (isElement(element) ? renamed(element, nameOf) : element)),
+      parts: parts.map((element) => (isObject(element) ? renamed(element, nameOf) : element)),
     };
   },
 
@@ -262,9 +263,6 @@ function explainSummary(record: SummaryRecord, what: string): string {
 
 type Element = Readonly<Record<string, unknown>>;
 
-const isElement = (value: unknown): value is Element =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The names of an element's fields as a record has them, worked out once for each. */
 function namer(): (name: string) => string {
   const names = new Map([
@@ -285,7 +283,7 @@ function renamed(element: Element, nameOf: (name: string) => string): Record<str
   const record: Record<string, unknown> = {};
   for (const name of Object.keys(element)) {
     const value = element[name];
-    record[nameOf(name)] = isElement(value) ? renamed(value, nameOf) : name === 'ETag' ? unquoted(value) : value;
+    record[nameOf(name)] = isObject(value) ? renamed(value, nameOf) : name === 'ETag' ? unquoted(value) : value;
   }
   return record;
 }

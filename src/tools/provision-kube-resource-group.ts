@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
+import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { defineOperation } from './define-operation.js';
 import { consentArguments } from './schema/consent-arguments.js';
@@ -273,8 +274,7 @@ function repeatedNames(pools: Pools): string[] {
 
 function isJsonObject(value: string): boolean {
   try {
-    const parsed: unknown = JSON.parse(value);
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
+    return isObject(JSON.parse(value));
   } catch {
     return false;
   }

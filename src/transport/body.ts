@@ -1,4 +1,5 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
+import { isDeeperThan, isObject } from '../util/objects.js';
 
 /** What a response's body turned out to be. Services label bodies wrongly, so the content decides, not its type. */
 export type Body =
@@ -42,12 +43,6 @@ const maximumJson = 1024 * 1024;
 const maximumDepth = 32;
 const maximumTags = 500_000;
 
-/** Whether a value is nested deeper than so many levels. It looks no deeper. */
-export const isDeeperThan = (levels: number, value: unknown): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner)));
-
 function hasMoreTagsThan(limit: number, text: string): boolean {
   let count = 0;
   for (let at = text.indexOf('<'); at >= 0 && count <= limit; at = text.indexOf('<', at + 1)) count += 1;
@@ -71,7 +66,7 @@ function decodeXml(text: string): Body {
   });
   try {
     const value = clean(parser.parse(text));
-    if (!isElements(value)) return malformed('it has no elements');
+    if (!isObject(value)) return malformed('it has no elements');
     // The parser does not mind an end that is missing, and reads what comes after it as a part of the element.
     const isWellFormed = XMLValidator.validate(text) === true;
     return isWellFormed ? { kind: 'xml', value } : malformed('it is cut short or not well-formed');
@@ -82,9 +77,6 @@ function decodeXml(text: string): Body {
 
 const cdata = '#cdata';
 type Clean = string | Clean[] | { [name: string]: Clean };
-
-const isElements = (value: unknown): value is { [name: string]: Clean } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Resolves references, joins character data, and drops the white space between elements. */
 function clean(node: unknown): Clean {
@@ -108,7 +100,7 @@ function decodeList(text: string, path: string): Body | undefined {
   const frame = decodeXml(`${text.slice(0, start)}<${name}>${mark}</${name}>${text.slice(end)}`);
   if (rows === undefined || frame.kind !== 'xml') return undefined;
   const list = frame.value[root];
-  if (!isElements(list) || list[name] !== mark) return undefined;
+  if (!isObject(list) || list[name] !== mark) return undefined;
   return { kind: 'xml', value: { ...frame.value, [root]: { ...list, [name]: rows } } };
 }
 
