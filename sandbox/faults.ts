@@ -2,19 +2,21 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ApiResponse, isObject } from './http.js';
+import { operations } from './dispatch.js';
+import { type Answer, isObject } from './http.js';
+import type { Operation } from './operation.js';
 
 /** One request and the means to answer it. */
 export interface Exchange {
-  /** As the tool for it is named; only the four tools' can be told to fail. */
+  /** Its name. */
   readonly operation: string;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
   /** Headers of every answer: request ids and date. */
   readonly ids: Readonly<Record<string, string>>;
   /** Reads the request and acts on it; resolves with the answer, which has not been sent. */
-  act(): Promise<ApiResponse>;
-  send(response: ApiResponse): void | Promise<void>;
+  act(): Promise<Answer>;
+  send(response: Answer): void | Promise<void>;
 }
 
 /** What goes wrong with one request. `amount` is in the unit of the kind. */
@@ -89,23 +91,34 @@ export const faultKinds: readonly string[] = [...kinds.keys()];
 
 /** Acts, and sends the first of some pieces of the answer, with a pause after each (milliseconds). Fewer than all end the connection. */
 async function inPieces({ act, incoming, outgoing, ids }: Exchange, pieces: number, pause: number, sent: number) {
-  const { status, headers, body } = await act();
-  const bytes = Buffer.from(body);
-  const size = Math.ceil(bytes.length / pieces);
-  outgoing.writeHead(status, { ...headers, ...ids, 'content-length': bytes.length });
-  for (let piece = 0; piece < sent && !incoming.socket.destroyed; piece += 1) {
-    outgoing.write(bytes.subarray(piece * size, (piece + 1) * size));
-    await delay(pause);
-  }
+  const { status, headers, body, content = [Buffer.from(body)] } = await act();
+  const total = Number(headers['content-length'] ?? Buffer.byteLength(body));
+  const size = Math.ceil(total / pieces);
+  outgoing.writeHead(status, { ...headers, ...ids, 'content-length': total });
+  let left = size * sent;
+  for await (const chunk of content)
+    for (let rest: Buffer = chunk; rest.length > 0 && left > 0 && !incoming.socket.destroyed; ) {
+      const piece = rest.subarray(0, Math.min(left % size || size, left));
+      rest = rest.subarray(piece.length);
+      left -= piece.length;
+      if (!outgoing.write(piece)) await Promise.race([once(outgoing, 'drain'), once(outgoing, 'close')]);
+      if (left % size === 0) await delay(pause);
+    }
   if (sent === pieces) outgoing.end();
   else incoming.socket.end();
 }
 
-const operations = ['list_parts', 'provision_kube_resource_group', 'upgrade_kube_version', 'restore_instance'];
+/** Whether a fault is for an operation. What changes a text, or cuts an answer, needs one. */
+function isFor(named: string, { name, answers }: Operation, kind: string): boolean {
+  if (!['*', name].includes(named)) return false;
+  if (kind.includes('marker')) return name === 'list_parts';
+  if (kind.endsWith('-body')) return answers !== 'nothing';
+  return answers === undefined || !['empty', 'truncated', 'malformed', 'oversized'].includes(kind);
+}
 
 /** What a sandbox does wrong, and how often it still has to. */
 export interface Faults {
-  /** The fault for the next request of one of the four operations; it then counts as done. */
+  /** The fault for the next request of an operation, by its name; it then counts as done. */
   next(operation: string): Fault | undefined;
   /** Answers one request: after the latency, and wrongly if a fault is due. */
   answer(exchange: Exchange): Promise<void>;
@@ -115,9 +128,9 @@ export interface Faults {
 export function createFaults(rules: FaultRules, { random }: { readonly random: () => number }): Faults {
   const left = rules.faults.map((rule) => ({ ...rule }));
   const faults: Faults = {
-    next: (operation) => {
-      if (!operations.includes(operation)) return undefined;
-      const rule = left.find((rule) => rule.times > 0 && ['*', operation].includes(rule.operation));
+    next: (name) => {
+      const operation = operations.find((one) => one.name === name);
+      const rule = operation && left.find((one) => one.times > 0 && isFor(one.operation, operation, one.kind));
       if (rule !== undefined) rule.times -= 1;
       return rule;
     },
@@ -185,12 +198,15 @@ function jsonPairs(text: string): Pair[] | undefined {
 }
 
 function readFault(operation: string, value: string): Partial<FaultRules> | string {
-  if (operation !== '*' && !operations.includes(operation))
-    return `${operation} is not an operation; the nearest is ${nearest(operation, [...operations, 'latency', 'skew'])}.`;
+  const names = operations.map(({ name }) => name);
+  if (operation !== '*' && !names.includes(operation))
+    return `${operation} is not an operation; the nearest is ${nearest(operation, [...names, 'latency', 'skew'])}.`;
   const [, kind = '', amount, times] = /^([\w-]+)(?::(\d{1,6}))?(?:\*([1-9]\d{0,5}))?$/.exec(value) ?? [];
   if (kind === '') return `${value} is not a fault: write kind, kind:amount or kind*times, such as 503*3.`;
   if (!kinds.has(kind)) return `${kind} is not a fault; the nearest is ${nearest(kind, kinds.keys())}.`;
   if (kind.includes('marker') && operation !== 'list_parts') return `${kind} is a fault of list_parts only.`;
+  if (!operations.some((one) => isFor(operation, one, kind)))
+    return `${kind} needs an answer with a body, which ${operation} does not have.`;
   return {
     faults: [
       {

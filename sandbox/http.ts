@@ -1,16 +1,25 @@
 import type { Readable } from 'node:stream';
 
-/** A request as the sandbox's APIs see it. The path is as on the wire, without the API's own prefix. */
+/** A request to one of the sandbox's services. */
 export interface ApiRequest {
+  /** Of the sandbox's own making; answers repeat it. */
+  readonly id: string;
+  readonly service: ServiceName;
   readonly method: string;
+  /** As on the wire, without the service's own prefix. */
   readonly path: string;
   /** Decoded; the last of a repeated name. */
   readonly query: ReadonlyMap<string, string>;
+  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Empty where the operation reads `stream`. */
   readonly body: Buffer;
+  readonly stream: Readable;
 }
 
-export interface ApiResponse {
+export type ServiceName = 'storage' | 'catalog' | 'devops';
+
+export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -18,37 +27,32 @@ export interface ApiResponse {
   readonly content?: Readable;
 }
 
-/** One API of the sandbox: answers requests whose signature has been checked. */
-export interface Api {
-  handle(request: ApiRequest): ApiResponse | Promise<ApiResponse>;
-  /** An error in the API's own format. */
-  error(status: number, code: string, message: string, details?: Readonly<Record<string, string>>): ApiResponse;
-  /** Everything it knows, as a JSON value; what `createX({ saved })` starts from again. */
-  snapshot(): unknown;
+/** Why a service refuses a request; `code`, `details` and a sentence as the service says them. */
+export class ServiceError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly details: Readonly<Record<string, string>>;
+  constructor(status: number, code: string, message: string, details: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.details = details;
+  }
 }
 
-export const json = (status: number, value: unknown): ApiResponse => ({
+export const json = (status: number, value: unknown): Answer => ({
   status,
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(value),
 });
 
-export const jsonError: Api['error'] = (status, code, message, details = {}) =>
-  json(status, { code, message, ...details });
-
-/** Decodes a percent-encoded path segment; undefined if it is not UTF-8 or badly encoded. */
-export function decodeSegment(segment: string): string | undefined {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return undefined;
-  }
-}
+/** An answer without a body. */
+export const empty = (headers: Answer['headers'] = {}, status = 200): Answer => ({ status, headers, body: '' });
 
 /** A JSON object, or undefined. */
-export function parseObject(body: Buffer): Record<string, unknown> | undefined {
+export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
+    const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

@@ -1,84 +1,81 @@
-import { type Api, type Fields, object, objects, parseObject } from './http.js';
-
-/** For looking inside: what the sandbox was asked and what it holds, for people and agents. No secret is in it. */
+import { showCluster, showGroup } from './catalog.js';
+import type { Cloud } from './cloud.js';
+import { showInstance } from './devops.js';
+import { sizeOf } from './storage/objects.js';
 
 /** One request, as the log keeps it. */
 export interface Logged {
   readonly time: string;
   readonly id: string;
-  /** As the tool for it is named; other operations of storage likewise. */
+  /** `unknown` if it is for none. */
   readonly operation: string;
   readonly method: string;
   readonly url: string;
   /** 0 as long as there is no answer. */
-  readonly status: number;
-  readonly canonicalRequest?: string;
+  status: number;
 }
 
-/** Takes what opens something out of a URL or a canonical request. */
-export const withoutSecrets = (text: string): string =>
-  text
-    .replace(/^(x-(?:ext|amz)-[a-z0-9-]*(?:token|-key)):.*$/gm, '$1:(not shown)')
-    .replace(/(x-(?:ext|amz)-(?:security-token|signature)=)[^&\s]*/gi, '$1(not shown)');
+const shownEntries = 100;
 
-export interface Inspected {
-  readonly endpoints: Readonly<Record<string, string>>;
-  readonly storage: Api;
-  readonly catalog: Api;
-  readonly devops: Api;
-  readonly requests: readonly Logged[];
-}
-
-/** Everything as Markdown, the last 20 requests included. Names are JSON texts, as they may hold anything. */
-export async function describeSandbox({ endpoints, storage, catalog, devops, requests }: Inspected): Promise<string> {
-  const groups = await read(catalog, '/v1/resource-groups', 'groups');
-  const kube = groups.map((group) => object(object(group.configuration).kube));
-  const clusters = kube.flatMap(({ adminCluster, userClusters }) => [object(adminCluster), ...objects(userClusters)]);
-  const uploads = objects(object(storage.snapshot()).uploads);
+/** What a sandbox holds and was last asked, as Markdown. No secret is in it. Names are JSON texts, as they may hold anything. */
+export function describeCloud(
+  cloud: Cloud,
+  endpoints: Readonly<Record<string, string>>,
+  requests: readonly Logged[],
+): string {
+  const { storage, catalog, devops } = cloud;
+  const { buckets, uploads, objects } = storage.contents;
   const section = (title: string, lines: readonly string[]) => [
-    '',
-    `## ${title}`,
-    '',
-    ...(lines.length > 0 ? lines : ['None.']),
+    ...['', `## ${title}`, '', ...(lines.length > 0 ? lines.slice(0, shownEntries) : ['None.'])],
+    ...(lines.length > shownEntries ? [`- and ${lines.length - shownEntries} more`] : []),
   ];
   const line = (name: unknown, ...facts: unknown[]) => `- ${JSON.stringify(name)}: ${facts.join(', ')}`;
+  const quoted = (name: string, text: string) => `${name} ${JSON.stringify(text)}`;
   return [
     '# Sandbox',
     '',
-    'A cloud on this machine, for trying. `GET /_sandbox/state` at the storage endpoint has all of this as JSON.',
+    'A cloud on this machine, for trying. `GET /_sandbox/state` at the storage endpoint shows this text.',
     ...section(
       'Endpoints',
       Object.entries(endpoints).map(([name, url]) => `- ${name}: ${url}`),
     ),
     ...section(
+      'Buckets',
+      [...buckets.keys()].map((name) => `- ${JSON.stringify(name)}`),
+    ),
+    ...section(
       'Multipart uploads',
-      uploads.map(({ bucket, key, uploadId, parts }) =>
-        line(key, `bucket ${JSON.stringify(bucket)}`, `uploadId ${JSON.stringify(uploadId)}`, `${parts} parts`),
+      [...uploads.values()].map(({ bucket, key, uploadId, parts }) =>
+        line(key, quoted('bucket', bucket), quoted('uploadId', uploadId), `${parts().size} parts`),
+      ),
+    ),
+    ...section(
+      'Objects',
+      [...objects.values()].map(({ bucket, key, parts }) =>
+        line(key, quoted('bucket', bucket), `${sizeOf(parts)} bytes`),
       ),
     ),
     ...section(
       'Resource groups',
-      groups.map(({ name, status }) => line(name, status)),
+      [...catalog.groups.values()].map((group) => line(group.name, showGroup(cloud, group).status)),
     ),
     ...section(
       'Clusters',
-      clusters.map(({ name, status, version }) => line(name, status, `version ${version}`)),
+      catalog.clusters
+        .map((cluster) => showCluster(cloud, cluster))
+        .map(({ name, status, version }) => line(name, status, `version ${version}`)),
     ),
     ...section(
       'DevOps servers',
-      (await read(devops, '/v1/instances', 'instances')).map(({ instanceId, state }) => line(instanceId, state)),
+      devops.instances.map((instance) => line(instance.instanceId, showInstance(cloud, instance).state)),
     ),
     ...section(
       'Last requests',
-      requests.slice(-20).map(({ time, id, operation, status }) => `- ${time} ${id} ${operation}: ${status}`),
+      requests.map(
+        ({ time, id, operation, status, method, url }) =>
+          `- ${time} ${id} ${operation}: ${status}, ${method} ${JSON.stringify(url)}`,
+      ),
     ),
     '',
   ].join('\n');
-}
-
-/** Records as the API shows them now. */
-async function read(api: Api, path: string, field: string): Promise<readonly Fields[]> {
-  const request = { method: 'GET', path, query: new Map(), headers: {}, body: Buffer.alloc(0) };
-  const { body } = await api.handle(request);
-  return objects(parseObject(Buffer.from(body))?.[field]);
 }

@@ -1,7 +1,8 @@
-import type { ApiResponse } from './http.js';
+import type { Answer } from './http.js';
+import type { Operation } from './operation.js';
 
 /** What an answer may hold that the reference does not show, by the words of the header `x-sandbox-invented`. */
-export const inventedWords: Readonly<Record<string, string>> = {
+export const inventedWords = {
   error: 'the error: its code and status follow services of the family',
   operation: 'the operation: the reference only refers to it, or does not know it; it follows S3',
   content: 'the bytes: parts that were there from the start are zeros',
@@ -12,11 +13,16 @@ export const inventedWords: Readonly<Record<string, string>> = {
   balancer: 'id and name of the load balancer, and addresses that were not in the request',
   groups: 'firewall group, parameter group and disk size that were not in the request',
   urls: 'the addresses of the server and of the person to alert',
-};
+} as const;
 
 /** Marks an answer with words of `inventedWords`. */
-export function invented(response: ApiResponse, ...words: readonly string[]): ApiResponse {
-  const known = response.headers['x-sandbox-invented']?.split(',') ?? [];
+export function invented(answer: Answer, ...words: readonly (keyof typeof inventedWords)[]): Answer {
+  const known = answer.headers['x-sandbox-invented']?.split(',') ?? [];
   const all = [...new Set([...known, ...words])].join(',');
-  return { ...response, headers: { ...response.headers, 'x-sandbox-invented': all } };
+  return all === '' ? answer : { ...answer, headers: { ...answer.headers, 'x-sandbox-invented': all } };
 }
+
+const sourceWords = { reference: [], s3: ['operation'], sandbox: ['read'] } as const;
+
+/** What an operation's every answer has to be marked with. */
+export const inventedBy = ({ source, invents = [] }: Operation) => [...sourceWords[source], ...invents];

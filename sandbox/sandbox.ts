@@ -3,15 +3,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createCatalog } from './catalog.js';
-import { createDevops } from './devops.js';
+import { openCloud } from './cloud.js';
+import { answer, findOperation, type Route, refusal } from './dispatch.js';
 import { createFaults, loadFaults } from './faults.js';
-import { type Api, type ApiResponse, isObject, json, jsonError } from './http.js';
-import { describeSandbox, type Logged, withoutSecrets } from './inspect.js';
-import { invented } from './invented.js';
-import { checkSignature, type Keys, type Refusal } from './signature.js';
+import { type Answer, type ApiRequest, isObject, ServiceError, type ServiceName } from './http.js';
+import { describeCloud, type Logged } from './inspect.js';
+import { checkSignature, type Keys } from './signature.js';
 import { openState, SandboxProblem, type State, temporaryState } from './state.js';
-import { createStorage, type Storage, type StorageRequest, storageOperation } from './storage.js';
+import { isLoopback } from './storage/requests.js';
+import type { Storage } from './storage/storage.js';
 
 export { seededEmptyUpload, seededLargeUpload, seededUpload } from './seeds.js';
 
@@ -23,7 +23,7 @@ export interface Sandbox {
     readonly endpoints: { readonly storage: string; readonly catalog: string; readonly devops: string };
     readonly signingServices: { readonly storage: string; readonly catalog: string; readonly devops: string };
   };
-  readonly storage: Storage;
+  readonly storage: Pick<Storage, 'addUpload'>;
   /** What it holds and was asked, as Markdown. No secret is in it. */
   describe(): Promise<string>;
   close(): Promise<void>;
@@ -50,9 +50,11 @@ export interface SandboxOptions {
 /** No bucket can have these names, so that the APIs share one port with object storage. */
 const prefixes = { catalog: '/_catalog', devops: '/_devops' };
 const statePath = '/_sandbox/state';
+/** As signatures name the services. */
+const signingServices = { storage: 's3', catalog: 'catalog', devops: 'devops' };
 
 const maximumBody = 32 * 1024 * 1024;
-const keptRequests = 200;
+const keptRequests = 50;
 
 /** Starts a sandbox. Throws a `SandboxProblem` if it cannot. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
@@ -69,99 +71,60 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
   const faults = createFaults(planned.rules, { random });
   const keys = options.keys ?? derivedKeys(seed);
-  const saved = (name: string) =>
-    state.records.flatMap((record) => (isObject(record) && name in record ? [record[name]] : []));
-  const storage = createStorage({
-    now,
-    started,
-    uploadId: (count) => derived(seed, 'upload', count).toString('base64url'),
-    folder: state.folder,
-    durable: state.durable,
-    saved: saved('storage'),
-    record: (change) => state.append({ storage: change }),
-    minimumPartSize,
-  });
-  const catalog = createCatalog({ now, secondsToSettle, saved: saved('catalog').at(-1) });
-  const devops = createDevops({ now, secondsToSettle, saved: saved('devops').at(-1) });
-  if (state.durable) await storage.tidy();
+  const uploadId = (count: number) => derived(seed, 'upload', count).toString('base64url');
+  const cloud = openCloud({ now, secondsToSettle, minimumPartSize, state, started, uploadId });
+  if (state.durable) await cloud.storage.tidy();
 
   const requests: Logged[] = [];
   let count = 0;
-  /** The catalogs' state as it was last written down. */
-  const written = new Map([catalog, devops].map((api) => [api, JSON.stringify(api.snapshot())]));
-
   const server = createServer((incoming, outgoing) => {
     serve(incoming, outgoing).catch(() => outgoing.destroy());
   });
 
-  /** Takes one request: reads it, answers it, and writes it into the log. */
+  /** Takes one request: reads it, answers it, and notes it in the log. */
   async function serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     if (pathOf(incoming) === statePath) return respond(incoming, outgoing, showState(incoming));
-    const request = requestOf(incoming);
-    const target = route(pathOf(incoming));
     count += 1;
     const id = `sandbox-${String(count).padStart(6, '0')}`;
-    const entry = { time: now().toISOString(), id, operation: operationOf(target, request), method: request.method };
-    const logged: Logged = { ...entry, url: withoutSecrets(request.url), status: 0 };
-    const log = (changes: Partial<Logged>) => Object.assign(logged, changes);
+    const request = requestOf(incoming, id);
+    const route = findOperation(request);
+    const { method = 'GET', url = '/' } = incoming;
+    const operation = route?.operation.name ?? 'unknown';
+    const logged: Logged = { time: now().toISOString(), id, operation, method, url: withoutSecrets(url), status: 0 };
     requests.push(logged);
     if (requests.length > keptRequests) requests.shift();
     const ids = { ...requestIds(id, 'x-amz-date' in request.headers), date: now().toUTCString() };
+    let content: Readable | undefined;
     const act = async () => {
-      const { response, canonicalRequest = '' } = await answer(target, request);
-      log({ status: response.status, canonicalRequest: withoutSecrets(canonicalRequest) });
-      return response;
+      const answer = await authenticated(route, request, url);
+      content = answer.content;
+      logged.status = answer.status;
+      return answer;
     };
-    const send = (response: ApiResponse) => {
-      log({ status: response.status });
-      return respond(incoming, outgoing, { ...response, headers: { ...response.headers, ...ids } });
+    const send = (answer: Answer) => {
+      logged.status = answer.status;
+      return respond(incoming, outgoing, { ...answer, headers: { ...answer.headers, ...ids } });
     };
-    await faults.answer({ operation: entry.operation, incoming, outgoing, ids, act, send });
-  }
-
-  function route(path: string): Target {
-    for (const [service, api] of [
-      ['catalog', catalog],
-      ['devops', devops],
-    ] as const)
-      if (path.startsWith(`${prefixes[service]}/`)) return { api, service, path: path.slice(prefixes[service].length) };
-    return { api: storage, service: 's3', path };
-  }
-
-  async function answer({ api, service, path }: Target, unread: Unread) {
-    const isStorage = api === storage;
-    const request = { ...unread, path, body: isStorage ? Buffer.alloc(0) : await readBody(unread.stream) };
-    const { refusal, canonicalRequest } = checkSignature(request, { service, storage: isStorage, keys, now: now() });
-    if (refusal !== undefined) return { response: refuse(api, isStorage, refusal), canonicalRequest };
     try {
-      const response = await (isStorage ? storage : api).handle(request);
-      await keep(service, api);
-      return { response, canonicalRequest };
-    } catch (error) {
-      if (unread.stream.errored) throw error;
-      const code = isStorage ? 'InternalError' : 'Server.InternalError';
-      const response = api.error(500, code, 'What the sandbox holds could not be written down.');
-      return { response: invented(response, 'error'), canonicalRequest };
+      await faults.answer({ operation, incoming, outgoing, ids, act, send });
+    } finally {
+      content?.destroy();
     }
   }
 
-  /** Resolves once everything that an answer may tell is on disk. */
-  async function keep(service: string, api: Api): Promise<void> {
-    const known = written.get(api);
-    const snapshot = known === undefined ? undefined : api.snapshot();
-    const text = JSON.stringify(snapshot);
-    if (text === known) return state.flushed();
-    written.set(api, text);
-    return state.append({ [service]: snapshot });
+  async function authenticated(route: Route | undefined, unread: ApiRequest, url: string): Promise<Answer> {
+    const storage = unread.service === 'storage';
+    const request = storage ? unread : { ...unread, body: await readBody(unread.stream) };
+    const service = signingServices[request.service];
+    const problem = checkSignature({ ...request, url }, { service, storage, keys, now: now() });
+    return problem === undefined ? answer(route, request, cloud) : refusal(request, asServiceSays(problem, storage));
   }
 
-  function showState(incoming: IncomingMessage): ApiResponse {
+  function showState(incoming: IncomingMessage): Answer {
+    const text = (status: number, body: string) => ({ status, headers: { 'content-type': 'text/markdown' }, body });
     // A page of another site whose name was made to lead here must not read it.
-    if (!/^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(incoming.headers.host ?? ''))
-      return jsonError(403, 'Forbidden', 'Ask for it at 127.0.0.1 or localhost.');
-    if (incoming.method !== 'GET') return jsonError(405, 'MethodNotAllowed', 'This can only be read.');
-    const snapshots = { storage: storage.snapshot(), catalog: catalog.snapshot(), devops: devops.snapshot() };
-    return json(200, { endpoints, ...snapshots, requests });
+    if (!isLoopback(incoming.headers.host)) return text(403, 'Ask for it at 127.0.0.1 or localhost.\n');
+    return incoming.method === 'GET' ? text(200, describe()) : text(405, 'This can only be read.\n');
   }
 
   await listen(server, port).catch(async (error) => {
@@ -170,14 +133,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const endpoints = { storage: url, catalog: url + prefixes.catalog, devops: url + prefixes.devops };
+  const describe = () => describeCloud(cloud, endpoints, requests);
   return {
-    cloud: {
-      credentials: keys,
-      endpoints,
-      signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
-    },
-    storage,
-    describe: () => describeSandbox({ endpoints, storage, catalog, devops, requests }),
+    cloud: { credentials: keys, endpoints, signingServices },
+    storage: cloud.storage,
+    describe: async () => describe(),
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
@@ -185,14 +145,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       await state.close();
     },
   };
-}
-
-interface Target {
-  readonly api: Api;
-  /** As signatures name it. */
-  readonly service: string;
-  /** Without the API's own prefix. */
-  readonly path: string;
 }
 
 const stateVersion = 1;
@@ -235,15 +187,19 @@ function listen(server: Server, port: number): Promise<void> {
 
 const pathOf = (incoming: IncomingMessage) => (incoming.url ?? '/').split('?', 1)[0] ?? '';
 
-interface Unread extends Omit<StorageRequest, 'path' | 'body'> {
-  readonly url: string;
-}
-
 /** A request whose body has still to be read. */
-function requestOf(incoming: IncomingMessage): Unread {
+function requestOf(incoming: IncomingMessage, id: string): ApiRequest {
   const { method = 'GET', url = '/' } = incoming;
+  const whole = pathOf(incoming);
+  const service: ServiceName = whole.startsWith(`${prefixes.catalog}/`)
+    ? 'catalog'
+    : whole.startsWith(`${prefixes.devops}/`)
+      ? 'devops'
+      : 'storage';
+  const path = service === 'storage' ? whole.replace(/^(\/[^/]+)\/$/, '$1') : whole.slice(prefixes[service].length);
   const headers = Object.entries(incoming.headers).map(([name, value]) => [name, [value ?? ''].flat().join(',')]);
-  return { method, url, query: parseQuery(url), headers: Object.fromEntries(headers), stream: incoming };
+  const [query, body] = [parseQuery(url), Buffer.alloc(0)];
+  return { id, service, method, path, query, headers: Object.fromEntries(headers), body, stream: incoming };
 }
 
 async function readBody(incoming: Readable): Promise<Buffer> {
@@ -257,17 +213,8 @@ async function readBody(incoming: Readable): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The tool that a request would come from. */
-function operationOf({ service, path }: Target, request: Unread): string {
-  if (service === 's3') return storageOperation({ ...request, path });
-  if (request.method !== 'POST') return 'unknown';
-  if (service === 'devops') return path === '/v1/instances:restore' ? 'restore_instance' : 'unknown';
-  if (path.endsWith('/kube:provision')) return 'provision_kube_resource_group';
-  return path.endsWith(':upgrade') ? 'upgrade_kube_version' : 'unknown';
-}
-
-async function respond(incoming: IncomingMessage, outgoing: ServerResponse, response: ApiResponse): Promise<void> {
-  const { status, headers, body, content } = response;
+async function respond(incoming: IncomingMessage, outgoing: ServerResponse, answer: Answer): Promise<void> {
+  const { status, headers, body, content } = answer;
   outgoing.writeHead(status, { ...(status !== 204 && { 'content-length': Buffer.byteLength(body) }), ...headers });
   if (content === undefined) outgoing.end(incoming.method === 'HEAD' ? undefined : body);
   else await pipeline(content, outgoing);
@@ -284,13 +231,13 @@ function requestIds(id: string, amz: boolean): Record<string, string> {
   };
 }
 
-/** A refused signature in the words of the API that was called. */
-function refuse(api: Api, storage: boolean, { status, code, message, details }: Refusal): ApiResponse {
-  if (storage) return api.error(status, code === 'Malformed' ? 'AuthorizationHeaderMalformed' : code, message, details);
-  const refused = (status: number, code: string) => invented(api.error(status, code, message, details), 'error');
-  if (code === 'RequestTimeTooSkewed') return refused(status, code);
-  if (code === 'Malformed') return refused(400, 'Client.InvalidParameterIllegalInput.Authorization');
-  return refused(401, `Client.AuthFailure.${code}`);
+/** A refused signature in the words of the service that was called. */
+function asServiceSays({ status, code, message, details }: ServiceError, storage: boolean): ServiceError {
+  const isMalformed = code === 'Malformed';
+  if (storage) return new ServiceError(status, isMalformed ? 'AuthorizationHeaderMalformed' : code, message, details);
+  if (isMalformed) return new ServiceError(400, 'Client.InvalidParameterIllegalInput.Authorization', message);
+  if (['RequestTimeTooSkewed', 'NotImplemented'].includes(code)) return new ServiceError(status, code, message);
+  return new ServiceError(401, `Client.AuthFailure.${code}`, message, details);
 }
 
 function parseQuery(url: string): Map<string, string> {
@@ -298,3 +245,7 @@ function parseQuery(url: string): Map<string, string> {
   // A plus sign is a plus sign: only forms write spaces so.
   return new Map(new URLSearchParams(at < 0 ? '' : url.slice(at + 1).replaceAll('+', '%2B')));
 }
+
+/** Takes what opens something out of a URL. */
+const withoutSecrets = (url: string) =>
+  url.replace(/((?:x-(?:ext|amz)-)?(?:security-token|signature)=)[^&\s]*/gi, '$1(not shown)');

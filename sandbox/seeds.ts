@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { Part, Upload, UploadName } from './uploads.js';
+import { clusterRecord, groupRecord } from './catalog.js';
+import { instanceRecord, seededBackupId, seededDevops } from './devops.js';
+import { provisionRules } from './operations/provision-kube-resource-group.js';
+import { restoreRules } from './operations/restore-instance.js';
+import type { Part, Upload, UploadName } from './storage/contents.js';
 
-/** The multipart uploads that are there from the start. */
+/** What is there from the start. */
 
 /** In progress: 15 parts of 16, of which three are missing. */
 export const seededUpload: UploadName = {
@@ -22,6 +26,16 @@ export const seededEmptyUpload: UploadName = {
   bucket: 'demo-bucket',
   key: 'video/launch.mov',
   uploadId: 'demo-upload-without-parts',
+};
+
+export const seededGroup = {
+  resourceGroupName: 'demo-group',
+  resourceNamePrefix: 'demo',
+  adminCluster: 'demo-admin',
+  userCluster: 'demo-user',
+  version: '1.33.5-sandbox',
+  /** The external cloud project in which both clusters' names are taken. */
+  project: 'demo-project',
 };
 
 const mebibyte = 1024 * 1024;
@@ -63,4 +77,33 @@ export function once(make: () => readonly Part[]): Upload['parts'] {
     parts ??= new Map(make().map((part) => [part.partNumber, part]));
     return parts;
   };
+}
+
+/** A group with two clusters. */
+export function seededCatalog() {
+  const { resourceGroupName, resourceNamePrefix, adminCluster, userCluster, version, project } = seededGroup;
+  const place = { region: 'jp-east-1', availabilityZone: 'east-11', volumeType: 'standard-flash-storage-a' };
+  const key = { project_id: project, client_email: `demo@${project}.invalid`, client_id: '1' };
+  const input = (name: string) =>
+    provisionRules.parse({
+      regions: [place.region],
+      availabilityZones: [place.availabilityZone],
+      resourceNamePrefix,
+      externalCloudConfig: { serviceAccountKey: JSON.stringify(key), location: 'asia-northeast1' },
+      adminWorkstation: { ...place, instanceType: 'h2-medium4', keyName: 'demo-key' },
+      adminCluster: {
+        ...{ name, version, keyName: 'demo-key' },
+        controlPlane: { ...place, instanceType: 'h2-large16', nodeCount: 3 },
+        nodePools: [{ ...place, name: 'workers', instanceType: 'h2-large32', nodeCount: 2 }],
+      },
+    });
+  const group = groupRecord(resourceGroupName, input(adminCluster), '2026-01-01T00:00:00.000Z');
+  const clusters = [clusterRecord(input(adminCluster), group, true), clusterRecord(input(userCluster), group, false)];
+  return { groups: [group], clusters };
+}
+
+/** One server. */
+export function seededInstances() {
+  const input = restoreRules.parse({ ...seededDevops, backupId: seededBackupId });
+  return { instances: [instanceRecord(input, 'jp-east-1', new Date('2026-01-01T00:00:00Z'))] };
 }

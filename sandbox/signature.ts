@@ -1,4 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { ServiceError } from './http.js';
 
 /**
  * Checks Signature Version 4 with code of its own, so that the client's signer and this one can disagree
@@ -27,26 +28,16 @@ export interface Rules {
   readonly now: Date;
 }
 
-export interface Refusal {
-  readonly status: number;
-  readonly code: 'AccessDenied' | 'Malformed' | 'InvalidAccessKeyId' | 'RequestTimeTooSkewed' | 'SignatureDoesNotMatch';
-  readonly message: string;
-  /** Canonical request and string to sign, as text and as bytes, where they help to find the mistake. */
-  readonly details?: Readonly<Record<string, string>>;
-}
-
-export interface Checked {
-  /** Why the signature is refused; undefined if it is right. */
-  readonly refusal?: Refusal;
-  /** As far as the check came to it. */
-  readonly canonicalRequest?: string;
-}
-
 const toleranceMs = 15 * 60 * 1000;
 
-/** Checks a request's signature. What storage is sent has yet to be compared with the header that the signature covers. */
-export function checkSignature(request: SignedRequest, rules: Rules): Checked {
+/**
+ * Checks a request's signature; undefined if it is right. What storage is sent has yet to be compared with the header
+ * that the signature covers. A mismatch has the texts that were signed in its details, as text and as bytes.
+ */
+export function checkSignature(request: SignedRequest, rules: Rules): ServiceError | undefined {
   const { headers } = request;
+  if (headers.authorization === undefined && /[?&](X-Amz-)?Signature=/i.test(request.url))
+    return refuse(501, 'NotImplemented', 'Presigned URLs are not offered: sign with the Authorization header.');
   if (headers.authorization === undefined) return refuse(403, 'AccessDenied', 'The request is not signed.');
   const parsed =
     /^AWS4-HMAC-SHA256 +Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, *SignedHeaders=([a-z0-9;._-]+), *Signature=([0-9a-f]{64})$/.exec(
@@ -101,20 +92,26 @@ export function checkSignature(request: SignedRequest, rules: Rules): Checked {
     `AWS4${rules.keys.secretAccessKey}`,
   );
   const expected = createHmac('sha256', key).update(stringToSign).digest();
-  if (timingSafeEqual(expected, Buffer.from(signature, 'hex'))) return { canonicalRequest };
+  if (timingSafeEqual(expected, Buffer.from(signature, 'hex'))) return undefined;
   const message = 'The signature does not match the one calculated here. Compare the texts that were signed.';
-  const details = {
+  return refuse(403, 'SignatureDoesNotMatch', message, {
     CanonicalRequest: canonicalRequest,
     CanonicalRequestBytes: bytes(canonicalRequest),
     StringToSign: stringToSign,
     StringToSignBytes: bytes(stringToSign),
-  };
-  return { canonicalRequest, refusal: { status: 403, code: 'SignatureDoesNotMatch', message, details } };
+  });
 }
 
-const refuse = (status: number, code: Refusal['code'], message: string): Checked => ({
-  refusal: { status, code, message },
-});
+type Code =
+  | 'AccessDenied'
+  | 'InvalidAccessKeyId'
+  | 'Malformed'
+  | 'NotImplemented'
+  | 'RequestTimeTooSkewed'
+  | 'SignatureDoesNotMatch';
+
+const refuse = (status: number, code: Code, message: string, details = {}) =>
+  new ServiceError(status, code, message, details);
 
 /** Node gives each byte of a header as one character. */
 const sha256 = (data: Buffer | string) =>

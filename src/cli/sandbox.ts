@@ -5,7 +5,7 @@ import { type Command, problemsText, withConfig } from './command.js';
 /** `cloudops-mcp sandbox`: the sandbox alone, for servers, agents and clients under test, until a signal ends it. */
 export const sandboxCommand: Command = {
   usage: '[--port N] [--state FILE] [--seed TEXT] [--fault PLAN] [--json]',
-  about: 'run the sandbox alone, and print what points a server at it',
+  about: 'run the sandbox alone, and print what points servers and S3 clients at it',
   options: { port: 'value', state: 'value', seed: 'value', fault: 'value', json: 'switch' },
   run: withConfig(async ({ options, terminal: { print, printError, now, interrupted } }, { sandboxOptions }) => {
     const { port = '0', state, seed, fault, json } = options;
@@ -28,6 +28,13 @@ export const sandboxCommand: Command = {
       CLOUDOPS_STORAGE_URL: endpoints.storage,
       CLOUDOPS_CATALOG_URL: endpoints.catalog,
       CLOUDOPS_DEVOPS_URL: endpoints.devops,
+      // What the AWS CLI and SDKs read.
+      AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+      AWS_ENDPOINT_URL_S3: endpoints.storage,
+      AWS_REGION: 'jp-east-1',
+      AWS_DEFAULT_REGION: 'jp-east-1',
+      AWS_REQUEST_CHECKSUM_CALCULATION: 'when_required',
     };
     const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${value}\n`);
     print(json === undefined ? lines.join('') : `${JSON.stringify(variables)}\n`);

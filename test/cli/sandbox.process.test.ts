@@ -53,10 +53,13 @@ test('without --json the variables are lines for a shell', async () => {
   let printed = '';
   for await (const chunk of child.stdout) {
     printed += chunk;
-    if (/DEVOPS_URL.*\n/.test(printed)) child.kill('SIGINT');
+    if (/CHECKSUM.*\n/.test(printed)) child.kill('SIGINT');
   }
-  const names = ['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'STORAGE_URL', 'CATALOG_URL', 'DEVOPS_URL'];
-  expect(printed).toMatch(new RegExp(`^${names.map((name) => `export CLOUDOPS_${name}=[\\w:/.-]+\n`).join('')}$`));
+  const own = ['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'STORAGE_URL', 'CATALOG_URL', 'DEVOPS_URL'];
+  const others = ['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'ENDPOINT_URL_S3', 'REGION', 'DEFAULT_REGION'];
+  const names = [...own.map((name) => `CLOUDOPS_${name}`), ...others.map((name) => `AWS_${name}`)];
+  const lines = [...names, 'AWS_REQUEST_CHECKSUM_CALCULATION'].map((name) => `export ${name}=[\\w:/.-]+\n`);
+  expect(printed).toMatch(new RegExp(`^${lines.join('')}$`));
 });
 
 test('inside the server, it is a resource for agents', async () => {
@@ -65,7 +68,7 @@ test('inside the server, it is a resource for agents', async () => {
   const { contents } = await client.readResource({ uri: 'cloudops://sandbox' });
   const [{ text = '' } = {}] = contents as { text?: string }[];
   expect(text).toContain(`"${seededUpload.key}": bucket "demo-bucket", uploadId "demo-upload-in-progress", 12 parts`);
-  expect(text).toMatch(/- \S+ sandbox-000001 list_parts: 200\n/);
+  expect(text).toMatch(/- \S+ sandbox-000001 list_parts: 200, GET /);
 });
 
 test.each<[string, string[], RegExp]>([

@@ -1,22 +1,17 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createCatalog, seededGroup } from '../../sandbox/catalog.js';
-import type { Api } from '../../sandbox/http.js';
+import { seededGroup } from '../../sandbox/seeds.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
+import { testCloud } from '../support/sandbox.js';
 
-let catalog: Api;
+let cloud: ReturnType<typeof testCloud>;
 let time: number;
-const options = { now: () => new Date(time), secondsToSettle: 30 };
 beforeEach(() => {
   time = Date.parse('2026-11-20T12:00:00Z');
-  catalog = createCatalog(options);
+  cloud = testCloud({ now: () => new Date(time) });
 });
 
-async function send(method: string, path: string, body: unknown = {}) {
-  const request = { method, path, query: new Map(), headers: {}, body: Buffer.from(JSON.stringify(body)) };
-  const response = await catalog.handle(request);
-  return { status: response.status, headers: response.headers, body: JSON.parse(response.body) };
-}
+const send = (method: string, path: string, body: unknown = {}) => cloud.send('catalog', method, path, body);
 const provision = (name: string, body: object = {}) => send('POST', `/v1/resource-groups/${name}/kube:provision`, body);
 const upgrade = (group: string, cluster: string, version = '9') =>
   send('POST', `/v1/resource-groups/${group}/kube/clusters/${cluster}:upgrade`, { version });
@@ -137,12 +132,12 @@ describe('provisioning', () => {
     ['AdminClusterName', 'other', { ...full, resourceNamePrefix: 'other' }],
   ])('refuses a %s that is taken, and keeps what is there', async (what, name, body) => {
     await provision('team', full);
-    const before = catalog.snapshot();
+    const before = cloud.changes();
     expect(await provision(name, body)).toMatchObject({
       status: 409,
       body: { code: `Client.InvalidParameterDuplicate.${what}` },
     });
-    expect(catalog.snapshot()).toEqual(before);
+    expect(cloud.changes()).toBe(before);
   });
 
   test('lets another project have the cluster name, and two groups have none', async () => {
@@ -220,12 +215,11 @@ test('the reads are marked as invented', async () => {
   expect((await group('unknown')).body.code).toBe('Client.InvalidParameterNotFound.ResourceGroupName');
 });
 
-test('goes on from a snapshot, the time to settle included', async () => {
+test('finds everything again when it is opened, the time to settle included', async () => {
   await provision('team', full);
   await upgrade(seededGroup.resourceGroupName, seededGroup.userCluster);
-  const saved: unknown = JSON.parse(JSON.stringify(catalog.snapshot()));
   const before = await send('GET', '/v1/resource-groups');
-  catalog = createCatalog({ ...options, saved });
+  cloud.reopen();
   expect(await send('GET', '/v1/resource-groups')).toEqual(before);
   expect((await upgrade('team', 'blue-admin')).status).toBe(409);
   time += 30_001;

@@ -1,24 +1,19 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createDevops, seededBackupId, seededDevops } from '../../sandbox/devops.js';
-import type { Api } from '../../sandbox/http.js';
+import { seededBackupId, seededDevops } from '../../sandbox/devops.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { testCloud } from '../support/sandbox.js';
 
-let devops: Api;
+let cloud: ReturnType<typeof testCloud>;
 let time: number;
-const options = { now: () => new Date(time), secondsToSettle: 30 };
 beforeEach(() => {
   time = Date.parse('2026-11-20T12:00:00Z');
-  devops = createDevops(options);
+  cloud = testCloud({ now: () => new Date(time) });
 });
 
-async function send(method: string, path: string, body: unknown, region = 'jp-east-1') {
-  const headers = { authorization: `AWS4-HMAC-SHA256 Credential=KEY/20261120/${region}/devops/aws4_request, x` };
-  const response = await devops.handle({
-    ...{ method, path, query: new Map(), headers },
-    body: Buffer.from(JSON.stringify(body)),
+const send = (method: string, path: string, body: unknown, region = 'jp-east-1') =>
+  cloud.send('devops', method, path, body, {
+    authorization: `AWS4-HMAC-SHA256 Credential=KEY/20261120/${region}/devops/aws4_request, x`,
   });
-  return { status: response.status, headers: response.headers, body: JSON.parse(response.body) };
-}
 const restore = (body: object, region?: string) =>
   send('POST', '/v1/instances:restore', { backupId: seededBackupId, instanceId: 'restored', ...body }, region);
 const instances = async () => (await send('GET', '/v1/instances', {})).body.instances;
@@ -90,10 +85,10 @@ test('other paths and bodies are refused', async () => {
   expect((await send('POST', '/v1/instances:restore', [])).body.code).toBe('Client.InvalidParameterIllegalInput.Body');
 });
 
-test('goes on from a snapshot', async () => {
+test('finds everything again when it is opened', async () => {
   await restore({});
   const before = await instances();
-  devops = createDevops({ ...options, saved: JSON.parse(JSON.stringify(devops.snapshot())) });
+  cloud.reopen();
   expect(await instances()).toEqual(before);
   expect((await restore({})).status).toBe(409);
 });

@@ -4,11 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { seededGroup } from '../../sandbox/catalog.js';
 import { seededBackupId, seededDevops } from '../../sandbox/devops.js';
 import { faultKinds, parseFaults } from '../../sandbox/faults.js';
 import { inventedWords } from '../../sandbox/invented.js';
-import { seededEmptyUpload, seededLargeUpload, seededUpload } from '../../sandbox/seeds.js';
+import { seededEmptyUpload, seededGroup, seededLargeUpload, seededUpload } from '../../sandbox/seeds.js';
 import { cleanEnv } from '../support/server-process.js';
 
 const page = readFileSync('docs/SANDBOX.md', 'utf8');

@@ -171,7 +171,15 @@ describe('the text of faults', () => {
       '500',
     ]);
     expect([next('list_parts'), next('restore_instance')]).toEqual([undefined, undefined]);
-    expect(faultsOf('*=503').next('upload_part')).toBeUndefined();
+    expect(faultsOf('*=503').next('upload_part')).toMatchObject({ kind: '503' });
+    expect(faultsOf('*=503').next('unknown')).toBeUndefined();
+  });
+
+  test('faults that need an answer with a body pass over operations that have none', () => {
+    const faults = faultsOf('*=truncated*1,*=half-body*1');
+    expect(faults.next('upload_part')).toBeUndefined();
+    expect(faults.next('get_object')?.kind).toBe('half-body');
+    expect(faults.next('complete_multipart_upload')?.kind).toBe('truncated');
   });
 
   test('a scenario file says the same', () => {
@@ -198,6 +206,8 @@ describe('the text of faults', () => {
     ['list_parts=503*0', '503*0 is not a fault'],
     ['restore_instance=marker-loop', 'marker-loop is a fault of list_parts only.'],
     ['*=no-marker', 'no-marker is a fault of list_parts only.'],
+    ['upload_part=truncated', 'truncated needs an answer with a body, which upload_part does not have.'],
+    ['get_object=malformed', 'malformed needs an answer with a body, which get_object does not have.'],
     ['latency=slow', 'latency must be uniform(from,to), normal(mean,deviation) or p50-p99(median,percentile)'],
     ['latency=uniform(1)', 'latency must be'],
     ['latency=toString(1,2)', 'latency must be'],

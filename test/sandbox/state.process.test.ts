@@ -10,6 +10,7 @@ import {
   CreateBucketCommand,
   CreateMultipartUploadCommand,
   GetObjectCommand,
+  ListBucketsCommand,
   ListPartsCommand,
   S3Client,
   UploadPartCommand,
@@ -150,9 +151,10 @@ describe('a restart', () => {
     await withSandbox({ stateFile }, (s3) => s3.send(new CreateBucketCommand({ Bucket })));
     appendFileSync(stateFile, '{"storage":{"op":"bucket","bu');
     await withSandbox({ stateFile }, (s3) => s3.send(new CreateBucketCommand({ Bucket: 'second' })));
-    await withSandbox({ stateFile }, async (_, { storage }) =>
-      expect(storage.snapshot()).toMatchObject({ buckets: ['demo-bucket', Bucket, 'second'] }),
-    );
+    await withSandbox({ stateFile }, async (s3) => {
+      const { Buckets = [] } = await s3.send(new ListBucketsCommand({}));
+      expect(Buckets.map(({ Name }) => Name)).toEqual(['demo-bucket', Bucket, 'second']);
+    });
   });
 });
 

@@ -1,0 +1,85 @@
+import type { Cloud } from './cloud.js';
+import { type Answer, type ApiRequest, json, ServiceError } from './http.js';
+import { invented, inventedBy } from './invented.js';
+import type { Operation } from './operation.js';
+import * as registry from './operations/index.js';
+import { readInput, refuse } from './rules.js';
+import { readShort } from './storage/bodies.js';
+import { checkStorageRequest, notOffered } from './storage/requests.js';
+import { xmlError } from './storage/xml.js';
+
+/** Every operation of the sandbox. */
+export const operations: readonly Operation[] = Object.values(registry);
+
+/** An operation, and what the path and the query say to it. */
+export interface Route {
+  readonly operation: Operation;
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Names that the query must have. */
+  readonly query: readonly string[];
+}
+
+/** What each operation's `request` says, ready to be compared. */
+const templates = operations.map((operation) => {
+  const [, method = '', path = '', query = ''] = /^(\w+) ([^?]+)\??(.*)$/.exec(operation.request) ?? [];
+  const groups = path.replace(/\{(\w+)\}/g, (_, name) => `(?<${name}>${name === 'key' ? '.+' : '[^/]+'})`);
+  return { operation, method, pattern: new RegExp(`^${groups}$`), query: query.split('&').filter(Boolean) };
+});
+
+/** Finds the operation that a request is for: that which needs the most of the names in its query. */
+export function findOperation(request: ApiRequest): Route | undefined {
+  const routes = templates.flatMap(({ operation, method, pattern, query }): Route[] => {
+    const match = pattern.exec(request.path);
+    if ((operation.service ?? 'storage') !== request.service || method !== request.method || match === null) return [];
+    const parameters = decoded(match.groups ?? {});
+    return parameters && query.every((name) => request.query.has(name)) ? [{ operation, parameters, query }] : [];
+  });
+  return routes.sort((a, b) => b.query.length - a.query.length)[0];
+}
+
+/** Undefined if a parameter is badly encoded, or a name has no place of its own in a path. */
+function decoded(groups: Readonly<Record<string, string>>): Record<string, string> | undefined {
+  try {
+    const parameters = Object.entries(groups).map(([name, text]) => [name, decodeURIComponent(text)] as const);
+    const isPlain = parameters.every(([name, text]) => name === 'key' || !/^\.{0,2}$|\//.test(text));
+    return isPlain ? Object.fromEntries(parameters) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Carries out a request whose signature is right, refuses it in the words of its service, and marks what is invented. */
+export async function answer(route: Route | undefined, request: ApiRequest, cloud: Cloud): Promise<Answer> {
+  const isStorage = request.service === 'storage';
+  try {
+    if (route === undefined)
+      throw isStorage
+        ? notOffered('this operation')
+        : refuse(404, 'URLNotFound', 'The sandbox knows no such operation.');
+    const { operation, parameters, query } = route;
+    const unknown = [...request.query.keys()].find(
+      (name) => ![...query, ...(operation.options ?? []), 'x-id'].includes(name),
+    );
+    if (unknown !== undefined) throw notOffered(`"${unknown}" in the query here`);
+    if (isStorage) checkStorageRequest(operation, request, parameters.key);
+    const body = isStorage && !operation.streams ? await readShort(request) : request.body;
+    const input = operation.rules && readInput(operation.rules, body);
+    const answer = await operation.handle({ ...request, body, parameters, input }, cloud);
+    await cloud.flushed();
+    return invented(answer, ...inventedBy(operation));
+  } catch (error) {
+    if (error instanceof ServiceError) return refusal(request, error);
+    if (request.stream.errored) throw error;
+    const code = isStorage ? 'InternalError' : 'Server.InternalError';
+    return refusal(request, new ServiceError(500, code, 'What the sandbox holds could not be written down.'));
+  }
+}
+
+/** An error in the form of the service that was called. */
+export function refusal({ service, id }: ApiRequest, { status, code, message, details }: ServiceError): Answer {
+  const answer =
+    service === 'storage'
+      ? xmlError(status, { Code: code, Message: message, ...details, RequestId: id })
+      : json(status, { code, message, ...details });
+  return invented(answer, 'error');
+}

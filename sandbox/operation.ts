@@ -1,0 +1,45 @@
+import type { z } from 'zod';
+import type { Cloud } from './cloud.js';
+import type { Answer, ApiRequest, ServiceName } from './http.js';
+import type { inventedWords } from './invented.js';
+
+/** `bucket` and `key` of `GET /{bucket}/{key}`. */
+type ParameterOf<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParameterOf<Rest>
+  : never;
+
+export interface OperationRequest<Request extends string, Input> extends ApiRequest {
+  /** Of the path, decoded. */
+  readonly parameters: Readonly<Record<ParameterOf<Request>, string>>;
+  /** The JSON body, if the operation has rules for it. */
+  readonly input: Input;
+}
+
+/** One operation, with all that routing, faults, marks, tests and docs/SANDBOX.md need to know about it. */
+export interface Operation<Request extends string = string, Input = unknown> {
+  /** As its tool is named, or would be. Faults and the log of requests name it so. */
+  readonly name: string;
+  /** Storage if not given. */
+  readonly service?: ServiceName;
+  /** Method, path, and the names that a query must have. `{key}` takes slashes, other parameters do not. */
+  readonly request: Request;
+  /** Other names that a query may have. Any further one is refused. */
+  readonly options?: readonly string[];
+  /** Storage: headers that it understands beside those of every request; `x-amz-meta-` stands for all that begin so. */
+  readonly headers?: readonly string[];
+  /** What describes it: the API reference, S3 (which the reference refers to), or nothing but the sandbox. */
+  readonly source: 'reference' | 's3' | 'sandbox';
+  /** What its answer holds that its source does not show. */
+  readonly invents?: readonly (keyof typeof inventedWords)[];
+  /** What its answer is, a document if not given. It decides which faults the operation can have. */
+  readonly answers?: 'bytes' | 'nothing';
+  /** It reads a body of any size from the request's `stream` by itself. */
+  readonly streams?: true;
+  /** For a JSON body: the reference, read a second time. */
+  readonly rules?: z.ZodType<Input>;
+  /** Throws a `ServiceError` to refuse. */
+  handle(request: OperationRequest<Request, Input>, cloud: Cloud): Answer | Promise<Answer>;
+}
+
+export const defineOperation = <const Request extends string, Input>(operation: Operation<Request, Input>): Operation =>
+  operation;

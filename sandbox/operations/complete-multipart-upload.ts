@@ -1,0 +1,87 @@
+import { ServiceError } from '../http.js';
+import { defineOperation } from '../operation.js';
+import { checksumAlgorithms } from '../storage/checksums.js';
+import { completedObject, type StoredObject, type Upload } from '../storage/contents.js';
+import { encodeKey } from '../storage/listing.js';
+import { sizeOf } from '../storage/objects.js';
+import { element, isDocumentOf, textOf, xml } from '../storage/xml.js';
+
+export const completeMultipartUpload = defineOperation({
+  name: 'complete_multipart_upload',
+  request: 'POST /{bucket}/{key}?uploadId',
+  headers: ['x-amz-mp-object-size'],
+  source: 's3',
+  async handle({ parameters, query, headers, body }, { storage, now, minimumPartSize }) {
+    const named = namedParts(body.toString('utf8'));
+    const uploadId = query.get('uploadId') ?? '';
+    const before = storage.contents.completed.get(uploadId);
+    // The first answer may have been lost.
+    if (before?.bucket === parameters.bucket && before.key === parameters.key && isMadeOf(before, named))
+      return answerOf(before);
+    const upload = storage.findUpload(parameters, query);
+    checkParts(upload, named, minimumPartSize);
+    const change = { partNumbers: named.map(({ partNumber }) => partNumber), lastModified: now().toISOString() };
+    const object = completedObject(upload, change);
+    const { 'x-amz-mp-object-size': size } = headers;
+    if (size !== undefined && Number(size) !== sizeOf(object.parts))
+      throw new ServiceError(400, 'InvalidRequest', `The parts do not have ${size} bytes together.`);
+    await storage.commit({ op: 'complete', uploadId, ...change });
+    return answerOf(object);
+  },
+});
+
+interface NamedPart {
+  readonly partNumber: number;
+  readonly etag: string | undefined;
+  /** Base64, by algorithm. */
+  readonly checksums: readonly (readonly [algorithm: string, value: string | undefined])[];
+}
+
+function namedParts(body: string): NamedPart[] {
+  const elements = ['Part', 'PartNumber', 'ETag', ...checksumAlgorithms.map((algorithm) => `Checksum${algorithm}`)];
+  const named = [...body.matchAll(/<Part>([\s\S]*?)<\/Part>/g)].map(([, part = '']) => ({
+    partNumber: Number(textOf(part, 'PartNumber')),
+    etag: textOf(part, 'ETag')?.replaceAll('"', ''),
+    checksums: checksumAlgorithms.map((algorithm) => [algorithm, textOf(part, `Checksum${algorithm}`)] as const),
+  }));
+  const isDocument = isDocumentOf(body, 'CompleteMultipartUpload', elements);
+  if (!isDocument || named.length === 0 || named.some(({ partNumber }) => Number.isNaN(partNumber)))
+    throw new ServiceError(400, 'MalformedXML', 'The body is not a list of parts with their numbers.');
+  return named;
+}
+
+const isMadeOf = ({ parts }: StoredObject, named: readonly NamedPart[]) =>
+  parts.length === named.length &&
+  parts.every(({ partNumber, etag }, at) => partNumber === named[at]?.partNumber && etag === named[at]?.etag);
+
+/** Throws a `ServiceError` if no object can be made of these parts. */
+function checkParts({ uploadId, parts, algorithm }: Upload, named: readonly NamedPart[], minimumSize: number): void {
+  if (named.some(({ partNumber }, index) => partNumber <= (named[index - 1]?.partNumber ?? 0)))
+    throw new ServiceError(400, 'InvalidPartOrder', 'The parts must be in ascending order.');
+  for (const [index, { partNumber, etag, checksums }] of named.entries()) {
+    const part = parts().get(partNumber);
+    const refuse = (code: string, message: string, details = {}) =>
+      new ServiceError(400, code, message, { UploadId: uploadId, PartNumber: String(partNumber), ...details });
+    const isOther = checksums.some(
+      ([name, value]) => value !== undefined && !(name === algorithm && value === part?.checksum),
+    );
+    if (part === undefined || part.etag !== etag || isOther)
+      throw refuse('InvalidPart', 'A part was not uploaded, or its ETag or checksum is another one.');
+    if (part.size < minimumSize && index < named.length - 1)
+      throw refuse('EntityTooSmall', 'A part that is not the last is too small.', {
+        ProposedSize: String(part.size),
+        MinSizeAllowed: String(minimumSize),
+      });
+  }
+}
+
+const answerOf = ({ bucket, key, etag, checksum }: StoredObject) =>
+  xml('CompleteMultipartUploadResult', [
+    element('Location', `/${bucket}/${encodeKey(key)}`),
+    element('Bucket', bucket),
+    element('Key', key),
+    element('ETag', `"${etag}"`),
+    ...(checksum
+      ? [element(`Checksum${checksum.algorithm}`, checksum.value), element('ChecksumType', 'COMPOSITE')]
+      : []),
+  ]);

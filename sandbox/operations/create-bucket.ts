@@ -1,0 +1,23 @@
+import { empty, ServiceError } from '../http.js';
+import { defineOperation } from '../operation.js';
+import { notOffered } from '../storage/requests.js';
+import { isDocumentOf, textOf } from '../storage/xml.js';
+
+export const createBucket = defineOperation({
+  name: 'create_bucket',
+  request: 'PUT /{bucket}',
+  source: 's3',
+  answers: 'nothing',
+  async handle({ parameters: { bucket }, body }, { storage, now }) {
+    if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
+      throw new ServiceError(400, 'InvalidBucketName', 'The specified bucket is not valid.');
+    if (storage.contents.buckets.has(bucket))
+      throw new ServiceError(409, 'BucketAlreadyOwnedByYou', 'You have this bucket already.');
+    const configuration = body.toString('utf8');
+    if (configuration !== '' && !isDocumentOf(configuration, 'CreateBucketConfiguration', ['LocationConstraint']))
+      throw notOffered('more about a bucket than its LocationConstraint');
+    const region = textOf(configuration, 'LocationConstraint');
+    await storage.commit({ op: 'bucket', bucket, created: now().toISOString(), region });
+    return empty({ location: `/${bucket}` });
+  },
+});

@@ -1,0 +1,12 @@
+import { defineOperation } from '../operation.js';
+import { xml } from '../storage/xml.js';
+
+export const getBucketLocation = defineOperation({
+  name: 'get_bucket_location',
+  request: 'GET /{bucket}?location',
+  source: 's3',
+  handle({ parameters: { bucket } }, { storage }) {
+    storage.checkBucket(bucket);
+    return xml('LocationConstraint', [storage.contents.buckets.get(bucket)?.region ?? '']);
+  },
+});

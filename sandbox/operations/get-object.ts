@@ -1,0 +1,17 @@
+import { invented } from '../invented.js';
+import { defineOperation } from '../operation.js';
+import { describeObject } from '../storage/objects.js';
+
+export const getObject = defineOperation({
+  name: 'get_object',
+  request: 'GET /{bucket}/{key}',
+  headers: ['range', 'x-amz-checksum-mode'],
+  source: 's3',
+  answers: 'bytes',
+  handle(request, { storage }) {
+    const object = storage.findObject(request.parameters);
+    const { answer, first, last } = describeObject(object, request);
+    const response = { ...answer, content: storage.files.read(object.parts, first, last) };
+    return object.parts.some(({ file }) => file === undefined) ? invented(response, 'content') : response;
+  },
+});

@@ -1,0 +1,11 @@
+import { findGroup, showGroup } from '../catalog.js';
+import { json } from '../http.js';
+import { defineOperation } from '../operation.js';
+
+export const getResourceGroup = defineOperation({
+  name: 'get_resource_group',
+  service: 'catalog',
+  request: 'GET /v1/resource-groups/{resourceGroupName}',
+  source: 'sandbox',
+  handle: ({ parameters }, cloud) => json(200, showGroup(cloud, findGroup(cloud, parameters.resourceGroupName))),
+});

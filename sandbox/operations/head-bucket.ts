@@ -1,0 +1,13 @@
+import { empty } from '../http.js';
+import { defineOperation } from '../operation.js';
+
+export const headBucket = defineOperation({
+  name: 'head_bucket',
+  request: 'HEAD /{bucket}',
+  source: 's3',
+  answers: 'nothing',
+  handle({ parameters }, { storage }) {
+    storage.checkBucket(parameters.bucket);
+    return empty();
+  },
+});

@@ -1,0 +1,11 @@
+import { defineOperation } from '../operation.js';
+import { describeObject } from '../storage/objects.js';
+
+export const headObject = defineOperation({
+  name: 'head_object',
+  request: 'HEAD /{bucket}/{key}',
+  headers: ['range', 'x-amz-checksum-mode'],
+  source: 's3',
+  answers: 'nothing',
+  handle: (request, { storage }) => describeObject(storage.findObject(request.parameters), request).answer,
+});

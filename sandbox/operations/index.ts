@@ -1,0 +1,21 @@
+/** Every operation of the sandbox. Routing, faults, marks, tests and docs/SANDBOX.md follow from what is exported here. */
+export { abortMultipartUpload } from './abort-multipart-upload.js';
+export { completeMultipartUpload } from './complete-multipart-upload.js';
+export { createBucket } from './create-bucket.js';
+export { createMultipartUpload } from './create-multipart-upload.js';
+export { deleteObject } from './delete-object.js';
+export { getBucketLocation } from './get-bucket-location.js';
+export { getObject } from './get-object.js';
+export { getResourceGroup } from './get-resource-group.js';
+export { headBucket } from './head-bucket.js';
+export { headObject } from './head-object.js';
+export { listBuckets } from './list-buckets.js';
+export { listInstances } from './list-instances.js';
+export { listMultipartUploads } from './list-multipart-uploads.js';
+export { listParts } from './list-parts.js';
+export { listResourceGroups } from './list-resource-groups.js';
+export { provisionKubeResourceGroup } from './provision-kube-resource-group.js';
+export { putObject } from './put-object.js';
+export { restoreInstance } from './restore-instance.js';
+export { upgradeKubeVersion } from './upgrade-kube-version.js';
+export { uploadPart } from './upload-part.js';

@@ -1,0 +1,12 @@
+import { showInstance } from '../devops.js';
+import { json } from '../http.js';
+import { defineOperation } from '../operation.js';
+
+export const listInstances = defineOperation({
+  name: 'list_instances',
+  service: 'devops',
+  request: 'GET /v1/instances',
+  source: 'sandbox',
+  handle: (_, cloud) =>
+    json(200, { instances: cloud.devops.instances.map((instance) => showInstance(cloud, instance)) }),
+});

@@ -1,0 +1,12 @@
+import { showGroup } from '../catalog.js';
+import { json } from '../http.js';
+import { defineOperation } from '../operation.js';
+
+export const listResourceGroups = defineOperation({
+  name: 'list_resource_groups',
+  service: 'catalog',
+  request: 'GET /v1/resource-groups',
+  source: 'sandbox',
+  handle: (_, cloud) =>
+    json(200, { groups: [...cloud.catalog.groups.values()].map((group) => showGroup(cloud, group)) }),
+});

@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { clusterRecord, groupRecord, kubeOf, serviceAccountOf, showGroup } from '../catalog.js';
+import type { Cloud } from '../cloud.js';
+import { json, parseObject } from '../http.js';
+import { defineOperation } from '../operation.js';
+import { address, areDistinctAddresses, duplicate, name, oneOf, serverTypes, text } from '../rules.js';
+
+/** Types of nodes, and those of the workstation. */
+const listN = serverTypes({
+  'h2-large': '16 24 32',
+  'h2-extra-large': '16 24 32 48',
+  'h2-double-large': '16 24 32 48 64 96',
+  'h2-triple-large': '32 48 64 96 128',
+  'h2-quad-large': '64 96 128',
+  'h2-septa-large': '128',
+});
+const small = serverTypes({ 'h2-medium': '4 8 16 24', 'h2-large': '8', 'h2-extra-large': '8' });
+const listW = ['h2-large', ...small, ...listN];
+
+const volumeTypes = ['standard-flash-storage-a', 'standard-flash-storage-b', 'high-speed-flash-storage-a'];
+const machine = (types: readonly string[]) => ({
+  region: text,
+  availabilityZone: text,
+  instanceType: oneOf(...types).default(''),
+  volumeType: oneOf(...volumeTypes, 'high-speed-flash-storage-b').default(''),
+  volumeSize: z.literal(100).default(100),
+});
+const accounting = z.enum(['pay-per-use', 'monthly']).default('pay-per-use');
+
+/** Reference, sections 2.1, 4.2 and 8. */
+const body = z.strictObject({
+  regions: z.array(z.string()).length(1).default([]),
+  availabilityZones: z.array(z.string()).length(1).default([]),
+  resourceNamePrefix: z
+    .string()
+    .regex(/^[a-z0-9]{1,6}$/)
+    .default(''),
+  deploymentModel: z.enum(['standalone', 'multi', 'hybrid']).default('standalone'),
+  networkConfig: z.strictObject({ networkId: z.string().optional() }).prefault({}),
+  externalCloudConfig: z
+    .strictObject({
+      serviceAccountKey: z
+        .string()
+        .refine((key) => parseObject(key) !== undefined, 'must be a JSON object')
+        .default('{}'),
+      location: text,
+    })
+    .prefault({}),
+  adminWorkstation: z
+    .strictObject({ ...machine(listW), keyName: text, initialAccountingType: accounting })
+    .prefault({}),
+  adminCluster: z
+    .strictObject({
+      name: z
+        .string()
+        .max(40)
+        .regex(/^[a-z]([a-z0-9-]*[a-z0-9])?$/)
+        .default(''),
+      version: z.string().default('1.34.2-sandbox'),
+      keyName: text,
+      initialAccountingType: accounting,
+      kubeServiceMeshConfig: z
+        .strictObject({ enabled: z.boolean().default(false), version: z.string().default('1.27.1-sandbox') })
+        .prefault({}),
+      cloudControllerManagerConfig: z
+        .strictObject({ useExternalCloudProvider: z.boolean().default(false) })
+        .prefault({}),
+      controlPlaneLoadBalancer: z
+        .strictObject({
+          type: z.literal('elastic-load-balancer').optional(),
+          vip: address.optional(),
+          systemIpAddresses: z.array(address).optional(),
+        })
+        .prefault({}),
+      controlPlane: z.strictObject({ ...machine(listN), nodeCount: z.literal([1, 3, 5]).default(1) }).prefault({}),
+      nodePools: z
+        .array(
+          z.strictObject({
+            name: name(1, 40).default(''),
+            ...machine(listN),
+            nodeCount: z.int().nonnegative().default(1),
+          }),
+        )
+        .default([]),
+    })
+    .prefault({}),
+});
+
+export type ProvisionInput = z.output<typeof body>;
+
+const balancerOf = (input: ProvisionInput) => input.adminCluster?.controlPlaneLoadBalancer;
+const hasPrivateLan = (input: ProvisionInput) => input.networkConfig?.networkId !== undefined;
+
+/** Checked whatever other fields break, so objects on the way may be anything. */
+const condition = (field: string, error: string) => ({
+  error,
+  path: ['adminCluster', 'controlPlaneLoadBalancer', field],
+  when: () => true,
+});
+
+export const provisionRules = body
+  .refine(
+    (input) => !hasPrivateLan(input) || balancerOf(input)?.vip !== undefined,
+    condition('vip', 'is required when a private LAN is specified'),
+  )
+  .refine(
+    (input) => hasPrivateLan(input) || balancerOf(input)?.systemIpAddresses === undefined,
+    condition('systemIpAddresses', 'must not be given when the common private network is used'),
+  )
+  .refine(
+    (input) => {
+      if (!hasPrivateLan(input) || balancerOf(input)?.type !== 'elastic-load-balancer') return true;
+      const given = balancerOf(input).systemIpAddresses;
+      return Array.isArray(given) && given.length === 2 && areDistinctAddresses(given[0], given[1]);
+    },
+    condition('systemIpAddresses', 'must be two distinct IP addresses on a private LAN with an elastic-load-balancer'),
+  );
+
+/** ProvisionKubeResourceGroup (reference, sections 2.3 to 2.5 and 4.2). */
+export const provisionKubeResourceGroup = defineOperation({
+  name: 'provision_kube_resource_group',
+  service: 'catalog',
+  request: 'POST /v1/resource-groups/{resourceGroupName}/kube:provision',
+  source: 'reference',
+  invents: ['status', 'versions', 'servers', 'balancer'],
+  rules: provisionRules,
+  async handle({ parameters: { resourceGroupName }, input }, cloud) {
+    checkUnique(resourceGroupName, input, cloud);
+    const group = groupRecord(resourceGroupName, input, cloud.now().toISOString());
+    cloud.catalog.groups.set(resourceGroupName, group);
+    cloud.catalog.clusters.push(clusterRecord(input, group, true));
+    await cloud.save('catalog');
+    return json(200, showGroup(cloud, group));
+  },
+});
+
+function checkUnique(group: string, input: ProvisionInput, { catalog: { groups, clusters } }: Cloud): void {
+  const prefix = input.resourceNamePrefix;
+  const { projectId } = serviceAccountOf(input);
+  const { name } = input.adminCluster;
+  if (groups.has(group)) throw duplicate('ResourceGroupName', `${group} is provisioned already.`);
+  if (prefix !== '' && [...groups.values()].some((other) => kubeOf(other).resourceNamePrefix === prefix))
+    throw duplicate('ResourceNamePrefix', `Another resource group has the prefix ${prefix}.`);
+  if (name !== '' && clusters.some((other) => other.project === projectId && other.name === name))
+    throw duplicate('AdminClusterName', `The external cloud project ${projectId} has a cluster ${name}.`);
+}

@@ -1,0 +1,87 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import type { Cloud } from '../cloud.js';
+import { instanceRecord, seededBackupId, seededDevops, showInstance } from '../devops.js';
+import { json } from '../http.js';
+import { defineOperation } from '../operation.js';
+import { duplicate, name, notFound, oneOf, serverTypes } from '../rules.js';
+
+const family = (letters: string) => [
+  `${letters}-large`,
+  ...serverTypes({
+    [`${letters}-large`]: '8 16 24 32',
+    [`${letters}-extra-large`]: '8 16 24 32 48',
+    [`${letters}-double-large`]: '16 24 32 48 64 96',
+  }),
+];
+const listD = ['c-large', 'c-large8', ...family('e'), ...family('h2')];
+const zones = ['east-11', 'east-12', 'east-13', 'east-14', 'east-31', 'west-12', 'west-13', 'jp-west-21'];
+const { firewallGroupName, parameterGroupName } = seededDevops;
+
+const isCidr = (value: string) => {
+  const [, ip = '', bits = ''] = /^(.*)\/(0|[1-9]\d{0,2})$/.exec(value) ?? [];
+  return bits !== '' && isIP(ip) !== 0 && Number(bits) <= (isIP(ip) === 4 ? 32 : 128);
+};
+
+/** Reference, sections 2.1, 4.4 and 8. */
+export const restoreRules = z.strictObject({
+  backupId: z.string().regex(/^[a-z0-9]{32}$/),
+  instanceId: name(1, 30),
+  instanceType: oneOf(...listD).default('e-large'),
+  firewallGroupName: name(1, 63).default(firewallGroupName),
+  parameterGroupName: name(1, 63).default(parameterGroupName),
+  diskSize: z.literal([100, 200, 300, 400]).default(100),
+  availabilityZone: oneOf(...zones).optional(),
+  // Characters as people count them: a pair of surrogates is one.
+  description: z
+    .string()
+    .refine((memo) => Array.from(memo).length <= 255, 'must have at most 255 characters')
+    .default(''),
+  networkConfig: z
+    .strictObject({
+      networkId: z.string(),
+      privateAddress: z.string().refine(isCidr, 'must be an IP address in CIDR notation'),
+    })
+    .partial()
+    .default({}),
+  objectStorageConfig: z
+    .strictObject({
+      account: z.string().regex(/^[a-z0-9]{1,128}$/i),
+      region: z.enum(['jp-east-1', 'jp-west-2']),
+      bucketUseObjects: z
+        .strictObject({ lfs: name(3, 32), packages: name(3, 32), containerRegistry: name(3, 32) })
+        .partial(),
+    })
+    .partial()
+    .default({}),
+});
+
+export type RestoreInput = z.output<typeof restoreRules>;
+
+/** RestoreInstance (reference, sections 2.6, 3 and 4.4). The region is that of the request's signature. */
+export const restoreInstance = defineOperation({
+  name: 'restore_instance',
+  service: 'devops',
+  request: 'POST /v1/instances:restore',
+  source: 'reference',
+  invents: ['status', 'versions', 'groups', 'urls'],
+  rules: restoreRules,
+  async handle({ input, headers }, cloud) {
+    checkNames(input, cloud);
+    const region = /Credential=[^/]+\/\d+\/([^/]+)\//.exec(headers.authorization ?? '')?.[1] ?? '';
+    const instance = instanceRecord(input, region, cloud.now());
+    cloud.devops.instances.push(instance);
+    await cloud.save('devops');
+    return json(200, { instance: showInstance(cloud, instance) });
+  },
+});
+
+function checkNames(input: RestoreInput, { devops }: Cloud): void {
+  if (input.backupId !== seededBackupId) throw notFound('Backup', `There is no backup ${input.backupId}.`);
+  if (input.firewallGroupName !== firewallGroupName)
+    throw notFound('FirewallGroup', `There is no firewall group ${input.firewallGroupName}.`);
+  if (input.parameterGroupName !== parameterGroupName)
+    throw notFound('ParameterGroup', `There is no parameter group ${input.parameterGroupName}.`);
+  if (devops.instances.some(({ instanceId }) => instanceId === input.instanceId))
+    throw duplicate('Instance', `A server ${input.instanceId} exists.`);
+}

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { findGroup, showCluster } from '../catalog.js';
+import { json } from '../http.js';
+import { defineOperation } from '../operation.js';
+import { notFound, refuse } from '../rules.js';
+
+/** UpgradeKubeVersion (reference, sections 2.4 and 4.3). */
+export const upgradeKubeVersion = defineOperation({
+  name: 'upgrade_kube_version',
+  service: 'catalog',
+  request: 'POST /v1/resource-groups/{resourceGroupName}/kube/clusters/{clusterName}:upgrade',
+  source: 'reference',
+  invents: ['status', 'versions', 'servers', 'balancer'],
+  rules: z.strictObject({ version: z.string() }),
+  async handle({ parameters: { resourceGroupName, clusterName }, input: { version } }, cloud) {
+    const { clusters } = cloud.catalog;
+    findGroup(cloud, resourceGroupName);
+    const index = clusters.findIndex(({ group, name }) => group === resourceGroupName && name === clusterName);
+    const cluster = clusters[index];
+    if (cluster === undefined) throw notFound('ClusterName', `${resourceGroupName} has no cluster ${clusterName}.`);
+    if (!cloud.hasSettled(cluster.changedAt))
+      throw refuse(409, 'ResourceIncorrectState.Cluster', `${clusterName} is ${cluster.status}: wait until it runs.`);
+    const changed = { ...cluster, version, status: 'configuring', changedAt: cloud.now().toISOString() };
+    clusters[index] = changed;
+    await cloud.save('catalog');
+    return json(200, showCluster(cloud, changed));
+  },
+});

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { type ApiRequest, ServiceError } from '../http.js';
+import { checksumAlgorithms, checksumHeader, checksumHeaders, createDigest } from './checksums.js';
+
+/** A body on its way, and the headers that say what it should be. */
+export type Incoming = Pick<ApiRequest, 'headers' | 'stream'>;
+
+export interface Received {
+  /** Bytes. */
+  readonly size: number;
+  /** Hexadecimal. */
+  readonly md5: string;
+  /** Base64, by algorithm: those that the client sent, and the one that was wanted. */
+  readonly checksums: ReadonlyMap<string, string>;
+}
+
+const maximumText = 8 * 1024 * 1024;
+
+/** A short body. */
+export async function readShort(incoming: Incoming): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  const payload = checkedPayload(incoming, { maximum: maximumText, onEnd: () => undefined });
+  for await (const piece of payload) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+interface Expected {
+  /** Bytes. */
+  readonly maximum: number;
+  /** A checksum to compute whether or not the client sends it. */
+  readonly algorithm?: string | undefined;
+  onEnd(received: Received): void;
+}
+
+/** The payload of a body. Throws a `ServiceError` at its end if it is not what the headers and trailers say. */
+export async function* checkedPayload(
+  { headers, stream }: Incoming,
+  { maximum, algorithm: wanted, onEnd }: Expected,
+): AsyncGenerator<Buffer> {
+  const declared = headers['x-ext-content-sha256'] ?? headers['x-amz-content-sha256'] ?? '';
+  if (declared.startsWith('STREAMING-AWS4-'))
+    throw new ServiceError(501, 'NotImplemented', 'The sandbox does not take bodies whose chunks are signed.');
+  const announced = headers['x-amz-trailer'];
+  if (announced !== undefined && !checksumHeaders.includes(announced))
+    throw new ServiceError(501, 'NotImplemented', `The sandbox does not take the trailer ${announced}.`);
+  const sha256 = /^[0-9a-f]{64}$/.test(declared) ? createHash('sha256') : undefined;
+  const isChunked = declared === 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
+  if (sha256 === undefined && !isChunked && (declared !== 'UNSIGNED-PAYLOAD' || 'x-ext-content-sha256' in headers))
+    throw new ServiceError(
+      400,
+      'InvalidArgument',
+      'The content-sha256 header must be the SHA-256 of the body, in lower case.',
+    );
+  const isSent = (header: string) => header in headers || header === announced;
+  const digests = checksumAlgorithms
+    .filter((algorithm) => algorithm === wanted || isSent(checksumHeader(algorithm)))
+    .map((algorithm) => ({ algorithm, digest: createDigest(algorithm) }));
+  const md5 = createHash('md5');
+
+  const tooLarge = new ServiceError(400, 'EntityTooLarge', `The body may have at most ${maximum} bytes.`);
+  if (Number(headers['x-amz-decoded-content-length'] ?? headers['content-length']) > maximum) throw tooLarge;
+  const trailers: Record<string, string> = {};
+  let size = 0;
+  for await (const piece of isChunked ? unchunked(stream, trailers) : pieces(stream)) {
+    size += piece.length;
+    if (size > maximum) throw tooLarge;
+    for (const digest of [md5, sha256, ...digests.map(({ digest }) => digest)]) digest?.update(piece);
+    yield piece;
+  }
+
+  if (sha256 !== undefined && sha256.digest('hex') !== declared)
+    throw new ServiceError(400, 'XAmzContentSHA256Mismatch', 'The content-sha256 header does not match the body.');
+  if (isChunked && Number(headers['x-amz-decoded-content-length'] ?? size) !== size)
+    throw new ServiceError(
+      400,
+      'IncompleteBody',
+      `The body has ${size} bytes, not those of x-amz-decoded-content-length.`,
+    );
+  const binary = md5.digest();
+  const checksums = new Map(digests.map(({ algorithm, digest }) => [algorithm, digest.digest().toString('base64')]));
+  const given = { ...headers, ...trailers };
+  const computed = new Map([...checksums].map(([algorithm, value]) => [checksumHeader(algorithm), value]));
+  if ('content-md5' in headers) computed.set('content-md5', binary.toString('base64'));
+  for (const [header, value] of computed)
+    if ((isSent(header) || header in given) && given[header] !== value)
+      throw new ServiceError(400, 'BadDigest', `The body does not match ${header}.`);
+  onEnd({ size, md5: binary.toString('hex'), checksums });
+}
+
+/** What arrives. The stream stays open if the reading ends early, so that an answer can be sent. */
+async function* pieces(stream: Readable): AsyncGenerator<Buffer> {
+  for await (const piece of stream.iterator({ destroyOnReturn: false })) yield piece;
+}
+
+/** Takes a body in the encoding `aws-chunked` apart, and notes what follows the last chunk. */
+async function* unchunked(stream: Readable, trailers: Record<string, string>): AsyncGenerator<Buffer> {
+  const arriving = pieces(stream);
+  const malformed = () =>
+    new ServiceError(400, 'IncompleteBody', 'The chunks of the body are malformed or incomplete.');
+  let buffer: Buffer = Buffer.alloc(0);
+  const more = async () => {
+    const { value, done } = await arriving.next();
+    if (done === true) throw malformed();
+    buffer = buffer.length === 0 ? value : Buffer.concat([buffer, value]);
+  };
+  const line = async () => {
+    for (let end = buffer.indexOf('\r\n'); ; end = buffer.indexOf('\r\n')) {
+      if (end >= 0) {
+        const text = buffer.toString('latin1', 0, end);
+        buffer = buffer.subarray(end + 2);
+        return text;
+      }
+      if (buffer.length > 4096) throw malformed();
+      await more();
+    }
+  };
+  for (;;) {
+    const size = await line();
+    if (!/^[0-9a-f]{1,10}$/i.test(size)) throw malformed();
+    let left = Number.parseInt(size, 16);
+    if (left === 0) break;
+    while (left > 0) {
+      if (buffer.length === 0) await more();
+      const piece = buffer.subarray(0, left);
+      buffer = buffer.subarray(piece.length);
+      left -= piece.length;
+      yield piece;
+    }
+    if ((await line()) !== '') throw malformed();
+  }
+  for (let text = await line(); text !== ''; text = await line()) {
+    const [, name = '', value = ''] = /^([^:]+):\s*(.*)$/.exec(text) ?? [];
+    trailers[name.toLowerCase()] = value;
+  }
+}

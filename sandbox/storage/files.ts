@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { ServiceError } from '../http.js';
+import type { State } from '../state.js';
+import { checkedPayload, type Incoming, type Received } from './bodies.js';
+import type { Part } from './contents.js';
+
+const maximumBody = 5 * 1024 ** 3;
+
+/** The files that hold what was uploaded. */
+export interface Files {
+  /** Streams a body into a new file. Leaves none and throws a `ServiceError` if it is not what its headers say. */
+  receive(incoming: Incoming, algorithm?: string): Promise<Received & { readonly file: string }>;
+  /** The bytes of parts from the `first` to the `last`, counted from 0. What is removed meanwhile is read to its end. */
+  read(parts: readonly Part[], first: number, last: number): Readable;
+  remove(files: readonly string[]): Promise<void>;
+  /** Deletes what a process that was ended has left. */
+  keepOnly(files: ReadonlySet<string>): Promise<void>;
+}
+
+export function createFiles({ folder, durable }: Pick<State, 'folder' | 'durable'>): Files {
+  let readers = 0;
+  /** Removed while somebody reads. */
+  const waiting: string[] = [];
+
+  async function remove(files: readonly string[]): Promise<void> {
+    if (files.length === 0) return;
+    if (readers > 0) return void waiting.push(...files);
+    const path = await folder();
+    await Promise.all(files.map((file) => rm(join(path, file), { force: true })));
+  }
+
+  async function* bytesOf(parts: readonly Part[], first: number, last: number): AsyncGenerator<Buffer> {
+    const path = await folder();
+    const zeros = Buffer.alloc(64 * 1024);
+    let before = 0;
+    for (const { file, size } of parts) {
+      const start = Math.max(first - before, 0);
+      const end = Math.min(last + 1 - before, size);
+      before += size;
+      if (start >= end) continue;
+      if (file !== undefined) yield* createReadStream(join(path, file), { start, end: end - 1 });
+      else for (let left = end - start; left > 0; left -= zeros.length) yield zeros.subarray(0, left);
+    }
+  }
+
+  return {
+    async receive(incoming, algorithm) {
+      const { headers } = incoming;
+      if ((headers['content-length'] ?? headers['x-amz-decoded-content-length']) === undefined)
+        throw new ServiceError(411, 'MissingContentLength', 'The header content-length is missing.');
+      const file = randomUUID();
+      const path = join(await folder(), file);
+      let received: Received | undefined;
+      const onEnd = (all: Received) => {
+        received = all;
+      };
+      const payload = checkedPayload(incoming, { maximum: maximumBody, algorithm, onEnd });
+      try {
+        await pipeline(payload, createWriteStream(path, { flags: 'wx', mode: 0o600, flush: durable }));
+      } catch (error) {
+        await rm(path, { force: true });
+        throw error;
+      }
+      if (received === undefined) throw new Error('the body was not read to its end');
+      return { file, ...received };
+    },
+    read(parts, first, last) {
+      readers += 1;
+      return Readable.from(bytesOf(parts, first, last)).once('close', () => {
+        readers -= 1;
+        // What cannot be deleted now is at the next start.
+        remove(waiting.splice(0)).catch(() => undefined);
+      });
+    },
+    remove,
+    async keepOnly(files) {
+      await remove((await readdir(await folder())).filter((file) => !files.has(file)));
+    },
+  };
+}

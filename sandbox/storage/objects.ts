@@ -1,0 +1,60 @@
+import { type Answer, type ApiRequest, empty, ServiceError } from '../http.js';
+import { checksumHeader } from './checksums.js';
+import type { Part, StoredObject } from './contents.js';
+import { isListed, notOffered } from './requests.js';
+
+/** What PutObject, GetObject and HeadObject say about an object. */
+
+/** Headers of an upload that its object is served with. */
+export const objectHeaders = [
+  ...['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'content-type', 'expires'],
+  ...['x-amz-meta-', 'x-ext-meta-'],
+];
+
+export const keptHeaders = (headers: ApiRequest['headers']) =>
+  Object.fromEntries(
+    Object.entries(headers)
+      .map(([name, value]) => [name, value.replace(/^aws-chunked(, *|$)/, '')] as const)
+      .filter(([name, value]) => value !== '' && isListed(name, objectHeaders)),
+  );
+
+export const sizeOf = (parts: readonly Part[]) => parts.reduce((total, { size }) => total + size, 0);
+
+/** Which bytes a request is for, and the answer to it without them. Throws a `ServiceError` if there are no such bytes. */
+export function describeObject(
+  { etag, lastModified, headers, parts, checksum }: StoredObject,
+  request: ApiRequest,
+): { readonly answer: Answer; readonly first: number; readonly last: number } {
+  const size = sizeOf(parts);
+  const range = rangeOf(request.headers.range, size);
+  const { first, last } = range ?? { first: 0, last: size - 1 };
+  const hasChecksum = checksum !== undefined && request.headers['x-amz-checksum-mode'] === 'ENABLED' && !range;
+  const answer = empty(
+    {
+      'content-type': 'binary/octet-stream',
+      ...headers,
+      'accept-ranges': 'bytes',
+      'content-length': String(last - first + 1),
+      etag: `"${etag}"`,
+      'last-modified': new Date(lastModified).toUTCString(),
+      ...(range && { 'content-range': `bytes ${first}-${last}/${size}` }),
+      ...(hasChecksum && { [checksumHeader(checksum.algorithm)]: checksum.value }),
+    },
+    range === undefined ? 200 : 206,
+  );
+  return { answer, first, last };
+}
+
+/** One range of bytes. What is no range is ignored, as RFC 9110 (section 14.2) wants it. */
+function rangeOf(header: string | undefined, size: number) {
+  if (header === undefined) return undefined;
+  if (header.includes(',')) throw notOffered('several ranges of bytes at once');
+  const [, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/.exec(header) ?? [];
+  if (from === '' && to === '') return undefined;
+  if (from !== '' && to !== '' && Number(to) < Number(from)) return undefined;
+  const first = from === '' ? Math.max(size - Number(to), 0) : Number(from);
+  const last = from === '' || to === '' ? size - 1 : Math.min(Number(to), size - 1);
+  if (first <= last) return { first, last };
+  const details = { RangeRequested: header, ActualObjectSize: String(size) };
+  throw new ServiceError(416, 'InvalidRange', 'The requested range is not satisfiable.', details);
+}

@@ -1,0 +1,39 @@
+import { type ApiRequest, ServiceError } from '../http.js';
+import type { Operation } from '../operation.js';
+import { checksumHeaders } from './checksums.js';
+
+/** Headers of the protocol that every request may have. */
+const commonHeaders = [
+  ...['x-amz-date', 'x-amz-content-sha256', 'x-amz-security-token', 'x-amz-user-agent'],
+  ...['x-ext-date', 'x-ext-content-sha256', 'x-ext-security-token'],
+  ...['x-amz-decoded-content-length', 'x-amz-trailer', 'x-amz-sdk-checksum-algorithm', ...checksumHeaders],
+];
+
+/** What the sandbox does anyway may be asked for. */
+const givenAnyway = new Map([
+  ['x-amz-acl', 'private'],
+  ['x-amz-storage-class', 'STANDARD'],
+]);
+
+/** Whether a Host header leads to this machine by an address or by `localhost`. */
+export const isLoopback = (host = '') => /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(host);
+
+/** Whether a header is one of a list, in which a name that ends in a hyphen stands for all that begin so. */
+export const isListed = (header: string, list: readonly string[]) =>
+  list.some((name) => header === name || (name.endsWith('-') && header.startsWith(name)));
+
+/** Throws a `ServiceError` for what storage would otherwise leave out without a word. */
+export function checkStorageRequest({ headers: own = [] }: Operation, { headers }: ApiRequest, key = ''): void {
+  if (!isLoopback(headers.host))
+    throw notOffered('a bucket in the name of the host; use path-style addressing at 127.0.0.1 or localhost');
+  for (const [name, value] of Object.entries(headers)) {
+    const hasMeaning = /^(x-(amz|ext)-|if-|range$)/.test(name) && givenAnyway.get(name) !== value;
+    if (hasMeaning && !isListed(name, [...commonHeaders, ...own])) throw notOffered(`the header ${name}: ${value}`);
+  }
+  if (Buffer.byteLength(key) > 1024)
+    throw new ServiceError(400, 'KeyTooLongError', 'Your key is too long.', { MaxSizeAllowed: '1024' });
+}
+
+/** Says what the sandbox would have to do, and does not. */
+export const notOffered = (what: string) =>
+  new ServiceError(501, 'NotImplemented', `The sandbox does not offer ${what}. Nothing was done.`);
