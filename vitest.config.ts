@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/**/*.process.test.ts', 'test/{s3,package}/**'],
+    exclude: ['test/**/*.process.test.ts', 'test/{s3,package,browser}/**'],
     testTimeout: 30_000,
     maxWorkers: 2,
   },

@@ -4,6 +4,7 @@
 import { chmod, readFile, rm } from 'node:fs/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, transform } from 'esbuild';
+import { buildViews } from './build-ui.mjs';
 import { writeThirdParties } from './third-parties.mjs';
 
 const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
@@ -82,5 +83,6 @@ const { metafile } = await build({
 });
 await chmod('dist/main.js', 0o755);
 writeThirdParties(metafile, 'dist');
+await buildViews();
 // For `npm run demo`; not part of the package.
 await build({ ...options, entryPoints: { demo: 'examples/demo.ts' } });

@@ -1,0 +1,155 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import type { McpUiHostContext } from '@modelcontextprotocol/ext-apps/app-bridge';
+import axe from 'axe-core';
+import { build } from 'esbuild';
+import { type BrowserContext, chromium, type Frame, type Page } from 'playwright-core';
+import type { ViewName } from '../../ui/contract/apps.js';
+import type { HostSetup } from './host-page.js';
+
+/** Answers what a view calls. */
+export type AnswerToolCall = (
+  name: string,
+  args: Readonly<Record<string, unknown>>,
+) => CallToolResult | Promise<CallToolResult>;
+
+/** A view in a host, in a browser. */
+export interface ShownView {
+  /** The page of the host. */
+  readonly page: Page;
+  /** The view itself. */
+  readonly view: Frame;
+  /** What the model was told, in order. */
+  readonly told: string[];
+  /** Errors and refusals that the browser reported. */
+  readonly reported: string[];
+  sendCall(args: Record<string, unknown>, result: CallToolResult): Promise<void>;
+  changeContext(context: McpUiHostContext): Promise<void>;
+}
+
+export interface ShowOptions {
+  readonly answer?: AnswerToolCall;
+  readonly context?: McpUiHostContext;
+  readonly callsTools?: boolean;
+  readonly width?: number;
+  readonly colorScheme?: 'light' | 'dark';
+}
+
+export interface Browser {
+  /** Shows a view in a new page, in place of the one before. */
+  show(name: ViewName, options?: ShowOptions): Promise<ShownView>;
+  close(): Promise<void>;
+}
+
+const hostUrl = 'http://host.test/';
+
+/** Starts headless Chromium. Nothing that a page asks for leaves the machine. */
+export async function startBrowser(): Promise<Browser> {
+  const profile = await mkdtemp(join(tmpdir(), 'cloudops-browser-'));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+    viewport: { width: 760, height: 900 },
+  });
+  const script = await hostScript();
+  return {
+    show: (name, options = {}) => showView(context, script, name, options),
+    close: async () => {
+      await context.close();
+      await rm(profile, { recursive: true, force: true });
+    },
+  };
+}
+
+async function hostScript(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [new URL('host-page.ts', import.meta.url).pathname],
+    bundle: true,
+    write: false,
+    format: 'iife',
+  });
+  return outputFiles[0]?.text ?? '';
+}
+
+async function showView(
+  context: BrowserContext,
+  script: string,
+  name: ViewName,
+  options: ShowOptions,
+): Promise<ShownView> {
+  const { answer = unexpected, context: hostContext, callsTools, width, colorScheme = 'light' } = options;
+  const earlier = context.pages();
+  const page = await context.newPage();
+  for (const other of earlier) await other.close();
+  const told: string[] = [];
+  const reported: string[] = [];
+  page.on('pageerror', (error) => reported.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error') reported.push(message.text());
+  });
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+  await page.route('**/*', (route) =>
+    route.request().url() === hostUrl
+      ? route.fulfill({
+          contentType: 'text/html',
+          body: '<!doctype html><html lang="en"><title>Host</title><body style="margin:0">',
+        })
+      : route.abort(),
+  );
+  await page.exposeFunction('answerToolCall', (tool: string, args: Record<string, unknown>) => answer(tool, args));
+  await page.exposeFunction('tellModel', (text: string) => {
+    told.push(text);
+  });
+  await page.goto(hostUrl);
+  await page.addScriptTag({ content: script });
+  const html = await readFile(new URL(`../../dist/ui/${name}.html`, import.meta.url), 'utf8');
+  const setup: HostSetup = {
+    html,
+    ...(hostContext !== undefined && { context: hostContext }),
+    ...(callsTools !== undefined && { callsTools }),
+    ...(width !== undefined && { width }),
+  };
+  // As JSON, because playwright's types follow every branch of the protocol's.
+  await page.evaluate((json) => window.showView(JSON.parse(json)), JSON.stringify(setup));
+  const view = page.frames()[1];
+  if (view === undefined) throw new Error('the host shows no view');
+  return {
+    page,
+    view,
+    told,
+    reported,
+    sendCall: (args, result) =>
+      page.evaluate((call) => window.testHost.sendCall(call), JSON.stringify({ args, result })),
+    changeContext: (changed) =>
+      page.evaluate((json) => window.testHost.changeContext(JSON.parse(json)), JSON.stringify(changed)),
+  };
+}
+
+const unexpected: AnswerToolCall = (name) => {
+  throw new Error(`${name} was not expected`);
+};
+
+/** What axe-core finds in a view that keeps people from using it, as the IDs of its rules. */
+export async function seriousFindings(view: Frame): Promise<string[]> {
+  await view.evaluate(axe.source);
+  const { violations } = await view.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}
+
+declare global {
+  interface Window {
+    axe: typeof axe;
+  }
+}

@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, type ShownView, type ShowOptions, seriousFindings, startBrowser } from './browser.js';
+import { mebibyte, pageResult, partsOf, uploadResult, upTo } from './uploads.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser.close());
+
+const args = { bucket: 'demo-bucket', object: 'backups/database.dump', uploadId: 'demo-upload', region: 'jp-east-1' };
+const show = (options?: ShowOptions) => browser.show('upload', options);
+
+/** Twelve parts expected, eight there: 4 and 8 missing, 2 too small. */
+const twelve = partsOf([1, 2, 3, 5, 6, 7, 9, 10], (number) => (number === 2 ? { size: mebibyte } : {}));
+const ofTwelve = { expectedParts: 12 };
+
+/** What is said of the part that is looked at. */
+const looked = async ({ view }: ShownView) => (await view.getByRole('slider').getAttribute('aria-valuetext')) ?? '';
+const legend = async ({ view }: ShownView) =>
+  (await view.getByRole('list', { name: 'Parts by state' }).innerText()).replaceAll(/\s+/g, ' ').trim();
+
+test('the map says what is there, missing, too small and still to come', async () => {
+  const shown = await show();
+  await shown.sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
+  await shown.view.getByRole('slider').waitFor();
+  expect(await legend(shown)).toBe('7 there 1 too small 2 missing 2 still to come');
+  expect(await shown.view.getByRole('heading', { level: 1 }).innerText()).toBe(
+    'Upload of backups/database.dump to demo-bucket',
+  );
+  expect(await shown.view.getByRole('progressbar').getAttribute('value')).toBe('66.6');
+  expect(await shown.view.getByRole('img', { name: /^Rate over time/ }).isVisible()).toBe(true);
+  expect(shown.reported).toEqual([]);
+});
+
+test('the keyboard walks through the parts', async () => {
+  const shown = await show();
+  await shown.sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
+  const { page, view } = shown;
+  await view.getByRole('slider').focus();
+  const heard: string[] = [];
+  for (const key of ['Home', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'End', 'ArrowLeft']) {
+    await page.keyboard.press(key);
+    heard.push(await looked(shown));
+  }
+  expect(heard[0]).toMatch(/^Part 1 · 8\.0 MiB \(8,388,608 bytes\) · arrived .+ · ETag 0{31}1$/);
+  expect(heard[1]).toMatch(/^Part 2 · 1\.0 MiB .*too small/);
+  expect(heard[2]).toMatch(/^Part 3 · 8\.0 MiB/);
+  expect(heard[3]).toBe('Part 4 has not arrived, though a later one has.');
+  expect(heard[4]).toBe('Part 12 is still to come.');
+  expect(heard[5]).toBe('Part 11 is still to come.');
+  expect(await view.locator('.detail').innerText()).toBe('Part 11 is still to come.');
+});
+
+test('the pointer shows the part under it, and leaves the keyboard where it was', async () => {
+  const shown = await show();
+  await shown.sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
+  await shown.view.getByRole('slider').hover({ position: { x: 18 * 2 + 4, y: 4 } });
+  expect(await looked(shown)).toMatch(/^Part 3 /);
+  await shown.view.getByRole('heading', { level: 1 }).hover();
+  expect(await looked(shown)).toMatch(/^Part 1 /);
+});
+
+describe.each([1, 12, 1000, 10_000])('a map of %i parts', (count) => {
+  test.each([280, 760])('is drawn at a width of %i within 200 ms, without a scroll bar', async (width) => {
+    const { view, sendCall } = await show({ width });
+    await view.evaluate(() => {
+      window.addEventListener('message', ({ data, timeStamp }) => {
+        if (data.method !== 'ui/notifications/tool-result') return;
+        // The view's own listener has run. What it changed is on the screen after the next frame.
+        requestAnimationFrame(() => setTimeout(() => performance.measure('drawing', { start: timeStamp })));
+      });
+    });
+    const result = uploadResult(partsOf(upTo(count)));
+    // The best of three: other work on the machine is not the view's.
+    for (let time = 1; time <= 3; time += 1) {
+      await sendCall(args, result);
+      await view.waitForFunction((times) => performance.getEntriesByName('drawing').length === times, time);
+    }
+    const took = await view.evaluate(() => performance.getEntriesByName('drawing').map(({ duration }) => duration));
+    expect(Math.min(...took)).toBeLessThan(200);
+    const canvas = view.locator('.map canvas');
+    const { x, width: drawn } = (await canvas.boundingBox()) ?? { x: 0, width: 0 };
+    expect(x + drawn).toBeLessThanOrEqual(width);
+    expect(await view.evaluate(() => document.documentElement.scrollWidth > innerWidth)).toBe(false);
+    // The last part is drawn where the layout says it is.
+    await view.getByRole('slider').focus();
+    await view.getByRole('slider').press('End');
+    expect(await view.getByRole('slider').getAttribute('aria-valuenow')).toBe(String(count));
+  });
+});
+
+test('the ETag of a part of a large upload is read when someone rests on it', async () => {
+  const parts = partsOf(upTo(10_000));
+  const calls: unknown[] = [];
+  const shown = await show({
+    answer(name, given) {
+      calls.push([name, given]);
+      return pageResult(parts.slice(9900));
+    },
+  });
+  await shown.sendCall(args, uploadResult(parts));
+  await shown.view.getByRole('slider').focus();
+  await shown.page.keyboard.press('End');
+  expect(await looked(shown)).not.toContain('ETag');
+  await shown.view.waitForFunction(() =>
+    document.querySelector('[role=slider]')?.getAttribute('aria-valuetext')?.includes('ETag'),
+  );
+  expect(await looked(shown)).toMatch(/^Part 10,000 .* ETag 0{28}2710$/);
+  expect(calls).toEqual([['list_parts', { ...args, view: 'parts', maxParts: 100, partNumberMarker: 9900 }]]);
+});
+
+test('Refresh reads the list again, marks what is new, and tells the model', async () => {
+  const calls: unknown[] = [];
+  const shown = await show({
+    answer(name, given) {
+      calls.push([name, given]);
+      return uploadResult(partsOf(upTo(12)), ofTwelve);
+    },
+  });
+  await shown.sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
+  await shown.view.getByRole('button', { name: 'Refresh' }).click();
+  await shown.view.getByText('All of it is there.').waitFor();
+  expect(await legend(shown)).toBe('8 there 4 new since the last look');
+  expect(calls).toEqual([['list_parts', { ...args, ...ofTwelve, view: 'summary' }]]);
+  await expect.poll(() => shown.told).toEqual(['The upload has 12 parts.']);
+});
+
+describe('every ten seconds', () => {
+  const refreshed = async (
+    parts: ReturnType<typeof partsOf>,
+    idleSeconds: number,
+    act: (shown: ShownView) => Promise<unknown>,
+  ) => {
+    let calls = 0;
+    const result = () => uploadResult(parts, ofTwelve, {}, idleSeconds);
+    const shown = await show({
+      answer() {
+        calls += 1;
+        return result();
+      },
+    });
+    await shown.page.clock.install();
+    await shown.sendCall({ ...args, ...ofTwelve }, result());
+    await shown.view.getByRole('slider').waitFor();
+    await act(shown);
+    await shown.page.clock.fastForward(35_000);
+    return { calls: () => calls, shown };
+  };
+  const nothing = () => Promise.resolve();
+
+  test('it is read again while parts arrive', async () => {
+    const { calls } = await refreshed(twelve, 3, nothing);
+    await expect.poll(calls).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['the upload has stopped', twelve, 3600, nothing],
+    ['all parts are there', partsOf(upTo(12)), 3, nothing],
+    ['it is switched off', twelve, 3, ({ view }: ShownView) => view.getByRole('checkbox').uncheck()],
+  ])('it is not when %s', async (_, parts, idleSeconds, act) => {
+    const { calls, shown } = await refreshed(parts, idleSeconds, act);
+    expect(await shown.view.getByRole('button', { name: 'Refresh' }).isVisible()).toBe(true);
+    expect(calls()).toBe(0);
+  });
+});
+
+test('a stopped upload says since when it stands still', async () => {
+  const { view, sendCall } = await show({ context: { locale: 'en-GB', timeZone: 'UTC' } });
+  await sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve, {}, 27 * 60));
+  expect(await view.getByRole('status').innerText()).toBe(
+    'No part since 20 Nov 2026, 12:00:20: the upload has stood still for 27 min.',
+  );
+});
+
+test('what was there stays when a refresh fails, and the view says so', async () => {
+  const shown = await show({
+    answer() {
+      throw new Error('the server is gone');
+    },
+  });
+  await shown.sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
+  await shown.view.getByRole('button', { name: 'Refresh' }).click();
+  expect(await shown.view.getByRole('alert').innerText()).toContain('as it was');
+  expect(await legend(shown)).toBe('7 there 1 too small 2 missing 2 still to come');
+});
+
+test('an error of the tool is shown in its words', async () => {
+  const { view, sendCall } = await show();
+  await sendCall(args, {
+    content: [{ type: 'text', text: 'list_parts failed: NoSuchUpload.\n\ncode: …' }],
+    isError: true,
+  });
+  expect(await view.getByRole('alert').innerText()).toBe('list_parts failed: NoSuchUpload.');
+});
+
+test('where the host passes no calls on, there is no Refresh', async () => {
+  const { view, sendCall } = await show({ callsTools: false });
+  await sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
+  await view.getByRole('slider').waitFor();
+  expect(await view.getByRole('button').count()).toBe(0);
+});
+
+test('names are text, whatever they hold', async () => {
+  const key = '<img src=x onerror="document.title=\'owned\'">\u202Egnp.exe</h1><script>document.title="owned"</script>';
+  const shown = await show();
+  await shown.sendCall({ ...args, object: key }, uploadResult(twelve, {}, { key, bucket: '<b>bucket</b>' }));
+  const heading = shown.view.getByRole('heading', { level: 1 });
+  expect(await heading.textContent()).toBe(`Upload of ${key} to <b>bucket</b>`);
+  expect(await heading.locator('img, script, b').count()).toBe(0);
+  expect(await shown.view.title()).toBe('Upload');
+  expect(shown.reported).toEqual([]);
+});
+
+test('part numbers and counts beyond all uploads do no harm', async () => {
+  const { view, sendCall, reported } = await show();
+  const parts = partsOf([1, 2, 2 ** 40]);
+  await sendCall({ ...args, expectedParts: 2 ** 50 }, uploadResult(parts));
+  await view.getByRole('slider').focus();
+  await view.getByRole('slider').press('End');
+  expect(await view.getByRole('slider').getAttribute('aria-valuetext')).toBe('Parts 99,991 to 100,000: 10 missing');
+  expect(reported).toEqual([]);
+});
+
+test.each(['light', 'dark'] as const)('axe-core finds nothing serious in the %s theme', async (theme) => {
+  const shown = await show({ context: { theme }, colorScheme: theme });
+  await shown.sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
+  await shown.view.getByRole('slider').waitFor();
+  expect(await seriousFindings(shown.view)).toEqual([]);
+});
+
+test("the host's theme, colours and fonts are taken on, and taken on anew", async () => {
+  const variables = { '--font-sans': 'Georgia, serif', '--color-background-primary': 'rgb(1, 2, 3)' } as const;
+  const shown = await show({ context: { theme: 'dark', styles: { variables: { ...variables } as never } } });
+  const style = () =>
+    shown.view.evaluate(() => {
+      const { backgroundColor, fontFamily, colorScheme } = getComputedStyle(document.body);
+      return { backgroundColor, fontFamily, colorScheme };
+    });
+  expect(await style()).toEqual({ backgroundColor: 'rgb(1, 2, 3)', fontFamily: 'Georgia, serif', colorScheme: 'dark' });
+  await shown.changeContext({ theme: 'light' });
+  await expect.poll(async () => (await style()).colorScheme).toBe('light');
+});

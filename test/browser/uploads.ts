@@ -1,0 +1,52 @@
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import { summarise } from '../../src/tools/upload-summary.js';
+import { type PackablePart, packParts, partsKey } from '../../ui/contract/parts.js';
+
+export const mebibyte = 1024 * 1024;
+export const start = Date.parse('2026-11-20T12:00:00Z');
+
+/** Parts of 8 MiB, two seconds apart, with these numbers. */
+export const partsOf = (
+  numbers: readonly number[],
+  part: (number: number) => Partial<PackablePart> = () => ({}),
+): PackablePart[] =>
+  numbers.map((partNumber) => ({
+    partNumber,
+    size: 8 * mebibyte,
+    uploadedAt: start + 2000 * partNumber,
+    etag: partNumber.toString(16).padStart(32, '0'),
+    ...part(partNumber),
+  }));
+
+export const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+export interface Named {
+  readonly bucket?: string;
+  readonly key?: string;
+}
+
+/** What `list_parts` answers in its view "summary", when it is asked so many seconds after the last part came. */
+export function uploadResult(
+  parts: readonly PackablePart[],
+  expectation: { expectedParts?: number; expectedBytes?: number } = {},
+  { bucket = 'demo-bucket', key = 'backups/database.dump' }: Named = {},
+  idleSeconds = 3,
+): CallToolResult {
+  const last = Math.max(start, ...parts.map(({ uploadedAt }) => uploadedAt));
+  const figures = summarise(parts, expectation, new Date(last + idleSeconds * 1000).toISOString());
+  const summary = `The upload has ${parts.length} parts.`;
+  return {
+    content: [{ type: 'text', text: summary }],
+    structuredContent: { summary, view: 'summary', bucket, key, uploadId: 'demo-upload', ...figures },
+    _meta: { [partsKey]: packParts(parts) },
+  };
+}
+
+/** What `list_parts` answers in its view "parts". */
+export const pageResult = (parts: readonly PackablePart[]): CallToolResult => ({
+  content: [],
+  structuredContent: {
+    view: 'parts',
+    parts: parts.map(({ uploadedAt, ...part }) => ({ ...part, lastModified: new Date(uploadedAt).toISOString() })),
+  },
+});

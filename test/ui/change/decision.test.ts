@@ -1,0 +1,84 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { answered, click, expire, notPassedOn, type Stage, unanswered } from '../../../ui/change/decision.js';
+import { outcomeKey, outcomeKinds, type ProposedChange } from '../../../ui/contract/change.js';
+import type { ToolResult } from '../../../ui/host/host.js';
+
+const change: ProposedChange = {
+  sentence: 'Create it?',
+  effects: [],
+  warnings: [],
+  defaults: [],
+  request: '',
+  expiresAt: '2026-11-20T12:10:00.000Z',
+  accept: 'Create it',
+  decline: 'Do nothing',
+  ticket: 'ticket',
+};
+const open: Stage = { kind: 'open', change };
+const after = Date.parse(change.expiresAt);
+
+const result = (kind?: string): ToolResult => ({
+  text: '',
+  structured: {},
+  meta: kind === undefined ? {} : { [outcomeKey]: { kind, sentence: 'Said.' } },
+  isError: false,
+});
+
+/** Everything that can come to a view after a click to accept. */
+const events = fc.array(
+  fc.oneof(
+    fc.constant({ name: 'unanswered', to: unanswered }),
+    fc.constant({ name: 'not passed on', to: notPassedOn }),
+    fc.constant({ name: 'expired', to: (stage: Stage) => expire(stage, after) }),
+    fc.constant({ name: 'click', to: (stage: Stage) => click(stage, 'accept') }),
+    fc
+      .constantFrom(undefined, ...outcomeKinds)
+      .map((kind) => ({ name: `answer ${kind}`, to: (stage: Stage) => answered(stage, result(kind)) })),
+  ),
+  { maxLength: 8 },
+);
+
+test('once a click got no answer, nothing but an answer of the server says what came of it', () => {
+  fc.assert(
+    fc.property(events, (following) => {
+      let stage = unanswered(click(open, 'accept'));
+      for (const { to } of following) {
+        stage = to(stage);
+        if (stage.kind !== 'ended') expect(['lost', 'sending']).toContain(stage.kind);
+        // "expired" and "refused" are said of a click that sent nothing, which is not the first.
+        else expect(['accepted', 'rejected', 'unknown', 'declined', 'used']).toContain(stage.outcome.kind);
+      }
+    }),
+  );
+});
+
+test('a click that is under way stops the next, and the clock', () => {
+  const sending = click(open, 'accept');
+  expect(sending).toMatchObject({ kind: 'sending', decision: 'accept', lost: false });
+  expect(click(sending, 'decline')).toBe(sending);
+  expect(expire(sending, after)).toBe(sending);
+});
+
+test('a plan closes when its time is over', () => {
+  expect(expire(open, after - 1)).toBe(open);
+  expect(expire(open, after)).toEqual({ kind: 'expired', change });
+  expect(click(expire(open, after), 'accept').kind).toBe('expired');
+});
+
+test('a plan without a ticket cannot be clicked on', () => {
+  const { ticket: _, ...rest } = change;
+  const stage: Stage = { kind: 'open', change: rest };
+  expect(click(stage, 'accept')).toBe(stage);
+});
+
+test('a click that did not leave the host, and one to decline without an answer, leave the plan open', () => {
+  expect(notPassedOn(click(open, 'accept')).kind).toBe('open');
+  expect(unanswered(click(open, 'decline')).kind).toBe('open');
+});
+
+test('the answer to the first click counts, even after that to the second', () => {
+  const second = answered(click(unanswered(click(open, 'accept')), 'accept'), result('refused'));
+  expect(second).toMatchObject({ kind: 'ended', outcome: { kind: 'unknown' } });
+  expect(answered(second, result('accepted'))).toMatchObject({ kind: 'ended', outcome: { kind: 'accepted' } });
+});

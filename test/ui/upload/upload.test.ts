@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { packParts, partsKey } from '../../../ui/contract/parts.js';
+import type { ToolResult } from '../../../ui/host/host.js';
+import { amountText, hasStopped, isComplete, progressText, readUpload, statesOf } from '../../../ui/upload/upload.js';
+
+const mebibyte = 1024 * 1024;
+const start = Date.parse('2026-11-20T12:00:00Z');
+const iso = (seconds: number) => new Date(start + 1000 * seconds).toISOString();
+
+const parts = (numbers: readonly number[], size = 8 * mebibyte) =>
+  numbers.map((partNumber) => ({ partNumber, size, uploadedAt: start + 1000 * partNumber }));
+
+const result = (
+  structured: Record<string, unknown>,
+  numbers: readonly number[] = [1, 2, 3],
+  size?: number,
+): ToolResult => ({
+  text: 'In words.\n\nAnd in detail.',
+  structured,
+  meta: { [partsKey]: packParts(parts(numbers, size)) },
+  isError: false,
+});
+
+describe('what an upload is', () => {
+  test('comes from the result, and where that is silent from the arguments', () => {
+    const { bucket, key, summary } = readUpload(result({ key: 'k', summary: 'Said.' }), { bucket: 'b', object: 'o' });
+    expect({ bucket, key, summary }).toEqual({ bucket: 'b', key: 'k', summary: 'Said.' });
+    expect(readUpload(result({}), {}).summary).toBe('In words.');
+  });
+
+  test.each([undefined, 'AAAA', 'not base64', 7])('parts that cannot be read (%j) are not known', (packed) => {
+    expect(readUpload({ ...result({ partCount: 3 }), meta: { [partsKey]: packed } }, {})).toMatchObject({
+      parts: undefined,
+      partCount: 3,
+    });
+  });
+
+  test.each([
+    ['the highest part', {}, 3],
+    ['the expected parts', { expectedParts: 5 }, 5],
+    ['expected parts as text, as agents write them', { expectedParts: '5' }, 5],
+    ['the expected bytes, in parts like the first', { expectedBytes: 33 * mebibyte }, 5],
+    ['no more than can be drawn', { expectedParts: 1e12 }, 100_000],
+    ['the highest part, whatever nonsense is expected', { expectedParts: 'many', expectedBytes: {} }, 3],
+  ])('it goes up to %s', (_, args, numbers) => {
+    expect(readUpload(result({}), args).numbers).toBe(numbers);
+  });
+});
+
+describe('the state of a part', () => {
+  test('is there, missing or still to come', () => {
+    expect(statesOf(readUpload(result({}, [1, 3]), { expectedParts: 4 }), undefined)).toEqual([
+      'there',
+      'missing',
+      'there',
+      'expected',
+    ]);
+  });
+
+  test('is too small, unless it is the last', () => {
+    expect(statesOf(readUpload(result({}, [1, 2], mebibyte), {}), undefined)).toEqual(['small', 'there']);
+  });
+
+  test('is new where an earlier look did not find it', () => {
+    const before = readUpload(result({}, [1]), {});
+    expect(statesOf(readUpload(result({}, [1, 2]), {}), before)).toEqual(['there', 'new']);
+  });
+});
+
+describe('how it goes', () => {
+  const at = { firstUploadedAt: iso(0), lastUploadedAt: iso(60) };
+  const text = (structured: Record<string, unknown>) =>
+    progressText(readUpload(result(structured), {}), (time) => new Date(time).toISOString());
+
+  test.each([
+    [{ ...at, partCount: 3, checkedAt: iso(70), bytesPerSecond: mebibyte }, '1.0 MiB a second.'],
+    [
+      { ...at, partCount: 3, checkedAt: iso(70), recentBytesPerSecond: mebibyte, estimatedSecondsLeft: 60 },
+      '1.0 MiB a second. About 60 s left.',
+    ],
+    [
+      { ...at, partCount: 3, checkedAt: iso(660), bytesPerSecond: 1 },
+      `No part since ${iso(60)}: the upload has stood still for 10 min.`,
+    ],
+    [
+      { ...at, partCount: 3, checkedAt: iso(660), percent: 100 },
+      'All of it is there. The upload still has to be completed by its client.',
+    ],
+    [{ partCount: 0 }, 'No part has arrived yet.'],
+    [{ partCount: 3 }, 'Parts are arriving.'],
+  ])('%j', (structured, said) => {
+    expect(text(structured)).toBe(said);
+  });
+
+  test('parts that always took their time have not stopped', () => {
+    const slow = { firstUploadedAt: iso(0), lastUploadedAt: iso(3600), partCount: 3, checkedAt: iso(3600 + 1800) };
+    expect(hasStopped(readUpload(result(slow), {}))).toBe(false);
+  });
+
+  test('without a size to measure by, nothing is complete', () => {
+    expect(isComplete(readUpload(result({}), {}))).toBe(false);
+  });
+
+  test('amounts are of what is expected, where that is known', () => {
+    const upload = readUpload(result({ partCount: 1200, totalBytes: 3 * mebibyte, percent: 30 }), {});
+    expect(amountText(upload, { expectedParts: 4000 })).toBe('1,200 of 4,000 parts · 3.0 MiB · 30 %');
+    expect(amountText(upload, {})).toBe('1,200 parts · 3.0 MiB · 30 %');
+  });
+});

@@ -1,0 +1,90 @@
+import {
+  type ChangeOutcome,
+  type Decision,
+  type ProposedChange,
+  readOutcome,
+  readProposedChange,
+} from '../contract/change.js';
+import { textOf } from '../contract/read.js';
+import type { ToolResult } from '../host/host.js';
+
+/** Where a decision stands. A change that may have happened is never shown as one that did not. */
+export type Stage =
+  | { readonly kind: 'waiting' }
+  /** The call came to something that nobody has to decide on. */
+  | { readonly kind: 'plain'; readonly text: string }
+  | { readonly kind: 'open'; readonly change: ProposedChange; readonly note?: string }
+  | { readonly kind: 'expired'; readonly change: ProposedChange }
+  | {
+      readonly kind: 'sending';
+      readonly change: ProposedChange;
+      readonly decision: Decision['decision'];
+      readonly lost: boolean;
+    }
+  /** A click to accept went out, and no answer came. */
+  | { readonly kind: 'lost'; readonly change: ProposedChange }
+  | { readonly kind: 'ended'; readonly change?: ProposedChange | undefined; readonly outcome: ChangeOutcome };
+
+/** What the result of the call that the view belongs to makes of it. */
+export function begin({ meta, structured, text }: ToolResult, now: number): Stage {
+  const change = readProposedChange(meta);
+  const outcome = readOutcome(meta);
+  if (outcome !== undefined) return { kind: 'ended', change, outcome };
+  if (change !== undefined) return expire({ kind: 'open', change }, now);
+  return { kind: 'plain', text: textOf(structured.summary) ?? text };
+}
+
+/** A plan that nobody has clicked on closes when its time is over. A click that is under way does not. */
+export function expire(stage: Stage, now: number): Stage {
+  if (stage.kind !== 'open' || now < Date.parse(stage.change.expiresAt)) return stage;
+  return { kind: 'expired', change: stage.change };
+}
+
+/** A click, if one is possible: one that is under way stops the next. */
+export function click(stage: Stage, decision: Decision['decision']): Stage {
+  if (stage.kind === 'open' && stage.change.ticket !== undefined)
+    return { kind: 'sending', change: stage.change, decision, lost: false };
+  // The ticket works once, so asking again cannot make it happen twice.
+  if (stage.kind === 'lost' && decision === 'accept')
+    return { kind: 'sending', change: stage.change, decision, lost: true };
+  return stage;
+}
+
+/** The tool answered a click. */
+export function answered(stage: Stage, result: ToolResult): Stage {
+  const outcome = readOutcome(result.meta);
+  // The answer to the first click, after that to the second.
+  if (stage.kind === 'ended' && stage.outcome.kind === 'unknown' && outcome?.kind === 'accepted')
+    return { ...stage, outcome };
+  if (stage.kind !== 'sending' && stage.kind !== 'lost') return stage;
+  const { change } = stage;
+  if (outcome === undefined) return unanswered(stage);
+  const nothingSent = outcome.kind === 'expired' || outcome.kind === 'refused';
+  const earlierLost = stage.kind === 'lost' || stage.lost;
+  return { kind: 'ended', change, outcome: nothingSent && earlierLost ? stillUnknown(outcome) : outcome };
+}
+
+/** What the server said of a second click says nothing of the first. */
+const stillUnknown = ({ sentence, details, requestIds }: ChangeOutcome): ChangeOutcome => ({
+  kind: 'unknown',
+  sentence: 'Your first click got no answer, so the change may have happened. Asking again sent nothing.',
+  details: [sentence, ...details],
+  requestIds,
+  next: 'Look in the console, or in the journal (cloudops-mcp journal), before you ask for it again.',
+});
+
+/** No answer came, or none that can be read. */
+export function unanswered(stage: Stage): Stage {
+  if (stage.kind !== 'sending') return stage;
+  const { change, decision } = stage;
+  if (decision === 'accept') return { kind: 'lost', change };
+  return { kind: 'open', change, note: 'No answer came. Nothing is done without a click on the other button.' };
+}
+
+/** The host does not pass clicks on, so nothing left this view. */
+export function notPassedOn(stage: Stage): Stage {
+  if (stage.kind !== 'sending') return stage;
+  if (stage.lost) return { kind: 'lost', change: stage.change };
+  const note = 'This chat does not pass clicks on to the server. Nothing was sent.';
+  return { kind: 'open', change: stage.change, note };
+}

@@ -1,0 +1,85 @@
+import { type Fields, fieldsOf, numberOf, textOf } from '../contract/read.js';
+
+/** A request that got no result. */
+export class RequestFailed extends Error {
+  /** `error`: the host answered with an error. `unanswered`: it did not answer in time, and may still. */
+  readonly kind: 'error' | 'unanswered';
+  /** The JSON-RPC code of an error. */
+  readonly code: number | undefined;
+  constructor(kind: 'error' | 'unanswered', message: string, code?: number) {
+    super(message);
+    this.kind = kind;
+    this.code = code;
+  }
+}
+
+/** The other side does not know the method: nothing was done. */
+export const methodNotFound = -32601;
+
+/** JSON-RPC 2.0 over whatever carries objects. */
+export interface Peer {
+  /** @throws RequestFailed */
+  request(method: string, params: Fields, timeoutMs: number): Promise<Fields>;
+  notify(method: string, params: Fields): void;
+  /** Takes a message of the other side. What is not JSON-RPC is ignored. */
+  receive(message: unknown): void;
+}
+
+export interface PeerHandlers {
+  /** Answers a request of the other side; undefined if the method is not known. */
+  onRequest(method: string, params: Fields): Fields | undefined;
+  onNotification(method: string, params: Fields): void;
+}
+
+export function createPeer(send: (message: Fields) => void, { onRequest, onNotification }: PeerHandlers): Peer {
+  interface Pending {
+    resolve(result: Fields): void;
+    reject(error: RequestFailed): void;
+  }
+  const pending = new Map<number, Pending>();
+  let lastId = 0;
+
+  const answer = (id: number, { result, error }: Fields) => {
+    const waiting = pending.get(id);
+    pending.delete(id);
+    const { code, message } = fieldsOf(error);
+    if (error === undefined) waiting?.resolve(fieldsOf(result));
+    else waiting?.reject(new RequestFailed('error', textOf(message) ?? 'an error without a message', numberOf(code)));
+  };
+
+  return {
+    request: (method, params, timeoutMs) =>
+      new Promise((resolve, reject) => {
+        lastId += 1;
+        const id = lastId;
+        const timer = setTimeout(() => {
+          pending.delete(id);
+          reject(new RequestFailed('unanswered', `no answer within ${timeoutMs / 1000} s`));
+        }, timeoutMs);
+        const ended = <Value>(end: (value: Value) => void) => {
+          return (value: Value) => {
+            clearTimeout(timer);
+            end(value);
+          };
+        };
+        pending.set(id, { resolve: ended(resolve), reject: ended(reject) });
+        send({ jsonrpc: '2.0', id, method, params });
+      }),
+    notify: (method, params) => send({ jsonrpc: '2.0', method, params }),
+    receive(message) {
+      const fields = fieldsOf(message);
+      const { jsonrpc, id } = fields;
+      const method = textOf(fields.method);
+      const params = fieldsOf(fields.params);
+      if (jsonrpc !== '2.0') return;
+      if (method === undefined) {
+        if (typeof id === 'number') answer(id, fields);
+      } else if (id === undefined) onNotification(method, params);
+      else {
+        const result = onRequest(method, params);
+        const error = { code: methodNotFound, message: `${method} is not known here` };
+        send({ jsonrpc: '2.0', id, ...(result === undefined ? { error } : { result }) });
+      }
+    },
+  };
+}

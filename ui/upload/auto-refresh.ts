@@ -1,0 +1,40 @@
+/** Runs a task every so often while the view can be seen and there is something to wait for. */
+export interface AutoRefresh {
+  /** Something has changed: plans the next run anew, so many milliseconds from now. */
+  plan(): void;
+  stop(): void;
+}
+
+export interface AutoRefreshOptions {
+  readonly everyMs: number;
+  /** Whether there is anything to wait for. */
+  wanted(): boolean;
+  run(): void;
+}
+
+/** @param shown the element that has to be in sight */
+export function createAutoRefresh(shown: Element, { everyMs, wanted, run }: AutoRefreshOptions): AutoRefresh {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let inSight = true;
+  const plan = () => {
+    clearTimeout(timer);
+    if (!inSight || document.visibilityState !== 'visible' || !wanted()) return;
+    timer = setTimeout(run, everyMs);
+  };
+  const observer = new IntersectionObserver((entries) => {
+    const seen = entries.at(-1)?.isIntersecting === true;
+    if (seen === inSight) return;
+    inSight = seen;
+    plan();
+  });
+  observer.observe(shown);
+  document.addEventListener('visibilitychange', plan);
+  return {
+    plan,
+    stop() {
+      clearTimeout(timer);
+      observer.disconnect();
+      document.removeEventListener('visibilitychange', plan);
+    },
+  };
+}

@@ -1,0 +1,59 @@
+/** Where the cells of a map of parts are. Lengths in CSS pixels; cells are counted from 0, part numbers from 1. */
+export interface MapLayout {
+  /** How many part numbers a cell stands for: 1, unless there are more than a map can hold. */
+  readonly partsPerCell: number;
+  readonly cells: number;
+  readonly columns: number;
+  readonly rows: number;
+  /** From one cell to the next, the gap included. */
+  readonly pitch: number;
+  readonly gap: number;
+}
+
+/** More cells than this cannot be told apart, and take long to draw. */
+const maximumCells = 10_000;
+
+const largestPitch = 18;
+const smallestPitch = 2;
+
+/** Maps are about this tall, unless the smallest cells need more. */
+const usualHeight = 180;
+
+/** Lays out a map of the part numbers 1 to `parts` at a width. */
+export function layoutMap(parts: number, width: number): MapLayout {
+  const partsPerCell = Math.max(1, Math.ceil(parts / maximumCells));
+  const cells = Math.max(1, Math.ceil(parts / partsPerCell));
+  const usable = Math.max(smallestPitch, Math.floor(width));
+  const fitting = (pitch: number) => Math.ceil(cells / Math.max(1, Math.floor(usable / pitch))) * pitch <= usualHeight;
+  let pitch = largestPitch;
+  while (pitch > smallestPitch && !fitting(pitch)) pitch -= 1;
+  const columns = Math.max(1, Math.min(cells, Math.floor(usable / pitch)));
+  return {
+    partsPerCell,
+    cells,
+    columns,
+    rows: Math.ceil(cells / columns),
+    pitch,
+    gap: pitch >= 9 ? 2 : pitch >= 4 ? 1 : 0,
+  };
+}
+
+/** The cell at a point, if there is one. */
+export function cellAt({ pitch, columns, cells }: MapLayout, x: number, y: number): number | undefined {
+  const column = Math.floor(x / pitch);
+  const cell = Math.floor(y / pitch) * columns + column;
+  return x < 0 || y < 0 || column >= columns || cell >= cells ? undefined : cell;
+}
+
+/** The upper left corner of a cell, and the length of its sides. */
+export const boxOf = ({ pitch, gap, columns }: MapLayout, cell: number) => ({
+  left: (cell % columns) * pitch,
+  top: Math.floor(cell / columns) * pitch,
+  side: pitch - gap,
+});
+
+/** The first and the last part number of a cell. */
+export const numbersOf = ({ partsPerCell }: MapLayout, cell: number) => ({
+  first: cell * partsPerCell + 1,
+  last: (cell + 1) * partsPerCell,
+});

@@ -1,0 +1,97 @@
+import { humanBytes } from '../../src/util/human.js';
+import type { PackablePart } from '../contract/parts.js';
+import { type Fields, fieldsOf, numberOf, textOf, timeOf } from '../contract/read.js';
+import type { Host } from '../host/host.js';
+import type { FormatTime } from '../shared/appearance.js';
+import type { PartState, Upload } from './upload.js';
+
+/** Details that a part has but the packed data has not: read a page at a time, when someone rests on a part. */
+export interface PartDetails {
+  /** What is known of a part now; `onChange` is called when there is more. */
+  of(partNumber: number): PackablePart | undefined;
+  /** Someone rests on the part. */
+  want(partNumber: number): void;
+  /** Parts may have changed. */
+  forget(): void;
+}
+
+/** How long someone has to rest on a part before its page is read. */
+const restMs = 300;
+
+/** Parts a page. */
+const page = 100;
+
+const answerMs = 60_000;
+
+export function createPartDetails(host: () => Host | undefined, args: () => Fields, onChange: () => void): PartDetails {
+  let known = new Map<number, PackablePart>();
+  let asked = new Set<number>();
+  let resting: ReturnType<typeof setTimeout> | undefined;
+
+  const read = async (partNumber: number) => {
+    const marker = Math.floor((partNumber - 1) / page) * page;
+    if (asked.has(marker)) return;
+    const [into, askedNow] = [known, asked];
+    askedNow.add(marker);
+    try {
+      const { bucket, object, uploadId, region } = args();
+      const place = { bucket, object, uploadId, ...(region !== undefined && { region }) };
+      const view = { view: 'parts', maxParts: page, partNumberMarker: marker };
+      const { structured, isError } = (await host()?.callTool('list_parts', { ...place, ...view }, answerMs)) ?? {};
+      if (isError === true) return;
+      for (const part of partsOf(fieldsOf(structured).parts)) into.set(part.partNumber, part);
+      onChange();
+    } catch {
+      // The rest of what is known of the part is shown all the same. Resting on it again asks again.
+      askedNow.delete(marker);
+    }
+  };
+
+  return {
+    of: (partNumber) => known.get(partNumber),
+    want(partNumber) {
+      clearTimeout(resting);
+      resting = setTimeout(() => void read(partNumber), restMs);
+    },
+    forget() {
+      known = new Map();
+      asked = new Set();
+    },
+  };
+}
+
+const partsOf = (parts: unknown): PackablePart[] =>
+  (Array.isArray(parts) ? parts : []).map(fieldsOf).flatMap(({ partNumber, size, lastModified, etag }) => {
+    const number = numberOf(partNumber);
+    if (number === undefined) return [];
+    return [
+      {
+        partNumber: number,
+        size: numberOf(size) ?? 0,
+        uploadedAt: timeOf(lastModified) ?? Number.NaN,
+        etag: textOf(etag),
+      },
+    ];
+  });
+
+/** What is to be said of one part. */
+export function partText(
+  number: number,
+  state: PartState | undefined,
+  part: PackablePart | undefined,
+  { sizeUnit }: Pick<Upload, 'sizeUnit'>,
+  formatTime: FormatTime,
+): string {
+  if (part === undefined) {
+    const why = state === 'missing' ? 'has not arrived, though a later one has' : 'is still to come';
+    return `Part ${number.toLocaleString('en')} ${why}.`;
+  }
+  const { size, uploadedAt, etag } = part;
+  const exact = sizeUnit === 1 && size >= 1024 ? ` (${size.toLocaleString('en')} bytes)` : '';
+  return [
+    `Part ${number.toLocaleString('en')}${state === 'new' ? ', new' : ''}`,
+    `${sizeUnit === 1 ? '' : 'about '}${humanBytes(size)}${exact}${state === 'small' ? ', too small to complete the upload with' : ''}`,
+    Number.isNaN(uploadedAt) ? 'time not known' : `arrived ${formatTime(uploadedAt)}`,
+    ...(etag === undefined ? [] : [`ETag ${etag}`]),
+  ].join(' · ');
+}

@@ -1,0 +1,182 @@
+import { element } from '../shared/elements.js';
+import { boxOf, cellAt, layoutMap, type MapLayout, numbersOf } from './map-layout.js';
+import { type PartState, partStates } from './upload.js';
+
+/** A map of the parts that can be pointed at and walked through with the arrow keys. */
+export interface PartMap {
+  readonly element: HTMLElement;
+  /** Draws the states of the parts from number 1 on. */
+  show(states: readonly PartState[]): void;
+  /** Draws again, in colours that may have changed. */
+  redraw(): void;
+  /** What is said of the part that is looked at, to those who hear it. */
+  describe(text: string): void;
+}
+
+export interface PartMapOptions {
+  /** A swatch of each state in the legend; its CSS `color` is that of the state. */
+  readonly swatches: Readonly<Record<PartState, HTMLCanvasElement>>;
+  /** Someone looks at these part numbers now. */
+  onLook(first: number, last: number): void;
+}
+
+/** Which state a cell of several parts shows: what needs attention before what does not. */
+const precedence: readonly PartState[] = ['small', 'missing', 'new', 'there', 'expected'];
+
+export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
+  const canvas = element('canvas', { 'aria-hidden': 'true' });
+  const cursor = element('div', { class: 'cursor', hidden: '' });
+  const map = element(
+    'div',
+    {
+      class: 'map',
+      role: 'slider',
+      tabindex: '0',
+      'aria-label': 'Part',
+      'aria-orientation': 'horizontal',
+      'aria-valuemin': '1',
+    },
+    canvas,
+    cursor,
+  );
+  let states: readonly PartState[] = [];
+  let layout: MapLayout = layoutMap(1, 1);
+  let selected = 0;
+
+  const draw = () => {
+    // Hidden, or not in the page yet: the observer below draws it when it is.
+    if (map.clientWidth === 0) return;
+    layout = layoutMap(states.length, map.clientWidth);
+    selected = Math.min(selected, layout.cells - 1);
+    sizeCanvas(canvas, layout.columns * layout.pitch, layout.rows * layout.pitch);
+    const context = canvas.getContext('2d');
+    if (context === null) return;
+    const ratio = devicePixelRatio;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const cells = cellsByState(states, layout);
+    for (const state of partStates) {
+      context.fillStyle = getComputedStyle(swatches[state]).color;
+      for (const cell of cells[state]) {
+        const { left, top, side } = boxOf(layout, cell);
+        drawCell(context, state, left, top, side);
+      }
+    }
+    map.setAttribute('aria-valuemax', String(states.length));
+    look(selected);
+  };
+
+  const look = (cell: number) => {
+    const { left, top, side } = boxOf(layout, cell);
+    const { first, last } = numbersOf(layout, cell);
+    const size = Math.max(side, 4);
+    Object.assign(cursor.style, {
+      left: `${left - 2}px`,
+      top: `${top - 2}px`,
+      width: `${size + 4}px`,
+      height: `${size + 4}px`,
+    });
+    map.setAttribute('aria-valuenow', String(first));
+    onLook(first, Math.min(last, states.length));
+  };
+
+  const select = (cell: number) => {
+    selected = Math.min(layout.cells - 1, Math.max(0, cell));
+    cursor.hidden = false;
+    look(selected);
+  };
+
+  map.addEventListener('pointermove', ({ offsetX, offsetY }) => {
+    const cell = cellAt(layout, offsetX, offsetY);
+    cursor.hidden = cell === undefined;
+    if (cell !== undefined) look(cell);
+  });
+  map.addEventListener('pointerleave', () => {
+    cursor.hidden = document.activeElement !== map;
+    look(selected);
+  });
+  map.addEventListener('pointerdown', ({ offsetX, offsetY }) => {
+    const cell = cellAt(layout, offsetX, offsetY);
+    if (cell !== undefined) select(cell);
+  });
+  map.addEventListener('focus', () => select(selected));
+  map.addEventListener('blur', () => {
+    cursor.hidden = true;
+  });
+  map.addEventListener('keydown', (event) => {
+    const { columns, cells } = layout;
+    const steps: Readonly<Record<string, number>> = {
+      ArrowRight: selected + 1,
+      ArrowLeft: selected - 1,
+      ArrowDown: selected + columns,
+      ArrowUp: selected - columns,
+      PageDown: selected + 10 * columns,
+      PageUp: selected - 10 * columns,
+      Home: 0,
+      End: cells - 1,
+    };
+    const cell = event.ctrlKey || event.altKey || event.metaKey ? undefined : steps[event.key];
+    if (cell === undefined) return;
+    event.preventDefault();
+    select(cell);
+  });
+  new ResizeObserver(draw).observe(map);
+
+  return {
+    element: map,
+    show(given) {
+      states = given;
+      draw();
+    },
+    redraw() {
+      for (const state of partStates) drawSwatch(swatches[state], state);
+      draw();
+    },
+    describe: (text) => map.setAttribute('aria-valuetext', text),
+  };
+}
+
+function cellsByState(states: readonly PartState[], { cells, partsPerCell }: MapLayout): Record<PartState, number[]> {
+  const found: Record<PartState, number[]> = { there: [], new: [], small: [], missing: [], expected: [] };
+  for (let cell = 0; cell < cells; cell += 1) {
+    const first = cell * partsPerCell;
+    const state =
+      partsPerCell === 1
+        ? states[first]
+        : precedence.find((candidate) => states.slice(first, first + partsPerCell).includes(candidate));
+    if (state !== undefined) found[state].push(cell);
+  }
+  return found;
+}
+
+/** States differ in shape too, where there is room for one. */
+function drawCell(context: CanvasRenderingContext2D, state: PartState, left: number, top: number, side: number): void {
+  const line = side >= 10 ? 2 : 1;
+  if (side < 5 || state === 'there') context.fillRect(left, top, side, side);
+  else if (state === 'small') context.fillRect(left, top + side / 2, side, side / 2);
+  else if (state === 'expected') context.fillRect(left + side / 2 - line, top + side / 2 - line, 2 * line, 2 * line);
+  else {
+    context.fillRect(left, top, side, line);
+    context.fillRect(left, top + side - line, side, line);
+    context.fillRect(left, top, line, side);
+    context.fillRect(left + side - line, top, line, side);
+    if (state === 'new') context.fillRect(left + 2 * line, top + 2 * line, side - 4 * line, side - 4 * line);
+  }
+}
+
+const swatchSide = 12;
+
+function drawSwatch(canvas: HTMLCanvasElement, state: PartState): void {
+  sizeCanvas(canvas, swatchSide, swatchSide);
+  const context = canvas.getContext('2d');
+  if (context === null) return;
+  context.scale(devicePixelRatio, devicePixelRatio);
+  context.fillStyle = getComputedStyle(canvas).color;
+  drawCell(context, state, 0, 0, swatchSide);
+}
+
+/** Empties a canvas and gives it as many pixels as the screen has. */
+function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: number): void {
+  canvas.width = Math.round(width * devicePixelRatio);
+  canvas.height = Math.round(height * devicePixelRatio);
+  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
+}
