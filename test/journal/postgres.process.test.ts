@@ -21,6 +21,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   let certificate: ReturnType<typeof makeCertificate>;
   let database: string;
   let opened: Journal[] = [];
+  const cables: Awaited<ReturnType<typeof startCable>>[] = [];
   let number = 0;
   beforeAll(async () => {
     certificate = makeCertificate('127.0.0.1');
@@ -37,6 +38,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   afterEach(async () => {
     await Promise.all(opened.map((each) => each.close()));
     opened = [];
+    for (const cable of cables.splice(0)) cable.cut();
   });
 
   const now = () => new Date();
@@ -138,6 +140,117 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     await other.end().catch(() => undefined);
   });
 
+  describe('a connection that is lost while an intent is committed', () => {
+    /** Loses the connection of a server at the commit of its intent, and so many that it makes after that. */
+    const beginAndLose = async (isDelivered: Promise<boolean>, refused: number) => {
+      const cable = await startCable(Number(new URL(postgres.url(database)).port));
+      cables.push(cable);
+      const far = open(postgres.url(database).replace(/:\d+\//, `:${cable.port}/`));
+      await far.findDuplicate('same');
+      cable.cutAtCommit(isDelivered, refused);
+      return far.begin(intent({ nonce: 'n' }), { allowRepeat: false });
+    };
+    const isEndedAsNotSent = () =>
+      expect
+        .poll(() => open().list({}), { timeout: 10_000 })
+        .toMatchObject([{ ending: { outcome: 'not sent', code: 'unwritable' } }]);
+
+    test.each([
+      ['after the database got the word', true],
+      ['before the database got the word', false],
+    ])(
+      '%s: as soon as the database can be reached, the journal says that nothing was sent',
+      async (_when, isDelivered) => {
+        expect((await beginAndLose(Promise.resolve(isDelivered), 2)).kind).toBe('unwritable');
+        await isEndedAsNotSent();
+        expect(await kinds([open()], { nonce: 'n' })).toEqual(['begun']);
+      },
+    );
+
+    test('so does an intent whose commit is still under way', async () => {
+      await open().listOpen();
+      let deliver = (_isDelivered: boolean) => {};
+      const begun = beginAndLose(
+        new Promise((resolve) => {
+          deliver = resolve;
+        }),
+        0,
+      );
+      const waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
+      await expect.poll(() => postgres.sql(database, waiting), { timeout: 4000 }).toBe('1');
+      deliver(true);
+      expect((await begun).kind).toBe('unwritable');
+      await isEndedAsNotSent();
+    });
+  });
+
+  test('an outcome is written as soon as the database is back', async () => {
+    const journal = open();
+    const first = intent();
+    await journal.begin(first, { allowRepeat: false });
+    await postgres.stop();
+    const ended = journal.end(endingOf(Date.now(), first.id, 'accepted'));
+    await expect(journal.end(endingOf(Date.now(), first.id, 'accepted'), AbortSignal.abort())).rejects.toThrow();
+    await postgres.start();
+    await ended;
+    expect(await open().list({})).toMatchObject([{ ending: { outcome: 'accepted' } }]);
+  }, 120_000);
+
+  test('readers of the list have two connections of their own, however many they are', async () => {
+    const journal = open();
+    await Promise.all(Array.from({ length: 40 }, () => journal.list({})));
+    const inUse = () =>
+      postgres.sql(
+        database,
+        "select count(*) from pg_stat_activity where application_name = 'cloudops-mcp' and datname = current_database()",
+      );
+    expect(inUse()).toBe('2');
+    await Promise.all(Array.from({ length: 40 }, () => journal.findDuplicate('same')));
+    expect(inUse()).toBe('7');
+  });
+
+  describe('tables that the first version made', () => {
+    beforeEach(() => {
+      postgres.url(database);
+      postgres.sql(database, firstTables);
+    });
+    /** As the first version writes an intent. */
+    const writeAsFirst = (written: ReturnType<typeof intent>) =>
+      postgres.sql(
+        database,
+        `insert into cloudops_mutations (id, digest, nonce, time, intent, outcome, ended, ending) values
+         ('${written.id}', '${written.digest}', null, '${written.time}', '${JSON.stringify(written)}', null, null, null)`,
+      );
+
+    test('are brought up to date, and what is in them stays, with its caller', async () => {
+      const [plain, escaped] = [
+        intent({ caller: 'alice' }),
+        intent({ digest: 'other', caller: 'alice', client: 'x\u0000' }),
+      ];
+      writeAsFirst(plain);
+      writeAsFirst(escaped);
+      const journal = open();
+      expect(await journal.list({})).toEqual([plain, escaped]);
+      // PostgreSQL cannot look into JSON with a NUL; such an entry is in nobody's own list.
+      expect(await journal.list({ caller: 'alice' })).toEqual([plain]);
+      expect(await kinds([journal], {})).toEqual(['duplicate']);
+    });
+
+    test('an older server writes beside newer ones, and understands what they write', async () => {
+      const journal = open();
+      await journal.listOpen();
+      writeAsFirst(intent({ caller: 'alice' }));
+      expect(await kinds([journal], {})).toEqual(['duplicate']);
+      await journal.decline(intent({ digest: 'declined', nonce: 'n', consent: 'clicked' }));
+      const stored = postgres.sql(
+        database,
+        `select nonce, intent->>'consent', ending->>'outcome' from cloudops_mutations where digest = 'declined'`,
+      );
+      expect(stored).toBe('n|asked|rejected');
+      expect((await journal.list({})).at(-1)).toMatchObject({ consent: 'clicked', ending: { outcome: 'declined' } });
+    });
+  });
+
   test('a database that takes connections and says nothing is one that is away', async () => {
     const silent = await startCable(undefined);
     const started = Date.now();
@@ -206,21 +319,61 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   });
 });
 
+/** What the first version made, and marked as made. */
+const firstTables = `
+  create table cloudops_mutations (
+    number bigint generated always as identity primary key, id text not null unique, digest text not null,
+    nonce text unique, time timestamptz not null, intent json not null, outcome text, ended timestamptz, ending json
+  );
+  create index on cloudops_mutations (digest);
+  create index on cloudops_mutations (time);
+  create index on cloudops_mutations (ended);
+  create table cloudops_guards (key text primary key);
+  create table cloudops_migrations (step int primary key);
+  insert into cloudops_migrations values (0)`;
+
 /** A way to a port that can be cut without a word; without a port, one that leads nowhere. */
 async function startCable(to: number | undefined) {
   const sockets: Socket[] = [];
+  let atCommit: { readonly isDelivered: Promise<boolean>; readonly refused: number } | undefined;
+  let refused = 0;
   const keep = (socket: Socket) => {
     sockets.push(socket.on('error', () => undefined));
     return socket;
   };
-  const server = createServer((socket) => {
-    keep(socket);
-    if (to !== undefined) socket.pipe(keep(connect(to, '127.0.0.1'))).pipe(socket);
+  const server = createServer((near) => {
+    keep(near);
+    if (to === undefined) return;
+    if (refused > 0) {
+      refused -= 1;
+      near.destroy();
+      return;
+    }
+    const far = keep(connect(to, '127.0.0.1'));
+    far.pipe(near);
+    const end = () => far.end();
+    near.on('close', end);
+    near.on('data', (bytes) => {
+      if (atCommit === undefined || !bytes.includes('commit\0')) {
+        far.write(bytes);
+        return;
+      }
+      near.off('close', end);
+      void atCommit.isDelivered.then((isDelivered) => (isDelivered ? far.end(bytes) : far.destroy()));
+      refused = atCommit.refused;
+      atCommit = undefined;
+      far.unpipe(near);
+      near.destroy();
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
+    /** Loses the connection at the next commit, which is delivered all the same or not, and so many after it. */
+    cutAtCommit: (isDelivered: Promise<boolean>, refusedAfter: number) => {
+      atCommit = { isDelivered, refused: refusedAfter };
+    },
     cut: () => {
       for (const socket of sockets) socket.destroy();
       server.close();
