@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { HttpSettings } from '../config/config.js';
-import { type Authenticate, authenticateByIssuer, authenticateByToken, parseTokens } from '../serving/auth.js';
+import type { Authenticate } from '../serving/auth.js';
 import { type HttpOptions, serveHttp } from '../serving/http.js';
+import { authenticateByIssuer } from '../serving/issuer.js';
 import { defaultHttpLimits } from '../serving/limits.js';
+import { authenticateByTokensFile, parseTokens, readTokensFile, reasonOf } from '../serving/tokens-file.js';
 import type { Log } from '../util/log.js';
 import { isLoopback } from '../util/loopback.js';
 import { type Command, problemsText, withConfig } from './command.js';
@@ -19,7 +20,7 @@ export const httpCommand: Command = {
   options: { host: 'value', port: 'value' },
   run: withConfig(async ({ options: { host = '127.0.0.1', port = '8080' }, terminal }, config) => {
     const { now, printError } = terminal;
-    const entry = entryOf(host, config.http, now);
+    const entry = await entryOf(host, config.http, now);
     const problems = 'problems' in entry ? [...entry.problems] : [];
     if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) problems.push('--port must be a port from 0 to 65535.');
     if ('problems' in entry || problems.length > 0) {
@@ -63,11 +64,11 @@ interface Entry extends Pick<HttpOptions, 'hosts' | 'resource'> {
 }
 
 /** Who may enter, and by which names, or why the server may not start. */
-function entryOf(
+async function entryOf(
   host: string,
   { tokensFile, issuer, audience, allowedHosts }: HttpSettings,
   now: () => Date,
-): Entry | { readonly problems: readonly string[] } {
+): Promise<Entry | { readonly problems: readonly string[] }> {
   const listensLocally = isLoopback(host === '::1' ? '[::1]' : host);
   const publicUrl =
     audience !== undefined && /^https?:/i.test(audience) && URL.canParse(audience) ? new URL(audience) : undefined;
@@ -81,14 +82,14 @@ function entryOf(
   const [first] = hosts;
   if (first === undefined)
     problems.push('CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts by which clients reach the server.');
-  const { tokens, problems: unreadable } = tokensFile === undefined ? noTokens : readTokens(tokensFile);
-  problems.push(...unreadable);
+  const tokens = tokensFile === undefined ? undefined : await readTokens(tokensFile);
+  problems.push(...(tokens?.problems ?? []));
   if (problems.length > 0) return { problems };
   if (issuer === undefined || audience === undefined)
     return {
       hosts,
       resource: undefined,
-      authenticates: tokensFile === undefined ? undefined : () => authenticateByToken(tokens),
+      authenticates: tokens && ((log) => authenticateByTokensFile({ ...tokens, now, log })),
     };
   return {
     hosts,
@@ -97,13 +98,14 @@ function entryOf(
   };
 }
 
-const noTokens: ReturnType<typeof parseTokens> = { tokens: [], problems: [] };
-
-function readTokens(path: string): ReturnType<typeof parseTokens> {
+/** The file as it is at the start; its problems keep the server from starting. */
+async function readTokens(path: string) {
+  const read = () => readTokensFile(path);
   try {
-    return parseTokens(readFileSync(path, 'utf8'));
+    const text = await read();
+    return { text, read, problems: parseTokens(text).problems };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    return { tokens: [], problems: [`The file that CLOUDOPS_HTTP_TOKENS_FILE names cannot be read (${code}).`] };
+    const problem = `The file that CLOUDOPS_HTTP_TOKENS_FILE names cannot be read (${reasonOf(error)}).`;
+    return { text: '', read, problems: [problem] };
   }
 }

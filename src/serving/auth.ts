@@ -1,156 +1,103 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
-import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
+import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
-import { type Principal, readScope, writeScope } from '../calls/principal.js';
-import type { Log } from '../util/log.js';
+import { type Principal, readScope, scopeOf, scopes } from '../calls/principal.js';
+import type { Operation } from '../tools/define-operation.js';
+import { HttpError, unavailable } from './http-error.js';
 
-/** Whom a bearer token lets in: somebody, nobody, or not to be told now. */
-export type Authenticate = (token: string) => Promise<Principal | 'invalid' | 'unavailable'>;
+/** Whom a bearer token belongs to. Reasons are fixed words for the log, never anything that a client chose. */
+export type Authentication =
+  | { readonly kind: 'authenticated'; readonly principal: Principal }
+  | { readonly kind: 'invalid'; readonly reason: string }
+  | { readonly kind: 'unavailable'; readonly reason: string };
 
-/** A token that the server knows by its SHA-256 alone. */
-export interface StaticToken extends Principal {
-  readonly digest: Buffer;
+export type Authenticate = (token: string) => Promise<Authentication>;
+
+/** The URL that tokens of an OAuth issuer are for, and the issuer. */
+export interface ProtectedResource {
+  readonly url: string;
+  readonly issuer: string;
 }
+
+const metadataPath = '/.well-known/oauth-protected-resource';
+
+/** Where clients look for the metadata of the resource: at the root, and for the path `/mcp` (RFC 9728, section 3.1). */
+export const isMetadataPath = (path: string) => path === metadataPath || path === `${metadataPath}/mcp`;
+
+/** Tells clients where to get a token (RFC 9728, section 2). */
+export const resourceMetadata = ({ url, issuer }: ProtectedResource) => ({
+  resource: url,
+  authorization_servers: [issuer],
+  scopes_supported: scopes,
+  bearer_methods_supported: ['header'],
+  resource_name: 'cloudops-mcp',
+});
+
+/** Called with the reason when a login fails, before the answer is sent. */
+export type OnFailedLogin = (request: IncomingMessage, reason: string) => Promise<void>;
 
 /**
- * Reads a file of tokens. A line is a name, the SHA-256 of the token in hex and, if it may not do everything, its scopes.
- * Empty lines and those that begin with # are left out. Problems name the line, never what is in it.
+ * Who sends the request.
+ * @throws HttpError
  */
-export function parseTokens(text: string): { tokens: readonly StaticToken[]; problems: readonly string[] } {
-  const tokens: StaticToken[] = [];
-  const problems: string[] = [];
-  for (const [index, line] of text.split('\n').entries()) {
-    const [name = '', digest = '', ...scopes] = line.trim().split(/\s+/);
-    if (name === '' || name.startsWith('#')) continue;
-    const report = (problem: string) => problems.push(`Line ${index + 1} of the tokens file ${problem}.`);
-    if (!/^[0-9a-f]{64}$/i.test(digest)) report('has no SHA-256 in hex after the name');
-    else if (scopes.some((scope) => scope !== readScope && scope !== writeScope))
-      report(`names a scope that is neither ${readScope} nor ${writeScope}`);
-    else if (tokens.some((token) => token.name === name)) report('has the name of an earlier line');
-    else
-      tokens.push({
-        name,
-        digest: Buffer.from(digest, 'hex'),
-        scopes: scopes.length === 0 ? [readScope, writeScope] : scopes,
-      });
+export async function authenticateRequest(
+  request: IncomingMessage,
+  authenticate: Authenticate,
+  resource: ProtectedResource | undefined,
+  onFailedLogin: OnFailedLogin,
+): Promise<Principal> {
+  const { authorization } = request.headers;
+  const needed = () => challenge(resource, 401, 'token', 'A bearer token is needed.');
+  // No login at all: this is how clients learn where to get a token.
+  if (authorization === undefined) throw needed();
+  const [, token] = /^bearer +(\S+)$/i.exec(authorization) ?? [];
+  if (token === undefined) {
+    await onFailedLogin(request, 'no bearer token');
+    throw needed();
   }
-  if (tokens.length === 0 && problems.length === 0) problems.push('The tokens file holds no token.');
-  return { tokens, problems };
-}
-
-/** Lets in whoever bears one of the tokens. Every one of them is compared, in constant time. */
-export function authenticateByToken(tokens: readonly StaticToken[]): Authenticate {
-  return async (token) => {
-    const digest = createHash('sha256').update(token).digest();
-    const [found] = tokens.filter((candidate) => timingSafeEqual(candidate.digest, digest));
-    return found === undefined ? 'invalid' : { name: found.name, scopes: found.scopes };
-  };
-}
-
-/** Signed with a private key: whoever can verify such a token cannot make one. */
-const algorithms = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-];
-const networkMs = 5000;
-const clockToleranceSeconds = 5;
-/** An issuer that did not answer is left alone for so long. */
-const discoveryPauseMs = 5000;
-
-export interface IssuerOptions {
-  /** As tokens and the issuer's metadata spell it. */
-  readonly issuer: string;
-  readonly audience: string;
-  readonly now: () => Date;
-  readonly log: Log;
-}
-
-/** Lets in whoever bears a JWT of the issuer for this audience. Its keys are found through its metadata, and kept. */
-export function authenticateByIssuer(options: IssuerOptions): Authenticate {
-  const { issuer, audience, now, log } = options;
-  let keys: ReturnType<typeof discoverKeys> | undefined;
-  let failedAt: number | undefined;
-  const findKeys = () => {
-    const retry = failedAt !== undefined && now().getTime() - failedAt > discoveryPauseMs;
-    if (keys === undefined || retry) {
-      failedAt = undefined;
-      keys = discoverKeys(issuer).catch((error: unknown) => {
-        failedAt = now().getTime();
-        throw error;
-      });
-    }
-    return keys;
-  };
-  return async (token) => {
-    try {
-      const { payload } = await jwtVerify(token, await findKeys(), {
-        issuer,
-        audience,
-        algorithms,
-        requiredClaims: ['exp', 'sub'],
-        clockTolerance: clockToleranceSeconds,
-        currentDate: now(),
-      });
-      return payload.sub === undefined || payload.sub === ''
-        ? 'invalid'
-        : { name: payload.sub.slice(0, 200), scopes: scopesOf(payload) };
-    } catch (error) {
-      if (saysInvalid(error)) return 'invalid';
-      log('warn', 'issuer', { error: error instanceof Error ? error.message : 'unknown' });
-      return 'unavailable';
-    }
-  };
-}
-
-/** Everything else means that the keys could not be had. */
-const saysInvalid = (error: unknown) =>
-  error instanceof errors.JWTInvalid ||
-  error instanceof errors.JWTExpired ||
-  error instanceof errors.JWTClaimValidationFailed ||
-  error instanceof errors.JWSInvalid ||
-  error instanceof errors.JWSSignatureVerificationFailed ||
-  error instanceof errors.JOSEAlgNotAllowed ||
-  error instanceof errors.JOSENotSupported ||
-  error instanceof errors.JWKSNoMatchingKey ||
-  error instanceof errors.JWKSMultipleMatchingKeys;
-
-const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });
-
-/** Finds an issuer's keys by its metadata (RFC 8414, or OpenID Connect Discovery). */
-async function discoverKeys(issuer: string) {
-  const { origin, pathname } = new URL(issuer);
-  const path = pathname.replace(/\/$/, '');
-  const places = [
-    `${origin}/.well-known/oauth-authorization-server${path}`,
-    `${origin}${path}/.well-known/openid-configuration`,
-  ];
-  for (const place of places) {
-    const response = await fetch(place, { redirect: 'error', signal: AbortSignal.timeout(networkMs) });
-    if (!response.ok) {
-      await response.body?.cancel();
-      continue;
-    }
-    const metadata = metadataSchema.parse(await response.json());
-    if (metadata.issuer !== issuer) throw new Error('the metadata names another issuer');
-    const url = new URL(metadata.jwks_uri);
-    // Plain http only where the issuer itself was allowed to have it.
-    if (url.protocol !== 'https:' && url.origin !== origin)
-      throw new Error('the metadata names keys that are not at an https address');
-    return createRemoteJWKSet(url, { timeoutDuration: networkMs });
+  const authentication = await authenticate(token);
+  if (authentication.kind === 'unavailable')
+    throw unavailable(authentication.reason, 'The token cannot be verified now.', 5);
+  if (authentication.kind === 'invalid') {
+    await onFailedLogin(request, authentication.reason);
+    throw challenge(resource, 401, 'token', 'The token is not valid here.', { error: 'invalid_token' });
   }
-  throw new Error('the issuer has no metadata');
+  const { principal } = authentication;
+  if (!principal.scopes.some((scope) => scopes.includes(scope)))
+    throw challenge(resource, 403, 'scope', 'The token has no scope of this server.', insufficient(readScope));
+  return principal;
 }
 
-const claimedScopes = z.union([z.string(), z.array(z.string()).transform((scopes) => scopes.join(' '))]).catch('');
+const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });
 
-/** `scope` (RFC 9068), or `scp` as some issuers call it. */
-const scopesOf = ({ scope, scp }: JWTPayload): readonly string[] => claimedScopes.parse(scope ?? scp).split(' ');
+/**
+ * A tool that the caller's scopes leave out is not listed. A call of it is told which scope is missing.
+ * @throws HttpError
+ */
+export function checkScope(
+  message: unknown,
+  principal: Principal,
+  operations: readonly Operation[],
+  resource: ProtectedResource | undefined,
+): void {
+  const { data } = toolCall.safeParse(message);
+  const operation = operations.find(({ name }) => name === data?.params.name);
+  if (operation === undefined || principal.scopes.includes(scopeOf(operation))) return;
+  const scope = scopeOf(operation);
+  throw challenge(resource, 403, 'scope', `${operation.name} needs the scope ${scope}.`, insufficient(scope));
+}
+
+const insufficient = (scope: string) => ({ error: 'insufficient_scope', scope });
+
+/** An error that tells the client how to do better (RFC 6750, section 3; RFC 9728, section 5.1). */
+function challenge(
+  resource: ProtectedResource | undefined,
+  status: number,
+  reason: string,
+  message: string,
+  fields: Readonly<Record<string, string>> = {},
+): HttpError {
+  const metadata = resource && { resource_metadata: `${new URL(resource.url).origin}${metadataPath}/mcp` };
+  const given = Object.entries({ ...fields, ...(fields.error && { error_description: message }), ...metadata });
+  const header = `Bearer ${given.map(([name, value]) => `${name}="${value}"`).join(', ')}`.trim();
+  return new HttpError(status, reason, message, { 'www-authenticate': header });
+}

@@ -3,12 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerDependencies } from '../server.js';
 import type { Log } from '../util/log.js';
-import type { Authenticate } from './auth.js';
+import { limitConnections } from './addresses.js';
+import { type Authenticate, isMetadataPath, type ProtectedResource, resourceMetadata } from './auth.js';
 import { HttpError, sendError, sendJson, unavailable } from './http-error.js';
 import { createConcurrencyLimiter, type HttpLimits } from './limits.js';
 import { createMcpEndpoint } from './mcp-endpoint.js';
 import { createMetrics, metricsServer } from './metrics.js';
-import { checkHostAndOrigin, isMetadataPath, type ProtectedResource, resourceMetadata } from './request-checks.js';
+import { checkHostAndOrigin } from './request-checks.js';
 
 export interface HttpOptions {
   readonly listen: Address;
@@ -99,8 +100,10 @@ export async function serveHttp(options: HttpOptions): Promise<HttpHandle> {
   server.maxConnections = limits.connections;
   // A client that takes no data for longer than any call lasts is gone.
   server.timeout = timeoutMs + 60_000;
-  server.on('drop', () => metrics.refused('connections'));
-  const forMetrics = metricsServer(metrics);
+  const refuseConnection = () => metrics.refused('connections');
+  server.on('drop', refuseConnection);
+  limitConnections(server, limits, refuseConnection);
+  const forMetrics = metricsServer(metrics, options.hosts);
   const closeAll = () => Promise.all([server, forMetrics].map(close));
   try {
     return {

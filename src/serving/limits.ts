@@ -12,6 +12,14 @@ export interface HttpLimits {
   readonly waitingCalls: number;
   readonly waitMs: number;
   readonly connections: number;
+  /** Of one client address, or of one /64 of IPv6. */
+  readonly connectionsOfAddress: number;
+  /** That one address has answered at once, in a minute. */
+  readonly failedLogins: number;
+  /** How much later further ones are answered. */
+  readonly failedLoginMs: number;
+  /** How many of an address wait for such an answer. */
+  readonly delayedLogins: number;
   /** For the headers of a request, or its first byte on a new connection. */
   readonly headersMs: number;
   readonly requestMs: number;
@@ -27,6 +35,10 @@ export const defaultHttpLimits: HttpLimits = {
   waitingCalls: 64,
   waitMs: 5000,
   connections: 1024,
+  connectionsOfAddress: 256,
+  failedLogins: 5,
+  failedLoginMs: 1000,
+  delayedLogins: 32,
   headersMs: 10_000,
   requestMs: 20_000,
   keepAliveMs: 65_000,
@@ -98,7 +110,7 @@ export function createConcurrencyLimiter(limits: HttpLimits): ConcurrencyLimiter
 }
 
 /** Counts by key. A key whose count is back at 0 takes no memory. */
-function createCounter() {
+export function createCounter() {
   const counts = new Map<string, number>();
   const count = (key: string) => counts.get(key) ?? 0;
   return {
@@ -112,16 +124,15 @@ function createCounter() {
 const rememberedKeys = 10_000;
 
 /**
- * A token bucket for each key, full at first: `perSecond` a second, twice that at once.
+ * A token bucket for each key, full at first: `perSecond` a second, `burst` at once.
  * Answers with 0, or with the seconds after which to try again.
  */
-export function createRateLimiter(perSecond: number, now: () => Date): (key: string) => number {
+export function createRateLimiter(perSecond: number, now: () => Date, burst = 2 * perSecond): (key: string) => number {
   const buckets = new Map<string, { readonly tokens: number; readonly at: number }>();
-  const capacity = 2 * perSecond;
   return (key) => {
     const at = now().getTime();
-    const bucket = buckets.get(key) ?? { tokens: capacity, at };
-    const tokens = Math.min(capacity, bucket.tokens + (Math.max(0, at - bucket.at) / 1000) * perSecond);
+    const bucket = buckets.get(key) ?? { tokens: burst, at };
+    const tokens = Math.min(burst, bucket.tokens + (Math.max(0, at - bucket.at) / 1000) * perSecond);
     buckets.delete(key);
     buckets.set(key, { tokens: tokens < 1 ? tokens : tokens - 1, at });
     const [oldest] = buckets.keys();

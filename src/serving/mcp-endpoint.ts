@@ -3,11 +3,12 @@ import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, isJsonContentType } from '@modelcontextprotocol/server';
 import type { Caller } from '../calls/call-tool.js';
 import { createServer, makeOffer } from '../server.js';
+import { createFailedLogins } from './addresses.js';
+import { authenticateRequest, checkScope } from './auth.js';
 import type { HttpOptions } from './http.js';
 import { HttpError } from './http-error.js';
 import { type ConcurrencyLimiter, createBodyReader, createRateLimiter } from './limits.js';
 import type { Metrics } from './metrics.js';
-import { authenticateRequest, checkScope } from './request-checks.js';
 
 /** Serves one request to `/mcp`, with nothing kept after it. Rejects with HttpError if it is not served. */
 export type McpEndpoint = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -21,10 +22,11 @@ export function createMcpEndpoint(
   const { authenticate, resource, server, log, now } = options;
   const offer = makeOffer(server.operations);
   const readBody = createBodyReader(options.limits);
+  const onFailedLogin = createFailedLogins(options.limits, now, log);
   const checkRate = createRateLimiter(options.rate, now);
 
   return async (request, response) => {
-    const principal = authenticate && (await authenticateRequest(request, authenticate, resource));
+    const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
     if (request.method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
     const seconds = checkRate(principal?.name ?? '');
     if (seconds > 0) throw new HttpError(429, 'rate', 'Too many requests.', { 'retry-after': String(seconds) });

@@ -1,6 +1,8 @@
 import { createServer } from 'node:http';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallResult } from '../calls/call-tool.js';
+import { HttpError } from './http-error.js';
+import { checkMetricsHost } from './request-checks.js';
 
 /** What is counted. Every label comes from a fixed list: nothing that a client chooses becomes one. */
 export interface Metrics {
@@ -59,14 +61,14 @@ function outcomeOf(result: CallResult | undefined): string {
 }
 
 /** A server that answers `GET /metrics` and nothing else; not listening yet. */
-export const metricsServer = (metrics: Metrics) =>
+export const metricsServer = (metrics: Metrics, hosts: readonly string[]) =>
   createServer({ headersTimeout: 5000, requestTimeout: 5000 }, (request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') {
-      response.writeHead(404).end();
-      return;
-    }
-    metrics.text().then(
-      (text) => response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text),
-      () => response.writeHead(500).end(),
-    );
+    const answer = async () => {
+      checkMetricsHost(request, hosts);
+      if (request.method !== 'GET' || request.url !== '/metrics')
+        throw new HttpError(404, 'path', 'Metrics are at /metrics.');
+      const text = await metrics.text();
+      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
+    };
+    answer().catch((error: unknown) => response.writeHead(error instanceof HttpError ? error.status : 500).end());
   });

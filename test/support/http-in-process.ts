@@ -42,6 +42,7 @@ export async function serveInProcess({
   return {
     origin,
     port: http.port,
+    metricsPort: http.metricsPort ?? 0,
     url: new URL(`${origin}/mcp`),
     logged,
     callerLogged: caller.logged,

@@ -1,0 +1,71 @@
+import type { IncomingMessage, Server } from 'node:http';
+import { isIPv4 } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '../util/log.js';
+import type { OnFailedLogin } from './auth.js';
+import { HttpError } from './http-error.js';
+import { createCounter, createRateLimiter, type HttpLimits } from './limits.js';
+
+/**
+ * The network that a client's address stands for: IPv4 addresses each on their own, IPv6 addresses by /64, because one
+ * customer has at least that many.
+ */
+export function networkOf(address: string): string {
+  const [, mapped = address] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
+  if (isIPv4(mapped)) return mapped;
+  const [left = [], right] = address
+    .replace(/%.*$/, '')
+    .split('::')
+    .map((side) => side.split(':').filter((group) => group !== ''));
+  const zeros = right === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
+  const groups = [...left, ...Array<string>(zeros).fill('0'), ...(right ?? [])];
+  return `${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`;
+}
+
+/** Closes connections of a network that has too many. */
+export function limitConnections(server: Server, { connectionsOfAddress }: HttpLimits, onRefused: () => void): void {
+  const networks = createCounter();
+  server.on('connection', (socket) => {
+    const network = networkOf(socket.remoteAddress ?? '');
+    if (networks.count(network) >= connectionsOfAddress) {
+      socket.destroy();
+      onRefused();
+      return;
+    }
+    networks.add(network);
+    socket.once('close', () => networks.remove(network));
+  });
+}
+
+/** Failed logins that are logged each second, of all addresses together. */
+const loggedPerSecond = 5;
+
+/**
+ * Logs failed logins with address and reason, and slows the answers to them by network. Valid tokens are never slowed, so
+ * that a stranger cannot lock out the callers behind the same load balancer.
+ */
+export function createFailedLogins(limits: HttpLimits, now: () => Date, log: Log): OnFailedLogin {
+  const { failedLogins, failedLoginMs, delayedLogins } = limits;
+  const isSlowed = createRateLimiter(failedLogins / 60, now, failedLogins);
+  const isUnlogged = createRateLimiter(loggedPerSecond, now);
+  const delayed = createCounter();
+  let unlogged = 0;
+  return async ({ socket: { remoteAddress = 'unknown' } }: IncomingMessage, reason) => {
+    const network = networkOf(remoteAddress);
+    const slowed = isSlowed(network) > 0;
+    if (slowed || isUnlogged('') > 0) unlogged += 1;
+    else {
+      log('warn', 'login failed', { address: remoteAddress, reason, ...(unlogged > 0 && { unlogged }) });
+      unlogged = 0;
+    }
+    if (!slowed) return;
+    if (delayed.count(network) >= delayedLogins)
+      throw new HttpError(429, 'logins', 'Too many failed logins.', { 'retry-after': '60', connection: 'close' });
+    delayed.add(network);
+    await delay(failedLoginMs, undefined, { ref: false });
+    delayed.remove(network);
+  };
+}

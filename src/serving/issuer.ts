@@ -1,0 +1,132 @@
+import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from 'jose';
+import * as z from 'zod';
+import type { Log } from '../util/log.js';
+import type { Authenticate } from './auth.js';
+
+/** Signed with a private key: whoever can verify such a token cannot make one. */
+const algorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+/** RFC 9068, section 2.1, and what issuers used before it. */
+const tokenTypes = ['at+jwt', 'application/at+jwt', 'jwt'];
+const networkMs = 5000;
+const clockToleranceSeconds = 5;
+/** An issuer that did not answer is left alone for so long. */
+const discoveryPauseMs = 5000;
+
+export interface IssuerOptions {
+  /** As tokens and the issuer's metadata spell it. */
+  readonly issuer: string;
+  readonly audience: string;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/** Authenticates by JWTs of an issuer for an audience. The issuer's keys are found through its metadata, and kept. */
+export function authenticateByIssuer(options: IssuerOptions): Authenticate {
+  const { issuer, audience, now, log } = options;
+  let keys: ReturnType<typeof discoverKeys> | undefined;
+  let failedAt: number | undefined;
+  const findKeys = () => {
+    const retry = failedAt !== undefined && now().getTime() - failedAt > discoveryPauseMs;
+    if (keys === undefined || retry) {
+      failedAt = undefined;
+      keys = discoverKeys(issuer).catch((error: unknown) => {
+        failedAt = now().getTime();
+        throw error;
+      });
+    }
+    return keys;
+  };
+  return async (token) => {
+    try {
+      const verified = await jwtVerify(token, await findKeys(), {
+        issuer,
+        audience,
+        algorithms,
+        requiredClaims: ['exp', 'sub'],
+        clockTolerance: clockToleranceSeconds,
+        currentDate: now(),
+      });
+      return authenticationOf(verified);
+    } catch (error) {
+      if (saysInvalid(error)) return { kind: 'invalid', reason: reasonOf(error) };
+      log('warn', 'issuer', { error: error instanceof Error ? error.message : 'unknown' });
+      return { kind: 'unavailable', reason: 'issuer' };
+    }
+  };
+}
+
+/** Who bears a token whose signature, issuer, audience and time are right. */
+function authenticationOf({ payload, protectedHeader: { typ } }: JWTVerifyResult): Awaited<ReturnType<Authenticate>> {
+  if (typ !== undefined && !tokenTypes.includes(String(typ).toLowerCase())) return { kind: 'invalid', reason: 'typ' };
+  // Bound to a key that the bearer would have to prove (RFC 7800): whoever stole it must not get in without.
+  if (payload.cnf !== undefined) return { kind: 'invalid', reason: 'cnf' };
+  const { data: name } = subject.safeParse(payload.sub);
+  if (name === undefined) return { kind: 'invalid', reason: 'sub' };
+  return { kind: 'authenticated', principal: { name, scopes: scopesOf(payload) } };
+}
+
+const subject = z.string().min(1).max(255);
+
+/** Everything else means that the keys could not be had. */
+const saysInvalid = (error: unknown): error is errors.JOSEError =>
+  error instanceof errors.JWTInvalid ||
+  error instanceof errors.JWTExpired ||
+  error instanceof errors.JWTClaimValidationFailed ||
+  error instanceof errors.JWSInvalid ||
+  error instanceof errors.JWSSignatureVerificationFailed ||
+  error instanceof errors.JOSEAlgNotAllowed ||
+  error instanceof errors.JOSENotSupported ||
+  error instanceof errors.JWKSNoMatchingKey ||
+  error instanceof errors.JWKSMultipleMatchingKeys;
+
+/** A code of jose and the claim that it is about: never anything that the token holds. */
+const reasonOf = (error: errors.JOSEError) =>
+  error instanceof errors.JWTClaimValidationFailed ? `${error.code} ${error.claim}` : error.code;
+
+const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });
+
+/** Finds an issuer's keys by its metadata (RFC 8414, or OpenID Connect Discovery). */
+async function discoverKeys(issuer: string) {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/$/, '');
+  const places = [
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+    `${origin}${path}/.well-known/openid-configuration`,
+  ];
+  for (const place of places) {
+    const metadata = await fetchMetadata(place);
+    if (metadata === undefined) continue;
+    if (metadata.issuer !== issuer) throw new Error('the metadata names another issuer');
+    const url = new URL(metadata.jwks_uri);
+    // Plain http only where the issuer itself was allowed to have it.
+    if (url.protocol !== 'https:' && url.origin !== origin)
+      throw new Error('the metadata names keys that are not at an https address');
+    return createRemoteJWKSet(url, { timeoutDuration: networkMs });
+  }
+  throw new Error('the issuer has no metadata');
+}
+
+/** Many servers answer a path that they do not have with a page, or with the way to one. */
+async function fetchMetadata(place: string): Promise<z.infer<typeof metadataSchema> | undefined> {
+  const response = await fetch(place, { redirect: 'manual', signal: AbortSignal.timeout(networkMs) });
+  if (response.ok) return metadataSchema.safeParse(await response.json().catch(() => undefined)).data;
+  await response.body?.cancel();
+  return undefined;
+}
+
+const claimedScopes = z.union([z.string(), z.array(z.string()).transform((scopes) => scopes.join(' '))]).catch('');
+
+/** `scope` (RFC 9068), or `scp` as some issuers call it. */
+const scopesOf = ({ scope, scp }: JWTPayload): readonly string[] => claimedScopes.parse(scope ?? scp).split(' ');

@@ -1,0 +1,128 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { scopes as knownScopes, type Principal, readScope, writeScope } from '../calls/principal.js';
+import type { Log } from '../util/log.js';
+import type { Authenticate } from './auth.js';
+
+/** A token that the server knows by its SHA-256 alone. */
+export interface StaticToken extends Principal {
+  readonly digest: Buffer;
+}
+
+const maximumBytes = 1024 * 1024;
+const maximumName = 255;
+
+/**
+ * Reads a file of tokens. A line is a name, the SHA-256 of the token in hex and, if it differs from reading and writing,
+ * its scopes. Empty lines and those that begin with # are left out. Problems name the line, never what is in it.
+ */
+export function parseTokens(text: string): { tokens: readonly StaticToken[]; problems: readonly string[] } {
+  const tokens: StaticToken[] = [];
+  const problems: string[] = [];
+  for (const [index, line] of text.split('\n').entries()) {
+    const [name = '', hex = '', ...scopes] = line.trim().split(/\s+/);
+    if (name === '' || name.startsWith('#')) continue;
+    const report = (problem: string) => problems.push(`Line ${index + 1} of the tokens file ${problem}.`);
+    const digest = Buffer.from(hex, 'hex');
+    if (name.length > maximumName) report(`has a name of more than ${maximumName} characters`);
+    else if (!/^[0-9a-f]{64}$/i.test(hex)) report('has no SHA-256 in hex after the name');
+    else if (scopes.some((scope) => !knownScopes.includes(scope)))
+      report(`names a scope that is none of ${knownScopes.join(', ')}`);
+    else if (tokens.some((token) => token.name === name)) report('has the name of an earlier line');
+    else if (tokens.some((token) => token.digest.equals(digest))) report('has the token of an earlier line');
+    else tokens.push({ name, digest, scopes: scopes.length === 0 ? [readScope, writeScope] : scopes });
+  }
+  if (tokens.length === 0 && problems.length === 0) problems.push('The tokens file holds no token.');
+  return { tokens, problems };
+}
+
+/**
+ * The text of a tokens file.
+ * @throws NodeJS.ErrnoException, or Error if it is not a regular file or larger than 1 MiB
+ */
+export async function readTokensFile(path: string): Promise<string> {
+  // Opening a FIFO must not wait for its writer.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile() || stats.size > maximumBytes) throw new Error('not a regular file of at most 1 MiB');
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}
+
+export interface TokensFileOptions {
+  /** The file as it was at the start, without problems. */
+  readonly text: string;
+  /** Reads the file again. */
+  readonly read: () => Promise<string>;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+const rereadAfterMs = 1000;
+
+type Contents =
+  | { readonly kind: 'read'; readonly text: string; readonly tokens: readonly StaticToken[] }
+  | { readonly kind: 'unreadable' };
+
+/**
+ * Authenticates by the tokens of a file, which is read again at most once a second, so that a token can be revoked without
+ * a restart. A file with a problem revokes but never grants; while it cannot be read at all, nobody is authenticated.
+ */
+export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions): Authenticate {
+  let good = parseTokens(text).tokens;
+  let contents: Promise<Contents> = Promise.resolve({ kind: 'read', text, tokens: good });
+  let readAt = now().getTime();
+
+  const readAgain = async (before: Contents): Promise<Contents> => {
+    let changed: string;
+    try {
+      changed = await read();
+    } catch (error) {
+      if (before.kind === 'read')
+        log('error', 'tokens file', { problems: [`It cannot be read (${reasonOf(error)}).`] });
+      return { kind: 'unreadable' };
+    }
+    if (before.kind === 'read' && before.text === changed) return before;
+    const { tokens, problems } = parseTokens(changed);
+    if (problems.length === 0) {
+      good = tokens;
+      log('info', 'tokens file', { tokens: tokens.length });
+      return { kind: 'read', text: changed, tokens };
+    }
+    log('error', 'tokens file', { problems: problems.slice(0, 10), problemCount: problems.length });
+    return { kind: 'read', text: changed, tokens: inBoth(good, tokens) };
+  };
+
+  return async (token) => {
+    const at = now().getTime();
+    if (Math.abs(at - readAt) >= rereadAfterMs) {
+      readAt = at;
+      contents = contents.then(readAgain);
+    }
+    const current = await contents;
+    if (current.kind === 'unreadable') return { kind: 'unavailable', reason: 'tokens file' };
+    const digest = createHash('sha256').update(token).digest();
+    // Every token is compared, in constant time.
+    const [found] = current.tokens.filter((candidate) => timingSafeEqual(candidate.digest, digest));
+    if (found === undefined) return { kind: 'invalid', reason: 'unknown token' };
+    return { kind: 'authenticated', principal: { name: found.name, scopes: found.scopes } };
+  };
+}
+
+/** What two versions of a file both grant. */
+const inBoth = (earlier: readonly StaticToken[], later: readonly StaticToken[]): StaticToken[] =>
+  earlier.flatMap((token) =>
+    later
+      .filter(({ name, digest }) => name === token.name && digest.equals(token.digest))
+      .map(({ scopes }) => ({ ...token, scopes: scopes.filter((scope) => token.scopes.includes(scope)) })),
+  );
+
+/** Why a tokens file cannot be read, without its path. */
+export const reasonOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return 'unknown error';
+  return 'code' in error ? String(error.code) : error.message;
+};
