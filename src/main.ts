@@ -1,4 +1,5 @@
 import * as module from 'node:module';
+import { fileURLToPath } from 'node:url';
 import packageJson from '../package.json' with { type: 'json' };
 import { enableCompileCache } from './cli/compile-cache.js';
 
@@ -30,6 +31,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   stderr: process.stderr,
   interrupted,
   platform: process.platform,
+  script: fileURLToPath(import.meta.url),
   env: process.env,
   version: packageJson.version,
 });

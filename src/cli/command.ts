@@ -19,6 +19,8 @@ export interface Terminal {
   /** Aborts on the first signal that asks the process to end; the command then ends by itself. A second signal kills it. */
   interrupted(onSignal?: (name: string) => void): AbortSignal;
   readonly platform: NodeJS.Platform;
+  /** Path of the script that Node runs, links resolved. */
+  readonly script: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
 }

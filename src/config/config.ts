@@ -56,6 +56,8 @@ export interface Origin {
   readonly value: string;
   /** Whether the real value is, or may hold, a secret. */
   readonly secret: boolean;
+  /** Whether it is the path of a file or folder. */
+  readonly isPath: boolean;
   readonly from: string;
 }
 

@@ -39,7 +39,8 @@ export function gather({ env, commandLine, readFile }: ConfigSources): Gathered 
     const secret = inDatabase || (!isFile && settings[setting].secret === true);
     const value = inDatabase ? databaseName(text) : secret ? 'set, not shown' : text;
     const from = isOption ? `option ${optionName(name)}` : 'environment';
-    origins.push({ name: variableName(name), value, secret, from });
+    const isPath = isFile || (settings[setting].kind === 'path' && !inDatabase);
+    origins.push({ name: variableName(name), value, secret, isPath, from });
     if (!isFile) texts[setting] = text;
     else {
       if (texts[setting] !== undefined)

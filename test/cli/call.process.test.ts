@@ -285,6 +285,7 @@ describe('on a terminal', () => {
         stderr,
         interrupted: () => new AbortController().signal,
         platform: 'linux',
+        script: '/dist/main.js',
         env: {},
         version: '0',
       },

@@ -1,0 +1,248 @@
+/** The facts about MCP clients: where their configuration is, what it looks like, and what their users have to know. */
+
+/** A server that the client starts. */
+export interface LocalServer {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Names of the variables that hold secrets: they are not in `env`. */
+  readonly secrets: readonly string[];
+}
+
+/** A server that the client reaches over HTTP. */
+export interface RemoteServer {
+  readonly url: string;
+  /** Name of the variable that holds the bearer token. */
+  readonly token: string;
+}
+
+/** Writes a value for the shell of the system. */
+export type Quote = (value: string) => string;
+
+/** One way to reach a server: the block for the client's file, and the client's own command that does the same, if it can. */
+interface Way<Server> {
+  readonly block: (server: Server) => string;
+  readonly command?: (server: Server, quote: Quote) => string | undefined;
+}
+
+export interface Client {
+  readonly title: string;
+  readonly places: readonly string[];
+  readonly local: Way<LocalServer>;
+  /** Or why it takes no URL. */
+  readonly remote: Way<RemoteServer> | string;
+  /** What the user has to do about secrets. */
+  readonly secrets: string;
+  /** What saves the user an hour. */
+  readonly notes?: readonly string[];
+  /** The same where npx has to download the package first. */
+  readonly downloadNote?: string;
+}
+
+type Reference = (name: string) => string;
+const inBraces: Reference = (name) => `\${${name}}`;
+const envInBraces: Reference = (name) => `\${env:${name}}`;
+const opencodeReference: Reference = (name) => `{env:${name}}`;
+const inputId = (name: string) =>
+  name
+    .replace(/^CLOUDOPS_/, '')
+    .toLowerCase()
+    .replaceAll('_', '-');
+const inputReference: Reference = (name) => `\${input:${inputId(name)}}`;
+
+const json = (value: object) => JSON.stringify(value, null, 2);
+const bearer = (reference: Reference, token: string) => `Bearer ${reference(token)}`;
+
+/** The variables of a server, secrets as references for the client to resolve. */
+const withReferences = ({ env, secrets }: LocalServer, reference: Reference) => ({
+  ...env,
+  ...Object.fromEntries(secrets.map((name) => [name, reference(name)])),
+});
+
+/** The block that most clients share, under the key that each has for servers. */
+const localBlock =
+  (reference: Reference, { key = 'mcpServers', ...fields }: { key?: string; type?: string } = {}) =>
+  (server: LocalServer) => {
+    const { command, args } = server;
+    return json({ [key]: { cloudops: { ...fields, command, args, env: withReferences(server, reference) } } });
+  };
+
+const remoteBlock =
+  (reference: Reference, urlField: string, { key = 'mcpServers', ...fields }: { key?: string; type?: string } = {}) =>
+  ({ url, token }: RemoteServer) => {
+    const headers = { Authorization: bearer(reference, token) };
+    return json({ [key]: { cloudops: { ...fields, [urlField]: url, headers } } });
+  };
+
+/** VS Code asks for secrets, which the block has to list. */
+const inputs = (names: readonly string[]) =>
+  names.map((name) => ({ type: 'promptString', id: inputId(name), description: name, password: true }));
+
+/** JSON's texts and lists of texts are TOML's too. */
+const tomlTable = (name: string, values: object) =>
+  [`[${name}]`, ...Object.entries(values).map(([key, value]) => `${key} = ${JSON.stringify(value)}`)].join('\n');
+
+const envOptions = (server: LocalServer, quote: Quote, reference: Reference) =>
+  Object.entries(withReferences(server, reference)).map(([name, value]) => `--env ${name}=${quote(value)}`);
+const words = (...parts: readonly (string | readonly string[])[]) => parts.flat().join(' ');
+const header = (quote: Quote, token: string) => quote(`Authorization: ${bearer(inBraces, token)}`);
+
+const inHome = (path: string) => `~/${path} (Windows: %USERPROFILE%\\${path.replaceAll('/', '\\')})`;
+const byHand = 'put the value in place of the placeholder. Anybody who can read the file can read it.';
+const inherited = 'the client reads it from the environment that it is started in. Set it there.';
+
+export const clients: Readonly<Record<string, Client>> = {
+  'claude-desktop': {
+    title: 'Claude Desktop',
+    places: [
+      'macOS: ~/Library/Application Support/Claude/claude_desktop_config.json',
+      'Windows: %APPDATA%\\Claude\\claude_desktop_config.json',
+      'Linux: ~/.config/Claude/claude_desktop_config.json',
+    ],
+    local: { block: localBlock(inBraces) },
+    remote:
+      'Claude Desktop takes no URL in its file. Add the server under Settings > Connectors; it has to accept OAuth (CLOUDOPS_HTTP_ISSUER) and be reachable from the internet.',
+    secrets: byHand,
+    notes: ['Quit Claude Desktop and start it again: it reads the file when it starts.'],
+  },
+  'claude-code': {
+    title: 'Claude Code',
+    places: ['.mcp.json in the folder of the project'],
+    local: {
+      block: localBlock(inBraces, { type: 'stdio' }),
+      command: (server, quote) =>
+        words(
+          'claude mcp add --scope project',
+          envOptions(server, quote, inBraces),
+          '--transport stdio cloudops --',
+          [server.command, ...server.args].map(quote),
+        ),
+    },
+    remote: {
+      block: remoteBlock(inBraces, 'url', { type: 'http' }),
+      command: ({ url, token }, quote) =>
+        words('claude mcp add --scope project --transport http cloudops', quote(url), '--header', header(quote, token)),
+    },
+    secrets: inherited,
+    notes: [
+      'Claude Code asks once for approval of the servers in .mcp.json. Until then it does not start them: see /mcp.',
+    ],
+  },
+  vscode: {
+    title: 'VS Code',
+    places: [
+      '.vscode/mcp.json in the folder of the project',
+      'or the file that the command "MCP: Open User Configuration" opens',
+    ],
+    local: {
+      block: (server) => {
+        const { command, args, secrets } = server;
+        const cloudops = { type: 'stdio', command, args, env: withReferences(server, inputReference) };
+        return json({ inputs: inputs(secrets), servers: { cloudops } });
+      },
+    },
+    remote: {
+      block: ({ url, token }) => {
+        const cloudops = { type: 'http', url, headers: { Authorization: bearer(inputReference, token) } };
+        return json({ inputs: inputs([token]), servers: { cloudops } });
+      },
+    },
+    secrets: 'VS Code asks for the value, and stores it encrypted.',
+  },
+  cursor: {
+    title: 'Cursor',
+    places: [inHome('.cursor/mcp.json'), 'or .cursor/mcp.json in the folder of a project'],
+    local: { block: localBlock(envInBraces, { type: 'stdio' }) },
+    remote: { block: remoteBlock(envInBraces, 'url') },
+    secrets: inherited,
+  },
+  windsurf: {
+    title: 'Windsurf',
+    places: [inHome('.codeium/windsurf/mcp_config.json')],
+    local: { block: localBlock(envInBraces) },
+    remote: { block: remoteBlock(envInBraces, 'serverUrl') },
+    secrets: inherited,
+  },
+  zed: {
+    title: 'Zed',
+    places: ['macOS and Linux: ~/.config/zed/settings.json', 'Windows: %APPDATA%\\Zed\\settings.json'],
+    local: { block: localBlock(inBraces, { key: 'context_servers' }) },
+    remote: { block: remoteBlock(inBraces, 'url', { key: 'context_servers' }) },
+    secrets: byHand,
+  },
+  codex: {
+    title: 'Codex',
+    places: [inHome('.codex/config.toml')],
+    local: {
+      block: ({ command, args, env, secrets }) =>
+        [
+          tomlTable('mcp_servers.cloudops', { command, args, env_vars: secrets }),
+          tomlTable('mcp_servers.cloudops.env', env),
+        ].join('\n\n'),
+      // It has no option for env_vars.
+      command: (server, quote) =>
+        server.secrets.length > 0
+          ? undefined
+          : words(
+              'codex mcp add cloudops',
+              envOptions(server, quote, inBraces),
+              '--',
+              [server.command, ...server.args].map(quote),
+            ),
+    },
+    remote: {
+      block: ({ url, token }) => tomlTable('mcp_servers.cloudops', { url, bearer_token_env_var: token }),
+      command: ({ url, token }, quote) =>
+        words('codex mcp add cloudops --url', quote(url), '--bearer-token-env-var', token),
+    },
+    secrets: 'Codex reads what the block names from the environment that it is started in. Set it there.',
+    downloadNote:
+      'Codex waits 10 seconds for a server to start, and the first download may take longer. Run the command once before, or set startup_timeout_sec.',
+  },
+  gemini: {
+    title: 'Gemini CLI',
+    places: [inHome('.gemini/settings.json'), 'or .gemini/settings.json in the folder of a project'],
+    local: {
+      block: localBlock(inBraces),
+      command: (server, quote) =>
+        words(
+          'gemini mcp add --scope user cloudops',
+          envOptions(server, quote, inBraces),
+          quote(server.command),
+          server.args.length === 0 ? [] : ['--', ...server.args.map(quote)],
+        ),
+    },
+    remote: {
+      block: remoteBlock(inBraces, 'httpUrl'),
+      command: ({ url, token }, quote) =>
+        words('gemini mcp add --scope user -t http -H', header(quote, token), 'cloudops', quote(url)),
+    },
+    secrets: inherited,
+    notes: ['Gemini CLI starts servers only in folders that it trusts: see /permissions.'],
+  },
+  qwen: {
+    title: 'Qwen Code',
+    places: [inHome('.qwen/settings.json'), 'or .qwen/settings.json in the folder of a project'],
+    local: { block: localBlock(inBraces) },
+    remote: { block: remoteBlock(inBraces, 'httpUrl') },
+    secrets: inherited,
+  },
+  opencode: {
+    title: 'opencode',
+    places: [inHome('.config/opencode/opencode.json'), 'or opencode.json in the folder of a project'],
+    local: {
+      block: (server) => {
+        const command = [server.command, ...server.args];
+        const environment = withReferences(server, opencodeReference);
+        return json({ mcp: { cloudops: { type: 'local', command, environment, enabled: true } } });
+      },
+    },
+    remote: {
+      block: ({ url, token }) => {
+        const headers = { Authorization: bearer(opencodeReference, token) };
+        return json({ mcp: { cloudops: { type: 'remote', url, headers, enabled: true } } });
+      },
+    },
+    secrets: inherited,
+  },
+};
