@@ -5,7 +5,7 @@ import { type ByteReader, type ByteWriter, createByteReader, createByteWriter } 
  * model reads it.
  *
  * Numbers, sizes and times are columns of differences, with runs of equal differences counted: an even upload of 10,000 parts
- * takes about 20 KB. ETags are near-random, 160 KB for 10,000 parts, so they are in it only where all of them fit (up to about
+ * takes 5 to 20 KB. ETags are near-random, 160 KB for 10,000 parts, so they are in it only where all of them fit (up to about
  * 2,700 parts); for larger uploads the view asks for the page that the looked-at part is on. Shortened ETags would fit, but an
  * ETag that is not whole can be compared with nothing.
  *
@@ -50,8 +50,10 @@ export function packParts(given: readonly PackablePart[]): string | undefined {
     return undefined;
   const wholeSeconds = parts.every(({ uploadedAt }) => Number.isNaN(uploadedAt) || uploadedAt % 1000 === 0);
   const timeUnit = wholeSeconds ? 1000 : 1;
-  const complete = write(parts, 1, timeUnit, true);
-  if (complete.length <= maximumPacked) return complete;
+  if (parts.length * 16 < maximumPacked) {
+    const complete = write(parts, 1, timeUnit, true);
+    if (complete.length <= maximumPacked) return complete;
+  }
   // A step takes five bits from every size and time; after eight, little is left of them.
   for (let step = 0; step <= 8; step += 1) {
     const coarser = 32 ** step;

@@ -1,9 +1,10 @@
+import { isObject } from '../../src/util/objects.js';
+
 /** Reads data that came from outside, field by field, without refusing any: what is not as expected is absent. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-export const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {};
+export const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
 
 export const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
