@@ -121,7 +121,7 @@ export const sections = {
   'HTTP server': {
     HTTP_TOKENS_FILE: {
       kind: 'path',
-      help: 'file of callers, one per line: name, SHA-256 of the bearer token, and cloudops:read or cloudops:write to allow only one of them',
+      help: 'file of callers, one per line: name, SHA-256 of the bearer token in hex, and cloudops:read or cloudops:write to allow only one of them',
       value: values.anyText,
     },
     HTTP_ISSUER: {
@@ -142,7 +142,7 @@ export const sections = {
     HTTP_RATE: {
       kind: 'text',
       default: '50',
-      help: 'calls per second for each caller',
+      help: 'calls per second for each caller; twice as many at once',
       value: values.wholeNumber(1, 1_000_000),
     },
     HTTP_METRICS_PORT: {
