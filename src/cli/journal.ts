@@ -18,6 +18,8 @@ export const journalCommand: Command = {
     try {
       const mutations = await journal.list({ since: from, limit: maximumPrinted });
       const lines = mutations.map((mutation) => describe(mutation)).join('\n') || nothingYet;
+      if (mutations.length === maximumPrinted)
+        printError(`Only the newest ${maximumPrinted} changes are printed; --since asks for fewer.\n`);
       print(`${json === undefined ? lines : JSON.stringify(mutations, null, 2)}\n`);
       return 0;
     } catch (error) {
@@ -29,7 +31,7 @@ export const journalCommand: Command = {
   }),
 };
 
-/** Nobody reads more. */
+/** What is read and printed at once. */
 const maximumPrinted = 10_000;
 
 function parseSince(since: string, now: Date): number {

@@ -16,7 +16,8 @@ export async function* linesAfter(file: FileHandle, offset: number): AsyncGenera
     const chunk = buffer.subarray(0, bytesRead);
     let start = 0;
     for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, start)) {
-      yield { line: Buffer.concat([...pieces, chunk.subarray(start, at)]), end: position + at + 1 };
+      const last = chunk.subarray(start, at);
+      yield { line: pieces.length === 0 ? last : Buffer.concat([...pieces, last]), end: position + at + 1 };
       pieces = [];
       start = at + 1;
     }
@@ -54,18 +55,20 @@ export interface NotUnderstood {
   readonly time: number;
 }
 
-const entrySchema = z.union([z.object({ intent: storedIntentSchema }), z.object({ ending: storedEndingSchema })]);
-const intentOfSorts = z.object({ intent: z.unknown() });
-const timeSchema = z.object({ intent: z.object({ time: z.iso.datetime() }) });
+const lineSchema = z.object({ intent: z.unknown(), ending: z.unknown() }).partial();
+const timeSchema = z.object({ time: z.iso.datetime() });
 
 /** What a line says; nothing for a line that is no entry, such as one that a crash cut short. */
 export function readLine(line: Buffer): Entry | NotUnderstood | undefined {
-  const value = parseJson(line.toString('utf8'));
-  const entry = entrySchema.safeParse(value);
-  if (entry.success) return entry.data;
-  if (!intentOfSorts.safeParse(value).success) return undefined;
-  const { data } = timeSchema.safeParse(value);
-  return { time: data === undefined ? Number.POSITIVE_INFINITY : Date.parse(data.intent.time) };
+  const { data: { intent, ending } = {} } = lineSchema.safeParse(parseJson(line.toString('utf8')));
+  if (intent !== undefined) {
+    const { data } = storedIntentSchema.safeParse(intent);
+    if (data !== undefined) return { intent: data };
+    const { data: { time } = {} } = timeSchema.safeParse(intent);
+    return { time: time === undefined ? Number.POSITIVE_INFINITY : Date.parse(time) };
+  }
+  const { data } = storedEndingSchema.safeParse(ending);
+  return data === undefined ? undefined : { ending: data };
 }
 
 function parseJson(text: string): unknown {

@@ -1,5 +1,5 @@
+import { boundedCaller } from './bounds.js';
 import { abandonedMs } from './conflict.js';
-import { boundedCaller } from './entry.js';
 import { linesFromEnd, readLine } from './file-lines.js';
 import { type OpenFile, readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
 import { defaultLimit, type Ending, type ListOptions, type Mutation } from './journal.js';

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
+import { boundedCaller } from './bounds.js';
 import { type Entry, findConflict, findDuplicate, isNonceSpent, writtenBefore } from './conflict.js';
-import { boundedCaller, boundedEnding, boundedIntent } from './entry.js';
+import { boundedEnding, boundedIntent } from './entry.js';
 import { append } from './file-append.js';
 import { writeLine } from './file-lines.js';
 import { listNewest } from './file-list.js';

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { quote, quoteName } from '../util/quote.js';
+import { boundedCaller } from './bounds.js';
 
 /** What is written before a change is sent. It holds no secret. Times are ISO 8601, UTC. */
 export const intentSchema = z.object({
@@ -118,7 +119,8 @@ export const defaultLimit = 50;
  */
 export function describe(mutation: Mutation, viewer?: string): string {
   const { time, tool, what, target, consent, answeredAfterMs, client, caller, ending } = mutation;
-  if (viewer !== undefined && viewer !== caller) return 'another caller asked for the same change not long ago';
+  if (viewer !== undefined && boundedCaller(viewer) !== caller)
+    return 'another caller asked for the same change not long ago';
   const outcome = ending === undefined ? 'no outcome yet' : ending.outcome;
   const code = ending?.code === undefined ? '' : ` (${quoteName(ending.code)})`;
   const answered = answeredAfterMs === undefined ? '' : ` after ${Math.round(answeredAfterMs / 1000)} s`;

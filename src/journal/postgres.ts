@@ -1,9 +1,9 @@
 import pg from 'pg';
 import * as z from 'zod';
+import { boundedCaller } from './bounds.js';
 import { abandonedMs, findConflict, findDuplicate, isNonceSpent } from './conflict.js';
 import { databaseName } from './database-url.js';
 import {
-  boundedCaller,
   boundedEnding,
   boundedIntent,
   storedEnding,

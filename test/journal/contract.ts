@@ -251,9 +251,9 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
     expect((await journal.list({})).find(({ id }) => id === gone.id)?.ending?.outcome).toBe('accepted');
   });
 
-  test('two servers that settle what a third left open do not disturb each other; a pid says nothing of another host', async () => {
+  test('two servers that recover what a third left open do not disturb each other; a pid says nothing of another host', async () => {
     await begin({ process: { pid: process.pid, host: 'gone' } });
-    const settle = (host: string) =>
+    const recover = (host: string) =>
       recoverInterrupted({
         journal: open(),
         process: { pid: process.pid, host },
@@ -263,11 +263,11 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
         log: () => undefined,
       });
     time += 119_000;
-    expect(await settle('here')).toEqual([]);
+    expect(await recover('here')).toEqual([]);
     time += 2_000;
-    const told = await Promise.all([settle('here'), settle('there')]);
+    const told = await Promise.all([recover('here'), recover('there')]);
     expect(told.flat().length).toBeGreaterThan(0);
     expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'unknown', code: 'ProcessEnded' } }]);
-    expect(await settle('here')).toEqual([]);
+    expect(await recover('here')).toEqual([]);
   });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { bounded } from '../../src/journal/bounds.js';
 import {
-  bounded,
   boundedEnding,
   boundedIntent,
   storedEnding,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { boundedIntent } from '../../src/journal/entry.js';
 import { describe as describeMutation, journalText } from '../../src/journal/journal.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
@@ -20,6 +21,9 @@ test('of a change of another caller, one learns that there is one, and no more',
   for (const viewer of ['alice', undefined]) expect(describeMutation(mutation, viewer)).toContain('instances:restore');
   for (const viewer of ['bob', '', 'Alice'])
     expect(describeMutation(mutation, viewer)).toBe('another caller asked for the same change not long ago');
+  const long = 'x'.repeat(5000);
+  const { caller } = boundedIntent(intentAt(noon, { caller: long }));
+  expect(describeMutation(intentAt(noon, { caller }), long)).toContain('instances:restore');
   expect(describeMutation(intentAt(noon), 'alice')).not.toContain('instances:restore');
 });
 
