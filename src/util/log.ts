@@ -1,3 +1,5 @@
+import { invisible } from './quote.js';
+
 /** Severities, least first. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -8,10 +10,29 @@ export type LogLevel = (typeof logLevels)[number];
  */
 export type Log = (level: LogLevel, event: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** A log of JSON lines, for stderr: stdout belongs to the protocol. */
+/** Characters of a text that are logged at most: names of callers may come from anybody. */
+const maximumText = 16_384;
+
+/**
+ * A log of JSON lines, for stderr: stdout belongs to the protocol. What is invisible or changes the reading order is
+ * escaped, so that a line is what it looks like in a terminal.
+ */
 export function createLog(minimum: LogLevel, now: () => Date, write: (line: string) => void): Log {
   return (level, event, fields = {}) => {
     if (logLevels.indexOf(level) < logLevels.indexOf(minimum)) return;
-    write(`${JSON.stringify({ time: now().toISOString(), level, event, ...fields })}\n`);
+    const line = JSON.stringify({ time: now().toISOString(), level, event, ...fields }, bounded);
+    write(`${line.replace(everyInvisible, escaped)}\n`);
   };
 }
+
+const everyInvisible = new RegExp(invisible, 'gu');
+
+const bounded = (_key: string, value: unknown) =>
+  typeof value === 'string' && value.length > maximumText ? `${value.slice(0, maximumText)}…` : value;
+
+/** As JSON writes it: in UTF-16. */
+const escaped = (character: string) =>
+  character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');

@@ -17,7 +17,7 @@ export const spellOut = (line: string): string =>
 export const quoteName = (text: string): string => (/^[\w.:[\]-]{1,100}$/.test(text) ? text : quote(text, 100));
 
 /** Controls, formats (bidirectional and zero-width among them), unassigned, private and half characters, separators. */
-const invisible = /[\p{C}\p{Zl}\p{Zp}\u00a0\u115f\u1160\u3164\uffa0]|\p{Default_Ignorable_Code_Point}/u;
+export const invisible = /[\p{C}\p{Zl}\p{Zp}\u00a0\u115f\u1160\u3164\uffa0]|\p{Default_Ignorable_Code_Point}/u;
 
 function visible(character: string): string {
   if (character === '"' || character === '\\') return `\\${character}`;
