@@ -87,8 +87,8 @@ export async function startRuntime(config: Config, version: string, log: Log, no
       policy,
       call,
       stateKey: config.stateKey ?? randomBytes(32),
-      configuration: () => describeConfig(config),
-      journal: () => journalText(journal, undefined),
+      configuration: () => describeConfig(config, 'operator'),
+      journal: (caller) => journalText(journal, caller),
       sandbox: sandbox?.describe,
     },
     close: async (graceMs) => {

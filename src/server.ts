@@ -10,7 +10,7 @@ import {
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { type Caller, isAllowed, type Policy } from './calls/call-tool.js';
-import type { Principal } from './calls/principal.js';
+import { type Principal, visibleCaller } from './calls/principal.js';
 import { traceOrigin } from './calls/trace-origin.js';
 import type { ConsentClaims } from './consent/decision.js';
 import { clientName, consentCodec, consentForm, consentTokens, elicitorFor } from './consent/elicitation.js';
@@ -32,8 +32,8 @@ export interface ServerDependencies {
   readonly stateKey: Uint8Array | string;
   /** The effective configuration as Markdown, without secrets. */
   readonly configuration: () => string;
-  /** The last entries of the journal as Markdown. */
-  readonly journal: () => Promise<string>;
+  /** The last entries of the journal as Markdown: those of one caller, or all. */
+  readonly journal: (caller: string | undefined) => Promise<string>;
   /** What the sandbox holds and was asked, as Markdown, where it is in use. */
   readonly sandbox?: (() => Promise<string>) | undefined;
 }
@@ -171,7 +171,7 @@ function registerTool(
 function registerResources(
   server: McpServer,
   operations: readonly Operation[],
-  { configuration, journal, sandbox }: ServerDependencies,
+  { principal, configuration, journal, sandbox }: ServerDependencies,
 ): void {
   const mimeType = 'text/markdown';
   const contents = (uri: URL, text: string) => ({ contents: [{ uri: uri.href, mimeType, text }] });
@@ -194,7 +194,12 @@ function registerResources(
       'Effective configuration and where each value comes from; no secrets',
       configuration,
     ],
-    ['journal', 'cloudops://journal', 'The last changes that were asked for, and what came of them', journal],
+    [
+      'journal',
+      'cloudops://journal',
+      'The last changes that were asked for, and what came of them',
+      () => journal(visibleCaller(principal)),
+    ],
   ];
   if (sandbox !== undefined)
     fixed.push(['sandbox', 'cloudops://sandbox', 'What the built-in sandbox holds, and what it was asked', sandbox]);

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { HttpSettings } from '../config/config.js';
+import { describeConfig } from '../config/describe.js';
 import type { Authenticate } from '../serving/auth.js';
 import { type HttpOptions, serveHttp } from '../serving/http.js';
 import { authenticateByIssuer } from '../serving/issuer.js';
@@ -39,7 +40,8 @@ export const httpCommand: Command = {
       const listen = { host, port: Number(port) };
       try {
         const http = await serveHttp({
-          ...{ listen, metricsAt, rate, server, log, now },
+          ...{ listen, metricsAt, rate, log, now },
+          server: { ...server, configuration: () => describeConfig(config, 'caller') },
           hosts: entry.hosts,
           resource: entry.resource,
           authenticate: entry.authenticates?.(log),

@@ -1,24 +1,44 @@
 import { quote } from '../util/quote.js';
 import type { Config } from './config.js';
-import { helpOf, settingNames, settings, variableName } from './settings.js';
+import { helpOf, type Setting, settingNames, settings, variableName } from './settings.js';
 
-/** The effective configuration as Markdown: every setting, its value, and where it comes from. No secrets. */
-export function describeConfig({ origins, sandbox }: Config): string {
+/**
+ * What callers over HTTP are shown, who may be anybody whom the operator lets in: no key ID, no path, no address. A setting
+ * that is not named here is not shown.
+ */
+const sharedSettings: readonly Setting[] = [
+  'REGION',
+  'REGIONS',
+  'STORAGE_HEADERS',
+  'TOOLS',
+  'READ_ONLY',
+  'CONFIRM',
+  'TIMEOUT_MS',
+  'MAX_ATTEMPTS',
+  'HTTP_RATE',
+  'SANDBOX',
+];
+
+/** The effective configuration as Markdown: settings, their values, and where they come from. No secrets. */
+export function describeConfig({ origins, sandbox }: Config, viewer: 'operator' | 'caller'): string {
   const byName = new Map(origins.map((origin) => [origin.name, origin]));
-  const rows = settingNames.map((setting) => {
-    const row = settings[setting];
-    const name = variableName(setting);
-    const [direct, file] = [byName.get(name), byName.get(`${name}_FILE`)];
-    const value = direct?.value ?? (file === undefined ? (row.default ?? 'not set') : `read from ${quote(file.value)}`);
-    return [name, value, (direct ?? file)?.from ?? 'default', helpOf(row)];
-  });
+  const rows = settingNames
+    .filter((setting) => viewer === 'operator' || sharedSettings.includes(setting))
+    .map((setting) => {
+      const row = settings[setting];
+      const name = variableName(setting);
+      const [direct, file] = [byName.get(name), byName.get(`${name}_FILE`)];
+      const value =
+        direct?.value ?? (file === undefined ? (row.default ?? 'not set') : `read from ${quote(file.value)}`);
+      return [name, value, (direct ?? file)?.from ?? 'default', helpOf(row)];
+    });
   return [
     '# Configuration',
     '',
-    sandbox
-      ? 'The built-in sandbox is in use: its own endpoints and credentials replace those below. Nothing leaves this machine.'
-      : 'The endpoints and credentials below are in use.',
-    '',
+    ...(sandbox
+      ? ['The built-in sandbox is in use, with endpoints and credentials of its own. No request reaches a cloud.', '']
+      : []),
+    ...(viewer === 'caller' ? ['Settings that concern only the operator of this server are not shown.', ''] : []),
     markdownTable(['setting', 'value', 'from', 'meaning'], rows),
     '',
   ].join('\n');

@@ -121,7 +121,7 @@ export const sections = {
   'HTTP server': {
     HTTP_TOKENS_FILE: {
       kind: 'path',
-      help: 'file of callers, one per line: name, SHA-256 of the bearer token in hex, and cloudops:read or cloudops:write to allow only one of them',
+      help: 'file of callers, one per line: name, SHA-256 of the bearer token in hex, and its scopes if they are not cloudops:read cloudops:write',
       value: values.anyText,
     },
     HTTP_ISSUER: {

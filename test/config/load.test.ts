@@ -88,11 +88,11 @@ describe('a journal in a database', () => {
     const direct = config({ CLOUDOPS_JOURNAL: url });
     const fromFile = config({ CLOUDOPS_JOURNAL_FILE: '/run/journal' }, [], { '/run/journal': `${url}\n` });
     expect([direct.journal, fromFile.journal]).toEqual([url, url]);
-    expect(describeConfig(direct)).toContain(
+    expect(describeConfig(direct, 'operator')).toContain(
       '| CLOUDOPS_JOURNAL | postgres://db.example.com:5433/journals | environment',
     );
-    expect(describeConfig(fromFile)).toContain('| CLOUDOPS_JOURNAL | read from "/run/journal" |');
-    expect(describeConfig(direct)).not.toMatch(/MARKER|sslmode/);
+    expect(describeConfig(fromFile, 'operator')).toContain('| CLOUDOPS_JOURNAL | read from "/run/journal" |');
+    expect(describeConfig(direct, 'operator')).not.toMatch(/MARKER|sslmode/);
   });
 
   test.each([
@@ -273,7 +273,7 @@ test('the effective configuration names every setting, its value and its origin,
     CLOUDOPS_SECRET_ACCESS_KEY_FILE: '/run/secret',
     CLOUDOPS_REGION: 'jp-west-2',
   };
-  const text = describeConfig(config(env, ['--read-only'], { '/run/secret': 'MARKER' }));
+  const text = describeConfig(config(env, ['--read-only'], { '/run/secret': 'MARKER' }), 'operator');
   expect(text).not.toContain('MARKER');
   for (const row of [
     '| CLOUDOPS_SESSION_TOKEN | set, not shown | environment |',
@@ -284,4 +284,26 @@ test('the effective configuration names every setting, its value and its origin,
     '| CLOUDOPS_TOOLS | not set | default |',
   ])
     expect(text).toContain(row);
+});
+
+test('callers over HTTP are shown how calls behave, but no key ID, path or address', () => {
+  const env = {
+    CLOUDOPS_ACCESS_KEY_ID: 'AKID-MARKER',
+    CLOUDOPS_SECRET_ACCESS_KEY_FILE: '/run/MARKER',
+    CLOUDOPS_STORAGE_URL: 'https://marker.example.com/MARKER',
+    CLOUDOPS_CATALOG_URL: 'https://marker.example.com/MARKER',
+    CLOUDOPS_DEVOPS_URL: 'https://marker.example.com/MARKER',
+    CLOUDOPS_SECRETS_DIR: '/run/MARKER',
+    CLOUDOPS_JOURNAL: '/var/MARKER',
+    CLOUDOPS_STATE_KEY: 'MARKER'.repeat(6),
+    CLOUDOPS_SANDBOX_STATE: '/var/MARKER',
+    CLOUDOPS_SANDBOX_SEED: 'MARKER',
+    CLOUDOPS_HTTP_TOKENS_FILE: '/run/MARKER',
+    CLOUDOPS_HTTP_METRICS_PORT: '10.9.8.7:9464',
+    CLOUDOPS_READ_ONLY: '1',
+  };
+  const text = describeConfig(config(env, [], { '/run/MARKER': 'MARKER' }), 'caller');
+  expect(text).not.toMatch(/marker|10\.9\.8\.7|_FILE|_URL/i);
+  expect(text).toContain('| CLOUDOPS_READ_ONLY | 1 | environment |');
+  expect(text).toContain('| CLOUDOPS_TIMEOUT_MS | 60000 | default |');
 });

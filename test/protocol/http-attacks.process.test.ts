@@ -165,6 +165,15 @@ describe('who may not enter a server that is not on loopback alone', () => {
   });
 });
 
+test('callers see how the server is configured, but none of its paths', async () => {
+  const server = await startHttpProcess(['--sandbox', '--read-only', '--http-tokens-file', tokensFile()]);
+  const read = message('resources/read', { uri: 'cloudops://configuration' });
+  const text = JSON.stringify((await answerOf(await post(server.url, read, tokenOf(token)))).result);
+  expect(text).toContain('CLOUDOPS_READ_ONLY | 1');
+  expect(text).not.toContain(JSON.stringify(folder).slice(1, -1));
+  await server.stop();
+});
+
 test('a port that is taken is a sentence, not a crash', async () => {
   const server = await startHttpProcess(['--sandbox']);
   const port = String(server.port);

@@ -53,6 +53,29 @@ describe('static tokens', () => {
     await cloud.close();
   });
 
+  test.each([
+    ['a caller that may audit', 'auditor', ['alice', 'reader']],
+    ['any other caller', 'alice', ['alice']],
+  ])('the journal shows %s: %s sees %j', async (_who, viewer, shown) => {
+    const cloud = await startServer((_request, response) => response.end('{"instance":{}}'));
+    const names = ['alice', 'reader', 'auditor'];
+    const lines = names.map(
+      (name) => `${name} ${sha256(name)} cloudops:write${name === 'auditor' ? ' cloudops:audit' : ''}`,
+    );
+    const server = await serveInProcess({ authenticate: authenticateByText(lines.join('\n')), cloud: cloud.origin });
+    for (const name of ['alice', 'reader']) {
+      const call = toolCall('restore_instance', { ...restore, instanceId: `of-${name}` });
+      await answerOf(await post(server.url, call, bearer(name)));
+    }
+    const { result } = await answerOf(
+      await post(server.url, message('resources/read', { uri: 'cloudops://journal' }), bearer(viewer)),
+    );
+    const callers = [...JSON.stringify(result).matchAll(/caller: \\"(\w+)/g)].map(([, name]) => name);
+    expect(callers.toSorted()).toEqual(shown);
+    await server.close();
+    await cloud.close();
+  });
+
   test('a plan is for the caller that asked for it', async () => {
     const server = await serveInProcess({
       authenticate: authenticateByText(`a ${sha256('a')}\nb ${sha256('b')}`),

@@ -1,7 +1,8 @@
+import { journalText } from '../../src/journal/journal.js';
 import { type HttpOptions, serveHttp } from '../../src/serving/http.js';
 import { defaultHttpLimits, type HttpLimits } from '../../src/serving/limits.js';
 import { operations } from '../../src/tools/index.js';
-import { type TestCallerOptions, testCaller } from './caller.js';
+import { createMemoryJournal, type TestCallerOptions, testCaller } from './caller.js';
 
 /** The HTTP server in this process, for a cloud at an origin, with limits as the test wants them. */
 export async function serveInProcess({
@@ -14,7 +15,8 @@ export async function serveInProcess({
   limits?: Partial<HttpLimits>;
   caller?: TestCallerOptions;
 } = {}) {
-  const caller = testCaller(cloud, callerOptions);
+  const journal = callerOptions.journal ?? createMemoryJournal();
+  const caller = testCaller(cloud, { ...callerOptions, journal });
   const logged: string[] = [];
   const http = await serveHttp({
     listen: { host: '127.0.0.1', port: 0 },
@@ -30,7 +32,7 @@ export async function serveInProcess({
       call: caller.carryOut,
       stateKey: 'k'.repeat(32),
       configuration: () => '',
-      journal: async () => '',
+      journal: (caller) => journalText(journal, caller),
     },
     log: (level, event, fields) => {
       logged.push(JSON.stringify({ level, event, ...fields }));
