@@ -19,7 +19,7 @@ interface Scene {
   readonly title: string;
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
-  /** Whether the call is meant to be refused. */
+  /** Whether the call is expected to be refused. */
   readonly mistake?: true;
 }
 
@@ -94,7 +94,7 @@ function wrapped(line: string): string[] {
 /** Lines of a question and of an answer that are shown. */
 const [questionLines, answerLines] = [7, 7];
 
-/** Prints one call and its answer. Resolves with whether it went as it should. */
+/** Prints one call and its answer. Resolves with whether it ended as expected. */
 async function play(client: Client, { title, tool, args, mistake }: Scene): Promise<boolean> {
   print(style('bold', title));
   print(style('cyan', shortened(`  → ${tool} ${JSON.stringify(args)}`)));
@@ -112,17 +112,17 @@ async function play(client: Client, { title, tool, args, mistake }: Scene): Prom
 
 const runs = z.object({ runs: z.array(z.object({ from: z.number(), to: z.number() })) });
 
-/** The upload's parts as a bar: there, missing between others, still to come. */
+/** The upload's parts as a bar: uploaded, missing between others, still to come. */
 function uploadBar(structured: unknown): string[] {
   const parsed = runs.safeParse(structured);
   if (!parsed.success) return [];
-  const isThere = (part: number) => parsed.data.runs.some(({ from, to }) => from <= part && part <= to);
+  const isUploaded = (part: number) => parsed.data.runs.some(({ from, to }) => from <= part && part <= to);
   const highest = Math.max(0, ...parsed.data.runs.map(({ to }) => to));
   const cells = Array.from({ length: expectedParts }, (_, index) => {
-    if (isThere(index + 1)) return style('green', '██');
+    if (isUploaded(index + 1)) return style('green', '██');
     return index < highest ? style('red', '░░') : style('dim', '··');
   });
-  return [`${cells.join(' ')}   █ there  ░ missing  · to come`];
+  return [`${cells.join(' ')}   █ uploaded  ░ missing  · to come`];
 }
 
 async function demo(): Promise<number> {
@@ -153,16 +153,16 @@ async function demo(): Promise<number> {
       `${style('bold', `cloudops-mcp ${packageJson.version}`)} on its built-in sandbox: no account, no cost, nothing leaves this machine.`,
     );
     print();
-    const asMeant: boolean[] = [];
-    for (const scene of scenes) asMeant.push(await play(client, scene));
-    print(style('bold', 'Afterwards, the journal has every change and what came of it'));
+    const asExpected: boolean[] = [];
+    for (const scene of scenes) asExpected.push(await play(client, scene));
+    print(style('bold', 'The journal has every change and its outcome'));
     const { contents } = await client.readResource({ uri: 'cloudops://journal' });
     const entries = contents.flatMap((content) => ('text' in content ? content.text.split('\n') : []));
     for (const entry of entries.filter((line) => line.startsWith('- '))) print(`  ${shortened(entry.slice(2))}`);
     print();
-    const well = asMeant.every(Boolean);
-    print(well ? 'To use it in your own client, see the README.' : 'A call did not go as it should have.');
-    return well ? 0 : 1;
+    const passed = asExpected.every(Boolean);
+    print(passed ? 'To use it in your own client, see the README.' : 'A call did not end as expected.');
+    return passed ? 0 : 1;
   } finally {
     await client.close();
     await rm(state, { recursive: true, force: true });

@@ -10,6 +10,7 @@ import { callCommand } from '../../src/cli/call.js';
 import { loadConfig } from '../../src/config/load.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
+import { fakeTerminal } from '../support/terminal.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-call-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -275,20 +276,7 @@ describe('on a terminal', () => {
       positionals: [tool, given],
       options: {},
       config: loadConfig({ env: settings, readFile: () => '' }),
-      terminal: {
-        print: () => undefined,
-        printError: (text) => stderr.write(text),
-        now: () => new Date(),
-        isTty: true,
-        stdin,
-        stdout: new PassThrough(),
-        stderr,
-        interrupted: () => new AbortController().signal,
-        platform: 'linux',
-        script: '/dist/main.js',
-        env: {},
-        version: '0',
-      },
+      terminal: fakeTerminal({ printError: (text) => stderr.write(text), isTty: true, stdin, stderr }).terminal,
     });
     return { code, shown, journal: settings.CLOUDOPS_JOURNAL };
   }

@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { afterAll, describe, expect, test } from 'vitest';
 import { clientConfigCommand } from '../../src/cli/client-config.js';
 import { clients } from '../../src/cli/clients.js';
@@ -9,6 +8,7 @@ import type { Terminal } from '../../src/cli/command.js';
 import { launchCommand } from '../../src/cli/launch.js';
 import { parseCommandLine } from '../../src/config/command-line.js';
 import { loadConfig } from '../../src/config/load.js';
+import { fakeTerminal } from '../support/terminal.js';
 
 /**
  * The settings of MCP clients, as their public documentation has them:
@@ -33,35 +33,13 @@ const env = {
 const script = '/clone/dist/main.js';
 
 /** Runs the command in this process, from a clone. */
-async function run(args: readonly string[], given: Record<string, string> = env, terminal: Partial<Terminal> = {}) {
+async function run(args: readonly string[], given: Record<string, string> = env, changes: Partial<Terminal> = {}) {
   const { positionals, options, ...commandLine } = parseCommandLine(args, clientConfigCommand);
-  let [stdout, stderr] = ['', ''];
-  const code = await clientConfigCommand.run({
-    positionals,
-    options,
-    config: loadConfig({ env: given, commandLine, readFile: () => 'MARKER' }),
-    terminal: {
-      print: (text) => {
-        stdout += text;
-      },
-      printError: (text) => {
-        stderr += text;
-      },
-      now: () => new Date(0),
-      isTty: false,
-      stdin: new PassThrough(),
-      stdout: new PassThrough(),
-      stderr: new PassThrough(),
-      interrupted: () => new AbortController().signal,
-      platform: 'linux',
-      script,
-      env: {},
-      version: '0',
-      ...terminal,
-    },
-  });
-  expect(stdout + stderr).not.toContain('MARKER');
-  return { code, stdout, stderr };
+  const { terminal, printed } = fakeTerminal({ script, ...changes });
+  const config = loadConfig({ env: given, commandLine, readFile: () => 'MARKER' });
+  const code = await clientConfigCommand.run({ positionals, options, config, terminal });
+  expect(printed.stdout + printed.stderr).not.toContain('MARKER');
+  return { code, ...printed };
 }
 
 async function print(
