@@ -15,5 +15,5 @@ export function traceOrigin({ mcpReq: { id, _meta }, http }: ServerContext): Tra
     'jsonrpc.request.id': String(id).slice(0, 100),
     'network.transport': http === undefined ? 'pipe' : 'tcp',
   };
-  return { ...parent, attributes };
+  return { ...parent, ...(http !== undefined && { linkOnly: true }), attributes };
 }

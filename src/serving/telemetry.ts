@@ -1,4 +1,12 @@
-import { type Context, defaultTextMapGetter, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  type Context,
+  defaultTextMapGetter,
+  type Link,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
@@ -32,8 +40,14 @@ export function startTelemetry(version: string, log: Log): Telemetry {
   const otel = provider.getTracer('cloudops-mcp', version);
   const propagator = new W3CTraceContextPropagator();
 
-  const start = (name: string, kind: SpanKind, attributes: Attributes, parent: Context): Span => {
-    const span = otel.startSpan(name, { kind, attributes: { ...attributes } }, parent);
+  const start = (
+    name: string,
+    kind: SpanKind,
+    attributes: Attributes,
+    parent: Context,
+    links: readonly Link[] = [],
+  ): Span => {
+    const span = otel.startSpan(name, { kind, attributes: { ...attributes }, links: [...links] }, parent);
     const within = trace.setSpan(parent, span);
     return {
       child: (childName, childAttributes) => start(childName, SpanKind.CLIENT, childAttributes, within),
@@ -45,8 +59,12 @@ export function startTelemetry(version: string, log: Log): Telemetry {
     };
   };
   return {
-    tracer: (name, attributes, parent) =>
-      start(name, SpanKind.SERVER, attributes, propagator.extract(ROOT_CONTEXT, parent, defaultTextMapGetter)),
+    tracer: (name, attributes, { linkOnly = false, ...headers }) => {
+      const caller = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
+      if (!linkOnly) return start(name, SpanKind.SERVER, attributes, caller);
+      const context = trace.getSpanContext(caller);
+      return start(name, SpanKind.SERVER, attributes, ROOT_CONTEXT, context === undefined ? [] : [{ context }]);
+    },
     close: async () => {
       const late = new Promise<void>((resolve) => setTimeout(resolve, flushMs).unref());
       await Promise.race([provider.shutdown().catch(() => undefined), late]);

@@ -13,6 +13,8 @@ export interface Span {
 export interface TraceParent {
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
+  /** Whether the work is a trace of its own that is only linked to that span: callers over a network do not choose what is sampled. */
+  readonly linkOnly?: boolean;
 }
 
 /** Starts the span of a request that came in. */

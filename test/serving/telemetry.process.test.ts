@@ -8,6 +8,7 @@ import * as z from 'zod';
 import type { CallOptions } from '../../src/calls/call-tool.js';
 import { createServer as createMcpServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
+import { spansOf } from '../support/collector.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { startRaw, toolCall } from '../support/raw-client.js';
 import { runServer } from '../support/server-process.js';
@@ -16,30 +17,6 @@ const traceId = '0af7651916cd43dd8448eb211c80319c';
 const callersSpan = 'b7ad6b7169203331';
 const traceparent = `00-${traceId}-${callersSpan}-01`;
 
-/** What a collector is sent, as OTLP in JSON writes it. */
-const spansSchema = z.object({
-  resourceSpans: z.array(
-    z.object({
-      resource: z.unknown(),
-      scopeSpans: z.array(
-        z.object({
-          spans: z.array(
-            z.object({
-              traceId: z.string(),
-              spanId: z.string(),
-              parentSpanId: z.string().optional(),
-              traceState: z.string().optional(),
-              name: z.string(),
-              kind: z.int(),
-              attributes: z.array(z.object({ key: z.string(), value: z.record(z.string(), z.unknown()) })),
-              status: z.object({ code: z.int() }),
-            }),
-          ),
-        }),
-      ),
-    }),
-  ),
-});
 const [server, client] = [2, 3];
 const [unset, failed] = [0, 2];
 
@@ -82,17 +59,7 @@ async function callOnce(env: Record<string, string>, name: string, args: object,
   return { answer, stderr: running.stderr(), endedAfterMs: Date.now() - started };
 }
 
-const received = () =>
-  collector.requests.flatMap(({ body }) =>
-    spansSchema
-      .parse(JSON.parse(body))
-      .resourceSpans.flatMap(({ scopeSpans }) => scopeSpans)
-      .flatMap(({ spans }) => spans)
-      .map(({ attributes, ...span }) => ({
-        ...span,
-        attributes: Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]])),
-      })),
-  );
+const received = () => spansOf(collector);
 
 describe('spans at a collector', () => {
   test('a call belongs to the span that _meta names, and each attempt to the call; no argument is in them', async () => {
@@ -278,7 +245,7 @@ test('over HTTP, the header names the span where _meta does not', async () => {
   await (await post({ traceparent: own })).text();
   const attributes = { 'jsonrpc.request.id': '7', 'network.transport': 'tcp' };
   expect(traces).toEqual([
-    { traceparent, tracestate: 'vendor=header', attributes },
-    { traceparent: own, tracestate: undefined, attributes },
+    { traceparent, tracestate: 'vendor=header', linkOnly: true, attributes },
+    { traceparent: own, tracestate: undefined, linkOnly: true, attributes },
   ]);
 });
