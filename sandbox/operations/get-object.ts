@@ -1,11 +1,11 @@
 import { invented } from '../invented.js';
 import { defineOperation } from '../operation.js';
-import { describeObject } from '../storage/objects.js';
+import { describeObject, readHeaders } from '../storage/objects.js';
 
 export const getObject = defineOperation({
   name: 'get_object',
   request: 'GET /{bucket}/{key}',
-  headers: ['range', 'x-amz-checksum-mode'],
+  headers: readHeaders,
   source: 's3',
   answers: 'bytes',
   handle(request, { storage }) {

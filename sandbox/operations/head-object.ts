@@ -1,10 +1,10 @@
 import { defineOperation } from '../operation.js';
-import { describeObject } from '../storage/objects.js';
+import { describeObject, readHeaders } from '../storage/objects.js';
 
 export const headObject = defineOperation({
   name: 'head_object',
   request: 'HEAD /{bucket}/{key}',
-  headers: ['range', 'x-amz-checksum-mode'],
+  headers: readHeaders,
   source: 's3',
   answers: 'nothing',
   handle: (request, { storage }) => describeObject(storage.findObject(request.parameters), request).answer,

@@ -20,11 +20,16 @@ export const keptHeaders = (headers: ApiRequest['headers']) =>
 
 export const sizeOf = (parts: readonly Part[]) => parts.reduce((total, { size }) => total + size, 0);
 
-/** Which bytes a request is for, and the answer to it without them. Throws a `ServiceError` if there are no such bytes. */
+/** Headers of a request for an object that are understood. */
+export const readHeaders = ['range', 'if-match', 'x-amz-checksum-mode'];
+
+/** Which bytes a request is for, and the answer to it without them. Throws a `ServiceError` if it cannot have them. */
 export function describeObject(
   { etag, lastModified, headers, parts, checksum }: StoredObject,
   request: ApiRequest,
 ): { readonly answer: Answer; readonly first: number; readonly last: number } {
+  if (![undefined, '*', etag, `"${etag}"`].includes(request.headers['if-match']))
+    throw new ServiceError(412, 'PreconditionFailed', 'The object has another ETag.', { Condition: 'If-Match' });
   const size = sizeOf(parts);
   const range = rangeOf(request.headers.range, size);
   const { first, last } = range ?? { first: 0, last: size - 1 };
