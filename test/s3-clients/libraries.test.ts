@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import {
+  CompleteMultipartUploadCommand,
+  CreateBucketCommand,
+  CreateMultipartUploadCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListPartsCommand,
+  S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import * as minio from 'minio';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Sandbox, seededUpload, startSandbox } from '../../sandbox/sandbox.js';
+
+/** The AWS SDK for JavaScript with lib-storage, and minio-js, at their default settings, with the sandbox. */
+
+const folder = mkdtempSync(join(tmpdir(), 's3-libraries-'));
+const Key = 'Backups/日本 + ü/data.bin';
+const mebibyte = 1024 * 1024;
+const large = randomBytes(18 * mebibyte + 1);
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ now: () => new Date() });
+});
+afterAll(async () => {
+  await sandbox.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('AWS SDK', () => {
+  const Bucket = 'sdk';
+  let client: S3Client;
+  beforeAll(async () => {
+    const { credentials, endpoints } = sandbox.cloud;
+    client = new S3Client({ endpoint: endpoints.storage, region: 'jp-east-1', credentials, forcePathStyle: true });
+    await client.send(new CreateBucketCommand({ Bucket }));
+  });
+  afterAll(() => client.destroy());
+  const read = async (Range?: string) => {
+    const { Body } = await client.send(new GetObjectCommand({ Bucket, Key, ...(Range && { Range }) }));
+    return Buffer.from((await Body?.transformToByteArray()) ?? []);
+  };
+  const uploads = async () => (await client.send(new ListMultipartUploadsCommand({ Bucket }))).Uploads ?? [];
+
+  test.each(['CRC32', 'SHA1', 'SHA256'] as const)(
+    'lib-storage brings up a stream in parallel parts with %s',
+    async (ChecksumAlgorithm) => {
+      const params = { Bucket, Key, Body: Readable.from(split(large)), ChecksumAlgorithm };
+      const { [`Checksum${ChecksumAlgorithm}` as const]: checksum } = await new Upload({
+        client,
+        params,
+        queueSize: 4,
+      }).done();
+      expect(checksum).toMatch(/-4$/);
+      expect((await read()).equals(large)).toBe(true);
+      expect((await read('bytes=6000000-6999999')).equals(large.subarray(6_000_000, 7_000_000))).toBe(true);
+      expect((await read('bytes=-5')).equals(large.subarray(-5))).toBe(true);
+    },
+  );
+
+  test('parts in any order, one of them twice, become the object that they are listed as', async () => {
+    const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket, Key }));
+    const to = { Bucket, Key, UploadId };
+    const send = (PartNumber: number, Body: Buffer) => client.send(new UploadPartCommand({ ...to, PartNumber, Body }));
+    const parts = [
+      large.subarray(0, 6 * mebibyte),
+      large.subarray(6 * mebibyte, 12 * mebibyte),
+      large.subarray(12 * mebibyte),
+    ];
+    await send(2, randomBytes(10));
+    await Promise.all([3, 1, 2].map((number) => send(number, parts[number - 1] ?? Buffer.alloc(0))));
+    const { Parts = [] } = await client.send(new ListPartsCommand(to));
+    expect(Parts.map(({ PartNumber, Size }) => [PartNumber, Size])).toEqual(
+      parts.map((part, at) => [at + 1, part.length]),
+    );
+    const MultipartUpload = {
+      Parts: Parts.map(({ PartNumber, ETag, ChecksumCRC32 }) => ({ PartNumber, ETag, ChecksumCRC32 })),
+    };
+    const first = await client.send(new CompleteMultipartUploadCommand({ ...to, MultipartUpload }));
+    const again = await client.send(new CompleteMultipartUploadCommand({ ...to, MultipartUpload }));
+    expect(again.ETag).toBe(first.ETag);
+    expect((await read()).equals(large)).toBe(true);
+  });
+
+  test('an upload that is aborted leaves nothing', async () => {
+    const upload = new Upload({
+      client,
+      params: { Bucket, Key: 'aborted', Body: Readable.from(split(large)) },
+      queueSize: 1,
+    });
+    upload.on('httpUploadProgress', () => void upload.abort());
+    await expect(upload.done()).rejects.toThrow('aborted');
+    // It is aborted behind the scenes.
+    await expect.poll(uploads, { timeout: 20_000 }).toEqual([]);
+  });
+
+  test('checksums that nothing here can check are refused', async () => {
+    const params = { Bucket, Key: 'refused', Body: large, ChecksumAlgorithm: 'CRC64NVME' as const };
+    await expect(new Upload({ client, params }).done()).rejects.toThrow('The sandbox offers the checksums');
+    expect(await uploads()).toEqual([]);
+  });
+});
+
+describe('minio-js', () => {
+  const bucket = 'minio';
+  let client: minio.Client;
+  beforeAll(async () => {
+    const { hostname, port } = new URL(sandbox.cloud.endpoints.storage);
+    const { accessKeyId: accessKey, secretAccessKey: secretKey } = sandbox.cloud.credentials;
+    client = new minio.Client({
+      endPoint: hostname,
+      port: Number(port),
+      useSSL: false,
+      accessKey,
+      secretKey,
+      partSize: 5 * mebibyte,
+    });
+    await client.makeBucket(bucket, 'jp-west-2');
+  });
+
+  test('brings a file up in parts, over another, and down again, whole and in pieces', async () => {
+    const [path, back] = [join(folder, 'large'), join(folder, 'back')];
+    writeFileSync(path, large);
+    await client.putObject(bucket, Key, 'old');
+    await client.fPutObject(bucket, Key, path);
+    await client.fGetObject(bucket, Key, back);
+    expect(readFileSync(back).equals(large)).toBe(true);
+    const piece = await buffer(await client.getPartialObject(bucket, Key, 6_000_000, 100));
+    expect(piece.equals(large.subarray(6_000_000, 6_000_100))).toBe(true);
+    await client.removeObject(bucket, Key);
+    await expect(client.statObject(bucket, Key)).rejects.toThrow('Not Found');
+  });
+
+  test('lists uploads that are not completed, and aborts one', async () => {
+    const seen: string[] = [];
+    for await (const { key } of client.listIncompleteUploads(seededUpload.bucket, '', true)) seen.push(key);
+    expect(seen).toContain(seededUpload.key);
+    await client.removeIncompleteUpload(seededUpload.bucket, seededUpload.key);
+    const [held = ''] = (await sandbox.describe()).split('## Last requests');
+    expect(held).not.toContain(seededUpload.uploadId);
+  });
+});
+
+/** A stream's pieces, of odd sizes. */
+function* split(bytes: Buffer) {
+  for (let at = 0; at < bytes.length; at += 777_777) yield bytes.subarray(at, at + 777_777);
+}
