@@ -148,6 +148,7 @@ export const clients: Readonly<Record<string, Client>> = {
       },
     },
     secrets: 'VS Code asks for the value, and stores it encrypted.',
+    notes: ['VS Code asks once whether you trust the server, and starts it after that.'],
   },
   cursor: {
     title: 'Cursor',

@@ -40,7 +40,7 @@ export interface Command extends CommandSyntax {
   run(invocation: Invocation): Promise<number>;
 }
 
-/** A command that cannot run without a sound configuration. */
+/** A command that cannot run unless the configuration is valid. */
 export const withConfig =
   (run: (invocation: Invocation, config: Config) => Promise<number>): Command['run'] =>
   async (invocation) => {
@@ -53,8 +53,8 @@ export const withConfig =
 export const problemsText = (problems: readonly string[]) =>
   `cloudops-mcp cannot start:\n${problems.map((problem) => `- ${problem}\n`).join('')}`;
 
-/** What to say of a command, a tool or the like that does not exist, or was not named. */
+/** What to say when a command, a tool or the like does not exist, or was not named. */
 export const notOneOf = (kind: string, given: string, names: readonly string[]) => {
   if (given === '') return `Name a ${kind}: ${names.join(', ')}.`;
-  return `${quoteName(given)} is not a ${kind}; did you mean ${nearest(given, names, 1)[0]}? There are ${names.join(', ')}.`;
+  return `${quoteName(given)} is not a ${kind}; did you mean ${nearest(given, names, 1)[0]}? The ${kind}s are ${names.join(', ')}.`;
 };

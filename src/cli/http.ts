@@ -14,27 +14,27 @@ import { runUntilSignal } from './run-until-signal.js';
 /** Calls under way get this long to end when the process is asked to. */
 const graceMs = 30_000;
 
-/** `cloudops-mcp http`: serves a team. */
+/** `cloudops-mcp http`: serves many clients over HTTP. */
 export const httpCommand: Command = {
   usage: '[--host 127.0.0.1] [--port 8080]',
   about: 'serve MCP over HTTP at /mcp',
   options: { host: 'value', port: 'value' },
   run: withConfig(async ({ options: { host = '127.0.0.1', port = '8080' }, terminal }, config) => {
     const { now, printError } = terminal;
-    const entry = await entryOf(host, config.http, now);
-    const problems = 'problems' in entry ? [...entry.problems] : [];
+    const access = await accessOf(host, config.http, now);
+    const problems = 'problems' in access ? [...access.problems] : [];
     if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) problems.push('--port must be a port from 0 to 65535.');
-    if ('problems' in entry || problems.length > 0) {
+    if ('problems' in access || problems.length > 0) {
       printError(problemsText(problems));
       return 2;
     }
     return runUntilSignal(config, terminal, async ({ server, inFlight }, log, stop) => {
-      if (entry.authenticates !== undefined && config.stateKey === undefined)
+      if (access.authenticate !== undefined && config.stateKey === undefined)
         log('warn', 'state key', {
           message:
             'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the plans and answers of this process.',
         });
-      // A connection that goes away says nothing about a change: it goes on, and its outcome is written down.
+      // A change carries on when its connection is lost, and its outcome is recorded.
       inFlight.begin();
       const { rate, metrics: metricsAt } = config.http;
       const listen = { host, port: Number(port) };
@@ -42,9 +42,9 @@ export const httpCommand: Command = {
         const http = await serveHttp({
           ...{ listen, metricsAt, rate, log, now },
           server: { ...server, configuration: () => describeConfig(config, 'caller') },
-          hosts: entry.hosts,
-          resource: entry.resource,
-          authenticate: entry.authenticates?.(log),
+          hosts: access.hosts,
+          resource: access.resource,
+          authenticate: access.authenticate?.(log),
           limits: defaultHttpLimits,
           timeoutMs: config.timeoutMs,
         });
@@ -61,16 +61,16 @@ export const httpCommand: Command = {
   }),
 };
 
-interface Entry extends Pick<HttpOptions, 'hosts' | 'resource'> {
-  readonly authenticates: ((log: Log) => Authenticate) | undefined;
+interface Access extends Pick<HttpOptions, 'hosts' | 'resource'> {
+  readonly authenticate: ((log: Log) => Authenticate) | undefined;
 }
 
-/** Who may enter, and by which names, or why the server may not start. */
-async function entryOf(
+/** Under which host names the server is reached and how it authenticates callers, or why it cannot start. */
+async function accessOf(
   host: string,
   { tokensFile, issuer, audience, allowedHosts }: HttpSettings,
   now: () => Date,
-): Promise<Entry | { readonly problems: readonly string[] }> {
+): Promise<Access | { readonly problems: readonly string[] }> {
   const listensLocally = isLoopback(host === '::1' ? '[::1]' : host);
   const publicUrl =
     audience !== undefined && /^https?:/i.test(audience) && URL.canParse(audience) ? new URL(audience) : undefined;
@@ -79,11 +79,11 @@ async function entryOf(
   const problems: string[] = [];
   if (!(listensLocally && named.every(isLoopback)) && tokensFile === undefined && issuer === undefined)
     problems.push(
-      `${listensLocally ? named.join(', ') : host} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, so that not everybody may enter.`,
+      `${listensLocally ? named.join(', ') : host} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
     );
   const [first] = hosts;
   if (first === undefined)
-    problems.push('CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts by which clients reach the server.');
+    problems.push('CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.');
   const tokens = tokensFile === undefined ? undefined : await readTokens(tokensFile);
   problems.push(...(tokens?.problems ?? []));
   if (problems.length > 0) return { problems };
@@ -91,12 +91,12 @@ async function entryOf(
     return {
       hosts,
       resource: undefined,
-      authenticates: tokens && ((log) => authenticateByTokensFile({ ...tokens, now, log })),
+      authenticate: tokens && ((log) => authenticateByTokensFile({ ...tokens, now, log })),
     };
   return {
     hosts,
     resource: { url: publicUrl === undefined ? `https://${first}/mcp` : audience, issuer },
-    authenticates: (log) => authenticateByIssuer({ issuer, audience, now, log }),
+    authenticate: (log) => authenticateByIssuer({ issuer, audience, now, log }),
   };
 }
 

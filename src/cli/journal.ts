@@ -3,7 +3,7 @@ import { openJournal } from '../runtime.js';
 import { type Command, withConfig } from './command.js';
 import { codeOf } from './text.js';
 
-/** `cloudops-mcp journal`: what was changed, and what came of it. */
+/** `cloudops-mcp journal`: what was changed, and with what outcome. */
 export const journalCommand: Command = {
   usage: '[--json] [--since 24h]',
   about: 'print the journal of changes',

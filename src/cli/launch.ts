@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { delimiter, dirname, join, sep } from 'node:path';
 import type { Terminal } from './command.js';
 
-/** Whether `npx -y cloudops-mcp` can install the package. The one place to change once it is published. */
+/** Whether `npx -y cloudops-mcp` can install the package: the one place to change when it is published. */
 const isPublished = false;
 
 /** The command that starts this very server again, for a client that runs it elsewhere: program and arguments. */

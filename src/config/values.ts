@@ -66,7 +66,7 @@ export const hostNames = z
   .pipe(
     listOf(
       (name) => /^([a-z0-9_.-]+|\[[0-9a-f:.]+\])$/.test(name),
-      'a host name without port, such as cloudops.example.com',
+      'a host name; it takes host names without port, such as cloudops.example.com',
     ),
   );
 

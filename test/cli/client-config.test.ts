@@ -272,6 +272,7 @@ describe('what saves an hour', () => {
   test.each([
     ['claude-code', 'asks once for approval'],
     ['gemini', 'folders that it trusts'],
+    ['vscode', 'whether you trust the server'],
     ['claude-desktop', 'start it again'],
   ])('%s: %s', async (client, note) => {
     expect(await print(client)).toContain(note);
@@ -344,7 +345,7 @@ describe('the command is one that works there and then', () => {
 });
 
 test.each([
-  [['cursr'], 'cursr is not a client; did you mean cursor? There are claude-desktop, claude-code, vscode,'],
+  [['cursr'], 'cursr is not a client; did you mean cursor? The clients are claude-desktop, claude-code, vscode,'],
   [[], 'Name a client: claude-desktop,'],
   [['toString'], 'toString is not a client'],
   [['cursor', '--regoin', 'x'], '--regoin is not an option'],
