@@ -18,7 +18,6 @@ export async function listNewest(
   const name = boundedCaller(caller);
   const endings = new Map<string, Ending>();
   const mutations = new Map<string, Mutation>();
-  const seen = new Set<string>();
   for await (const line of linesNewestFirst(path, since, limit * listedBytes)) {
     const entry = readLine(line);
     if (entry === undefined || 'time' in entry) continue;
@@ -30,8 +29,6 @@ export async function listNewest(
     }
     const { intent } = entry;
     if (Date.parse(intent.time) < since - abandonedMs) break;
-    if (seen.has(intent.id)) continue;
-    seen.add(intent.id);
     if (Date.parse(intent.time) < since || (name !== undefined && intent.caller !== name)) continue;
     mutations.set(intent.id, { ...intent, ending: endings.get(intent.id) });
     if (mutations.size === limit) break;

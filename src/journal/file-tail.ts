@@ -40,14 +40,13 @@ export function createTail(path: string, now: () => Date): Tail {
       else addEntry(mutations, entry);
     }
   };
-  const startAnew = async (current: OpenFile | undefined, since: number): Promise<void> => {
+  const startAnew = async (since: number): Promise<void> => {
     mutations = new Map();
     notUnderstood = [];
     for (const rotated of await rotatedFiles(path, since)) {
       const opened = await readRotatedFile(rotated);
       try {
-        // The current one may have been rotated since it was opened.
-        if (opened !== undefined && !isSameFile(opened, current)) await add(opened, 0);
+        if (opened !== undefined) await add(opened, 0);
       } finally {
         await opened?.file.close();
       }
@@ -59,7 +58,7 @@ export function createTail(path: string, now: () => Date): Tail {
     const current = await readJournalFile(path);
     try {
       if (current === undefined || position === undefined || !(await hasGrown(position, current)))
-        await startAnew(current, since);
+        await startAnew(since);
       if (current !== undefined) await add(current, position?.offset ?? 0);
     } catch (error) {
       position = undefined;
@@ -82,16 +81,10 @@ export function createTail(path: string, now: () => Date): Tail {
   };
 }
 
-type Identity = Pick<OpenFile, 'dev' | 'ino'>;
-
-const isSameFile = (one: Identity, other: Identity | undefined) => one.dev === other?.dev && one.ino === other.ino;
-
 /** Whether a file is the one that was read before, and only grew. */
-async function hasGrown(position: Position, opened: OpenFile): Promise<boolean> {
-  const { offset, last } = position;
-  if (!isSameFile(position, opened) || opened.size < offset) return false;
-  const { file } = opened;
+async function hasGrown({ dev, ino, offset, last }: Position, opened: OpenFile): Promise<boolean> {
+  if (opened.dev !== dev || opened.ino !== ino) return false;
   const length = last.length;
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(length + 1), 0, length + 1, offset - length - 1);
+  const { buffer, bytesRead } = await opened.file.read(Buffer.alloc(length + 1), 0, length + 1, offset - length - 1);
   return bytesRead === length + 1 && buffer.subarray(0, length).equals(last) && buffer[length] === 0x0a;
 }

@@ -46,6 +46,7 @@ test('no entry comes near 512 KiB, from where on it would be written in pieces',
   const ending = { ...endingOf(noon, 'i', 'accepted'), code: endless, requestIds };
   for (const entry of [storedIntent(boundedIntent(intent)), storedEnding(boundedEnding(ending))])
     expect(JSON.stringify(entry).length).toBeLessThan(128 * 1024);
+  expect(Object.keys(boundedEnding(ending).requestIds ?? {})).toHaveLength(8);
 });
 
 /** What the first released version understands; it strips other keys. */

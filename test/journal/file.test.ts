@@ -132,6 +132,22 @@ test('the list goes back to rotated files, as far as it is asked to', async () =
   expect(await listed({ since: time })).toEqual(['d']);
 });
 
+test('a long line, as older versions wrote them, is read from either end', async () => {
+  await begin({ digest: 'before' });
+  appendFileSync(
+    path,
+    `${JSON.stringify({ intent: intent({ digest: 'long', target: '0123456789'.repeat(30_000) }) })}\n`,
+  );
+  await begin({ digest: 'after' });
+  expect((await journal.list({})).map(({ digest }) => digest)).toEqual(['before', 'long', 'after']);
+  expect((await journal.findDuplicate('long'))?.target).toHaveLength(300_000);
+});
+
+test('a folder in place of the journal is named as what it is', async () => {
+  mkdirSync(path, { recursive: true });
+  await expect(journal.list({})).rejects.toMatchObject({ code: 'EISDIR' });
+});
+
 describe('what only a newer version understands', () => {
   const append = (...lines: readonly object[]) => {
     mkdirSync(join(folder, 'deep'), { recursive: true });
