@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/**/*.process.test.ts', 'test/{s3,s3-clients,package,browser}/**'],
+    globalSetup: 'scripts/schemas.mjs',
     testTimeout: 30_000,
     maxWorkers: 2,
   },

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { Cloud } from './cloud.js';
 import type { Answer, ApiRequest, ServiceName } from './http.js';
 import type { inventedWords } from './invented.js';

@@ -1,5 +1,6 @@
 import { isIP, SocketAddress } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
+import { toDotPath } from 'zod/v4/core';
 import { parseObject, ServiceError } from './http.js';
 
 /**
@@ -51,7 +52,7 @@ export function readInput<T>(rules: z.ZodType<T>, body: Buffer): T {
   const words = problems[0]?.path.join(' ').match(/[A-Za-z]+/g) ?? ['Body'];
   const named = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
   // Values are never repeated: they may be secret.
-  const lines = problems.map(({ path, message }) => `${z.core.toDotPath(path)}: ${message}.`);
+  const lines = problems.map(({ path, message }) => `${toDotPath(path)}: ${message}.`);
   throw refuse(400, `InvalidParameterIllegalInput.${named}`, lines.join(' '));
 }
 

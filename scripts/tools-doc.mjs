@@ -6,21 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { build } from 'esbuild';
+import { importSource } from './source.mjs';
 
-const { operations, prompts, promptText, inputJsonSchema, refusal, remedy } = await source(`
+const { operations, prompts, promptText, inputJsonSchema, refusal, remedy } = await importSource(`
   export { operations } from './src/tools/index.js';
   export { prompts, promptText } from './src/tools/prompts.js';
   export { inputJsonSchema } from './src/tools/schema/json-schema.js';
   export { refusal } from './src/results/failure.js';
   export { remedy } from './src/results/remedies.js';`);
-
-/** Loads parts of the source. */
-async function source(contents) {
-  const entry = { contents, resolveDir: '.', loader: 'ts' };
-  const { outputFiles } = await build({ stdin: entry, bundle: true, write: false, platform: 'node', format: 'esm' });
-  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
-}
 
 const region = { region: 'jp-east-1', availabilityZone: 'east-11' };
 const volume = { volumeType: 'standard-flash-storage-a', volumeSize: 100 };

@@ -14,12 +14,12 @@ import { type Principal, visibleCaller } from './calls/principal.js';
 import { traceOrigin } from './calls/trace-origin.js';
 import type { ConsentClaims } from './consent/decision.js';
 import { clientName, consentCodec, consentForm, consentTokens, elicitorFor } from './consent/elicitation.js';
-import { envelope } from './results/success.js';
+import type { ToolSchemas } from './results/tool-schemas.js';
 import type { Effect, Operation } from './tools/define-operation.js';
-import { operations as allOperations } from './tools/index.js';
 import { type Prompt, prompts, promptText } from './tools/prompts.js';
 import { instanceTypesReference, operationReference, statesReference } from './tools/reference.js';
-import { inputJsonSchema, type JsonSchema, outputJsonSchema } from './tools/schema/json-schema.js';
+import type { JsonSchema } from './tools/schema/json-schema.js';
+import generatedSchemas from './tools/schemas.generated.json' with { type: 'json' };
 
 export interface ServerDependencies {
   readonly version: string;
@@ -70,27 +70,15 @@ export interface Offer {
   }[];
 }
 
-/** What hosts are shown of a tool's arguments and answer. */
-export const toolSchemas = ({ input, output, effect }: Operation): ToolSchemas => ({
-  input: inputJsonSchema(input),
-  output: outputJsonSchema(output.extend(envelope(effect))),
-});
+/** The schemas of the tools by tool. */
+const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
 
-interface ToolSchemas {
-  readonly input: JsonSchema;
-  readonly output: JsonSchema;
-}
-
-/** The schemas of the tools by tool: the build puts them here, because no start has time for them. */
-declare const preparedSchemas: Readonly<Record<string, ToolSchemas>>;
-const prepared = typeof preparedSchemas === 'undefined' ? {} : preparedSchemas;
-
-/** Makes the schemas, for any number of servers: it takes longer than most calls. */
+/** Makes what any number of servers offer. */
 export const makeOffer = (operations: readonly Operation[]): Offer => ({
   tools: operations.map((operation) => {
-    const known = allOperations.includes(operation) ? prepared[operation.name] : undefined;
-    const { input, output } = known ?? toolSchemas(operation);
-    return { operation, inputSchema: advertised(input), outputSchema: advertised(output) };
+    const found = schemas[operation.name];
+    if (found === undefined) throw new Error(`${operation.name} is not in src/tools/schemas.generated.json.`);
+    return { operation, inputSchema: advertised(found.input), outputSchema: advertised(found.output) };
   }),
   prompts: prompts.map((prompt) => ({ prompt, argsSchema: promptSchema(prompt) })),
 });

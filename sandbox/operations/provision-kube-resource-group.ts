@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { clusterRecord, groupRecord, kubeOf, serviceAccountOf, showGroup } from '../catalog.js';
 import type { Cloud } from '../cloud.js';
 import { json, parseObject } from '../http.js';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Cloud } from '../cloud.js';
 import { instanceRecord, seededBackupId, seededDevops, showInstance } from '../devops.js';
 import { json } from '../http.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { findGroup, showCluster } from '../catalog.js';
 import { json } from '../http.js';
 import { defineOperation } from '../operation.js';

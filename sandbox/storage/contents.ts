@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { compositeChecksum } from './checksums.js';
 
 /** What object storage holds, and the changes that lead there. Changes are JSON values, kept and made again at a start. */

@@ -7,7 +7,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
 import { seededUpload } from '../../sandbox/sandbox.js';
-import { toolSchemas } from '../../src/server.js';
+import { toolSchemas } from '../../src/results/tool-schemas.js';
 import { operations } from '../../src/tools/index.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
 
