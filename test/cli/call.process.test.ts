@@ -294,7 +294,7 @@ describe('on a terminal', () => {
     if (code === 0) expect(outcomes(done.journal)[0]).toMatchObject({ intent: { consent: 'asked' } });
   });
 
-  test('a long list shows how far it has been read, and then takes the line away', async () => {
+  test('a long list shows how far it has been read, and then clears the line', async () => {
     const server = await startServer(({ url }, response) => {
       const first = Number(new URL(url, 'http://x').searchParams.get('part-number-marker') ?? 0) + 1;
       response.end(

@@ -260,7 +260,7 @@ describe('the way to an endpoint', () => {
 });
 
 describe('files', () => {
-  test('changes whose outcome is not known are told, and left for the next server to settle', async () => {
+  test('changes without a known outcome are reported, and left for the next server to resolve', async () => {
     const journal = join(folder, 'journal.jsonl');
     const intent = {
       ...{ id: '1', time: '2026-11-20T12:00:00.000Z', tool: 'restore_instance', what: 'w', target: 'POST x' },
