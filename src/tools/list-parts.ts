@@ -1,28 +1,25 @@
 import * as z from 'zod';
-import { humanBytes, humanDuration } from '../util/human.js';
+import { humanBytes } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { defineOperation, type Lenient, type Page } from './define-operation.js';
 import { encodeSegment, oneOf, pathName, region, text, wholeNumber } from './schema/fields.js';
 import { like } from './schema/outputs.js';
-import { summarise } from './upload-summary.js';
+import type { Part } from './upload-pace.js';
+import { summarySentences } from './upload-sentences.js';
+import { summarise, summaryFields } from './upload-summary.js';
 
 const person = like(z.object({ id: z.string().optional(), displayName: z.string().optional() }), 'id, displayName');
 
 const upload = {
   bucket: z.string(),
-  key: z.string(),
+  object: z.string(),
   uploadId: z.string(),
   initiator: person.optional(),
   owner: person.optional(),
   storageClass: z.string().optional(),
   encodingType: z.string().optional(),
 };
-
-const range = z.object({ from: z.int(), to: z.int() });
-const ranges = z.array(like(range, 'from, to')).optional();
-const part = like(z.object({ partNumber: z.int(), size: z.int() }), 'partNumber, size');
-const count = z.int().optional();
 
 /** One page as the service gives it (reference, section 2.2). */
 const page = z.object({
@@ -35,39 +32,11 @@ const page = z.object({
     z.object({
       partNumber: z.int(),
       lastModified: z.string(),
-      etag: z.string(),
+      etag: z.string().describe('not promised to be an MD5'),
       size: z.int(),
     }),
   ),
 });
-
-const summary = {
-  partCount: count,
-  totalBytes: count,
-  runs: z
-    .array(
-      like(z.object({ from: z.int(), to: z.int(), partSize: z.int(), bytes: z.int() }), 'from, to, partSize, bytes'),
-    )
-    .optional(),
-  missingCount: count,
-  missing: ranges,
-  tooSmallCount: count,
-  tooSmall: ranges.describe('under 5 MiB and not the last'),
-  duplicatesCount: count,
-  duplicates: ranges,
-  notShown: z.record(z.string(), z.int()).describe('entries cut from a list').optional(),
-  smallestPart: part.optional(),
-  largestPart: part.optional(),
-  firstUploadedAt: z.string().optional(),
-  lastUploadedAt: z.string().optional(),
-  checkedAt: z.string().optional(),
-  bytesPerSecond: count,
-  recentBytesPerSecond: count.describe('last 10 minutes'),
-  percent: z.number().optional(),
-  remainingBytes: count,
-  remainingParts: count,
-  estimatedSecondsLeft: count,
-};
 
 /** Parts a page in the view "parts" when maxParts is absent. */
 const defaultPage = 100;
@@ -127,7 +96,7 @@ export const listParts = defineOperation({
 
   input,
 
-  output: z.object({ view: z.string(), ...page.partial().shape, ...summary }),
+  output: z.object({ view: z.string(), ...page.partial().shape, ...summaryFields }),
 
   request: (given) => ({
     method: 'GET',
@@ -179,14 +148,14 @@ export const listParts = defineOperation({
       const record = withoutOurs(first.record);
       if (viewOf(given) === 'parts') return { view: 'parts', ...shortened(record) };
       const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...rest } = record;
-      return { view: 'summary', ...rest, ...summarise(allParts(pages), given, isoDate(pages.at(-1)?.answeredAt)) };
+      return { view: 'summary', ...rest, ...summarise(partsOf(pages), given, isoDate(pages.at(-1)?.answeredAt)) };
     },
   },
 
   explain: (record) => {
-    const { bucket = '', key = '', uploadId = '' } = record;
-    const what = `upload ${quote(uploadId)} to bucket ${quote(bucket)}, object ${quote(key)}`;
-    return record.view === 'parts' ? explainParts(record, what) : explainSummary(record, what);
+    const { bucket = '', object = '', uploadId = '' } = record;
+    const upload = `upload ${quote(uploadId)} of object ${quote(object)} to bucket ${quote(bucket)}`;
+    return record.view === 'parts' ? pageSentences(record, upload) : summarySentences(record, upload);
   },
 });
 
@@ -194,14 +163,15 @@ type PageRecord = Lenient<z.output<typeof page>>;
 
 /** Unknown fields of the service stay, but not under a name that is ours to fill. */
 const withoutOurs = (record: PageRecord): PageRecord =>
-  Object.fromEntries(Object.entries(record).filter(([name]) => name !== 'view' && !Object.hasOwn(summary, name)));
+  Object.fromEntries(Object.entries(record).filter(([name]) => name !== 'view' && !Object.hasOwn(summaryFields, name)));
 
 const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber }) => partNumber ?? []);
 
-const allParts = (pages: readonly Page<PageRecord>[]) =>
+/** The single parts of all pages, as a summary counts them and a view draws them. */
+export const partsOf = (pages: readonly Page<PageRecord>[]): Part[] =>
   pages.flatMap(({ record: { parts = [] } }) =>
-    parts.flatMap(({ partNumber, size = 0, lastModified = '' }) =>
-      partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: Date.parse(lastModified) }],
+    parts.flatMap(({ partNumber, size = 0, lastModified = '', etag }) =>
+      partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: Date.parse(lastModified), etag }],
     ),
   );
 
@@ -222,43 +192,15 @@ function shortened({ parts = [], ...rest }: PageRecord): PageRecord {
   return { ...rest, parts: fitting, isTruncated: true, nextPartNumberMarker: fitting.at(-1)?.partNumber };
 }
 
-function explainParts({ parts = [], isTruncated, nextPartNumberMarker }: PageRecord, what: string): string {
+function pageSentences({ parts = [], isTruncated, nextPartNumberMarker }: PageRecord, upload: string): string {
   const numbers = numbersOf({ parts });
   const bytes = parts.reduce((sum, { size = 0 }) => sum + size, 0);
   const marker = nextPartNumberMarker ?? numbers.at(-1);
   const more = isTruncated ? `More follow: call again with partNumberMarker ${marker}.` : 'No parts follow these.';
-  if (parts.length === 0) return `No parts here of ${what}. ${more}`;
+  if (parts.length === 0) return `No parts here of ${upload}. ${more}`;
   const named =
     parts.length === 1 ? `Part ${numbers[0]}` : `${parts.length} parts, numbers ${numbers[0]} to ${numbers.at(-1)}`;
-  return `${named}, ${humanBytes(bytes)} in all, of ${what}. ${more}`;
-}
-
-type SummaryRecord = Lenient<z.output<z.ZodObject<typeof summary>>>;
-
-function explainSummary(record: SummaryRecord, what: string): string {
-  const { partCount = 0, totalBytes = 0, missingCount = 0, tooSmallCount = 0, duplicatesCount = 0 } = record;
-  if (partCount === 0) return `The ${what} is open and has no parts yet.`;
-  const rate = record.recentBytesPerSecond ?? record.bytesPerSecond;
-  const seconds = (from = '', to = '') => (Date.parse(to) - Date.parse(from)) / 1000;
-  const idle = seconds(record.lastUploadedAt, record.checkedAt);
-  const usual = seconds(record.firstUploadedAt, record.lastUploadedAt) / Math.max(1, partCount - 1);
-  const stopped = idle > Math.max(120, 5 * usual) && record.percent !== 100 ? ': it seems to have stopped' : '';
-  return [
-    `The ${what} has ${partCount} ${partCount === 1 ? 'part' : 'parts'}, ${humanBytes(totalBytes)}.`,
-    missingCount === 0
-      ? 'No part number below the highest is missing.'
-      : `${missingCount} part numbers below the highest are missing.`,
-    ...(record.percent === undefined ? [] : [`It is ${record.percent} % done.`]),
-    ...(rate === undefined ? [] : [`It goes at ${humanBytes(rate)} a second.`]),
-    ...(idle >= 0 ? [`The last part came ${humanDuration(idle)} before this answer${stopped}.`] : []),
-    ...(record.estimatedSecondsLeft === undefined
-      ? []
-      : [`At that rate it takes ${humanDuration(record.estimatedSecondsLeft)} more.`]),
-    ...(tooSmallCount === 0
-      ? []
-      : [`${tooSmallCount} parts before the last are under 5 MiB; many services refuse to complete such an upload.`]),
-    ...(duplicatesCount === 0 ? [] : [`The service listed ${duplicatesCount} part numbers twice.`]),
-  ].join(' ');
+  return `${named}, ${humanBytes(bytes)} in all, of ${upload}. ${more}`;
 }
 
 type Element = Readonly<Record<string, unknown>>;
@@ -268,6 +210,7 @@ function namer(): (name: string) => string {
   const names = new Map([
     ['ETag', 'etag'],
     ['Encoding-Type', 'encodingType'],
+    ['Key', 'object'],
   ]);
   return (name) => {
     const known = names.get(name);

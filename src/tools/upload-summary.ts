@@ -1,11 +1,45 @@
-/** What the parts of a multipart upload say about it. Sizes in bytes, times in ISO 8601 UTC, rates in bytes per second. */
+import * as z from 'zod';
+import { like } from './schema/outputs.js';
+import { type Part, paceOf } from './upload-pace.js';
+import { consecutive, countOf, equalRuns, gaps, type Range } from './upload-ranges.js';
 
-export interface Part {
-  readonly partNumber: number;
-  readonly size: number;
-  /** Milliseconds since 1970. NaN if the service gave no readable time. */
-  readonly uploadedAt: number;
-}
+/** What the parts of a multipart upload say about it, in a size that does not depend on their number. */
+
+const range = z.object({ from: z.int(), to: z.int() });
+const ranges = z.array(like(range, 'from, to')).optional();
+const runs = z
+  .array(like(range.extend({ partSize: z.int(), bytes: z.int() }), 'from, to, partSize (bytes), bytes'))
+  .optional();
+const count = z.int().optional();
+
+/** The fields of a summary. */
+export const summaryFields = {
+  partCount: count,
+  highestPart: count,
+  totalBytes: count,
+  runs,
+  missingCount: count,
+  missing: ranges.describe('up to highestPart'),
+  toCome: like(range, 'from, to').optional(),
+  tooSmallCount: count,
+  tooSmall: z.array(like(range.extend({ partSize: z.int() }), 'from, to, partSize: send again')).optional(),
+  duplicates: ranges,
+  notShown: z.record(z.string(), z.int()).describe('entries cut from a list').optional(),
+  firstUploadedAt: z.string().optional(),
+  lastUploadedAt: z.string().optional(),
+  checkedAt: z.string().optional(),
+  idleSeconds: count,
+  stopped: z.boolean().optional(),
+  bytesPerSecond: count,
+  bytesPerSecondBeforeStop: count,
+  expectedBytes: count,
+  expectedParts: count,
+  percent: z.number().optional(),
+  remainingBytes: count,
+  remainingParts: count,
+  estimatedSecondsLeft: count,
+  secondsLeftIfResumed: count,
+};
 
 export interface Expectation {
   readonly expectedBytes?: number | undefined;
@@ -18,130 +52,128 @@ const maximumEntries = 12;
 /** Smaller parts, other than the last, make S3-compatible services refuse to complete an upload (not in the reference). */
 const minimumPartSize = 5 * 1024 * 1024;
 
-const recentMs = 10 * 60 * 1000;
-
-/** Describes an upload by its parts, in a size that does not depend on their number. */
+/** Describes an upload. `checkedAt` is the time of the service's answer, in ISO 8601. */
 export function summarise(unsorted: readonly Part[], expectation: Expectation, checkedAt: string | undefined) {
   const parts = [...unsorted].sort((a, b) => a.partNumber - b.partNumber);
-  const bytes = total(parts);
+  const distinct = [...new Map(parts.map((part) => [part.partNumber, part])).values()];
   const numbers = parts.map(({ partNumber }) => partNumber);
-  const [smallest] = parts.toSorted((a, b) => a.size - b.size);
-  const [largest] = parts.toSorted((a, b) => b.size - a.size);
-  const speed = speeds(parts);
-  const runs = equalRuns(parts);
+  const highestPart = numbers.at(-1);
+  const lastPart = lastPartOf(distinct, expectation);
+  const small = distinct.filter(
+    ({ partNumber, size }) => size < minimumPartSize && partNumber < (lastPart ?? highestPart ?? 0),
+  );
   const missing = gaps(numbers);
-  const beforeLast = parts.slice(0, -1).filter(({ size }) => size < minimumPartSize);
-  const tooSmall = consecutive(beforeLast.map(({ partNumber }) => partNumber));
-  const duplicates = consecutive(numbers.filter((number, index) => number === numbers[index - 1]));
+  const toCome =
+    lastPart !== undefined && lastPart > (highestPart ?? 0)
+      ? { from: (highestPart ?? 0) + 1, to: lastPart }
+      : undefined;
+  const lists = {
+    runs: equalRuns(parts),
+    missing,
+    tooSmall: equalRuns(small),
+    duplicates: consecutive(numbers.filter((number, index) => number === numbers[index - 1])),
+  };
+  const done = progress(distinct, small, expectation);
   return {
     partCount: parts.length,
-    totalBytes: bytes,
-    runs: runs.slice(0, maximumEntries),
-    ...ranges('missing', missing),
-    ...ranges('tooSmall', tooSmall),
-    ...ranges('duplicates', duplicates),
-    ...omitted({ runs, missing, tooSmall, duplicates }),
-    ...(smallest && { smallestPart: { partNumber: smallest.partNumber, size: smallest.size } }),
-    ...(largest && { largestPart: { partNumber: largest.partNumber, size: largest.size } }),
-    ...speed,
-    ...(checkedAt !== undefined && { checkedAt }),
-    ...progress(parts, bytes, expectation, speed),
+    ...(highestPart !== undefined && { highestPart }),
+    totalBytes: bytesOf(parts),
+    runs: lists.runs.slice(0, maximumEntries),
+    missingCount: countOf(missing),
+    ...list('missing', missing),
+    ...(toCome && { toCome }),
+    tooSmallCount: small.length,
+    ...list('tooSmall', lists.tooSmall),
+    ...list('duplicates', lists.duplicates),
+    ...omitted(lists),
+    ...times(parts, checkedAt),
+    ...(expectation.expectedBytes !== undefined && { expectedBytes: expectation.expectedBytes }),
+    ...(expectation.expectedParts !== undefined && { expectedParts: expectation.expectedParts }),
+    ...done.fields,
+    ...speed(distinct, checkedAt, done.bytesLeft),
   };
 }
 
-interface Range {
-  readonly from: number;
-  readonly to: number;
-}
+const bytesOf = (parts: readonly Part[]) => parts.reduce((sum, { size }) => sum + size, 0);
 
-const total = (parts: readonly Part[]) => parts.reduce((sum, { size }) => sum + size, 0);
+const list = <Name extends string>(name: Name, all: readonly Range[]) =>
+  all.length === 0 ? {} : { [name]: all.slice(0, maximumEntries) };
 
 /** How many entries were cut from which list. */
 function omitted(lists: Readonly<Record<string, readonly unknown[]>>) {
-  const cut = Object.entries(lists).filter(([, list]) => list.length > maximumEntries);
+  const cut = Object.entries(lists).filter(([, entries]) => entries.length > maximumEntries);
   return cut.length === 0
     ? {}
-    : { notShown: Object.fromEntries(cut.map(([name, list]) => [name, list.length - maximumEntries])) };
+    : { notShown: Object.fromEntries(cut.map(([name, entries]) => [name, entries.length - maximumEntries])) };
 }
 
-/** `missingCount` and `missing`, which may be cut. */
-const ranges = (name: string, all: readonly Range[]) => ({
-  [`${name}Count`]: all.reduce((sum, { from, to }) => sum + to - from + 1, 0),
-  [name]: all.slice(0, maximumEntries),
-});
-
-/** Consecutive parts of the same size. */
-function equalRuns(parts: readonly Part[]) {
-  const runs: { from: number; to: number; partSize: number; bytes: number }[] = [];
-  for (const { partNumber, size } of parts) {
-    const run = runs.at(-1);
-    if (run !== undefined && run.to + 1 === partNumber && run.partSize === size) {
-      run.to = partNumber;
-      run.bytes += size;
-    } else runs.push({ from: partNumber, to: partNumber, partSize: size, bytes: size });
-  }
-  return runs;
+/** The number of the last part of the whole object, where it is known: as told, or worked out if all parts are of one size. */
+function lastPartOf(parts: readonly Part[], { expectedBytes, expectedParts }: Expectation): number | undefined {
+  if (expectedParts !== undefined) return expectedParts;
+  const [first] = parts;
+  if (expectedBytes === undefined || first === undefined) return undefined;
+  const even = parts.slice(0, -1).every(({ size }) => size === first.size) && (parts.at(-1)?.size ?? 0) <= first.size;
+  return even && first.size > 0 ? Math.ceil(expectedBytes / first.size) : undefined;
 }
 
-function consecutive(numbers: readonly number[]): Range[] {
-  const found: { from: number; to: number }[] = [];
-  for (const number of numbers) {
-    const range = found.at(-1);
-    if (range !== undefined && number <= range.to + 1) range.to = number;
-    else found.push({ from: number, to: number });
-  }
-  return found;
-}
-
-/** Part numbers below the highest that are not there. Numbering starts at 1. */
-const gaps = (numbers: readonly number[]): Range[] =>
-  numbers.flatMap((number, index) => {
-    const expected = (numbers[index - 1] ?? 0) + 1;
-    return number > expected ? [{ from: expected, to: number - 1 }] : [];
-  });
-
-interface Speeds {
-  readonly firstUploadedAt?: string;
-  readonly lastUploadedAt?: string;
-  readonly bytesPerSecond?: number;
-  readonly recentBytesPerSecond?: number;
-}
-
-/** The first part's bytes came before its time, so they do not count towards a rate. */
-function speeds(parts: readonly Part[]): Speeds {
-  const times = parts.map(({ uploadedAt }) => uploadedAt).filter((time) => !Number.isNaN(time));
-  if (times.length === 0) return {};
-  const first = times.reduce((a, b) => Math.min(a, b));
-  const last = times.reduce((a, b) => Math.max(a, b));
-  const since = (start: number) =>
-    last > start
-      ? Math.round(total(parts.filter(({ uploadedAt }) => uploadedAt > start)) / ((last - start) / 1000))
-      : undefined;
-  const bytesPerSecond = since(first);
-  const recentBytesPerSecond = since(Math.max(first, last - recentMs));
+/**
+ * How far the upload is, measured against what is expected; parts that have to be sent again are left to do. There is none where what
+ * is there contradicts the expectation.
+ */
+function progress(parts: readonly Part[], small: readonly Part[], { expectedBytes, expectedParts }: Expectation) {
+  const bytes = bytesOf(parts);
+  const highest = parts.reduce((top, { partNumber }) => Math.max(top, partNumber), 0);
+  const contradicted = highest > (expectedParts ?? highest) || bytes > (expectedBytes ?? bytes);
+  if (contradicted || (expectedBytes === undefined && expectedParts === undefined)) return { fields: {} };
+  const good = parts.length - small.length;
+  const remainingParts = expectedParts === undefined ? undefined : Math.max(0, expectedParts - good);
+  const [done, expected] =
+    expectedBytes === undefined ? [good, expectedParts ?? 0] : [bytes - bytesOf(small), expectedBytes];
   return {
-    firstUploadedAt: new Date(first).toISOString(),
-    lastUploadedAt: new Date(last).toISOString(),
-    ...(bytesPerSecond !== undefined && { bytesPerSecond }),
-    ...(recentBytesPerSecond !== undefined && { recentBytesPerSecond }),
+    fields: {
+      percent: expected === 0 ? 100 : Math.floor((done / expected) * 1000) / 10,
+      ...(expectedBytes !== undefined && { remainingBytes: expected - done }),
+      ...(remainingParts !== undefined && { remainingParts }),
+    },
+    // Without an expected size, parts to come are taken to be as large as those that are there.
+    bytesLeft:
+      expectedBytes === undefined
+        ? Math.round(((remainingParts ?? 0) * bytes) / Math.max(1, parts.length))
+        : expected - done,
   };
 }
 
-/** How far the upload is, measured against what was said to be expected. */
-function progress(parts: readonly Part[], bytes: number, { expectedBytes, expectedParts }: Expectation, speed: Speeds) {
-  if (expectedBytes === undefined && expectedParts === undefined) return {};
-  const [done, expected] = expectedBytes === undefined ? [parts.length, expectedParts ?? 0] : [bytes, expectedBytes];
-  const remainingParts = expectedParts === undefined ? undefined : Math.max(0, expectedParts - parts.length);
-  // Without an expected size, parts to come are taken to be as large as those that are there.
-  const remainingBytes =
-    expectedBytes === undefined
-      ? Math.round((remainingParts ?? 0) * (parts.length === 0 ? 0 : bytes / parts.length))
-      : Math.max(0, expectedBytes - bytes);
-  const rate = speed.recentBytesPerSecond ?? speed.bytesPerSecond;
+function times(parts: readonly Part[], checkedAt: string | undefined) {
+  const known = parts.map(({ uploadedAt }) => uploadedAt).filter((time) => !Number.isNaN(time));
+  if (known.length === 0) return { ...(checkedAt !== undefined && { checkedAt }) };
+  const first = known.reduce((a, b) => Math.min(a, b));
+  const last = known.reduce((a, b) => Math.max(a, b));
   return {
-    percent: expected === 0 ? 100 : Math.floor((done / expected) * 1000) / 10,
-    ...(expectedBytes !== undefined && { remainingBytes }),
-    ...(remainingParts !== undefined && { remainingParts }),
-    ...(rate !== undefined && rate > 0 && { estimatedSecondsLeft: Math.ceil(remainingBytes / rate) }),
+    firstUploadedAt: new Date(first).toISOString(),
+    lastUploadedAt: new Date(last).toISOString(),
+    ...(checkedAt !== undefined && {
+      checkedAt,
+      idleSeconds: Math.max(0, Math.round((Date.parse(checkedAt) - last) / 1000)),
+    }),
+  };
+}
+
+/** The present rate and the time that is left at it, or what they would be if a stopped upload went on. */
+function speed(parts: readonly Part[], checkedAt: string | undefined, bytesLeft: number | undefined) {
+  if (bytesLeft === 0) return {};
+  const pace = paceOf(parts, checkedAt === undefined ? undefined : Date.parse(checkedAt));
+  if (pace.kind === 'stopped') {
+    const { bytesPerSecondBefore: before } = pace;
+    return {
+      stopped: true,
+      ...(before !== undefined && { bytesPerSecondBeforeStop: before }),
+      ...(before && bytesLeft !== undefined && { secondsLeftIfResumed: Math.ceil(bytesLeft / before) }),
+    };
+  }
+  if (pace.kind !== 'live' || pace.rate === undefined) return {};
+  const secondsLeft = bytesLeft === undefined ? undefined : pace.rate.secondsLeft(bytesLeft);
+  return {
+    bytesPerSecond: pace.rate.bytesPerSecond,
+    ...(secondsLeft !== undefined && { estimatedSecondsLeft: secondsLeft }),
   };
 }

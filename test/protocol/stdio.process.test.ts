@@ -81,7 +81,7 @@ describe.each(clients)('%s', (_name, connect) => {
       expect(results.map(({ structuredContent }) => structuredContent)).toMatchObject([
         {
           view: 'summary',
-          key: seededUpload.key,
+          object: seededUpload.key,
           partCount: 12,
           missing: [
             { from: 5, to: 5 },

@@ -21,9 +21,9 @@ function summary({ name, status, headers, body }: Capture): string {
   const { record: read, warnings } = readRecord(pageSchema, record, { fromText: true });
   const parts = Array.isArray(read.parts) ? read.parts.map((part: { partNumber: number }) => part.partNumber) : [];
   const shown = parts.length > 3 ? `${parts.length} parts` : `parts [${parts}]`;
-  const { key, isTruncated, nextPartNumberMarker, encodingType } = read;
+  const { object, isTruncated, nextPartNumberMarker, encodingType } = read;
   return [
-    `${name}: ${status} ${quote(String(key), 40)} ${shown} truncated=${isTruncated} next=${nextPartNumberMarker ?? '-'}`,
+    `${name}: ${status} ${quote(String(object), 40)} ${shown} truncated=${isTruncated} next=${nextPartNumberMarker ?? '-'}`,
     `${encodingType === undefined ? '' : ` encoding=${encodingType}`}, ${ids} ids, ${warnings.join(' ') || 'no warnings'}`,
   ].join('');
 }
@@ -42,7 +42,7 @@ describe.each(['radosgw', 'swift'] as const)('answers recorded from %s', (server
       const decoded = parseBody(body);
       const record = decoded.kind === 'xml' ? listParts.record(decoded.value) : undefined;
       const { record: read } = readRecord(pageSchema, record, { fromText: true });
-      expect(read.encodingType === 'url' ? decodeURIComponent(String(read.key)) : read.key, name).toBe(key);
+      expect(read.encodingType === 'url' ? decodeURIComponent(String(read.object)) : read.object, name).toBe(key);
     }
   });
 

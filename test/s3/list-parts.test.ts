@@ -122,7 +122,7 @@ describe('an upload of 1,203 parts, out of order and with gaps', () => {
     const { record, text } = await server.list({ object: key, uploadId });
     expect(record).toMatchObject({
       view: 'summary',
-      key,
+      object: key,
       partCount: 1203,
       missingCount: 100,
       duplicatesCount: 0,
@@ -208,7 +208,7 @@ describe('keys', () => {
     const uploadId = await startRaw(key);
     const { record, isError, text } = await server.list({ object: key, uploadId, maxParts: 5 });
     expect(isError, text).toBe(false);
-    expect(record).toMatchObject({ key, uploadId, bucket, parts: [], warnings: [] });
+    expect(record).toMatchObject({ object: key, uploadId, bucket, parts: [], warnings: [] });
   });
 });
 

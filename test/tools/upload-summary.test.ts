@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Part, summarise } from '../../src/tools/upload-summary.js';
+import type { Part } from '../../src/tools/upload-pace.js';
+import { summarise } from '../../src/tools/upload-summary.js';
 
 const mebibyte = 1024 * 1024;
 const start = Date.parse('2026-11-20T12:00:00Z');
+const at = (seconds: number) => new Date(start + seconds * 1000).toISOString();
 
 /** Parts by number; one a second, 8 MiB each, unless said otherwise. */
 const parts = (numbers: readonly number[], size = 8 * mebibyte, stepMs = 1000): Part[] =>
@@ -17,11 +19,7 @@ test('an upload without parts', () => {
     totalBytes: 0,
     runs: [],
     missingCount: 0,
-    missing: [],
     tooSmallCount: 0,
-    tooSmall: [],
-    duplicatesCount: 0,
-    duplicates: [],
   });
 });
 
@@ -33,76 +31,125 @@ test('consecutive parts of one size are one run; numbers that are not there are 
     { from: 10, to: 10, partSize: 3, bytes: 3 },
   ]);
   expect(summary).toMatchObject({
+    highestPart: 10,
     missingCount: 5,
     missing: [
       { from: 1, to: 2 },
       { from: 6, to: 8 },
     ],
-    smallestPart: { partNumber: 10, size: 3 },
-    largestPart: { partNumber: 3 },
   });
 });
 
-test('parts under 5 MiB are named, but not the last one', () => {
-  const summary = summarise(
-    [...parts([1, 2]), ...parts([3, 4], 5 * mebibyte - 1), ...parts([5], 5 * mebibyte), ...parts([6], 1)],
-    {},
-    undefined,
-  );
-  expect(summary).toMatchObject({ tooSmallCount: 2, tooSmall: [{ from: 3, to: 4 }] });
-});
+describe('what is still to come after the highest part', () => {
+  test.each([
+    ['is known from the number of parts', { expectedParts: 16 }, { from: 11, to: 16 }],
+    ['is known from the bytes, if parts are even', { expectedBytes: 100 * mebibyte }, { from: 11, to: 13 }],
+    ['is nothing once the last part is there', { expectedBytes: 80 * mebibyte, expectedParts: 10 }, undefined],
+    ['is unknown without an expectation', {}, undefined],
+  ])('%s', (_, expectation, toCome) => {
+    expect(summarise(parts(upTo(10)), expectation, undefined)).toEqual(
+      toCome === undefined
+        ? expect.not.objectContaining({ toCome: expect.anything() })
+        : expect.objectContaining({ toCome }),
+    );
+  });
 
-test('a part number listed twice is a duplicate', () => {
-  expect(summarise(parts([1, 2, 2, 3]), {}, undefined)).toMatchObject({
-    duplicatesCount: 1,
-    duplicates: [{ from: 2, to: 2 }],
+  test('is unknown from the bytes if parts are uneven', () => {
+    const uneven = [...parts([1]), ...parts([2, 3], 6 * mebibyte)];
+    expect(summarise(uneven, { expectedBytes: 100 * mebibyte }, undefined)).not.toHaveProperty('toCome');
+  });
+
+  test('is everything if there are no parts', () => {
+    expect(summarise([], { expectedParts: 3 }, undefined)).toMatchObject({ toCome: { from: 1, to: 3 }, percent: 0 });
   });
 });
 
-describe('speed', () => {
-  test('is the bytes after the first part by the time after it', () => {
-    expect(summarise(parts(upTo(11)), {}, undefined)).toMatchObject({
-      firstUploadedAt: '2026-11-20T12:00:00.000Z',
-      lastUploadedAt: '2026-11-20T12:00:10.000Z',
-      bytesPerSecond: 8 * mebibyte,
-      recentBytesPerSecond: 8 * mebibyte,
+describe('parts under 5 MiB', () => {
+  const small = [...parts([1, 2]), ...parts([3, 4], mebibyte), ...parts([5], 5 * mebibyte), ...parts([6], 1)];
+
+  test('are named with their sizes, but not the last part', () => {
+    expect(summarise(small, {}, undefined)).toMatchObject({
+      tooSmallCount: 2,
+      tooSmall: [{ from: 3, to: 4, partSize: mebibyte }],
     });
   });
 
-  test('of the last ten minutes is its own', () => {
-    const slow = parts([1, 2, 3], 8 * mebibyte, 3_600_000);
-    const fast = parts(upTo(600).map((number) => number + 3)).map((part) => ({
-      ...part,
-      uploadedAt: part.uploadedAt + 8_000_000,
-    }));
-    const { bytesPerSecond = 0, recentBytesPerSecond } = summarise([...slow, ...fast], {}, undefined);
-    expect(recentBytesPerSecond).toBeGreaterThan(7 * mebibyte);
-    expect(bytesPerSecond).toBeLessThan(mebibyte);
+  test('are too small also as the highest part, if more are expected', () => {
+    expect(summarise(small, { expectedParts: 7 }, undefined)).toMatchObject({ tooSmallCount: 3 });
   });
 
-  test('is not known from one moment, or from times that cannot be read', () => {
-    expect(summarise(parts([1, 2], 1, 0), {}, undefined)).not.toHaveProperty('bytesPerSecond');
-    const unreadable = parts([1, 2]).map((part) => ({ ...part, uploadedAt: Number.NaN }));
-    expect(summarise(unreadable, {}, undefined)).not.toHaveProperty('firstUploadedAt');
+  test('are left to do', () => {
+    expect(summarise(small, { expectedParts: 6 }, undefined)).toMatchObject({ percent: 66.6, remainingParts: 2 });
+    expect(summarise(small, { expectedBytes: 23 * mebibyte + 1 }, undefined)).toMatchObject({
+      remainingBytes: 2 * mebibyte,
+    });
   });
+});
+
+test('a part number listed twice is a duplicate, and counts once towards what is done', () => {
+  const summary = summarise(parts([1, 2, 2, 3]), { expectedParts: 4 }, undefined);
+  expect(summary).toMatchObject({ duplicates: [{ from: 2, to: 2 }], percent: 75 });
 });
 
 describe('progress', () => {
   test.each([
-    [{ expectedBytes: 160 * mebibyte }, { percent: 50, remainingBytes: 80 * mebibyte, estimatedSecondsLeft: 10 }],
-    [{ expectedParts: 40 }, { percent: 25, remainingParts: 30, estimatedSecondsLeft: 30 }],
+    [{ expectedBytes: 1600 * mebibyte }, { percent: 5, remainingBytes: 1520 * mebibyte, estimatedSecondsLeft: 189 }],
+    [{ expectedParts: 40 }, { percent: 25, remainingParts: 30, estimatedSecondsLeft: 29 }],
     [
       { expectedBytes: 80 * mebibyte, expectedParts: 10 },
-      { percent: 100, remainingBytes: 0, remainingParts: 0, estimatedSecondsLeft: 0 },
+      { percent: 100, remainingBytes: 0, remainingParts: 0 },
     ],
-    [{ expectedBytes: 1 }, { remainingBytes: 0, estimatedSecondsLeft: 0 }],
-    [{ expectedBytes: 0 }, { percent: 100 }],
   ])('measured against %j', (expectation, expected) => {
-    expect(summarise(parts(upTo(10)), expectation, undefined)).toMatchObject(expected);
+    expect(summarise(parts(upTo(10)), expectation, at(9))).toMatchObject(expected);
   });
 
   test('without an expectation there is no percentage', () => {
     expect(summarise(parts([1]), {}, undefined)).not.toHaveProperty('percent');
+  });
+
+  test.each([
+    ['more parts', { expectedParts: 9 }],
+    ['more bytes', { expectedBytes: 79 * mebibyte }],
+    ['one of the two', { expectedParts: 9, expectedBytes: 160 * mebibyte }],
+  ])('is not given where the upload has %s than expected', (_, expectation) => {
+    const summary = summarise(parts(upTo(10)), expectation, at(9));
+    expect(summary).toMatchObject(expectation);
+    for (const field of ['percent', 'remainingParts', 'remainingBytes', 'estimatedSecondsLeft', 'toCome'])
+      expect(summary).not.toHaveProperty(field);
+  });
+});
+
+describe('time', () => {
+  test('of a live upload', () => {
+    expect(summarise(parts(upTo(30)), { expectedParts: 90 }, at(31))).toMatchObject({
+      firstUploadedAt: '2026-11-20T12:00:00.000Z',
+      lastUploadedAt: '2026-11-20T12:00:29.000Z',
+      checkedAt: '2026-11-20T12:00:31.000Z',
+      idleSeconds: 2,
+      bytesPerSecond: expect.any(Number),
+      estimatedSecondsLeft: expect.any(Number),
+    });
+  });
+
+  test('a stopped upload has nothing that can be read as its present rate or as a promise', () => {
+    const summary = summarise(parts(upTo(30)), { expectedParts: 90 }, at(29 + 27 * 60));
+    expect(summary).toMatchObject({
+      stopped: true,
+      idleSeconds: 27 * 60,
+      bytesPerSecondBeforeStop: 8 * mebibyte,
+      secondsLeftIfResumed: 60,
+    });
+    expect(summary).not.toHaveProperty('bytesPerSecond');
+    expect(summary).not.toHaveProperty('estimatedSecondsLeft');
+  });
+
+  test('an upload that has all its parts has not stopped', () => {
+    expect(summarise(parts(upTo(30)), { expectedParts: 30 }, at(5000))).not.toHaveProperty('stopped');
+  });
+
+  test('is not known from times that cannot be read', () => {
+    const unreadable = parts([1, 2]).map((part) => ({ ...part, uploadedAt: Number.NaN }));
+    expect(summarise(unreadable, {}, at(0))).not.toHaveProperty('firstUploadedAt');
   });
 });
 
@@ -117,7 +164,7 @@ test('however the parts lie, lists are bounded, what was cut is counted, and not
   );
   fc.assert(
     fc.property(anyParts, (some) => {
-      const summary = summarise(some, { expectedBytes: 1e9, expectedParts: 100 }, undefined);
+      const summary = summarise(some, { expectedBytes: 1e9, expectedParts: 100 }, at(0));
       expect(summary.partCount).toBe(some.length);
       expect(summary.totalBytes).toBe(some.reduce((sum, { size }) => sum + size, 0));
       for (const value of Object.values(summary))

@@ -35,7 +35,7 @@ export function readUpload({ structured, text, meta }: ToolResult, args: Fields)
   const { parts, sizeUnit } = partsOf(meta);
   return {
     bucket: textOf(structured.bucket) ?? textOf(args.bucket) ?? '',
-    key: textOf(structured.key) ?? textOf(args.object) ?? '',
+    key: textOf(structured.object) ?? textOf(args.object) ?? '',
     uploadId: textOf(structured.uploadId) ?? textOf(args.uploadId) ?? '',
     summary: textOf(structured.summary) ?? text.split('\n')[0] ?? '',
     partCount: numberOf(structured.partCount) ?? parts?.length ?? 0,
@@ -44,7 +44,7 @@ export function readUpload({ structured, text, meta }: ToolResult, args: Fields)
     sizeUnit,
     numbers: Math.min(maximumNumbers, Math.max(parts?.at(-1)?.partNumber ?? 0, expectedNumbers(args, parts))),
     percent: numberOf(structured.percent),
-    bytesPerSecond: numberOf(structured.recentBytesPerSecond) ?? numberOf(structured.bytesPerSecond),
+    bytesPerSecond: numberOf(structured.bytesPerSecond),
     secondsLeft: numberOf(structured.estimatedSecondsLeft),
     firstUploadedAt: timeOf(structured.firstUploadedAt),
     lastUploadedAt: timeOf(structured.lastUploadedAt),

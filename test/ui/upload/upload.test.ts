@@ -23,7 +23,10 @@ const result = (
 
 describe('what an upload is', () => {
   test('comes from the result, and where that is silent from the arguments', () => {
-    const { bucket, key, summary } = readUpload(result({ key: 'k', summary: 'Said.' }), { bucket: 'b', object: 'o' });
+    const { bucket, key, summary } = readUpload(result({ object: 'k', summary: 'Said.' }), {
+      bucket: 'b',
+      object: 'o',
+    });
     expect({ bucket, key, summary }).toEqual({ bucket: 'b', key: 'k', summary: 'Said.' });
     expect(readUpload(result({}), {}).summary).toBe('In words.');
   });
@@ -75,7 +78,7 @@ describe('how it goes', () => {
   test.each([
     [{ ...at, partCount: 3, checkedAt: iso(70), bytesPerSecond: mebibyte }, '1.0 MiB a second.'],
     [
-      { ...at, partCount: 3, checkedAt: iso(70), recentBytesPerSecond: mebibyte, estimatedSecondsLeft: 60 },
+      { ...at, partCount: 3, checkedAt: iso(70), bytesPerSecond: mebibyte, estimatedSecondsLeft: 60 },
       '1.0 MiB a second. About 60 s left.',
     ],
     [
