@@ -1,6 +1,7 @@
 import { ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
-import { checksumAlgorithms } from '../storage/checksums.js';
+import { readShort } from '../storage/bodies.js';
+import { checksumAlgorithms, checksumHeader, checksumHeaders } from '../storage/checksums.js';
 import { completedObject, type StoredObject, type Upload } from '../storage/contents.js';
 import { encodeKey } from '../storage/listing.js';
 import { sizeOf } from '../storage/objects.js';
@@ -11,8 +12,12 @@ export const completeMultipartUpload = defineOperation({
   request: 'POST /{bucket}/{key}?uploadId',
   headers: ['x-amz-mp-object-size'],
   source: 's3',
-  async handle({ parameters, query, headers, body }, { storage, now, minimumPartSize }) {
-    const named = namedParts(body.toString('utf8'));
+  streams: true,
+  async handle(request, { storage, now, minimumPartSize }) {
+    const { parameters, query, headers } = request;
+    // A checksum is that of the object here, and not of the body.
+    const ofBody = Object.entries(headers).filter(([name]) => !checksumHeaders.includes(name));
+    const named = namedParts(await readShort({ ...request, headers: Object.fromEntries(ofBody) }));
     const uploadId = query.get('uploadId') ?? '';
     const before = storage.contents.completed.get(uploadId);
     // The first answer may have been lost.
@@ -22,9 +27,7 @@ export const completeMultipartUpload = defineOperation({
     checkParts(upload, named, minimumPartSize);
     const change = { partNumbers: named.map(({ partNumber }) => partNumber), lastModified: now().toISOString() };
     const object = completedObject(upload, change);
-    const { 'x-amz-mp-object-size': size } = headers;
-    if (size !== undefined && Number(size) !== sizeOf(object.parts))
-      throw new ServiceError(400, 'InvalidRequest', `The parts do not have ${size} bytes together.`);
+    checkObject(object, headers);
     await storage.commit({ op: 'complete', uploadId, ...change });
     return answerOf(object);
   },
@@ -37,14 +40,15 @@ interface NamedPart {
   readonly checksums: readonly (readonly [algorithm: string, value: string | undefined])[];
 }
 
-function namedParts(body: string): NamedPart[] {
+function namedParts(body: Buffer): NamedPart[] {
+  const document = body.toString('utf8');
   const elements = ['Part', 'PartNumber', 'ETag', ...checksumAlgorithms.map((algorithm) => `Checksum${algorithm}`)];
-  const named = [...body.matchAll(/<Part>([\s\S]*?)<\/Part>/g)].map(([, part = '']) => ({
+  const named = [...document.matchAll(/<Part>([\s\S]*?)<\/Part>/g)].map(([, part = '']) => ({
     partNumber: Number(textOf(part, 'PartNumber')),
     etag: textOf(part, 'ETag')?.replaceAll('"', ''),
     checksums: checksumAlgorithms.map((algorithm) => [algorithm, textOf(part, `Checksum${algorithm}`)] as const),
   }));
-  const isDocument = isDocumentOf(body, 'CompleteMultipartUpload', elements);
+  const isDocument = isDocumentOf(document, 'CompleteMultipartUpload', elements);
   if (!isDocument || named.length === 0 || named.some(({ partNumber }) => Number.isNaN(partNumber)))
     throw new ServiceError(400, 'MalformedXML', 'The body is not a list of parts with their numbers.');
   return named;
@@ -73,6 +77,16 @@ function checkParts({ uploadId, parts, algorithm }: Upload, named: readonly Name
         MinSizeAllowed: String(minimumSize),
       });
   }
+}
+
+/** Throws a `ServiceError` if the object is not what the client says it is. */
+function checkObject({ parts, checksum }: StoredObject, headers: Readonly<Record<string, string>>): void {
+  const { 'x-amz-mp-object-size': size } = headers;
+  if (size !== undefined && Number(size) !== sizeOf(parts))
+    throw new ServiceError(400, 'InvalidRequest', `The parts do not have ${size} bytes together.`);
+  const own = checksum && checksumHeader(checksum.algorithm);
+  const wrong = checksumHeaders.find((name) => name in headers && !(name === own && headers[name] === checksum?.value));
+  if (wrong !== undefined) throw new ServiceError(400, 'BadDigest', `The object does not match ${wrong}.`);
 }
 
 const answerOf = ({ bucket, key, etag, checksum }: StoredObject) =>

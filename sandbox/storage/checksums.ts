@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { ServiceError } from '../http.js';
 
 /** Checksums that a client may send or ask for. Others are refused, because nothing here could check them. */
 
@@ -29,15 +28,6 @@ export function createDigest(algorithm: string): Digest {
       return bytes;
     },
   };
-}
-
-/** The algorithm that an upload asks for. Throws a `ServiceError` for one, or a way to join parts, that is not offered. */
-export function wantedAlgorithm(headers: Readonly<Record<string, string>>): string | undefined {
-  const { 'x-amz-checksum-algorithm': algorithm, 'x-amz-checksum-type': type = 'COMPOSITE' } = headers;
-  if (algorithm === undefined && !('x-amz-checksum-type' in headers)) return undefined;
-  if (algorithm !== undefined && checksumAlgorithms.includes(algorithm) && type === 'COMPOSITE') return algorithm;
-  const offered = `The sandbox offers the checksums ${checksumAlgorithms.join(', ')}, of the type COMPOSITE.`;
-  throw new ServiceError(501, 'NotImplemented', `${offered} Nothing was done.`);
 }
 
 /** The checksum of an object: that of its parts' checksums, and how many there were. All base64. */

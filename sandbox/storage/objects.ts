@@ -43,7 +43,10 @@ export function describeObject(
       etag: `"${etag}"`,
       'last-modified': new Date(lastModified).toUTCString(),
       ...(range && { 'content-range': `bytes ${first}-${last}/${size}` }),
-      ...(hasChecksum && { [checksumHeader(checksum.algorithm)]: checksum.value }),
+      ...(hasChecksum && {
+        [checksumHeader(checksum.algorithm)]: checksum.value,
+        'x-amz-checksum-type': checksum.value.includes('-') ? 'COMPOSITE' : 'FULL_OBJECT',
+      }),
     },
     range === undefined ? 200 : 206,
   );

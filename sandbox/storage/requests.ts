@@ -13,6 +13,7 @@ const commonHeaders = [
 const givenAnyway = new Map([
   ['x-amz-acl', 'private'],
   ['x-amz-storage-class', 'STANDARD'],
+  ['x-amz-checksum-type', 'COMPOSITE'],
 ]);
 
 /** Whether a Host header leads to this machine by an address or by `localhost`. */

@@ -106,6 +106,49 @@ describe('a multipart upload', () => {
     expect(await got.Body?.transformToString()).toBe('newer');
   });
 
+  test('is completed once, and a client whose answer was lost gets it again', async () => {
+    const to = await create('repeated.bin');
+    const part = await upload(to, 1, 'x');
+    const { ETag } = await complete(to, [part]);
+    expect((await complete(to, [part])).ETag).toBe(ETag);
+    expect(await failure(complete(to, [{ ...part, ETag: '"0"' }]))).toBe('NoSuchUpload');
+  });
+
+  test.each(['CRC32', 'SHA1', 'SHA256'] as const)('has the %s that it asks for in every answer', async (algorithm) => {
+    const Key = `checked-${algorithm}`;
+    const started = await s3.send(new CreateMultipartUploadCommand({ Bucket, Key, ChecksumAlgorithm: algorithm }));
+    expect(started).toMatchObject({ ChecksumAlgorithm: algorithm, ChecksumType: 'COMPOSITE' });
+    const to = { Bucket, Key, UploadId: started.UploadId ?? '' };
+    const name = `Checksum${algorithm}` as const;
+    const Body = 'checked';
+    const { ETag, [name]: own } = await s3.send(
+      new UploadPartCommand({ ...to, PartNumber: 1, Body, ChecksumAlgorithm: algorithm }),
+    );
+    expect((await s3.send(new ListPartsCommand(to))).Parts).toMatchObject([{ [name]: own }]);
+    const other = { PartNumber: 1, ETag, [name]: 'AAAAAA==' };
+    expect(await failure(complete(to, [other]))).toBe('InvalidPart');
+    const composite = { ...to, MultipartUpload: { Parts: [{ PartNumber: 1, ETag, [name]: own }] } };
+    expect(await failure(s3.send(new CompleteMultipartUploadCommand({ ...composite, [name]: 'AAAA-1' })))).toBe(
+      'BadDigest',
+    );
+    const completed = await s3.send(new CompleteMultipartUploadCommand(composite));
+    expect(completed[name]).toMatch(/-1$/);
+    const head = await s3.send(new HeadObjectCommand({ Bucket, Key, ChecksumMode: 'ENABLED' }));
+    expect(head[name]).toBe(completed[name]);
+  });
+
+  test('can be overwritten while it is read: the reader gets the old bytes to the end', async () => {
+    const [old, latest] = [randomBytes(8 * mebibyte), randomBytes(10)];
+    const Key = 'overwritten.bin';
+    await s3.send(new PutObjectCommand({ Bucket, Key, Body: old }));
+    const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key }));
+    await s3.send(new PutObjectCommand({ Bucket, Key, Body: latest }));
+    const read = Buffer.from((await Body?.transformToByteArray()) ?? []);
+    expect(read.equals(old)).toBe(true);
+    const again = await s3.send(new GetObjectCommand({ Bucket, Key }));
+    expect(Buffer.from((await again.Body?.transformToByteArray()) ?? []).equals(latest)).toBe(true);
+  });
+
   test('is gone once it is aborted', async () => {
     const to = await create('aborted.bin');
     await upload(to, 1, 'x');

@@ -1,0 +1,164 @@
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import aws4 from 'aws4';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
+
+/** What object storage does not do is answered with 501 and a sentence, and changes nothing. */
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ now: () => new Date() });
+  await send({ method: 'PUT', path: '/bucket' });
+  await send({ method: 'PUT', path: '/bucket/key', body: 'as it was' });
+});
+afterAll(() => sandbox.close());
+
+interface Sent {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly host?: string;
+}
+
+async function send({ method = 'PUT', path = '/bucket/key', headers = {}, body = '', host }: Sent) {
+  const { hostname, port, host: own } = new URL(sandbox.cloud.endpoints.storage);
+  const unsigned = { method, path, body, host: host ?? own, service: 's3', region: 'r', headers: { ...headers } };
+  const signed = aws4.sign(unsigned, sandbox.cloud.credentials).headers as Record<string, string>;
+  const outgoing = request({ hostname, port, method, path, headers: signed });
+  outgoing.end(body);
+  const incoming = await new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
+    outgoing.on('response', resolve).on('error', reject);
+  });
+  const answer = await text(incoming);
+  const [, code, sentence] = /<Code>(.*?)<\/Code><Message>(.*?)<\/Message>/.exec(answer) ?? [];
+  return { status: incoming.statusCode, headers: incoming.headers, body: answer, code, sentence };
+}
+
+/** All that the sandbox has, without what it was asked. */
+const held = async () => (await sandbox.describe()).split('## Last requests')[0];
+
+describe('is not offered', () => {
+  test.each<[string, Sent]>([
+    ['a condition on writing', { headers: { 'if-none-match': '*' } }],
+    ['a condition on reading', { method: 'GET', headers: { 'if-modified-since': 'Sat, 21 Nov 2026 12:00:00 GMT' } }],
+    ['an ACL', { headers: { 'x-amz-acl': 'public-read' } }],
+    ['a grant', { headers: { 'x-amz-grant-read': 'id=1' } }],
+    ['SSE-C', { headers: { 'x-amz-server-side-encryption-customer-algorithm': 'AES256' } }],
+    ['SSE-KMS', { headers: { 'x-amz-server-side-encryption': 'aws:kms' } }],
+    ['tags', { headers: { 'x-amz-tagging': 'a=b' } }],
+    ['an object lock', { headers: { 'x-amz-object-lock-mode': 'GOVERNANCE' } }],
+    ['an expected owner', { headers: { 'x-amz-expected-bucket-owner': '1' } }],
+    ['a storage class', { headers: { 'x-amz-storage-class': 'GLACIER' } }],
+    ['a redirection', { headers: { 'x-amz-website-redirect-location': '/x' } }],
+    ['a copy', { headers: { 'x-amz-copy-source': '/bucket/key' } }],
+    ['CRC32C', { headers: { 'x-amz-checksum-crc32c': 'AAAAAA==' } }],
+    ['CRC64NVME', { headers: { 'x-amz-checksum-crc64nvme': 'AAAAAAAAAAA=' } }],
+    ['CRC64NVME behind the body', { headers: { 'x-amz-trailer': 'x-amz-checksum-crc64nvme' }, body: 'x' }],
+    [
+      'CRC32C for an upload',
+      { method: 'POST', path: '/bucket/k?uploads', headers: { 'x-amz-checksum-algorithm': 'CRC32C' } },
+    ],
+    [
+      'a checksum of the whole object',
+      {
+        method: 'POST',
+        path: '/bucket/k?uploads',
+        headers: { 'x-amz-checksum-algorithm': 'CRC32', 'x-amz-checksum-type': 'FULL_OBJECT' },
+      },
+    ],
+    [
+      'an encryption of an upload',
+      { method: 'POST', path: '/bucket/k?uploads', headers: { 'x-amz-server-side-encryption': 'AES256' } },
+    ],
+    ['a lock of a bucket', { path: '/other', headers: { 'x-amz-bucket-object-lock-enabled': 'true' } }],
+    ['tags of a bucket', { path: '/other', body: '<CreateBucketConfiguration><Tags/></CreateBucketConfiguration>' }],
+    ['an ACL of an object', { path: '/bucket/key?acl', body: '<AccessControlPolicy/>' }],
+    ['tags of an object', { method: 'GET', path: '/bucket/key?tagging' }],
+    ['a version', { method: 'DELETE', path: '/bucket/key?versionId=1' }],
+    ['a part of an object', { method: 'GET', path: '/bucket/key?partNumber=1' }],
+    ['other headers in an answer', { method: 'GET', path: '/bucket/key?response-content-type=text%2Fplain' }],
+    ['several ranges', { method: 'GET', headers: { range: 'bytes=0-1,3-4' } }],
+    ['a list of objects', { method: 'GET', path: '/bucket?list-type=2' }],
+    ['groups of uploads', { method: 'GET', path: '/bucket?uploads&delimiter=%2F' }],
+    ['the deletion of a bucket', { method: 'DELETE', path: '/bucket' }],
+    ['a bucket in the name of the host', { path: '/key', host: 'bucket.localhost', body: 'lost' }],
+    ['a host of another name', { host: 'storage.example', body: 'lost' }],
+  ])('%s', async (_what, sent) => {
+    const before = await held();
+    const { status, code, sentence } = await send({ body: 'changed', ...sent });
+    expect({ status, code }).toEqual({ status: 501, code: 'NotImplemented' });
+    expect(sentence).toMatch(/^The sandbox does not (offer|take) .+\.$/);
+    expect(await held()).toBe(before);
+  });
+
+  test('a presigned URL, and the answer says what to do instead', async () => {
+    const answer = await fetch(
+      `${sandbox.cloud.endpoints.storage}/bucket/key?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=0`,
+    );
+    expect(answer.status).toBe(501);
+    expect(await answer.text()).toContain('Presigned URLs are not offered: sign with the Authorization header.');
+  });
+});
+
+test.each([
+  ['x-amz-acl', 'private'],
+  ['x-amz-storage-class', 'STANDARD'],
+])('%s: %s is what the sandbox does anyway', async (name, value) => {
+  expect((await send({ path: '/bucket/plain', headers: { [name]: value } })).status).toBe(200);
+});
+
+test('a key has at most 1,024 bytes, however many characters', async () => {
+  expect((await send({ path: `/bucket/${'k'.repeat(1024)}` })).status).toBe(200);
+  expect(await send({ path: `/bucket/${'%C3%BC'.repeat(513)}` })).toMatchObject({
+    status: 400,
+    code: 'KeyTooLongError',
+  });
+});
+
+test('an error names the request as its header does', async () => {
+  const { headers, body } = await send({ method: 'GET', path: '/bucket/nothing' });
+  expect(body).toContain(`<RequestId>${headers['x-amz-request-id']}</RequestId>`);
+});
+
+test.each([
+  ['bytes=0-1', 206, 'as', 'bytes 0-1/9'],
+  ['bytes=3-', 206, 'it was', 'bytes 3-8/9'],
+  ['bytes=-3', 206, 'was', 'bytes 6-8/9'],
+  ['bytes=6-100', 206, 'was', 'bytes 6-8/9'],
+  ['bytes=-100', 206, 'as it was', 'bytes 0-8/9'],
+  ['bytes=5-2', 200, 'as it was', undefined],
+  ['lines=1-2', 200, 'as it was', undefined],
+])('the range %s: %i', async (range, status, body, contentRange) => {
+  const answer = await send({ method: 'GET', headers: { range } });
+  expect(answer).toMatchObject({ status, body });
+  expect(answer.headers['content-range']).toBe(contentRange);
+  expect(answer.headers['content-length']).toBe(String(body.length));
+});
+
+test.each(['bytes=9-', 'bytes=100-200', 'bytes=-0'])('the range %s has no bytes', async (range) => {
+  expect(await send({ method: 'GET', headers: { range } })).toMatchObject({ status: 416, code: 'InvalidRange' });
+});
+
+test('If-Match is answered, as clients send it with ranges', async () => {
+  const { headers } = await send({ method: 'HEAD' });
+  const conditional = (etag = '') => send({ method: 'GET', headers: { 'if-match': etag } });
+  expect((await conditional(headers.etag)).status).toBe(200);
+  expect(await conditional('"0"')).toMatchObject({ status: 412, code: 'PreconditionFailed' });
+});
+
+test('the location of a bucket is the one that it was created with', async () => {
+  const body =
+    '<CreateBucketConfiguration><LocationConstraint>jp-west-2</LocationConstraint></CreateBucketConfiguration>';
+  expect((await send({ path: '/western', body })).status).toBe(200);
+  expect((await send({ method: 'GET', path: '/western?location' })).body).toContain('>jp-west-2</LocationConstraint>');
+  expect((await send({ method: 'GET', path: '/bucket?location' })).body).toMatch(/<LocationConstraint[^>]*><\/Loc/);
+});
+
+test('an object is deleted once and for all', async () => {
+  await send({ path: '/bucket/deleted', body: 'x' });
+  expect((await send({ method: 'DELETE', path: '/bucket/deleted' })).status).toBe(204);
+  expect((await send({ method: 'GET', path: '/bucket/deleted' })).code).toBe('NoSuchKey');
+  expect((await send({ method: 'DELETE', path: '/bucket/deleted' })).status).toBe(204);
+});
