@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, isJsonContentType } from '@modelcontextprotocol/server';
 import type { Caller } from '../calls/call-tool.js';
 import { createServer, makeOffer } from '../server.js';
@@ -9,6 +8,7 @@ import type { HttpOptions } from './http.js';
 import { HttpError } from './http-error.js';
 import { type ConcurrencyLimiter, createBodyReader, createRateLimiter } from './limits.js';
 import type { Metrics } from './metrics.js';
+import { serveMessage } from './web-handler.js';
 
 /** Serves one request to `/mcp`, with nothing kept after it. Rejects with HttpError if it is not served. */
 export type McpEndpoint = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -46,7 +46,7 @@ export function createMcpEndpoint(
         maxSubscriptions: 0,
         onerror: ({ name }) => log('debug', 'http', { error: name }),
       });
-      await toNodeHandler(handler)(Object.assign(request, { method: 'POST', url: '/mcp' }), response, message);
+      await serveMessage(handler, message, request, response);
     } finally {
       // A change outlives its client, and keeps its place until it ends.
       await Promise.allSettled(running);
