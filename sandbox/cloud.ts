@@ -1,9 +1,8 @@
 import { type Catalog, catalogSnapshot, openCatalog } from './catalog.js';
 import type { Devops } from './devops.js';
-import { isObject, object, objects } from './http.js';
+import { object, objects } from './http.js';
 import { seededCatalog, seededInstances } from './seeds.js';
-import type { State } from './state.js';
-import { openStorage, type Storage } from './storage/storage.js';
+import { openStorage, type Storage, type StorageOptions } from './storage/storage.js';
 
 /** What operations work on. */
 export interface Cloud {
@@ -21,25 +20,19 @@ export interface Cloud {
   flushed(): Promise<void>;
 }
 
-export interface CloudOptions extends Pick<Cloud, 'now' | 'minimumPartSize'> {
-  readonly state: State;
+export interface CloudOptions extends StorageOptions, Pick<Cloud, 'minimumPartSize'> {
   readonly secondsToSettle: number;
-  /** When the sandbox started for the first time. */
-  readonly started: Date;
-  /** The ID of the upload created after so many others. */
-  readonly uploadId: (count: number) => string;
 }
 
 /** A cloud as its state left it. */
-export function openCloud({ state, secondsToSettle, started, uploadId, now, minimumPartSize }: CloudOptions): Cloud {
-  const saved = (name: string) =>
-    state.records.flatMap((record) => (isObject(record) && name in record ? [record[name]] : []));
-  const catalog = openCatalog(saved('catalog').at(-1) ?? seededCatalog());
-  const devops = { instances: [...objects(object(saved('devops').at(-1) ?? seededInstances()).instances)] };
+export function openCloud({ secondsToSettle, minimumPartSize, ...options }: CloudOptions): Cloud {
+  const { state, now } = options;
+  const catalog = openCatalog(state.saved('catalog').at(-1) ?? seededCatalog());
+  const devops = { instances: [...objects(object(state.saved('devops').at(-1) ?? seededInstances()).instances)] };
   return {
     now,
     minimumPartSize,
-    storage: openStorage({ now, started, uploadId, state, saved: saved('storage') }),
+    storage: openStorage(options),
     catalog,
     devops,
     hasSettled: (changedAt) => now().getTime() - Date.parse(String(changedAt)) > secondsToSettle * 1000,

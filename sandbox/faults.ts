@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
 import { operations } from './dispatch.js';
-import { type Answer, isObject } from './http.js';
+import { type Answer, parseObject } from './http.js';
 import type { Operation } from './operation.js';
 
 /** One request and the means to answer it. */
@@ -116,25 +117,19 @@ function isFor(named: string, { name, answers }: Operation, kind: string): boole
   return answers === undefined || !['empty', 'truncated', 'malformed', 'oversized'].includes(kind);
 }
 
-/** What a sandbox does wrong, and how often it still has to. */
-export interface Faults {
-  /** The fault for the next request of an operation, by its name; it then counts as done. */
-  next(operation: string): Fault | undefined;
-  /** Answers one request: after the latency, and wrongly if a fault is due. */
-  answer(exchange: Exchange): Promise<void>;
-}
-
 /** Carries out what was planned; `random` gives numbers from 0 to below 1. */
-export function createFaults(rules: FaultRules, { random }: { readonly random: () => number }): Faults {
+export function createFaults(rules: FaultRules, { random }: { readonly random: () => number }) {
   const left = rules.faults.map((rule) => ({ ...rule }));
-  const faults: Faults = {
-    next: (name) => {
+  const faults = {
+    /** The fault for the next request of an operation, by its name; it then counts as done. */
+    next: (name: string): Fault | undefined => {
       const operation = operations.find((one) => one.name === name);
       const rule = operation && left.find((one) => one.times > 0 && isFor(one.operation, operation, one.kind));
       if (rule !== undefined) rule.times -= 1;
       return rule;
     },
-    answer: async (exchange) => {
+    /** Answers one request: after the latency, and wrongly if a fault is due. */
+    answer: async (exchange: Exchange): Promise<void> => {
       const fault = faults.next(exchange.operation);
       const wait = rules.latency(random);
       if (wait > 0) await delay(wait);
@@ -183,18 +178,13 @@ const textPairs = (text: string): Pair[] =>
     .filter((pair) => pair.trim() !== '')
     .map((pair) => [pair.split('=', 1).join('').trim(), pair.slice(pair.indexOf('=') + 1).trim()]);
 
+const scenario = z.record(z.string(), z.union([z.string(), z.number(), z.array(z.union([z.string(), z.number()]))]));
+
 function jsonPairs(text: string): Pair[] | undefined {
-  try {
-    const scenario: unknown = JSON.parse(text);
-    if (!isObject(scenario)) return undefined;
-    const pairs = Object.entries(scenario).flatMap(([name, value]) =>
-      [value].flat().map((one) => [name, one] as const),
-    );
-    if (pairs.some(([, value]) => typeof value !== 'string' && typeof value !== 'number')) return undefined;
-    return pairs.map(([name, value]) => [name, String(value)]);
-  } catch {
-    return undefined;
-  }
+  const { data } = scenario.safeParse(parseObject(text));
+  return (
+    data && Object.entries(data).flatMap(([name, value]) => [value].flat().map((one): Pair => [name, String(one)]))
+  );
 }
 
 function readFault(operation: string, value: string): Partial<FaultRules> | string {

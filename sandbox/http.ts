@@ -49,6 +49,18 @@ export const json = (status: number, value: unknown): Answer => ({
 /** An answer without a body. */
 export const empty = (headers: Answer['headers'] = {}, status = 200): Answer => ({ status, headers, body: '' });
 
+/** All the pieces of a body, which may have some bytes at most. */
+export async function collect(pieces: AsyncIterable<Buffer>, maximum: number): Promise<Buffer> {
+  const kept: Buffer[] = [];
+  let size = 0;
+  for await (const piece of pieces) {
+    size += piece.length;
+    if (size > maximum) throw new Error('body too large');
+    kept.push(piece);
+  }
+  return Buffer.concat(kept);
+}
+
 /** A JSON object, or undefined. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {

@@ -25,57 +25,31 @@ export function describeCloud(
 ): string {
   const { storage, catalog, devops } = cloud;
   const { buckets, uploads, objects } = storage.contents;
-  const section = (title: string, lines: readonly string[]) => [
-    ...['', `## ${title}`, '', ...(lines.length > 0 ? lines.slice(0, shownEntries) : ['None.'])],
-    ...(lines.length > shownEntries ? [`- and ${lines.length - shownEntries} more`] : []),
-  ];
   const line = (name: unknown, ...facts: unknown[]) => `- ${JSON.stringify(name)}: ${facts.join(', ')}`;
   const quoted = (name: string, text: string) => `${name} ${JSON.stringify(text)}`;
-  return [
-    '# Sandbox',
-    '',
-    'A cloud on this machine, for trying. `GET /_sandbox/state` at the storage endpoint shows this text.',
-    ...section(
-      'Endpoints',
-      Object.entries(endpoints).map(([name, url]) => `- ${name}: ${url}`),
+  const sections: Readonly<Record<string, readonly string[]>> = {
+    Endpoints: Object.entries(endpoints).map(([name, url]) => `- ${name}: ${url}`),
+    Buckets: [...buckets.keys()].map((name) => `- ${JSON.stringify(name)}`),
+    'Multipart uploads': [...uploads.values()].map(({ bucket, key, uploadId, parts }) =>
+      line(key, quoted('bucket', bucket), quoted('uploadId', uploadId), `${parts().size} parts`),
     ),
-    ...section(
-      'Buckets',
-      [...buckets.keys()].map((name) => `- ${JSON.stringify(name)}`),
+    Objects: [...objects.values()].map(({ bucket, key, parts }) =>
+      line(key, quoted('bucket', bucket), `${sizeOf(parts)} bytes`),
     ),
-    ...section(
-      'Multipart uploads',
-      [...uploads.values()].map(({ bucket, key, uploadId, parts }) =>
-        line(key, quoted('bucket', bucket), quoted('uploadId', uploadId), `${parts().size} parts`),
-      ),
+    'Resource groups': [...catalog.groups.values()].map((group) => line(group.name, showGroup(cloud, group).status)),
+    Clusters: catalog.clusters
+      .map((cluster) => showCluster(cloud, cluster))
+      .map(({ name, status, version }) => line(name, status, `version ${version}`)),
+    'DevOps servers': devops.instances.map((one) => line(one.instanceId, showInstance(cloud, one).state)),
+    'Last requests': requests.map(
+      ({ time, id, operation, status, method, url }) =>
+        `- ${time} ${id} ${operation}: ${status}, ${quoted(method, url)}`,
     ),
-    ...section(
-      'Objects',
-      [...objects.values()].map(({ bucket, key, parts }) =>
-        line(key, quoted('bucket', bucket), `${sizeOf(parts)} bytes`),
-      ),
-    ),
-    ...section(
-      'Resource groups',
-      [...catalog.groups.values()].map((group) => line(group.name, showGroup(cloud, group).status)),
-    ),
-    ...section(
-      'Clusters',
-      catalog.clusters
-        .map((cluster) => showCluster(cloud, cluster))
-        .map(({ name, status, version }) => line(name, status, `version ${version}`)),
-    ),
-    ...section(
-      'DevOps servers',
-      devops.instances.map((instance) => line(instance.instanceId, showInstance(cloud, instance).state)),
-    ),
-    ...section(
-      'Last requests',
-      requests.map(
-        ({ time, id, operation, status, method, url }) =>
-          `- ${time} ${id} ${operation}: ${status}, ${method} ${JSON.stringify(url)}`,
-      ),
-    ),
-    '',
-  ].join('\n');
+  };
+  const shown = Object.entries(sections).map(([title, lines]) => {
+    const more = lines.length > shownEntries ? [`- and ${lines.length - shownEntries} more`] : [];
+    return [`## ${title}\n`, ...(lines.length > 0 ? lines.slice(0, shownEntries) : ['None.']), ...more, ''].join('\n');
+  });
+  const about = 'A cloud on this machine, for trying. `GET /_sandbox/state` at the storage endpoint shows this text.';
+  return ['# Sandbox\n', `${about}\n`, ...shown].join('\n');
 }

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { openCloud } from './cloud.js';
 import { answer, findOperation, type Route, refusal } from './dispatch.js';
 import { createFaults, loadFaults } from './faults.js';
-import { type Answer, type ApiRequest, isObject, ServiceError, type ServiceName } from './http.js';
+import { type Answer, type ApiRequest, collect, isObject, ServiceError, type ServiceName } from './http.js';
 import { describeCloud, type Logged } from './inspect.js';
 import { checkSignature, type Keys } from './signature.js';
 import { openState, SandboxProblem, type State, temporaryState } from './state.js';
@@ -114,7 +114,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
   async function authenticated(route: Route | undefined, unread: ApiRequest, url: string): Promise<Answer> {
     const storage = unread.service === 'storage';
-    const request = storage ? unread : { ...unread, body: await readBody(unread.stream) };
+    const request = storage ? unread : { ...unread, body: await collect(unread.stream, maximumBody) };
     const service = signingServices[request.service];
     const problem = checkSignature({ ...request, url }, { service, storage, keys, now: now() });
     return problem === undefined ? answer(route, request, cloud) : refusal(request, asServiceSays(problem, storage));
@@ -161,7 +161,7 @@ async function open({ stateFile, seed, now }: SandboxOptions): Promise<State> {
 }
 
 /** What a sandbox began with. */
-function origin({ records: [first] }: State): { seed: string; started: Date } {
+function origin({ first }: State): { seed: string; started: Date } {
   const { seed, started } = isObject(first) ? first : {};
   return { seed: String(seed), started: new Date(String(started)) };
 }
@@ -202,17 +202,6 @@ function requestOf(incoming: IncomingMessage, id: string): ApiRequest {
   return { id, service, method, path, query, headers: Object.fromEntries(headers), body, stream: incoming };
 }
 
-async function readBody(incoming: Readable): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of incoming) {
-    size += chunk.length;
-    if (size > maximumBody) throw new Error('body too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
 async function respond(incoming: IncomingMessage, outgoing: ServerResponse, answer: Answer): Promise<void> {
   const { status, headers, body, content } = answer;
   outgoing.writeHead(status, { ...(status !== 204 && { 'content-length': Buffer.byteLength(body) }), ...headers });
@@ -233,11 +222,12 @@ function requestIds(id: string, amz: boolean): Record<string, string> {
 
 /** A refused signature in the words of the service that was called. */
 function asServiceSays({ status, code, message, details }: ServiceError, storage: boolean): ServiceError {
-  const isMalformed = code === 'Malformed';
-  if (storage) return new ServiceError(status, isMalformed ? 'AuthorizationHeaderMalformed' : code, message, details);
-  if (isMalformed) return new ServiceError(400, 'Client.InvalidParameterIllegalInput.Authorization', message);
-  if (['RequestTimeTooSkewed', 'NotImplemented'].includes(code)) return new ServiceError(status, code, message);
-  return new ServiceError(401, `Client.AuthFailure.${code}`, message, details);
+  if (code === 'AuthorizationHeaderMalformed' && !storage)
+    return new ServiceError(400, 'Client.InvalidParameterIllegalInput.Authorization', message);
+  const isOwn = storage || ['RequestTimeTooSkewed', 'NotImplemented'].includes(code);
+  return isOwn
+    ? new ServiceError(status, code, message, details)
+    : new ServiceError(401, `Client.AuthFailure.${code}`, message, details);
 }
 
 function parseQuery(url: string): Map<string, string> {

@@ -43,12 +43,12 @@ export function checkSignature(request: SignedRequest, rules: Rules): ServiceErr
     /^AWS4-HMAC-SHA256 +Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, *SignedHeaders=([a-z0-9;._-]+), *Signature=([0-9a-f]{64})$/.exec(
       headers.authorization,
     );
-  if (parsed === null) return refuse(400, 'Malformed', 'The Authorization header is malformed.');
+  if (parsed === null) return refuse(400, 'AuthorizationHeaderMalformed', 'The Authorization header is malformed.');
   const [, accessKeyId = '', day = '', region = '', service = '', signedHeaders = '', signature = ''] = parsed;
   if (service !== rules.service)
     return refuse(
       400,
-      'Malformed',
+      'AuthorizationHeaderMalformed',
       `The credential scope names the service ${service}; this endpoint is ${rules.service}.`,
     );
   if (accessKeyId !== rules.keys.accessKeyId)
@@ -73,7 +73,7 @@ export function checkSignature(request: SignedRequest, rules: Rules): ServiceErr
   const missing = [...required, ...signable].filter((name) => !names.includes(name));
   if (missing.length > 0) return refuse(403, 'AccessDenied', `These headers must be signed: ${missing.join(', ')}.`);
   if (names.some((name, index) => index > 0 && name <= (names[index - 1] ?? '')))
-    return refuse(400, 'Malformed', 'SignedHeaders must be sorted.');
+    return refuse(400, 'AuthorizationHeaderMalformed', 'SignedHeaders must be sorted.');
 
   const [path = '', query = ''] = splitOnce(request.url, '?');
   const canonicalRequest = [
@@ -102,15 +102,7 @@ export function checkSignature(request: SignedRequest, rules: Rules): ServiceErr
   });
 }
 
-type Code =
-  | 'AccessDenied'
-  | 'InvalidAccessKeyId'
-  | 'Malformed'
-  | 'NotImplemented'
-  | 'RequestTimeTooSkewed'
-  | 'SignatureDoesNotMatch';
-
-const refuse = (status: number, code: Code, message: string, details = {}) =>
+const refuse = (status: number, code: string, message: string, details = {}) =>
   new ServiceError(status, code, message, details);
 
 /** Node gives each byte of a header as one character. */

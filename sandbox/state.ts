@@ -2,6 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type FileHandle, mkdir, mkdtemp, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isObject } from './http.js';
 
 /** What the sandbox cannot start with. The message is a sentence for the user. */
 export class SandboxProblem extends Error {
@@ -10,8 +11,10 @@ export class SandboxProblem extends Error {
 
 /** Where the sandbox keeps what it knows. */
 export interface State {
-  /** What was appended before this start, oldest first; the first record is `first`. */
-  readonly records: readonly unknown[];
+  /** What the state began with. */
+  readonly first: unknown;
+  /** What was appended under a name before this start, oldest first. */
+  saved(name: string): readonly unknown[];
   /** Adds a record. Resolves once it is on disk; after a failure nothing more is accepted. */
   append(record: unknown): Promise<void>;
   /** Resolves once everything appended so far is on disk. */
@@ -27,7 +30,8 @@ export interface State {
 export function temporaryState(first: unknown): State {
   let made: Promise<string> | undefined;
   return {
-    records: [first],
+    first,
+    saved: () => [],
     append: async () => undefined,
     flushed: async () => undefined,
     folder: () => {
@@ -54,7 +58,7 @@ export async function openState(path: string, first: { readonly sandbox: number 
     await mkdir(folder, { recursive: true, mode: 0o700 });
     unlock = lock(`${path}.lock`);
     const records = await readRecords(path, first);
-    return appendTo(await open(path, 'a'), { records, folder, unlock });
+    return appendTo(await open(path, 'a'), records, folder, unlock);
   } catch (error) {
     unlock?.();
     if (error instanceof SandboxProblem) throw error;
@@ -63,13 +67,7 @@ export async function openState(path: string, first: { readonly sandbox: number 
   }
 }
 
-interface Opened {
-  readonly records: readonly unknown[];
-  readonly folder: string;
-  readonly unlock: () => void;
-}
-
-function appendTo(file: FileHandle, { records, folder, unlock }: Opened): State {
+function appendTo(file: FileHandle, records: readonly unknown[], folder: string, unlock: () => void): State {
   let waiting: string[] = [];
   let written: Promise<void> = Promise.resolve();
   // Records that come while others are being written share one write.
@@ -81,7 +79,8 @@ function appendTo(file: FileHandle, { records, folder, unlock }: Opened): State 
     await file.datasync();
   };
   return {
-    records,
+    first: records[0],
+    saved: (name) => records.flatMap((record) => (isObject(record) && name in record ? [record[name]] : [])),
     append: (record) => {
       waiting.push(`${JSON.stringify(record)}\n`);
       written = written.then(write);
@@ -120,7 +119,7 @@ async function readRecords(path: string, first: { readonly sandbox: number }): P
         throw new SandboxProblem(`Line ${index + 1} of ${path} cannot be read: it is damaged or no sandbox's state.`);
       }
     });
-  if (!(records[0] instanceof Object && 'sandbox' in records[0] && records[0].sandbox === first.sandbox))
+  if (!isObject(records[0]) || records[0].sandbox !== first.sandbox)
     throw new SandboxProblem(`${path} is not the state of a sandbox of this version; name another file.`);
   await truncate(path, end);
   return records;

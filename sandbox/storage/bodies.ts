@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { type ApiRequest, ServiceError } from '../http.js';
+import { type ApiRequest, collect, ServiceError } from '../http.js';
 import { checksumAlgorithms, checksumHeader, checksumHeaders, createDigest } from './checksums.js';
+import { notOffered } from './requests.js';
 
 /** A body on its way, and the headers that say what it should be. */
 export type Incoming = Pick<ApiRequest, 'headers' | 'stream'>;
@@ -18,12 +19,8 @@ export interface Received {
 const maximumText = 8 * 1024 * 1024;
 
 /** A short body. */
-export async function readShort(incoming: Incoming): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  const payload = checkedPayload(incoming, { maximum: maximumText, onEnd: () => undefined });
-  for await (const piece of payload) pieces.push(piece);
-  return Buffer.concat(pieces);
-}
+export const readShort = (incoming: Incoming): Promise<Buffer> =>
+  collect(checkedPayload(incoming, { maximum: maximumText, onEnd: () => undefined }), maximumText);
 
 interface Expected {
   /** Bytes. */
@@ -39,19 +36,13 @@ export async function* checkedPayload(
   { maximum, algorithm: wanted, onEnd }: Expected,
 ): AsyncGenerator<Buffer> {
   const declared = headers['x-ext-content-sha256'] ?? headers['x-amz-content-sha256'] ?? '';
-  if (declared.startsWith('STREAMING-AWS4-'))
-    throw new ServiceError(501, 'NotImplemented', 'The sandbox does not take bodies whose chunks are signed.');
+  if (declared.startsWith('STREAMING-AWS4-')) throw notOffered('bodies whose chunks are signed');
   const announced = headers['x-amz-trailer'];
-  if (announced !== undefined && !checksumHeaders.includes(announced))
-    throw new ServiceError(501, 'NotImplemented', `The sandbox does not take the trailer ${announced}.`);
+  if (announced !== undefined && !checksumHeaders.includes(announced)) throw notOffered(`the trailer ${announced}`);
   const sha256 = /^[0-9a-f]{64}$/.test(declared) ? createHash('sha256') : undefined;
   const isChunked = declared === 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
   if (sha256 === undefined && !isChunked && (declared !== 'UNSIGNED-PAYLOAD' || 'x-ext-content-sha256' in headers))
-    throw new ServiceError(
-      400,
-      'InvalidArgument',
-      'The content-sha256 header must be the SHA-256 of the body, in lower case.',
-    );
+    throw new ServiceError(400, 'InvalidArgument', 'The content-sha256 header must be the SHA-256 of the body.');
   const isSent = (header: string) => header in headers || header === announced;
   const digests = checksumAlgorithms
     .filter((algorithm) => algorithm === wanted || isSent(checksumHeader(algorithm)))

@@ -5,8 +5,6 @@ import { compositeChecksum } from './checksums.js';
 /** What object storage holds, and the changes that lead there. Changes are JSON values, kept and made again at a start. */
 
 const headers = z.record(z.string(), z.string());
-const uploadName = { bucket: z.string(), key: z.string(), uploadId: z.string() };
-
 const part = z.object({
   partNumber: z.number(),
   /** Bytes. */
@@ -31,28 +29,39 @@ const storedObject = z.object({
   checksum: z.object({ algorithm: z.string(), value: z.string() }).optional(),
 });
 
+const created = z.object({
+  op: z.literal('create'),
+  bucket: z.string(),
+  key: z.string(),
+  uploadId: z.string(),
+  /** ISO 8601, UTC. */
+  initiated: z.string(),
+  /** Headers that the object will be served with. */
+  headers,
+  /** Of the checksum that the client asked for. */
+  algorithm: z.string().optional(),
+});
+
+const bucket = z.object({
+  op: z.literal('bucket'),
+  bucket: z.string(),
+  created: z.string().optional(),
+  region: z.string().optional(),
+});
+
+const completed = z.object({
+  op: z.literal('complete'),
+  uploadId: z.string(),
+  partNumbers: z.array(z.number()),
+  lastModified: z.string(),
+});
+
 const change = z.discriminatedUnion('op', [
-  z.object({
-    op: z.literal('bucket'),
-    bucket: z.string(),
-    created: z.string().optional(),
-    region: z.string().optional(),
-  }),
-  z.object({
-    op: z.literal('create'),
-    ...uploadName,
-    initiated: z.string(),
-    headers,
-    algorithm: z.string().optional(),
-  }),
+  bucket,
+  created,
   z.object({ op: z.literal('part'), uploadId: z.string(), part }),
   z.object({ op: z.literal('abort'), uploadId: z.string() }),
-  z.object({
-    op: z.literal('complete'),
-    uploadId: z.string(),
-    partNumbers: z.array(z.number()),
-    lastModified: z.string(),
-  }),
+  completed,
   z.object({ op: z.literal('object'), object: storedObject }),
   z.object({ op: z.literal('delete'), bucket: z.string(), key: z.string() }),
 ]);
@@ -61,30 +70,15 @@ export type Change = z.output<typeof change>;
 export type Part = z.output<typeof part>;
 export type StoredObject = z.output<typeof storedObject>;
 
-/** Names an object. */
-export interface ObjectName {
-  readonly bucket: string;
-  readonly key: string;
-}
-
-/** Names a multipart upload. */
-export interface UploadName extends ObjectName {
-  readonly uploadId: string;
-}
-
-export interface Upload extends UploadName {
-  /** ISO 8601, UTC. */
-  readonly initiated: string;
-  /** Headers that the object will be served with. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Which checksum the client asked for. */
-  readonly algorithm?: string | undefined;
+export type Upload = Omit<z.output<typeof created>, 'op'> & {
   /** By number. Made when they are first asked for, as some have thousands from the start. */
   readonly parts: () => Map<number, Part>;
-}
+};
+export type UploadName = Pick<Upload, 'bucket' | 'key' | 'uploadId'>;
+export type ObjectName = Pick<Upload, 'bucket' | 'key'>;
 
 export interface Contents {
-  readonly buckets: Map<string, { readonly created?: string | undefined; readonly region?: string | undefined }>;
+  readonly buckets: Map<string, Pick<z.output<typeof bucket>, 'created' | 'region'>>;
   /** By ID. */
   readonly uploads: Map<string, Upload>;
   /** What uploads became, by their ID: a client whose answer was lost completes again. */
@@ -148,7 +142,7 @@ export const filesOf = (parts: Iterable<Part>): string[] => [...parts].flatMap((
 /** The object that some of an upload's parts make. */
 export function completedObject(
   { bucket, key, headers, algorithm, parts: all }: Upload,
-  { partNumbers, lastModified }: Pick<Change & { op: 'complete' }, 'partNumbers' | 'lastModified'>,
+  { partNumbers, lastModified }: Omit<z.output<typeof completed>, 'op' | 'uploadId'>,
 ): StoredObject {
   const parts = partNumbers.flatMap((number) => all().get(number) ?? []);
   const digests = Buffer.from(parts.map(({ etag }) => etag).join(''), 'hex');

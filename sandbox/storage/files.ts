@@ -12,17 +12,7 @@ import type { Part } from './contents.js';
 const maximumBody = 5 * 1024 ** 3;
 
 /** The files that hold what was uploaded. */
-export interface Files {
-  /** Streams a body into a new file. Leaves none and throws a `ServiceError` if it is not what its headers say. */
-  receive(incoming: Incoming, algorithm?: string): Promise<Received & { readonly file: string }>;
-  /** The bytes of parts from the `first` to the `last`, counted from 0. What is removed meanwhile is read to its end. */
-  read(parts: readonly Part[], first: number, last: number): Readable;
-  remove(files: readonly string[]): Promise<void>;
-  /** Deletes what a process that was ended has left. */
-  keepOnly(files: ReadonlySet<string>): Promise<void>;
-}
-
-export function createFiles({ folder, durable }: Pick<State, 'folder' | 'durable'>): Files {
+export function createFiles({ folder, durable }: Pick<State, 'folder' | 'durable'>) {
   let readers = 0;
   /** Removed while somebody reads. */
   const waiting: string[] = [];
@@ -49,7 +39,8 @@ export function createFiles({ folder, durable }: Pick<State, 'folder' | 'durable
   }
 
   return {
-    async receive(incoming, algorithm) {
+    /** Streams a body into a new file. Leaves none and throws a `ServiceError` if it is not what its headers say. */
+    async receive(incoming: Incoming, algorithm?: string): Promise<Received & { readonly file: string }> {
       const { headers } = incoming;
       if ((headers['content-length'] ?? headers['x-amz-decoded-content-length']) === undefined)
         throw new ServiceError(411, 'MissingContentLength', 'The header content-length is missing.');
@@ -69,7 +60,8 @@ export function createFiles({ folder, durable }: Pick<State, 'folder' | 'durable
       if (received === undefined) throw new Error('the body was not read to its end');
       return { file, ...received };
     },
-    read(parts, first, last) {
+    /** The bytes of parts from the `first` to the `last`, counted from 0. What is removed meanwhile is read to its end. */
+    read(parts: readonly Part[], first: number, last: number): Readable {
       readers += 1;
       return Readable.from(bytesOf(parts, first, last)).once('close', () => {
         readers -= 1;
@@ -78,7 +70,7 @@ export function createFiles({ folder, durable }: Pick<State, 'folder' | 'durable
       });
     },
     remove,
-    async keepOnly(files) {
+    async keepOnly(files: ReadonlySet<string>): Promise<void> {
       await remove((await readdir(await folder())).filter((file) => !files.has(file)));
     },
   };

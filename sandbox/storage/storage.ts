@@ -14,36 +14,24 @@ import {
   type Upload,
   type UploadName,
 } from './contents.js';
-import { createFiles, type Files } from './files.js';
+import { createFiles } from './files.js';
 
-/** Object storage: buckets, multipart uploads and what they become (reference, sections 2.2 and 4.1; all else as S3 does it). */
-export interface Storage {
-  readonly contents: Contents;
-  readonly files: Files;
-  /** The ID of the next upload. */
-  nextUploadId(): string;
-  /** Makes a change and keeps it. What it makes useless is deleted only then. */
-  commit(change: Change): Promise<void>;
-  /** These throw a `ServiceError` if there is none. */
-  checkBucket(bucket: string): void;
-  findUpload(name: ObjectName, query: ReadonlyMap<string, string>): Upload;
-  findObject(name: ObjectName): StoredObject;
-  /** Puts an upload there that is gone with the process, for tests. */
-  addUpload(upload: UploadName & { readonly parts: readonly Part[] }): void;
-  /** Deletes what a process that was ended has left in the folder. */
-  tidy(): Promise<void>;
-}
+export type Storage = ReturnType<typeof openStorage>;
 
 export interface StorageOptions {
   readonly now: () => Date;
-  readonly started: Date;
-  readonly uploadId: (count: number) => string;
   readonly state: State;
-  /** Changes made before this start. */
-  readonly saved: readonly unknown[];
+  /** When the sandbox started for the first time. */
+  readonly started: Date;
+  /** The ID of the upload created after so many others. */
+  readonly uploadId: (count: number) => string;
 }
 
-export function openStorage({ now, started, uploadId, state, saved }: StorageOptions): Storage {
+/**
+ * Object storage as its state left it: buckets, multipart uploads and what they become (reference, sections 2.2 and 4.1;
+ * all else as S3 does it). What is not there is a `ServiceError`.
+ */
+export function openStorage({ now, state, started, uploadId }: StorageOptions) {
   const contents: Contents = {
     buckets: new Map(),
     uploads: new Map(),
@@ -57,7 +45,7 @@ export function openStorage({ now, started, uploadId, state, saved }: StorageOpt
     contents.uploads.set(upload.uploadId, upload);
   };
   for (const upload of seededUploads(started)) add(upload);
-  for (const change of saved.map(parseChange)) if (change !== undefined) apply(contents, change);
+  for (const change of state.saved('storage').map(parseChange)) if (change !== undefined) apply(contents, change);
 
   const checkBucket = (bucket: string) => {
     if (!contents.buckets.has(bucket))
@@ -66,29 +54,33 @@ export function openStorage({ now, started, uploadId, state, saved }: StorageOpt
   return {
     contents,
     files,
+    checkBucket,
     nextUploadId: () => uploadId(contents.created),
-    async commit(change) {
+    /** Makes a change and keeps it. What it makes useless is deleted only then. */
+    async commit(change: Change): Promise<void> {
       const dropped = apply(contents, change);
       await state.append({ storage: change });
       await files.remove(dropped);
     },
-    checkBucket,
-    findUpload({ bucket, key }, query) {
+    /** The upload that a path and the `uploadId` of a query name. */
+    findUpload({ bucket, key }: ObjectName, query: ReadonlyMap<string, string>): Upload {
       checkBucket(bucket);
       const UploadId = query.get('uploadId') ?? '';
       const upload = contents.uploads.get(UploadId);
       if (upload?.bucket === bucket && upload.key === key) return upload;
       throw new ServiceError(404, 'NoSuchUpload', 'The specified multipart upload does not exist.', { UploadId });
     },
-    findObject(name) {
+    findObject(name: ObjectName): StoredObject {
       checkBucket(name.bucket);
       const object = contents.objects.get(objectName(name));
       if (object !== undefined) return object;
       throw new ServiceError(404, 'NoSuchKey', 'The specified key does not exist.', { Key: name.key });
     },
-    addUpload: (upload) =>
+    /** Puts an upload there that is gone with the process, for tests. */
+    addUpload: (upload: UploadName & { readonly parts: readonly Part[] }) =>
       add({ ...upload, initiated: now().toISOString(), headers: {}, parts: once(() => upload.parts) }),
-    async tidy() {
+    /** Deletes what a process that was ended has left in the folder. */
+    async tidy(): Promise<void> {
       const uploads = [...contents.uploads.values()].flatMap(({ parts }) => filesOf(parts().values()));
       const objects = [...contents.objects.values()].flatMap(({ parts }) => filesOf(parts));
       await files.keepOnly(new Set([...uploads, ...objects]));

@@ -53,7 +53,7 @@ test('for any key, the sandbox reads back the very key that was asked for', asyn
         { signal: never },
       );
       expect(result.ok, result.text).toBe(true);
-      expect(result.ok && result.structured.key).toBe(key);
+      expect(result.ok && result.structured.object).toBe(key);
     }),
     { numRuns: 500 },
   );

@@ -8,9 +8,10 @@ import { temporaryState } from '../../sandbox/state.js';
 export function testCloud({ now, secondsToSettle = 30 }: { now: () => Date; secondsToSettle?: number }) {
   const records: unknown[] = [];
   const open = () => {
-    const kept: unknown[] = JSON.parse(JSON.stringify(records));
+    const kept: Record<string, unknown>[] = JSON.parse(JSON.stringify(records));
     const append = async (record: unknown) => void records.push(record);
-    const state = { ...temporaryState({}), records: kept, append };
+    const saved = (name: string) => kept.flatMap((record) => (name in record ? [record[name]] : []));
+    const state = { ...temporaryState({}), saved, append };
     return openCloud({ state, now, secondsToSettle, minimumPartSize: 0, started: now(), uploadId: String });
   };
   let cloud = open();
