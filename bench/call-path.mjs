@@ -1,0 +1,116 @@
+// Counts the files of src/ and their named functions that one warm call runs through, as V8 counts them:
+// node bench/call-path.mjs [--list]. The server runs as users run it, over stdio and on its sandbox.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { SourceMap } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { build } from 'esbuild';
+import writeSchemas from '../scripts/schemas.mjs';
+
+const { values: options } = parseArgs({ options: { list: { type: 'boolean' } } });
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Each call is made twice, and the second is counted. Two changes that are alike would be one that is stopped. */
+const calls = [
+  {
+    tool: 'list_parts',
+    goal: { files: 18, functions: 80 },
+    args: () => ({ bucket: 'demo-bucket', object: 'backups/2026/database.dump', uploadId: 'demo-upload-in-progress' }),
+  },
+  {
+    tool: 'restore_instance',
+    goal: { files: 25, functions: 90 },
+    args: (count) => ({ backupId: 'demobackup0000000000000000000001', instanceId: `restored${count}` }),
+  },
+];
+
+/** Runs in the server's process: counts between two messages. */
+const counter = `
+  import { Session } from 'node:inspector/promises';
+  const session = new Session();
+  session.connect();
+  await session.post('Profiler.enable');
+  process.on('message', async (message) => {
+    if (message === 'start') await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+    const { result = [] } = message === 'start' ? {} : await session.post('Profiler.takePreciseCoverage');
+    process.send(result.filter(({ url }) => url.startsWith('file:')));
+  });`;
+
+const folder = mkdtempSync(join(tmpdir(), 'cloudops-call-path-'));
+const bundle = join(folder, 'main.mjs');
+await writeSchemas();
+await build({
+  entryPoints: [join(root, 'src/main.ts')],
+  outfile: bundle,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  mainFields: ['module', 'main'],
+  banner: { js: "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);" },
+  sourcemap: 'linked',
+  sourcesContent: false,
+  logLevel: 'error',
+});
+
+const code = readFileSync(bundle, 'utf8');
+const map = new SourceMap(JSON.parse(readFileSync(`${bundle}.map`, 'utf8')));
+const lineStarts = [0, ...[...code.matchAll(/\n/g)].map(({ index }) => index + 1)];
+
+/** The file of src/ that an offset in the bundle comes from. */
+function sourceAt(offset) {
+  const line = lineStarts.findLastIndex((start) => start <= offset);
+  const { originalSource } = map.findEntry(line, offset - lineStarts[line]);
+  const path = originalSource && relative(root, resolve(dirname(bundle), originalSource));
+  return path?.startsWith('src') ? path : undefined;
+}
+
+const env = { ...process.env, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder };
+const preload = ['--import', `data:text/javascript,${encodeURIComponent(counter)}`];
+const server = spawn(process.execPath, [...preload, bundle, '--sandbox', '--confirm', 'off', '--log-level', 'warn'], {
+  env,
+  stdio: ['pipe', 'pipe', 'inherit', 'ipc'],
+});
+const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
+const send = (message) => server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+async function ask(method, params) {
+  send({ id: 1, method, params });
+  const { result, error } = JSON.parse((await lines.next()).value);
+  if (error !== undefined || result.isError) throw new Error(JSON.stringify(error ?? result.content));
+}
+const count = (message) =>
+  new Promise((done) => {
+    server.once('message', done);
+    server.send(message);
+  });
+
+const clientInfo = { name: 'call-path', version: '1' };
+await ask('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
+send({ method: 'notifications/initialized' });
+for (const { tool, goal, args } of calls) {
+  await ask('tools/call', { name: tool, arguments: args(1) });
+  await count('start');
+  await ask('tools/call', { name: tool, arguments: args(2) });
+  const scripts = await count('take');
+  const ran = scripts
+    .flatMap(({ functions }) => functions)
+    .filter(({ functionName, ranges: [{ count }] }) => functionName !== '' && count > 0)
+    .flatMap(({ functionName, ranges: [{ startOffset, count }] }) => {
+      const file = sourceAt(startOffset);
+      return file === undefined ? [] : [{ file, functionName, count }];
+    });
+  const files = new Set(ran.map(({ file }) => file));
+  console.log(
+    `${tool}: ${files.size} files (goal ${goal.files}), ${ran.length} named functions (goal ${goal.functions})`,
+  );
+  if (options.list)
+    for (const file of [...files].sort()) {
+      const names = ran.filter((one) => one.file === file).map(({ functionName }) => functionName);
+      console.log(`  ${file} (${names.length}): ${names.join(', ')}`);
+    }
+}
+server.kill('SIGKILL');
+rmSync(folder, { recursive: true });
