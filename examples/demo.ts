@@ -110,20 +110,28 @@ async function play(client: Client, { title, tool, args, mistake }: Scene): Prom
   return failed === (mistake === true);
 }
 
-const runs = z.object({ runs: z.array(z.object({ from: z.number(), to: z.number() })) });
+const answer = z.object({ answer: z.object({ runs: z.array(z.object({ from: z.number(), to: z.number() })) }) });
 
 /** The upload's parts as a bar: uploaded, missing between others, still to come. */
 function uploadBar(structured: unknown): string[] {
-  const parsed = runs.safeParse(structured);
+  const parsed = answer.safeParse(structured);
   if (!parsed.success) return [];
-  const isUploaded = (part: number) => parsed.data.runs.some(({ from, to }) => from <= part && part <= to);
-  const highest = Math.max(0, ...parsed.data.runs.map(({ to }) => to));
+  const { runs } = parsed.data.answer;
+  const isUploaded = (part: number) => runs.some(({ from, to }) => from <= part && part <= to);
+  const highest = Math.max(0, ...runs.map(({ to }) => to));
   const cells = Array.from({ length: expectedParts }, (_, index) => {
     if (isUploaded(index + 1)) return style('green', '██');
     return index < highest ? style('red', '░░') : style('dim', '··');
   });
   return [`${cells.join(' ')}   █ uploaded  ░ missing  · to come`];
 }
+
+const form = z.object({
+  requestedSchema: z.object({ properties: z.object({ decision: z.object({ enum: z.array(z.string()) }) }) }),
+});
+
+/** The answer that agrees, as the question offers it. */
+const acceptOf = (params: unknown) => form.parse(params).requestedSchema.properties.decision.enum[0] ?? '';
 
 async function demo(): Promise<number> {
   const state = await mkdtemp(join(tmpdir(), 'cloudops-demo-'));
@@ -137,8 +145,9 @@ async function demo(): Promise<number> {
     const lines = params.message.split('\n').filter((line) => line !== '');
     if (asked === 1)
       for (const line of lines.slice(0, questionLines)) print(`  ${style('yellow', '?')} ${shortened(line)}`);
-    print(`  ${style('yellow', '?')} … the exact request follows. The user ticks "Yes, do exactly this".`);
-    return { action: 'accept', content: { agree: true } };
+    const accept = acceptOf(params);
+    print(`  ${style('yellow', '?')} The user chooses ${JSON.stringify(accept)}.`);
+    return { action: 'accept', content: { decision: accept } };
   });
   const server = fileURLToPath(new URL('./main.js', import.meta.url));
   await client.connect(

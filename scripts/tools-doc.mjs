@@ -8,55 +8,35 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { importSource } from './source.mjs';
 
-const { operations, prompts, promptText, inputJsonSchema, refusal, remedy } = await importSource(`
+const { operations, prompts, promptText, inputJsonSchema, Refusal, refusalFailure, remedyFor } = await importSource(`
   export { operations } from './src/tools/index.js';
   export { prompts, promptText } from './src/tools/prompts.js';
   export { inputJsonSchema } from './src/tools/schema/json-schema.js';
-  export { refusal } from './src/results/failure.js';
-  export { remedy } from './src/results/remedies.js';`);
-
-const region = { region: 'jp-east-1', availabilityZone: 'east-11' };
-const volume = { volumeType: 'standard-flash-storage-a', volumeSize: 100 };
-const examples = {
-  list_parts: {
-    bucket: 'demo-bucket',
-    object: 'backups/2026/database.dump',
-    uploadId: 'demo-upload-in-progress',
-    expectedParts: 16,
-  },
-  provision_kube_resource_group: {
-    resourceGroupName: 'demo-blue',
-    regions: ['jp-east-1'],
-    availabilityZones: ['east-11'],
-    resourceNamePrefix: 'blue',
-    deploymentModel: 'standalone',
-    externalCloudConfig: { serviceAccountKey: '{"project_id":"demo-project"}', location: 'asia-northeast1' },
-    adminWorkstation: { ...region, ...volume, instanceType: 'h2-medium4', keyName: 'demo-key' },
-    adminCluster: {
-      name: 'blue-admin',
-      keyName: 'demo-key',
-      controlPlane: { ...region, ...volume, instanceType: 'h2-large16', nodeCount: 3 },
-      nodePools: [{ ...region, ...volume, name: 'workers', instanceType: 'h2-large32', nodeCount: 2 }],
-    },
-  },
-  upgrade_kube_version: { resourceGroupName: 'demo-group', clusterName: 'demo-user', version: '1.34.2-sandbox' },
-  restore_instance: { backupId: 'demobackup0000000000000000000001', instanceId: 'restored-server', diskSize: 100 },
-};
+  export { Refusal, refusalFailure } from './src/results/refusal.js';
+  export { remedyFor } from './src/results/remedies.js';`);
 
 const effects = {
   read: 'It only reads.',
   create: 'It creates resources that cost money, after consent.',
   change: 'It changes what exists, after consent.',
+  delete: 'It is destructive: it removes what exists, after consent.',
 };
 
-const refusals = {
-  read: ['InvalidArguments', 'NotConfigured', 'NotAllowed'],
-  create: [
-    ...['InvalidArguments', 'NotConfigured', 'NotAllowed', 'Declined', 'NeedsHuman'],
-    ...['PlanRefused', 'Repeated', 'JournalUnavailable'],
-  ],
-};
-refusals.change = refusals.create;
+const refusalsOf = ({ effect }) =>
+  effect === 'read'
+    ? ['InvalidArguments', 'NotConfigured', 'NotAllowed']
+    : [
+        ...[
+          'InvalidArguments',
+          'NotConfigured',
+          'NotAllowed',
+          'Declined',
+          'NobodyAsked',
+          'TooManyRefusals',
+          'NeedsHuman',
+        ],
+        ...['TooLargeToShow', 'PlanRefused', 'Repeated', 'JournalUnavailable'],
+      ];
 
 /** What services of the family answer (not in the reference), with the status that goes with it. */
 const serviceErrors = {
@@ -128,18 +108,30 @@ function named(values, lists) {
 const fenced = (language, text) => `\`\`\`${language}\n${text}\n\`\`\``;
 
 function section(operation, answer) {
-  const { name, title, api, description, effect, service, input, defaults, undocumented } = operation;
+  const {
+    name,
+    title,
+    api,
+    description,
+    effect,
+    service,
+    input,
+    example,
+    defaults,
+    undocumented,
+    elsewhere = [],
+  } = operation;
   const lists = new Map();
   const rows = argumentRows(inputJsonSchema(input), '', defaults, lists);
   const errors = [
-    ...refusals[effect].map((code) => {
-      const { summary, next } = refusal('The call', code, []);
+    ...refusalsOf(operation).map((code) => {
+      const { summary, next } = refusalFailure('The call', new Refusal(code, []), effect !== 'read');
       return [`\`${code}\``, summary, next];
     }),
     ...Object.entries(serviceErrors[service === 'storage' ? 'storage' : 'api']).map(([code, status]) => [
       `\`${code}\``,
       `The service refused it with HTTP status ${status}.`,
-      remedy(code, status),
+      remedyFor(operation.errors, code, status),
     ]),
   ];
   return [
@@ -150,13 +142,16 @@ function section(operation, answer) {
     table(['argument', 'type', 'rules', 'when absent'], rows),
     ...[...lists].map(([values, called]) => `L${called.slice('one of l'.length, -' below'.length)}: ${values}.`),
     '### Example',
-    fenced('json', JSON.stringify(examples[name], null, 2)),
+    fenced('json', JSON.stringify(example, null, 2)),
     'The answer as text; `structuredContent` holds the same facts as data:',
     fenced('text', answer),
     '### Errors that matter',
     table(['code', 'what it is', 'what to do'], errors),
     '### Not documented by the API',
     undocumented.map((sentence) => `- ${sentence}`).join('\n'),
+    ...(elsewhere.length === 0
+      ? []
+      : ['### Not possible here', elsewhere.map((sentence) => `- ${sentence}`).join('\n')]),
   ].join('\n\n');
 }
 
@@ -171,8 +166,8 @@ async function answers() {
   await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'inherit' }));
   try {
     const texts = {};
-    for (const { name } of operations) {
-      const { content, isError } = await client.callTool({ name, arguments: examples[name] });
+    for (const { name, example } of operations) {
+      const { content, isError } = await client.callTool({ name, arguments: example });
       if (isError) throw new Error(`The example of ${name} fails:\n${content[0].text}`);
       texts[name] = content[0].text;
     }

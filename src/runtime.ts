@@ -1,25 +1,26 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Caller, createCaller } from './calls/call-tool.js';
+import { type CallTool, createCallTool } from './calls/call-tool.js';
 import type { Cloud } from './calls/endpoint.js';
 import { createInFlightCalls, type InFlightCalls } from './calls/in-flight.js';
 import { createSecretFiles } from './calls/secrets.js';
-import { withTracing } from './calls/traced.js';
+import { withTracing } from './calls/tracing.js';
 import type { Config } from './config/config.js';
 import { describeConfig } from './config/describe.js';
+import { newNonce } from './consent/tokens.js';
 import { isDatabaseUrl } from './journal/database-url.js';
 import { createFileJournal } from './journal/file.js';
-import { type Journal, journalText } from './journal/journal.js';
+import { type Journal, journalText, type Mutation } from './journal/journal.js';
 import { interruptedText, recoverInterrupted } from './journal/recovery.js';
 import type { ServerDependencies } from './server.js';
 import { operations } from './tools/index.js';
-import { createLazySender } from './transport/lazy.js';
+import { createLazyTransport } from './transport/open-client.js';
 import type { Log } from './util/log.js';
 
 /** What carries out calls, put together from a configuration, for whatever serves or makes them. */
 export interface Runtime {
-  readonly call: Caller;
+  readonly call: CallTool;
   readonly cloud: Cloud;
   readonly inFlight: InFlightCalls;
   /** What `createServer` needs. */
@@ -45,9 +46,8 @@ export async function startRuntime(config: Config, version: string, log: Log, no
   const inFlight = createInFlightCalls();
   const { policy, confirm, timeoutMs, maximumAttempts } = config;
   const own = { pid: process.pid, host: hostname() };
-  const settle = () => recoverInterrupted({ journal, process: own, started, now, timeoutMs, log });
-  let unresolved = settle();
-  const { send, close: closeSender } = createLazySender(config.proxies, {
+  const reports = createReports(() => recoverInterrupted({ journal, process: own, started, now, timeoutMs, log }));
+  const transport = createLazyTransport(config.proxies, {
     now,
     sleep: (milliseconds, signal) => delay(milliseconds, undefined, { signal }).catch(() => undefined),
     random: Math.random,
@@ -58,22 +58,19 @@ export async function startRuntime(config: Config, version: string, log: Log, no
   const telemetry = config.telemetry
     ? (await import('./serving/telemetry.js')).startTelemetry(version, log)
     : undefined;
-  const untraced = createCaller({
+  const untraced = createCallTool({
     cloud,
     policy,
     confirm,
-    newNonce: randomUUID,
+    newId: randomUUID,
+    newNonce,
     journal,
     inFlight,
     secretFiles: createSecretFiles(config.secretsDir),
     now,
     process: own,
-    takeReports: async () => {
-      const reports = await unresolved;
-      unresolved = settle();
-      return reports.map(interruptedText);
-    },
-    send,
+    takeReports: reports.take,
+    openClient: transport.open,
     log,
   });
   const call = telemetry === undefined ? untraced : withTracing(untraced, telemetry.tracer);
@@ -83,6 +80,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     inFlight,
     server: {
       version,
+      now,
       operations,
       policy,
       call,
@@ -93,11 +91,27 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     },
     close: async (graceMs) => {
       await inFlight.finish(graceMs);
-      await unresolved;
+      await reports.settled();
       await journal.close();
-      await closeSender();
+      await transport.close();
       await sandbox?.close();
       await telemetry?.close();
     },
+  };
+}
+
+/** What the next change of each caller has to report about earlier ones: each is reported once, to its own caller. */
+function createReports(recover: () => Promise<readonly Mutation[]>) {
+  let unreported: readonly Mutation[] = [];
+  let recovering = recover();
+  return {
+    take: async (caller: string | undefined) => {
+      unreported = [...unreported, ...(await recovering)];
+      recovering = recover();
+      const own = unreported.filter((mutation) => caller === undefined || mutation.caller === caller);
+      unreported = unreported.filter((mutation) => !own.includes(mutation));
+      return own.map(interruptedText);
+    },
+    settled: () => recovering,
   };
 }

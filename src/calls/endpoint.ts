@@ -1,11 +1,15 @@
+import type { RegionSource } from '../consent/plan.js';
+import { Refusal } from '../results/refusal.js';
 import { apiProfile, s3Profile, storageProfile } from '../signing/profiles.js';
 import type { Credentials } from '../signing/sign.js';
 import type { Service } from '../tools/define-operation.js';
-import type { Endpoint } from '../transport/signed-client.js';
+import type { Endpoint } from '../transport/request.js';
 
 /** What calls need to know of the configuration to reach the cloud. Everything may be missing until it is needed. */
 export interface Cloud {
   readonly region: string;
+  /** Whether the region was configured, and is not this server's default. */
+  readonly regionIsConfigured?: boolean;
   readonly credentials: { readonly [Key in keyof Credentials]?: Credentials[Key] | undefined };
   /** Endpoint of each API: may hold `{region}` and a path prefix. */
   readonly endpoints: Readonly<Record<Service, string | undefined>>;
@@ -13,32 +17,39 @@ export interface Cloud {
   readonly storageHeaders: 'ext' | 'amz';
 }
 
-/** Where an API is in a region, or the names of the variables that have to be set first. */
-export function resolveEndpoint(
-  cloud: Cloud,
-  service: Service,
-  region: string = cloud.region,
-): { readonly ok: true; readonly target: Endpoint } | { readonly ok: false; readonly missing: readonly string[] } {
+/**
+ * Where an API is in a region.
+ * @throws Refusal that names the variables that have to be set first
+ */
+export function resolveEndpoint(cloud: Cloud, service: Service, region: string = cloud.region): Endpoint {
   const endpoint = cloud.endpoints[service];
   const { accessKeyId, secretAccessKey, sessionToken } = cloud.credentials;
-  if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
-    const needed = {
-      [`CLOUDOPS_${service.toUpperCase()}_URL`]: endpoint,
-      CLOUDOPS_ACCESS_KEY_ID: accessKeyId,
-      CLOUDOPS_SECRET_ACCESS_KEY: secretAccessKey,
-    };
-    return { ok: false, missing: Object.keys(needed).filter((name) => needed[name] === undefined) };
-  }
+  if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined)
+    throw new Refusal(
+      'NotConfigured',
+      missingSettings(cloud, service).map((name) => `${name} is not set`),
+    );
   const url = new URL(endpoint.replaceAll('{region}', region));
   return {
-    ok: true,
-    target: {
-      origin: url.origin,
-      pathPrefix: url.pathname.replace(/\/+$/, ''),
-      region,
-      service: cloud.signingServices[service],
-      profile: service !== 'storage' ? apiProfile : cloud.storageHeaders === 'amz' ? s3Profile : storageProfile,
-      credentials: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
-    },
+    origin: url.origin,
+    pathPrefix: url.pathname.replace(/\/+$/, ''),
+    region,
+    service: cloud.signingServices[service],
+    profile: service !== 'storage' ? apiProfile : cloud.storageHeaders === 'amz' ? s3Profile : storageProfile,
+    credentials: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
   };
 }
+
+/** The variables that have to be set before an API can be called. */
+export function missingSettings({ endpoints, credentials }: Cloud, service: Service): string[] {
+  const needed = {
+    [`CLOUDOPS_${service.toUpperCase()}_URL`]: endpoints[service],
+    CLOUDOPS_ACCESS_KEY_ID: credentials.accessKeyId,
+    CLOUDOPS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  };
+  return Object.keys(needed).filter((name) => needed[name] === undefined);
+}
+
+/** Where the region of a call comes from. */
+export const regionSourceOf = ({ regionIsConfigured }: Cloud, given: string | undefined): RegionSource =>
+  given !== undefined ? 'given' : regionIsConfigured === true ? 'configured' : 'default';

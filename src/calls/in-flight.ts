@@ -1,9 +1,9 @@
 /** Lets mutations under way come to their end when the process is asked to. */
 export interface InFlightCalls {
   /** Does work whose signal follows the client's, but not while the process is ending: then it gets its time. */
-  keep<Result>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
-  /** From now on, a connection that goes away ends no work. */
-  begin(): void;
+  track<Result>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+  /** From now on, a connection that is lost ends no work. */
+  detach(): void;
   /** Resolves when all work has ended. What has not by then is aborted after `graceMs`. */
   finish(graceMs: number): Promise<void>;
 }
@@ -12,7 +12,7 @@ export function createInFlightCalls(): InFlightCalls {
   const running = new Map<AbortController, Promise<unknown>>();
   let ending = false;
   return {
-    async keep(signal, work) {
+    async track(signal, work) {
       const controller = new AbortController();
       const follow = () => {
         if (!ending) controller.abort(signal.reason);
@@ -28,7 +28,7 @@ export function createInFlightCalls(): InFlightCalls {
         signal.removeEventListener('abort', follow);
       }
     },
-    begin() {
+    detach() {
       ending = true;
     },
     async finish(graceMs) {

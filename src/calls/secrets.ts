@@ -1,7 +1,12 @@
+import { constants } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
+import { Refusal } from '../results/refusal.js';
+import type { Operation } from '../tools/define-operation.js';
 import { nearest } from '../util/did-you-mean.js';
+import { textAt, withValueAt } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
+import { validate } from './validate.js';
 
 /**
  * Secrets that an agent may name but never read: the files of one folder, without hidden ones. A link counts if it stays in the
@@ -9,8 +14,12 @@ import { quoteName } from '../util/quote.js';
  */
 export interface SecretFiles {
   /** The text of the secret with a name, or why there is none. */
-  read(name: string): Promise<{ readonly text: string } | { readonly problem: string }>;
+  read(name: string): Promise<SecretFile>;
 }
+
+export type SecretFile =
+  | { readonly kind: 'secret'; readonly text: string }
+  | { readonly kind: 'problem'; readonly problem: string };
 
 const maximumBytes = 64 * 1024;
 
@@ -18,24 +27,44 @@ const maximumBytes = 64 * 1024;
 export function createSecretFiles(folder: string | undefined): SecretFiles {
   return {
     read: async (name) => {
-      if (folder === undefined) return { problem: 'no folder of secrets is configured (CLOUDOPS_SECRETS_DIR)' };
+      if (folder === undefined) return problem('no folder of secrets is configured (CLOUDOPS_SECRETS_DIR)');
       const files = await filesIn(folder);
-      const names = [...files.keys()];
       // The name is only compared with those that exist: it never becomes a path of its own making.
       const path = files.get(name);
       // What is no name may be the secret itself.
       const shown = /^[\w.-]{1,64}$/.test(name) ? name : 'the name given (not shown)';
-      if (path === undefined) return { problem: `${shown} does not exist; ${known(name, names)}` };
-      const file = await open(path).catch(() => undefined);
-      try {
-        if (file === undefined) return { problem: `${shown} cannot be read` };
-        if ((await file.stat()).size > maximumBytes) return { problem: `${shown} is larger than 64 KiB` };
-        return { text: (await file.readFile('utf8')).trim() };
-      } finally {
-        await file?.close();
-      }
+      if (path === undefined) return problem(`${shown} does not exist; ${known(name, [...files.keys()])}`);
+      const text = await readRegularFile(path).catch(() => undefined);
+      if (text === undefined) return problem(`${shown} cannot be read`);
+      return text === 'too large'
+        ? problem(`${shown} is larger than 64 KiB`)
+        : { kind: 'secret', text: text.toString('utf8').trim() };
     },
   };
+}
+
+const problem = (text: string): SecretFile => ({ kind: 'problem', problem: text });
+
+/**
+ * Reads a file that may be exchanged at any moment: without following a link, without waiting for a pipe, and no more than a
+ * secret may have.
+ */
+async function readRegularFile(path: string): Promise<Buffer | 'too large' | undefined> {
+  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    if (!(await file.stat()).isFile()) return undefined;
+    const buffer = Buffer.alloc(maximumBytes + 1);
+    let length = 0;
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, length, buffer.length - length);
+      length += bytesRead;
+      if (length > maximumBytes) return 'too large';
+      if (bytesRead === 0) return buffer.subarray(0, length);
+    }
+  } finally {
+    await file.close();
+  }
 }
 
 /** The real paths of the secrets, by name. */
@@ -53,3 +82,25 @@ async function filesIn(folder: string): Promise<Map<string, string>> {
 
 const known = (name: string, names: readonly string[]) =>
   names.length === 0 ? 'the folder has no secrets' : `there are ${nearest(name, names, 20).map(quoteName).join(', ')}`;
+
+/**
+ * Puts secrets in the place of their names, and checks them by the rules.
+ * @throws Refusal
+ */
+export async function insertSecrets(
+  operation: Operation,
+  given: Readonly<Record<string, unknown>>,
+  files: SecretFiles,
+  region: string,
+): Promise<Record<string, unknown>> {
+  let input: unknown = given;
+  for (const [namePath, secretPath] of Object.entries(operation.secretNames ?? {})) {
+    const name = textAt(input, namePath);
+    if (name === undefined) continue;
+    const secret = await files.read(name);
+    if (secret.kind === 'problem') throw new Refusal('InvalidArguments', [`${namePath}: ${secret.problem}`]);
+    const withoutName = withValueAt(input, namePath, () => undefined);
+    input = withValueAt(withoutName, secretPath, () => secret.text);
+  }
+  return input === given ? { ...given } : validate(operation, input, region);
+}

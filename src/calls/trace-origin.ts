@@ -1,5 +1,5 @@
 import { type ServerContext, TRACEPARENT_META_KEY, TRACESTATE_META_KEY } from '@modelcontextprotocol/server';
-import type { TraceOrigin } from './call-tool.js';
+import type { TraceOrigin } from '../util/trace.js';
 
 /** What a request says of the trace that it belongs to: in `_meta`, or else in its HTTP headers. */
 export function traceOrigin({ mcpReq: { id, _meta }, http }: ServerContext): TraceOrigin {

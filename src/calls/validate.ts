@@ -1,43 +1,103 @@
 import * as z from 'zod';
+import { hintsOf } from '../consent/plan.js';
+import { Refusal } from '../results/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
-import { dotted } from '../util/dotted.js';
-import { isDeeperThan } from '../util/objects.js';
+import { isDeeperThan, isObject, leavesOf, textAt, withoutNulls } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 
-export type Validation =
-  | { readonly ok: true; readonly input: Record<string, unknown> }
-  | { readonly ok: false; readonly problems: readonly string[] };
+/** More levels, or more values in all, have no meaning for any operation. */
+const maximumDepth = 32;
+const maximumValues = 10_000;
 
-/** Checks a call's arguments. All problems are reported at once, one line each: path, value given, rule, way out. */
-export function validate(operation: Operation, args: unknown): Validation {
+/** Problems that are listed; the rest is counted. */
+const listedProblems = 20;
+
+/**
+ * Arguments that hosts add to every call, whatever the schema says. Gemini CLI adds `wait_for_previous` to the schema of every
+ * tool that it shows its model, and sends it along.
+ */
+const addedByHosts = ['wait_for_previous'];
+
+/**
+ * Checks a call's arguments. All problems are reported at once, one line each: path, value given, rule, way out.
+ * @param region the one that is configured
+ * @throws Refusal
+ */
+export function validate(operation: Operation, args: unknown, region: string): Record<string, unknown> {
   if (isDeeperThan(maximumDepth, args))
-    return { ok: false, problems: [`arguments: must not be nested deeper than ${maximumDepth} levels`] };
-  const parsed = operation.input.safeParse(args, { reportInput: true });
-  if (parsed.success) return { ok: true, input: parsed.data };
-  const lines = parsed.error.issues.flatMap((issue) => describe(issue, operation));
-  return { ok: false, problems: [...new Set(lines)] };
+    throw new Refusal('InvalidArguments', [`arguments: must not be nested deeper than ${maximumDepth} levels`]);
+  if (hasMoreValuesThan(maximumValues, args))
+    throw new Refusal('InvalidArguments', [`arguments: must not hold more than ${maximumValues} values`]);
+  const given = withoutAdditions(withoutNulls(args), operation.input);
+  const parsed = operation.input.safeParse(given, { reportInput: true });
+  if (parsed.success) return parsed.data;
+  const { issues } = parsed.error;
+  throw new Refusal(
+    'InvalidArguments',
+    problemsOf(issues, operation),
+    hintsForTheRest(operation, given, issues, region),
+  );
 }
 
-const maximumDepth = 32;
+function hasMoreValuesThan(limit: number, value: unknown): boolean {
+  let count = 0;
+  for (const _ of leavesOf(value)) {
+    count += 1;
+    if (count > limit) return true;
+  }
+  return false;
+}
+
+function withoutAdditions(args: unknown, { shape }: z.ZodObject): unknown {
+  if (!isObject(args)) return args;
+  const added = addedByHosts.filter((name) => Object.hasOwn(args, name) && !Object.hasOwn(shape, name));
+  return added.length === 0 ? args : Object.fromEntries(Object.entries(args).filter(([name]) => !added.includes(name)));
+}
+
+function problemsOf(issues: readonly Issue[], operation: Operation): string[] {
+  const lines = new Set<string>();
+  let count = 0;
+  for (const issue of issues)
+    for (const describe of describersOf(issue, operation)) {
+      count += 1;
+      if (lines.size < listedProblems) lines.add(describe());
+    }
+  return [...lines, ...(count > listedProblems ? [`${count - listedProblems} more problems`] : [])];
+}
+
+/** For a plan: the defaults and warnings that apply to the arguments that are right. */
+function hintsForTheRest(operation: Operation, args: unknown, issues: readonly Issue[], configured: string) {
+  if (operation.change === undefined || !isObject(args) || args.planOnly !== true) return {};
+  const wrong = new Set(
+    issues.flatMap(({ path, ...issue }) => path[0] ?? (issue.code === 'unrecognized_keys' ? issue.keys : [])),
+  );
+  const rest = Object.fromEntries(Object.entries(args).filter(([name]) => !wrong.has(name)));
+  const { defaults, warnings } = hintsOf(operation, operation.change, rest, textAt(rest, 'region') ?? configured);
+  return { defaults: defaults.map(({ path, value }) => `${path}: ${value}`), warnings };
+}
 
 type Issue = z.core.$ZodIssue;
 
 /** More values than this are not listed; the nearest ones are. */
 const listedValues = 8;
 
-function describe(issue: Issue, operation: Operation): string[] {
-  const path = dotted(issue.path);
-  if (issue.code === 'unrecognized_keys') {
-    const known = argumentNames(operation.input, issue.path);
-    return issue.keys.map((key) => unknownArgument(path === '' ? key : `${path}.${key}`, key, known));
-  }
+/** One function for each problem that an issue stands for: its text is made only if it is shown. */
+function describersOf(issue: Issue, operation: Operation): (() => string)[] {
+  if (issue.code !== 'unrecognized_keys') return [() => describe(issue, operation)];
+  const path = z.core.toDotPath(issue.path);
+  const known = argumentNames(operation.input, issue.path);
+  return issue.keys.map((key) => () => unknownArgument(path === '' ? key : `${path}.${key}`, key, known));
+}
+
+function describe(issue: Issue, operation: Operation): string {
+  const path = z.core.toDotPath(issue.path);
   if (issue.input === undefined) {
     const rule = issue.code === 'custom' ? issue.message : 'is required';
-    return [`${path === '' ? 'arguments' : path}: ${rule}`];
+    return `${path === '' ? 'arguments' : path}: ${rule}`;
   }
-  const given = isSecret(path, operation.secrets) ? 'the value given (not shown)' : show(issue.input);
-  return [`${path === '' ? 'arguments' : path}: ${given} ${rule(issue)}`];
+  const given = isSecret(path, operation.secrets ?? []) ? 'the value given (not shown)' : show(issue.input);
+  return `${path === '' ? 'arguments' : path}: ${given} ${rule(issue)}`;
 }
 
 function rule(issue: Issue): string {
@@ -83,14 +143,15 @@ const isSecret = (path: string, secrets: readonly string[]) =>
   secrets.some((secret) => path === '' || `${secret}.`.startsWith(`${path}.`) || path.startsWith(`${secret}.`));
 
 function show(value: unknown): string {
-  if (/private.?key/i.test(JSON.stringify(value) ?? '')) return 'the value given (not shown)';
-  if (typeof value === 'string') return quote(value, 60);
+  if (typeof value === 'string') return looksSecret(value) ? 'the value given (not shown)' : quote(value, 60);
   if (value === null || typeof value !== 'object') return String(value);
   if (!Array.isArray(value)) return 'an object';
-  return value.every((element) => typeof element === 'string') && value.length <= 5
-    ? `[${value.map((element) => quote(element, 40)).join(', ')}]`
-    : `a list of ${value.length}`;
+  const short = value.length <= 5 && value.every((element) => typeof element === 'string' && !looksSecret(element));
+  return short ? `[${value.map((element) => quote(String(element), 40)).join(', ')}]` : `a list of ${value.length}`;
 }
+
+/** A key that was given in the wrong place. */
+const looksSecret = (value: string) => /private.?key/i.test(value);
 
 const alternatives = (values: readonly string[]) =>
   values.length === 1 ? String(values[0]) : `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`;

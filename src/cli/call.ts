@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
-import { type CallOptions, type CallResult, refused } from '../calls/call-tool.js';
+import type { CallContext, CallOutcome } from '../calls/context.js';
 import type { Config } from '../config/config.js';
-import type { Elicitor, Reply } from '../consent/decision.js';
-import { consentCodec, consentTokens } from '../consent/elicitation.js';
-import { refusal } from '../results/failure.js';
+import type { Elicitor, Reply } from '../consent/elicitation.js';
+import { createConsentTokens } from '../consent/tokens.js';
+import { Refusal, refusalFailure } from '../results/refusal.js';
+import { failureText, successText } from '../results/text.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
@@ -24,52 +25,64 @@ export const callCommand: Command = {
     const { options, terminal } = invocation;
     const [tool = ''] = invocation.positionals;
     const given = await readInvocation(invocation);
-    const result =
-      'problems' in given
-        ? refused(refusal(tool === '' ? 'The call' : quoteName(tool), 'Usage', given.problems))
+    const outcome =
+      given.kind === 'problems'
+        ? usageFailure(tool, given.problems)
         : await call(given, options.yes !== undefined, terminal);
-    if (options.json !== undefined) terminal.print(`${JSON.stringify(forMachines(tool, result))}\n`);
-    else if (result.ok) terminal.print(`${result.text}\n`);
-    else terminal.printError(`${result.text}\n`);
-    return exitCode(result, 'args' in given && Object(given.args).planOnly === true);
+    if (options.json !== undefined) terminal.print(`${JSON.stringify(forMachines(tool, outcome))}\n`);
+    else if (outcome.kind === 'succeeded') terminal.print(`${successText(outcome.success)}\n`);
+    else terminal.printError(`${failureText(outcome.failure)}\n`);
+    return exitCode(outcome, given.kind === 'call' && Object(given.args).planOnly === true);
   },
 };
 
-type Ended = Exclude<CallResult, { ok: 'asked' }>;
+type Ended = Exclude<CallOutcome, { kind: 'inputRequired' }>;
 
-const forMachines = (tool: string, result: Ended) =>
-  result.ok ? { ok: true, tool, answer: result.structured } : { ok: false, tool, failure: result.failure };
+function usageFailure(tool: string, problems: readonly string[]): Ended {
+  const refusal = new Refusal('Usage', problems);
+  return { kind: 'failed', failure: refusalFailure(tool === '' ? 'The call' : quoteName(tool), refusal, false) };
+}
 
-function exitCode(result: Ended, planned: boolean): number {
-  if (result.ok) return result.structured.outcome === 'planned' && !planned ? 3 : 0;
-  const { code, status, mayHaveHappened } = result.failure;
+const forMachines = (tool: string, outcome: Ended) =>
+  outcome.kind === 'succeeded'
+    ? { ok: true, tool, answer: outcome.success }
+    : { ok: false, tool, failure: outcome.failure };
+
+function exitCode(outcome: Ended, planned: boolean): number {
+  if (outcome.kind === 'succeeded') return outcome.success.outcome === 'planned' && !planned ? 3 : 0;
+  const { code, status, mayHaveHappened } = outcome.failure;
   if (mayHaveHappened) return 4;
   // With a status, the code is the service's own.
   if (status !== undefined) return 1;
   if (['Usage', 'InvalidArguments', 'NotAllowed', 'NotConfigured'].includes(code)) return 2;
-  return ['Declined', 'NeedsHuman', 'PlanRefused'].includes(code) ? 3 : 1;
+  return withoutConsent.includes(code) ? 3 : 1;
 }
 
+const withoutConsent = ['Declined', 'NobodyAsked', 'TooManyRefusals', 'TooLargeToShow', 'NeedsHuman', 'PlanRefused'];
+
 interface Given {
+  readonly kind: 'call';
   readonly operation: Operation;
   readonly args: unknown;
   readonly config: Config;
 }
 
 /** What is to be called and how, or why that cannot be understood. */
-async function readInvocation(invocation: Invocation): Promise<Given | { readonly problems: readonly string[] }> {
+async function readInvocation(
+  invocation: Invocation,
+): Promise<Given | { readonly kind: 'problems'; readonly problems: readonly string[] }> {
   const { positionals, options, config, terminal } = invocation;
   const [tool = '', given = '{}'] = positionals;
   const operation = operations.find(({ name }) => name === tool);
   const names = operations.map(({ name }) => name);
-  if (operation === undefined) return { problems: [notOneOf('tool', tool, names)] };
-  if (!config.ok) return config;
+  if (operation === undefined) return { kind: 'problems', problems: [notOneOf('tool', tool, names)] };
+  if (!config.ok) return { kind: 'problems', problems: config.problems };
   const parsed = await readArguments(given, terminal.stdin);
-  if ('problem' in parsed) return { problems: [parsed.problem] };
+  if ('problem' in parsed) return { kind: 'problems', problems: [parsed.problem] };
   if (options.plan !== undefined && operation.effect === 'read')
-    return { problems: [`${tool} only reads: there is nothing to plan.`] };
+    return { kind: 'problems', problems: [`${tool} only reads: there is nothing to plan.`] };
   const args = options.plan === undefined ? parsed.value : { ...Object(parsed.value), planOnly: true };
-  return { operation, args, config: config.config };
+  return { kind: 'call', operation, args, config: config.config };
 }
 
 /** The arguments as they are given, or those of a file or of stdin. What is read is not shown: it may hold a secret. */
@@ -99,17 +112,17 @@ async function call({ operation, args, config }: Given, agreed: boolean, termina
   const signal = terminal.interrupted();
   const progress = progressOn(terminal.stderr, Number(Object(args).expectedParts));
   try {
-    const result = await runtime.call(operation, args, {
+    const outcome = await runtime.call(operation, args, {
       signal,
       agreed,
       elicitor: elicitorOn(terminal, signal),
       onPage: progress.onPage,
-      tokens: consentTokens(consentCodec(runtime.server.stateKey), null),
+      tokens: createConsentTokens(runtime.server.stateKey, '', terminal.now),
       client: `cloudops-mcp call ${terminal.version}`,
     });
-    if (result.ok === 'asked') throw new Error('the terminal answers at once');
-    if (result.ok && result.structured.planId !== undefined) terminal.printError(lastingOf(config));
-    return result;
+    if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
+    if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined) terminal.printError(lastingOf(config));
+    return outcome;
   } finally {
     progress.clear();
     await runtime.close(graceMs);
@@ -137,6 +150,7 @@ function logFor({ origins, logLevel }: Config, { now, printError }: Terminal): L
 function elicitorOn({ stdin, stderr }: Terminal, signal: AbortSignal): Elicitor | undefined {
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
   return {
+    isDirect: true,
     ask: async (message): Promise<Reply> => {
       stderr.write(`${message}\n\n`);
       // Not as a terminal of its own: then Ctrl-C reaches the process.
@@ -157,13 +171,10 @@ function elicitorOn({ stdin, stderr }: Terminal, signal: AbortSignal): Elicitor 
 
 /** Shows on a terminal how much of a long list has been read. `total` is the number of parts, or NaN if it is not known. */
 function progressOn(stderr: Terminal['stderr'], total: number) {
-  let parts = 0;
   const draw = (line: string) => {
     if (stderr.isTTY) stderr.write(`\r\x1b[K${line}`);
   };
-  const onPage: CallOptions['onPage'] = (pages, record) => {
-    parts += Array.isArray(record.parts) ? record.parts.length : 0;
+  const onPage: CallContext['onPage'] = (pages, parts) =>
     draw(`${total > 0 ? `${bar(parts / total)} ` : ''}${parts}${total > 0 ? ` of ${total}` : ''} parts, page ${pages}`);
-  };
   return { onPage, clear: () => draw('') };
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.js';
-import { isLoopback } from '../util/loopback.js';
+import { isLoopback } from '../util/uri.js';
 import { type Client, clients, type LocalServer, type Quote } from './clients.js';
 import { type Command, notOneOf, withConfig } from './command.js';
 import { launchCommand } from './launch.js';

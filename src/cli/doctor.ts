@@ -2,11 +2,11 @@ import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import { devNull } from 'node:os';
 import { dirname } from 'node:path';
-import { isAllowed } from '../calls/call-tool.js';
-import { resolveEndpoint } from '../calls/endpoint.js';
+import { missingSettings, resolveEndpoint } from '../calls/endpoint.js';
+import { isAllowed } from '../calls/policy.js';
 import type { Config } from '../config/config.js';
 import type { ConsentMode } from '../consent/decision.js';
-import { consentCodec, consentTokens } from '../consent/elicitation.js';
+import { createConsentTokens } from '../consent/tokens.js';
 import { databaseName, isDatabaseUrl } from '../journal/database-url.js';
 import { openJournal, type Runtime, startRuntime } from '../runtime.js';
 import type { Service } from '../tools/define-operation.js';
@@ -122,14 +122,14 @@ async function apiFindings(
 ): Promise<Finding[]> {
   const offered = operations.filter((operation) => operation.service === service && isAllowed(policy, operation));
   if (offered.length === 0) return [];
-  const resolved = resolveEndpoint(cloud, service);
-  if (!resolved.ok) {
-    const detail = `not set: ${resolved.missing.join(', ')}`;
+  const missing = missingSettings(cloud, service);
+  if (missing.length > 0) {
+    const detail = `not set: ${missing.join(', ')}`;
     const remedy = `Set them to call ${offered.map(({ name }) => name).join(' or ')}, or try with --sandbox.`;
     const isUnused = cloud.endpoints[service] === undefined;
     return [isUnused ? warning(service, detail, remedy) : problem(service, detail, remedy)];
   }
-  const found = await probe(service, resolved.target, probing);
+  const found = await probe(service, resolveEndpoint(cloud, service), probing);
   const check = `${service} signature`;
   if (found.length === 1) return found;
   if (service === 'storage') return [...found, await readFinding(check, { call, server }, bucket)];
@@ -151,16 +151,16 @@ async function readFinding(
     uploadId: 'cloudops-doctor',
     maxParts: 1,
   };
-  const tokens = consentTokens(consentCodec(server.stateKey), null);
-  const result = await call(listParts, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
-  if (result.ok !== false) return ok(check, 'accepted');
-  const { code, summary, details = [], next } = result.failure;
+  const tokens = createConsentTokens(server.stateKey, '', server.now);
+  const outcome = await call(listParts, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
+  if (outcome.kind !== 'failed') return ok(check, 'accepted');
+  const { code, summary, problems, next } = outcome.failure;
   if (code === 'NoSuchBucket' && named !== undefined)
     return problem(check, `accepted, but there is no bucket ${quote(named)} here`, next);
   if (accepted.includes(code))
     return ok(check, `accepted (${code}, as expected: doctor asks for an upload that does not exist)`);
   const remedy = code === 'AccessDenied' ? `${next} Or name a bucket that you can read with --bucket.` : next;
-  return problem(check, [summary, ...details].join(' '), remedy);
+  return problem(check, [summary, ...problems].join(' '), remedy);
 }
 
 async function journalFinding(config: Config, now: () => Date): Promise<Finding> {

@@ -7,7 +7,7 @@ import { authenticateByIssuer } from '../serving/issuer.js';
 import { defaultHttpLimits } from '../serving/limits.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile, reasonOf } from '../serving/tokens-file.js';
 import type { Log } from '../util/log.js';
-import { isLoopback } from '../util/loopback.js';
+import { isLoopback } from '../util/uri.js';
 import { type Command, problemsText, withConfig } from './command.js';
 import { runUntilSignal } from './run-until-signal.js';
 
@@ -35,7 +35,7 @@ export const httpCommand: Command = {
             'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the plans and answers of this process.',
         });
       // A change carries on when its connection is lost, and its outcome is recorded.
-      inFlight.begin();
+      inFlight.detach();
       const { rate, metrics: metricsAt } = config.http;
       const listen = { host, port: Number(port) };
       try {

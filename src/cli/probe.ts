@@ -1,10 +1,10 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
-import { explainExchange } from '../results/failure.js';
-import { type HttpClient, isFailure, type Proxies } from '../transport/http-client.js';
-import type { Endpoint } from '../transport/signed-client.js';
-import { isLoopback } from '../util/loopback.js';
+import { httpFailureRemedies, httpFailureText } from '../results/remedies.js';
+import type { HttpClient, Proxies } from '../transport/http-client.js';
+import type { Endpoint } from '../transport/request.js';
+import { isLoopback } from '../util/uri.js';
 import { type Finding, ok, problem, warning } from './finding.js';
 
 export interface ProbeOptions {
@@ -22,14 +22,13 @@ export async function probe(
   const url = new URL(origin);
   const proxy = proxyOf(url, proxies);
   const through = proxy === undefined ? '' : ` through the proxy ${proxy}`;
-  const request = { method: 'GET', origin, path: `${pathPrefix}/`, headers: {} } as const;
+  const request = { method: 'GET', origin, path: `${pathPrefix}/`, headers: {}, newConnection: false } as const;
   const sentAt = now().getTime();
-  const response = await httpClient.exchange(request, new AbortController().signal);
+  const response = await httpClient.send(request, new AbortController().signal);
   const halfway = (sentAt + now().getTime()) / 2;
-  if (isFailure(response)) {
-    const asked = { name: `A request${through}`, effect: 'read' } as const;
-    const { summary, next } = explainExchange(asked, response, {}, [], origin);
-    return [problem(check, summary, next)];
+  if (response.kind === 'failure') {
+    const detail = `A request${through} failed: ${httpFailureText(response, origin)}.`;
+    return [problem(check, detail, httpFailureRemedies[response.code])];
   }
   const clock = clockFinding(`${check} clock`, Date.parse(response.headers.date ?? ''), halfway);
   // Behind a proxy, looking up the name and checking the certificate is the proxy's business.

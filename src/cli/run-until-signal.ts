@@ -20,7 +20,7 @@ export async function runUntilSignal(
   // Where it happened, but not the message, which may quote anything.
   process.on('uncaughtException', ({ name, stack = '' }) => {
     log('error', 'crash', { error: name, stack: stack.split('\n').filter((line) => line.startsWith('    at ')) });
-    runtime.inFlight.begin();
+    runtime.inFlight.detach();
     void runtime.inFlight.finish(graceMs).finally(() => process.exit(1));
   });
   const code = await serve(runtime, log, stop);

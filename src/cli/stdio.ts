@@ -10,7 +10,7 @@ export const stdioCommand: Command = {
   run: withConfig(({ terminal }, config) =>
     runUntilSignal(config, terminal, async ({ inFlight, server }, log, stop) => {
       const { stdin, stdout } = terminal;
-      await serveStdio(() => createServer(server), { stdin, stdout, stop, onEnd: inFlight.begin, log });
+      await serveStdio(() => createServer(server), { stdin, stdout, stop, onEnd: inFlight.detach, log });
       return 0;
     }),
   ),

@@ -1,5 +1,5 @@
-import type { Policy } from '../calls/call-tool.js';
 import type { Cloud } from '../calls/endpoint.js';
+import type { Policy } from '../calls/policy.js';
 import type { ConsentMode } from '../consent/decision.js';
 import type { Proxies } from '../transport/http-client.js';
 import type { LogLevel } from '../util/log.js';

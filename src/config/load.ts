@@ -1,6 +1,6 @@
-import { isAllowed } from '../calls/call-tool.js';
+import { isAllowed } from '../calls/policy.js';
 import { operations } from '../tools/index.js';
-import { isLoopback } from '../util/loopback.js';
+import { isLoopback } from '../util/uri.js';
 import type { ConfigResult } from './config.js';
 import { asksForTraces, defaultJournal, readProxies } from './environment.js';
 import { type SettingValues, settingValues, variableName } from './settings.js';
@@ -19,6 +19,7 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
     sandboxOptions: { stateFile: values.SANDBOX_STATE, seed: values.SANDBOX_SEED, fault: values.SANDBOX_FAULT },
     cloud: {
       region: values.REGION,
+      regionIsConfigured: origins.some(({ name }) => name === 'CLOUDOPS_REGION'),
       credentials: {
         accessKeyId: values.ACCESS_KEY_ID,
         secretAccessKey: values.SECRET_ACCESS_KEY,

@@ -1,75 +1,101 @@
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
-  createRequestStateCodec,
   inputResponse,
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { ConsentClaims, ConsentTokens, Elicitor, Reply } from './decision.js';
+import type { ConsentClaims } from './tokens.js';
 
-/** The form that a person answers: one box, which is not ticked at first. */
-export const consentForm = {
-  type: 'object' as const,
-  properties: { agree: { type: 'boolean' as const, title: 'Yes, do exactly this', default: false } },
-  required: ['agree'],
-};
+/** What a person did with the question. */
+export type Reply = 'agreed' | 'declined' | 'notChosen' | 'cancelled' | 'unanswered';
 
-const claimsSchema = z.object({ use: z.enum(['plan', 'question']), digest: z.string(), nonce: z.string() });
-
-/**
- * Signs grants with a key of at least 32 bytes. They are valid for ten minutes, with the key that signed them and for the
- * caller that was given them, where callers have names.
- */
-export const consentCodec = (key: Uint8Array | string, caller = '') =>
-  createRequestStateCodec<ConsentClaims>({ key, ttlSeconds: 600, bind: () => caller });
-
-/** What consent tokens need of the SDK's codec. */
-interface Codec {
-  mint(grant: ConsentClaims, context: unknown): Promise<string>;
-  verify(token: string, context: unknown): Promise<unknown>;
+/** The way to the person behind the client. */
+export interface Elicitor {
+  /** Whether it reaches the person itself, without a client that could answer on its own. */
+  readonly isDirect?: true;
+  /** The person's reply, or `later` if the client brings it with another entry of the same call. */
+  ask(message: string, choices: Choices): Promise<Reply | 'later'>;
+  /** The reply that this entry brings, and the question that it belongs to. */
+  readonly brought?: { readonly claims: ConsentClaims; read(choices: Choices): Reply };
 }
 
-/** Consent tokens of one request: what is signed comes back through the client. Without a client there is no context. */
-export const consentTokens = (codec: Codec, context: ServerContext | null): ConsentTokens => ({
-  issue: (grant) => codec.mint(grant, context),
-  verify: async (token) => claimsSchema.parse(await codec.verify(token, context)),
+/** The words of the two answers. */
+export interface Choices {
+  readonly accept: string;
+}
+
+/** The answer that changes nothing. It is chosen at first. */
+const nothing = 'Do nothing';
+
+/** The form that a person answers: one choice, in words. */
+export const consentForm = ({ accept }: Choices) => ({
+  type: 'object' as const,
+  properties: {
+    decision: { type: 'string' as const, title: 'Decision', enum: [accept, nothing], default: nothing },
+  },
+  required: ['decision'],
 });
 
 /** People need time. The client may give up earlier. */
 const answerMs = 10 * 60 * 1000;
 
+/** How often a client is told that its user is still being asked: many reset their time-out with each. */
+const progressMs = 10_000;
+
 /**
  * The way to the person behind the client, or undefined if the client offers none. Up to 2025-11-25 the question is sent while
  * the call runs, which over HTTP would take a session; from 2026-07-28 on the call ends with it, and the answer comes with the
  * next one.
+ * @param stillAsking called every ten seconds while a question waits for its answer
  */
-export function elicitorFor(server: McpServer, context: ServerContext): Elicitor | undefined {
+export function elicitorFor(server: McpServer, context: ServerContext, stillAsking: () => void): Elicitor | undefined {
   const { envelope, inputResponses, requestState, elicitInput, signal } = context.mcpReq;
   if (envelope === undefined && context.http !== undefined) return undefined;
-  const fields: Readonly<Record<string, unknown>> = { ...envelope };
-  const declared = fields[CLIENT_CAPABILITIES_META_KEY] ?? server.server.getClientCapabilities() ?? {};
-  const { elicitation } = capabilities.parse(declared);
+  const { elicitation } = clientCapabilities(server, context);
   // An empty declaration means forms.
   if (elicitation === undefined || (elicitation.form === undefined && elicitation.url !== undefined)) return undefined;
   if (envelope === undefined)
     return {
-      ask: async (message) => {
+      ask: async (message, choices) => {
+        const timer = setInterval(stillAsking, progressMs);
         try {
-          const params = { mode: 'form' as const, message, requestedSchema: consentForm };
-          return replyOf(await elicitInput(params, { timeout: answerMs, signal }));
+          const params = { mode: 'form' as const, message, requestedSchema: consentForm(choices) };
+          return replyOf(await elicitInput(params, { timeout: answerMs, signal }), choices);
         } catch {
           return 'unanswered';
+        } finally {
+          clearInterval(timer);
         }
       },
     };
   const view = inputResponse(inputResponses, 'consent');
-  const grant = claimsSchema.safeParse(requestState());
+  const claims = claimsSchema.safeParse(requestState());
   const ask: Elicitor['ask'] = async () => 'later';
-  if (view.kind !== 'elicit' || !grant.success || grant.data.use !== 'question') return { ask };
-  return { ask, reply: { grant: grant.data, reply: replyOf(view) } };
+  if (view.kind !== 'elicit' || !claims.success || claims.data.use !== 'question') return { ask };
+  return { ask, brought: { claims: claims.data, read: (choices) => replyOf(view, choices) } };
 }
+
+const claimsSchema = z.object({
+  use: z.enum(['plan', 'question']),
+  digest: z.string(),
+  nonce: z.string(),
+  issuedAt: z.number(),
+});
+
+/** The capabilities that a client declares, as far as they matter here. */
+export function clientCapabilities(server: McpServer, context: ServerContext) {
+  const fields: Readonly<Record<string, unknown>> = { ...context.mcpReq.envelope };
+  return capabilities.parse(fields[CLIENT_CAPABILITIES_META_KEY] ?? server.server.getClientCapabilities() ?? {});
+}
+
+const capabilities = z
+  .object({
+    elicitation: z.object({ form: z.unknown().optional(), url: z.unknown().optional() }).optional(),
+    extensions: z.record(z.string(), z.unknown()).optional(),
+  })
+  .catch({});
 
 /** Name and version of the client, as it says; for the journal. */
 export function clientName(server: McpServer, context: ServerContext): string {
@@ -82,12 +108,10 @@ const clientInfo = z
   .object({ name: z.string().catch('unknown'), version: z.string().catch('') })
   .catch({ name: 'unknown', version: '' });
 
-const capabilities = z
-  .object({ elicitation: z.object({ form: z.unknown().optional(), url: z.unknown().optional() }).optional() })
-  .catch({});
-
-function replyOf({ action, content }: { action: string; content?: unknown }): Reply {
+function replyOf({ action, content }: { action: string; content?: unknown }, { accept }: Choices): Reply {
   if (action === 'decline') return 'declined';
   if (action !== 'accept') return 'cancelled';
-  return z.object({ agree: z.literal(true) }).safeParse(content).success ? 'agreed' : 'unticked';
+  const { data } = z.object({ decision: z.string() }).safeParse(content);
+  if (data === undefined) return 'notChosen';
+  return data.decision === accept ? 'agreed' : 'declined';
 }

@@ -1,106 +1,199 @@
 import { createHash } from 'node:crypto';
 import type { Change, Default, Operation } from '../tools/define-operation.js';
-import type { Endpoint, SendRequest } from '../transport/signed-client.js';
-import { isObject } from '../util/objects.js';
-import { spellOut } from '../util/quote.js';
+import { type Endpoint, type UnsignedApiRequest, wireForm } from '../transport/request.js';
+import { leavesOf, valueAt, withValueAt } from '../util/objects.js';
+import { quote, spellOut } from '../util/quote.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** What a call would send and do, for a person to decide on. It holds no secret. */
 export interface Plan {
+  /** The whole decision in one sentence. */
+  readonly summary: string;
   readonly method: string;
+  /** With the query, exactly as it goes on the wire. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: unknown;
+  /** Absent for a request without one. */
+  readonly body?: unknown;
+  /** Region, zone and account, each with where it comes from. */
+  readonly where: readonly string[];
   /** What will be created, changed or billed. */
   readonly consequences: readonly string[];
   readonly defaults: readonly Default[];
   readonly warnings: readonly string[];
+  readonly notChecked: readonly string[];
+}
+
+/** Where the region of a call comes from. */
+export type RegionSource = 'given' | 'configured' | 'default';
+
+/** A mutation as it would be sent. */
+export interface PlannedCall {
+  readonly operation: Operation;
+  readonly change: Change;
+  /** Arguments, without those that steer the call. */
+  readonly input: Fields;
+  readonly request: UnsignedApiRequest;
+  readonly endpoint: Endpoint;
+  readonly regionSource: RegionSource;
 }
 
 /** Makes the plan of a mutation. Nothing is sent, looked up or changed for it. */
-export function makePlan(
-  operation: Operation,
-  change: Change,
-  input: Fields,
-  request: SendRequest,
-  target: Endpoint,
-): Plan {
-  const { region, service, profile, credentials } = target;
+export function makePlan({ operation, change, input, request, endpoint, regionSource }: PlannedCall): Plan {
+  const { origin, region, service, profile, credentials } = endpoint;
+  const { path, query } = wireForm(endpoint, request);
+  const { defaults, warnings } = hintsOf(operation, change, input, region);
   return {
+    summary: spellOut(`${change.headline(input, region)}.`),
     method: request.method,
-    url: target.origin + target.pathPrefix + request.path,
+    url: origin + path + query,
     headers: {
-      'content-type': 'application/json',
+      ...(request.body !== undefined && { 'content-type': 'application/json' }),
       [profile.dateHeader]: 'the time of sending',
       authorization: `signed as ${credentials.accessKeyId} for service ${service} in ${region}`,
     },
-    body: operation.secrets.reduce<unknown>(
-      (body, path) => withValueAt(body, path, (value) => (typeof value === 'string' ? fingerprint(value) : value)),
-      request.body ?? {},
-    ),
-    consequences: change.consequences(input, region),
+    ...(request.body !== undefined && { body: withoutSecrets(operation, request.body) }),
+    where: [
+      `region ${region} (${regionSources[regionSource]})`,
+      ...zoneOf(defaults, input),
+      `account ${credentials.accessKeyId}`,
+    ],
+    consequences: [
+      ...(operation.effect === 'delete' ? ['This is destructive.'] : []),
+      ...change.consequences(input, region),
+    ],
+    defaults,
+    warnings,
+    notChecked: change.notChecked,
+  };
+}
+
+const regionSources = { given: 'given', configured: 'configured', default: "this server's default" } as const;
+
+function zoneOf(defaults: readonly Default[], input: Fields): string[] {
+  const path = 'availabilityZone';
+  const [given, preset] = [valueAt(input, path), defaults.find((one) => one.path === path)];
+  if (typeof given === 'string') return [`zone ${given} (given)`];
+  return preset === undefined ? [] : [`zone ${preset.value} (the cloud's default)`];
+}
+
+/** What the cloud does with what is absent, and what is allowed but probably not meant. */
+export function hintsOf(operation: Operation, change: Change, input: Fields, region: string) {
+  const { regions } = operation;
+  const unlisted =
+    regions === undefined || regions.includes(region)
+      ? []
+      : [`Region ${quote(region, 40)} is not among those that the API reference lists: ${regions.join(', ')}.`];
+  return {
     defaults: operation.defaults
       .filter(({ path }) => valueAt(input, path) === undefined)
       .map(({ path, value, inRegion }) => ({ path, value: inRegion?.[region] ?? value })),
-    warnings: change.warnings(input, region),
+    warnings: [...unlisted, ...change.warnings(input, region)],
   };
 }
+
+/** A copy in which secrets are fingerprints. */
+const withoutSecrets = ({ secrets = [] }: Operation, fields: unknown): unknown =>
+  secrets.reduce<unknown>(
+    (copy, path) => withValueAt(copy, path, (value) => (typeof value === 'string' ? fingerprint(value) : value)),
+    fields,
+  );
 
 /** Tells one secret from another without showing any: `sha256:` and 12 hexadecimal digits. */
 export const fingerprint = (secret: string): string =>
   `sha256:${createHash('sha256').update(secret).digest('hex').slice(0, 12)}`;
 
-/** The same for the same tool, arguments, endpoint and account, and different for all others. It gives nothing away. */
-export function digestOf(operation: Operation, input: Fields, target: Endpoint, ...more: readonly unknown[]): string {
-  const { origin, pathPrefix, region, service, credentials } = target;
-  const bound = [operation.name, input, origin, pathPrefix, region, service, credentials.accessKeyId, ...more];
-  return createHash('sha256').update(JSON.stringify(bound, sorted)).digest('hex');
+/**
+ * The same for the same request of the same account, whatever arguments led to it: the key by which a repetition is found. It
+ * gives nothing away.
+ */
+export function idempotencyKey({ request, endpoint }: PlannedCall): string {
+  const { path, query, body } = wireForm(endpoint, request);
+  return digest([request.method, endpoint.origin + path + query, body ?? '', endpoint.credentials.accessKeyId]);
 }
+
+/** What consent is bound to: tool, arguments, endpoint, account, and whether a repetition is meant. */
+export function consentDigest({ operation, input, endpoint }: PlannedCall, allowRepeat: boolean): string {
+  const { origin, pathPrefix, region, service, credentials } = endpoint;
+  return digest([operation.name, input, origin, pathPrefix, region, service, credentials.accessKeyId, allowRepeat]);
+}
+
+const digest = (bound: readonly unknown[]) => createHash('sha256').update(JSON.stringify(bound, sorted)).digest('hex');
 
 /** A JSON replacer that puts the fields of every object in one order. */
 const sorted = (_key: string, value: unknown): unknown =>
-  isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
-
-/** The value at a dotted path. */
-export const valueAt = (fields: unknown, path: string): unknown =>
-  path
-    .split('.')
-    .reduce<unknown>((at, step) => (typeof at === 'object' && at !== null ? Reflect.get(at, step) : undefined), fields);
-
-/** A copy in which the value at a path is changed, or gone where the change gives undefined. */
-export function withValueAt(fields: unknown, path: string, change: (value: unknown) => unknown): unknown {
-  const [step = '', ...rest] = path.split('.');
-  if (typeof fields !== 'object' || fields === null) return fields;
-  const { [step]: inner, ...others } = { ...fields } as Record<string, unknown>;
-  const changed = rest.length > 0 ? withValueAt(inner, rest.join('.'), change) : change(inner);
-  return changed === undefined ? others : { ...others, [step]: changed };
-}
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
 
 /**
  * The plan as text: what it does first, the request last. The request's own values are JSON, so they cannot pass for our
  * words, and what is invisible is spelled out everywhere.
  */
-export function planText({ method, url, headers, body, consequences, defaults, warnings }: Plan): string {
-  const json = JSON.stringify(body, null, 2);
-  const cut =
-    json.length > maximumBody ? `${json.slice(0, maximumBody)}\n… (cut: ${json.length} characters in all)` : json;
+export function planLines(plan: Plan): string[] {
+  const json = plan.body === undefined ? [] : JSON.stringify(plan.body, null, 2).split('\n').map(spellOut);
   return [
-    ...section('What will happen:', consequences),
-    ...section('Warnings:', warnings),
+    `Where: ${plan.where.map(spellOut).join(', ')}.`,
+    '',
+    ...section('What will happen:', plan.consequences),
+    ...section('Warnings:', plan.warnings),
     ...section(
       'Defaults that the cloud applies:',
-      defaults.map(({ path, value }) => `${path}: ${value}`),
+      plan.defaults.map(({ path, value }) => `${path}: ${value}`),
     ),
+    ...section('Not checked:', plan.notChecked),
     'Request:',
-    `${method} ${url}`,
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    ...cut.split('\n').map(spellOut),
-  ].join('\n');
+    `${plan.method} ${plan.url}`,
+    ...Object.entries(plan.headers).map(([name, value]) => `${name}: ${value}`),
+    ...json,
+  ];
 }
-
-/** Characters of the body that are shown. */
-const maximumBody = 20_000;
 
 const section = (title: string, lines: readonly string[]) =>
   lines.length === 0 ? [] : [title, ...lines.map((line) => `- ${spellOut(line)}`), ''];
+
+/** Clients show two lines of a question, and some have 24 in all. */
+const maximumLines = 8;
+const maximumQuestion = 2000;
+const longestValue = 80;
+
+/**
+ * The question that a person answers: the whole decision in its first line, then at most eight sentences with everything else
+ * that would be sent. Long values are cut, lines never are.
+ * @returns undefined if that is too much for one screen: then nobody can be asked
+ */
+export function questionText(plan: Plan, { operation, change, input, endpoint }: PlannedCall): string | undefined {
+  const [cost, ...consequences] = plan.consequences;
+  const named = (path: string) => change.named.some((name) => path === name || path.startsWith(`${name}.`));
+  const others = [...leavesOf(withoutSecrets(operation, input))].filter(([path]) => !named(path));
+  const values = others.map(
+    ([path, value]) => `${path} ${typeof value === 'string' ? quote(value, longestValue) : value}`,
+  );
+  const sentence = (title: string, parts: readonly string[]) =>
+    parts.length === 0 ? [] : [`${title}: ${parts.join(', ')}.`];
+  const lines = [
+    ...consequences,
+    ...sentence('Where', plan.where),
+    ...sentence('Also', values),
+    ...sentence(
+      'Defaults',
+      plan.defaults.map(({ path, value }) => `${path} ${value}`),
+    ),
+    ...plan.warnings,
+    ...sentence('Not checked', plan.notChecked),
+  ];
+  // Warnings share lines before anything is left out.
+  const kept =
+    lines.length <= maximumLines
+      ? lines
+      : [...lines.slice(0, maximumLines - 1), lines.slice(maximumLines - 1).join(' ')];
+  const text = [`${change.headline(input, endpoint.region)}? ${cost ?? ''}`.trim(), ...kept].map(spellOut).join('\n');
+  return text.length > maximumQuestion ? undefined : text;
+}
+
+/** A plan with more than this in its request could not be reviewed by anybody (characters of JSON). */
+const largestPlan = 40_000;
+
+/** Whether a plan can be shown whole. */
+export const canBeShown = ({ body }: Plan): boolean => (JSON.stringify(body)?.length ?? 0) <= largestPlan;

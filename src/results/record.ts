@@ -1,127 +1,121 @@
 import * as z from 'zod';
-import { dotted } from '../util/dotted.js';
-import { isObject } from '../util/objects.js';
-import { quote } from '../util/quote.js';
+import { isObject, withoutNulls } from '../util/objects.js';
+import { quote, spellOut } from '../util/quote.js';
 
+/** The record of an answer, as far as it can be used, and what was missing or odd, one sentence each. */
 export interface Reading {
   readonly record: Record<string, unknown>;
-  /** What was missing or odd, one sentence each, at most `maximumWarnings`. */
   readonly warnings: readonly string[];
 }
 
 const maximumWarnings = 20;
 
 /**
- * Reads an answer's record by its schema without ever refusing it. A field of the wrong type is converted where that
- * loses nothing and left out where it would; a missing one is left out; an unknown one stays. All but the last are
- * warnings.
- * @param fromText the answer had no types (XML), so numbers and booleans written as text are what is expected
+ * Reads the record of an answer by its schema without ever refusing it. A field of the wrong type is converted where that loses
+ * nothing and left out where it would; a missing one is left out; an unknown one stays. All but the last are warnings.
  */
-export function readRecord(schema: z.ZodObject, value: unknown, { fromText }: { fromText: boolean }): Reading {
-  const warnings: string[] = [];
-  let dropped = 0;
-  const warn = (message: () => string) => {
-    if (warnings.length < maximumWarnings) warnings.push(message());
-    else dropped += 1;
+export function readRecord(schema: z.ZodObject, value: unknown): Reading {
+  const given = withoutNulls(value);
+  const parsed = schema.safeParse(given, { reportInput: true });
+  if (parsed.success) return { record: isObject(given) ? { ...given } : {}, warnings: [] };
+  if (!isObject(given))
+    return { record: {}, warnings: [`The answer is ${show(value)}, not an object; it was left out.`] };
+  const { issues } = parsed.error;
+  const missing = issues.filter(({ input }) => input === undefined).map(({ path }) => z.core.toDotPath(path));
+  const odd = issues.filter(({ input }) => input !== undefined);
+  const repaired = structuredClone(given);
+  const warnings = odd.map((issue) => repair(repaired, issue));
+  return {
+    record: { ...withoutHoles(repaired) },
+    warnings: [
+      ...(missing.length === 0 ? [] : [`The answer lacks ${listed(missing)}.`]),
+      ...warnings.slice(0, maximumWarnings),
+      ...(warnings.length > maximumWarnings ? [`${warnings.length - maximumWarnings} more fields were odd.`] : []),
+    ],
   };
-  const record = compile(schema, { fromText, path: [], warn })(value);
-  if (dropped > 0) warnings.push(`… and ${dropped} more such problems`);
-  return { record: isObject(record) ? record : {}, warnings };
 }
 
-interface Context {
-  readonly fromText: boolean;
-  /** Where the reading is: steps are pushed on the way in and popped on the way out. */
-  readonly path: (string | number)[];
-  readonly warn: (message: () => string) => void;
+const listed = (names: readonly string[]) =>
+  names.length <= maximumWarnings
+    ? names.join(', ')
+    : `${names.slice(0, maximumWarnings).join(', ')} and ${names.length - maximumWarnings} more fields`;
+
+/** Converts or takes out the value that an issue is about. Returns the warning. */
+function repair(record: unknown, issue: z.core.$ZodIssue): string {
+  const name = z.core.toDotPath(issue.path);
+  const expected = issue.code === 'invalid_type' ? issue.expected : 'unknown';
+  const converted = convert(issue.input, expected);
+  const parent = issue.path.slice(0, -1).reduce<unknown>((at, step) => Object(at)[step], record);
+  const [last = ''] = issue.path.slice(-1);
+  if (typeof parent === 'object' && parent !== null) Reflect.set(parent, last, converted);
+  const fate = converted === undefined ? 'it was left out' : 'it was converted';
+  return `${name} in the answer is ${show(issue.input)}, not ${called[expected] ?? 'what it should be'}; ${fate}.`;
 }
 
-/** Gives the value as the schema has it, or undefined where it cannot be. */
-type Read = (value: unknown) => unknown;
+const called: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a whole number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+};
 
-/** Turns a schema into the function that reads by it, once, because a page has thousands of records. */
-function compile(schema: z.core.$ZodType, context: Context): Read {
-  if (schema instanceof z.ZodOptional) {
-    const read = compile(schema.unwrap(), context);
-    return (value) => (value === null ? undefined : read(value));
-  }
-  if (schema instanceof z.ZodObject) return objectReader(schema, context);
-  if (schema instanceof z.ZodArray) return arrayReader(schema, context);
-  if (schema instanceof z.ZodString) return (value) => readText(value, context);
-  if (schema instanceof z.ZodNumber) return (value) => readInteger(value, context);
-  if (schema instanceof z.ZodBoolean) return (value) => readBoolean(value, context);
-  return (value) => value;
+/** The value in the type that is expected, if that loses nothing. */
+function convert(value: unknown, expected: string): unknown {
+  if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')) return String(value);
+  if (expected === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+  // An empty XML element and an empty structure look the same.
+  if (expected === 'object' && value === '') return {};
+  const number = typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
+  return expected === 'number' || expected === 'int' ? number : undefined;
 }
 
-function objectReader(schema: z.ZodObject, context: Context): Read {
-  const fields = Object.entries(schema.shape).map(([name, field]) => ({
-    name,
-    expected: !(field instanceof z.ZodOptional),
-    read: compile(field, context),
-  }));
-  const known = new Set(Object.keys(schema.shape));
-  return (value) => {
-    // An empty XML element and an empty structure look the same.
-    const given = context.fromText && value === '' ? {} : value;
-    if (!isObject(given)) return odd(value, 'an object', context);
-    const record: Record<string, unknown> = {};
-    for (const { name, expected, read } of fields) {
-      context.path.push(name);
-      const found = Object.hasOwn(given, name) ? given[name] : undefined;
-      if (found !== undefined) {
-        const value = read(found);
-        if (value !== undefined) record[name] = value;
-      } else if (expected) context.warn(() => `The answer has no ${dotted(context.path)}.`);
-      context.path.pop();
+const show = (value: unknown) => quote(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing'), 100);
+
+/** Without what `repair` took out. */
+function withoutHoles(value: unknown): object {
+  const keep = (inner: unknown) => (typeof inner === 'object' && inner !== null ? withoutHoles(inner) : inner);
+  if (Array.isArray(value)) return value.filter((element) => element !== undefined).map(keep);
+  const fields = Object.entries(Object(value)).filter(([, field]) => field !== undefined);
+  return Object.fromEntries(fields.map(([name, field]) => [name, keep(field)]));
+}
+
+/** About 25,000 tokens: more would fill an agent's context. */
+const maximumCharacters = 60_000;
+const longestText = 2000;
+const longestName = 100;
+
+/**
+ * Makes data of a service fit to be shown: what is invisible or changes the reading order is spelled out, in names too, and long
+ * texts and the whole are cut. What is left out is counted.
+ */
+export function presentable(record: Readonly<Record<string, unknown>>): Reading {
+  let left = maximumCharacters;
+  let leftOut = 0;
+  const text = (given: string, longest: number) => {
+    const shown = spellOut(given.length > longest ? `${given.slice(0, longest)}… (${given.length} characters)` : given);
+    left -= shown.length + 4;
+    return shown;
+  };
+  const fits = () => {
+    if (left <= 0) leftOut += 1;
+    return left > 0;
+  };
+  const copy = (value: unknown): unknown => {
+    if (typeof value === 'string') return text(value, longestText);
+    if (Array.isArray(value)) return value.flatMap((element) => (fits() ? [copy(element)] : []));
+    if (!isObject(value)) {
+      left -= 6;
+      return value;
     }
-    for (const name of Object.keys(given)) if (!known.has(name) && name !== '__proto__') record[name] = given[name];
-    return record;
+    return Object.fromEntries(
+      Object.keys(value).flatMap((name) =>
+        fits() && name !== '__proto__' ? [[text(name, longestName), copy(value[name])]] : [],
+      ),
+    );
   };
-}
-
-function arrayReader(schema: z.ZodArray, context: Context): Read {
-  const read = compile(schema.element, context);
-  return (value) => {
-    if (!Array.isArray(value)) return odd(value, 'a list', context);
-    const elements: unknown[] = [];
-    for (const [index, element] of value.entries()) {
-      context.path.push(index);
-      const kept = read(element);
-      if (kept !== undefined) elements.push(kept);
-      context.path.pop();
-    }
-    return elements;
-  };
-}
-
-function readText(value: unknown, context: Context): string | undefined {
-  if (typeof value === 'string') return value;
-  if (typeof value !== 'number' && typeof value !== 'boolean') return odd(value, 'text', context);
-  context.warn(() => `${dotted(context.path)} in the answer is ${String(value)}, not text; it was taken as text.`);
-  return String(value);
-}
-
-function readInteger(value: unknown, context: Context): number | undefined {
-  const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
-  if (typeof number !== 'number' || !Number.isSafeInteger(number)) return odd(value, 'a whole number', context);
-  if (typeof value === 'string' && !context.fromText)
-    context.warn(() => `${dotted(context.path)} in the answer is the text ${quote(value)}; it was taken as a number.`);
-  return number;
-}
-
-function readBoolean(value: unknown, context: Context): boolean | undefined {
-  if (typeof value === 'boolean') return value;
-  if (value !== 'true' && value !== 'false') return odd(value, 'true or false', context);
-  if (!context.fromText)
-    context.warn(() => `${dotted(context.path)} in the answer is the text ${quote(value)}; it was taken as such.`);
-  return value === 'true';
-}
-
-function odd(value: unknown, expected: string, context: Context): undefined {
-  context.warn(() => {
-    const given = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
-    const what = context.path.length === 0 ? 'The answer' : `${dotted(context.path)} in the answer`;
-    return `${what} is ${quote(given, 100)}, not ${expected}; it was left out.`;
-  });
-  return undefined;
+  const shown = copy(record);
+  const warnings = leftOut === 0 ? [] : [`The answer is too long to show: ${leftOut} fields or entries were left out.`];
+  return { record: { ...Object(shown) }, warnings };
 }

@@ -1,3 +1,6 @@
+import type { FailureCode, HttpFailure } from '../transport/http-client.js';
+import { quote } from '../util/quote.js';
+
 const uploadGone =
   'The upload was completed or aborted, or bucket, object or uploadId is mistyped. If it was completed, the object exists.';
 
@@ -29,7 +32,7 @@ const byBeginning: readonly (readonly [string, string])[] = [
     'Client.InvalidParameterNotFound',
     'Something that the arguments name does not exist in this region. Check the names and the region.',
   ],
-  ['Client.InvalidParameterDuplicate', 'Something with this name exists already. Choose another name.'],
+  ['Client.InvalidParameterDuplicate', 'Something with this name exists already. Ask the user for another name.'],
   ['Client.InvalidParameter', 'Check the arguments against the message.'],
   [
     'Client.AuthFailurePermission',
@@ -47,12 +50,18 @@ const byStatus: Readonly<Record<number, string>> = {
   401: 'Check CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_SECRET_ACCESS_KEY and the region.',
   403: 'Check the credentials, the region, and that they may do this.',
   404: 'Check the names in the arguments, the region, and the endpoint in the configuration.',
-  409: 'It conflicts with the present state or with a name in use. Look in the console before trying again.',
+  409: 'It conflicts with the present state. Look in the console before trying again.',
   429: 'The service limits the rate of requests. Wait a minute, then try again.',
 };
 
-/** What the caller should do next, from the service's error code or, failing that, the HTTP status. */
-export function remedy(code: string | undefined, status: number): string {
+/** What the caller should do next, from the service's error code or, failing that, the HTTP status. An operation's own remedies win. */
+export function remedyFor(
+  own: Readonly<Record<string, string>> | undefined,
+  code: string | undefined,
+  status: number,
+): string {
+  const ownFamily = Object.entries(own ?? {}).find(([beginning]) => code?.startsWith(beginning))?.[1];
+  if (ownFamily !== undefined) return ownFamily;
   const known = code === undefined ? undefined : Object.hasOwn(byCode, code) ? byCode[code] : undefined;
   const family = byBeginning.find(([beginning]) => code?.startsWith(beginning))?.[1];
   if (known !== undefined) return known;
@@ -61,3 +70,45 @@ export function remedy(code: string | undefined, status: number): string {
     return 'The endpoint redirects, which a signed request must not follow. Set the endpoint to its final address.';
   return byStatus[status] ?? (status >= 500 ? 'The service failed. Try again in a minute.' : 'Check the arguments.');
 }
+
+/** Why there is no answer, as the end of a sentence. */
+export function httpFailureText({ code, detail }: HttpFailure, origin: string): string {
+  const problem: Record<FailureCode, string> = {
+    NameNotResolved: `the host name of ${origin} cannot be resolved`,
+    ConnectionRefused: `${origin} refused the connection`,
+    ConnectTimeout: `${origin} did not accept a connection in time`,
+    TlsFailed: `no secure connection to ${origin} could be made`,
+    ConnectFailed: `no connection to ${origin} could be made`,
+    ConnectionLost: `the connection to ${origin} was lost before the whole answer came`,
+    ResponseTimeout: `${origin} did not answer in time`,
+    BodyTimeout: `the answer of ${origin} stopped midway`,
+    CallTimeout: 'the time for the whole call (CLOUDOPS_TIMEOUT_MS) ran out',
+    Cancelled: 'the client cancelled the call',
+    MalformedResponse: `the answer of ${origin} is not proper HTTP`,
+    ResponseTooLarge: `the answer of ${origin} is larger than this server reads`,
+    BodyIncomplete: `the answer of ${origin} is incomplete`,
+  };
+  const ownWords: readonly FailureCode[] = ['CallTimeout', 'Cancelled', 'ResponseTooLarge'];
+  return ownWords.includes(code) ? problem[code] : `${problem[code]} (${quote(detail, 200)})`;
+}
+
+const tryAgain = 'Try again in a minute. If it happens again, check the network and whether the service is up.';
+
+/** What to do where there is no answer. */
+export const httpFailureRemedies: Readonly<Record<FailureCode, string>> = {
+  NameNotResolved: 'Check the endpoint in the configuration (CLOUDOPS_…_URL) and the name resolution of this machine.',
+  ConnectionRefused:
+    'Check the endpoint and its port in the configuration (CLOUDOPS_…_URL), and whether the service is up.',
+  ConnectTimeout: 'Check the endpoint, the network and HTTPS_PROXY, then try again.',
+  TlsFailed:
+    'Check that the endpoint speaks https and that its certificate is trusted (NODE_EXTRA_CA_CERTS adds a CA).',
+  ConnectFailed: 'Check the endpoint, the network and HTTPS_PROXY, then try again.',
+  ConnectionLost: tryAgain,
+  ResponseTimeout: tryAgain,
+  BodyTimeout: tryAgain,
+  CallTimeout: 'Try again, or raise CLOUDOPS_TIMEOUT_MS.',
+  Cancelled: 'Nothing needs to be done.',
+  MalformedResponse: 'Check that the endpoint in the configuration is the right one, then try again.',
+  ResponseTooLarge: 'Ask for less at once, for example with a smaller maxParts.',
+  BodyIncomplete: tryAgain,
+};

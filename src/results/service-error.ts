@@ -1,4 +1,5 @@
 import type { Body } from '../transport/body.js';
+import { isObject } from '../util/objects.js';
 
 /** What an error answer says, as far as it says anything. */
 export interface ServiceError {
@@ -35,7 +36,7 @@ const withText = (name: keyof ServiceError, value: unknown): ServiceError =>
   typeof value === 'string' && value !== '' ? { [name]: value.slice(0, 2000) } : {};
 
 const at = (source: unknown, name: string): unknown =>
-  typeof source === 'object' && source !== null && Object.hasOwn(source, name) ? Reflect.get(source, name) : undefined;
+  isObject(source) && Object.hasOwn(source, name) ? source[name] : undefined;
 
 const firstElement = (document: Readonly<Record<string, unknown>>) => Object.values(document)[0];
 
@@ -46,3 +47,20 @@ const pageText = (html: string) =>
     .replace(/<[^>]*>/g, ' ')
     .replace(/\s+/g, ' ')
     .trim();
+
+/** Response headers that name a request to the service's support (reference, section 4.1; the others are of S3-compatible stores). */
+const idHeaders = [
+  'x-ext-request-id',
+  'x-ext-id-2',
+  'x-store-sg-trace-id',
+  'x-gw-endpoint-request',
+  'x-amz-request-id',
+  'x-amz-id-2',
+  'x-amzn-requestid',
+  'x-trans-id',
+  'x-request-id',
+];
+
+/** The request IDs of a response, by header name. */
+export const requestIdsOf = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(idHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));

@@ -1,6 +1,6 @@
 import type { Operation } from '../tools/define-operation.js';
 import { inputJsonSchema, type JsonSchema, outputJsonSchema } from '../tools/schema/json-schema.js';
-import { envelope } from './success.js';
+import { outputSchema } from './success.js';
 
 /** What hosts are shown of a tool's arguments and answer. */
 export interface ToolSchemas {
@@ -14,5 +14,5 @@ export interface ToolSchemas {
  */
 export const toolSchemas = ({ input, output, effect }: Operation): ToolSchemas => ({
   input: inputJsonSchema(input),
-  output: outputJsonSchema(output.extend(envelope(effect))),
+  output: outputJsonSchema(outputSchema(effect, output)),
 });

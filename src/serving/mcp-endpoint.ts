@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createMcpHandler, isJsonContentType } from '@modelcontextprotocol/server';
-import type { Caller } from '../calls/call-tool.js';
+import type { CallTool } from '../calls/call-tool.js';
 import { createServer, makeOffer } from '../server.js';
 import { createFailedLogins } from './addresses.js';
 import { authenticateRequest, checkScope } from './auth.js';
@@ -70,10 +70,10 @@ function parseMessage(body: Buffer): unknown {
 
 /** Counts calls, and keeps those that run. */
 const observed =
-  (call: Caller, metrics: Metrics, now: () => Date, running: Promise<unknown>[]): Caller =>
-  async (operation, args, options) => {
+  (call: CallTool, metrics: Metrics, now: () => Date, running: Promise<unknown>[]): CallTool =>
+  async (operation, args, context) => {
     const start = now().getTime();
-    const called = call(operation, args, options);
+    const called = call(operation, args, context);
     running.push(called);
     const result = await called.catch(() => undefined);
     metrics.called(operation.name, result, now().getTime() - start);

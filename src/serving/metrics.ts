@@ -1,12 +1,12 @@
 import { createServer } from 'node:http';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { CallResult } from '../calls/call-tool.js';
+import type { CallOutcome } from '../calls/context.js';
 import { HttpError } from './http-error.js';
 import { checkMetricsHost } from './request-checks.js';
 
 /** What is counted. Every label comes from a fixed list: nothing that a client chooses becomes one. */
 export interface Metrics {
-  called(tool: string, result: CallResult | undefined, milliseconds: number): void;
+  called(tool: string, result: CallOutcome | undefined, milliseconds: number): void;
   refused(reason: string): void;
   /** In the text format of Prometheus. */
   text(): Promise<string>;
@@ -54,10 +54,10 @@ export function createMetrics(running: () => number): Metrics {
   };
 }
 
-function outcomeOf(result: CallResult | undefined): string {
-  if (result === undefined || result.ok === false) return 'error';
-  if (result.ok === 'asked') return 'asked';
-  return 'outcome' in result.structured && result.structured.outcome === 'planned' ? 'planned' : 'ok';
+function outcomeOf(outcome: CallOutcome | undefined): string {
+  if (outcome === undefined || outcome.kind === 'failed') return 'error';
+  if (outcome.kind === 'inputRequired') return 'asked';
+  return outcome.success.outcome === 'planned' ? 'planned' : 'ok';
 }
 
 /** A server that answers `GET /metrics` and nothing else; not listening yet. */

@@ -3,12 +3,12 @@ import {
   ALGORITHM_IDENTIFIER,
   createScope,
   getCanonicalHeaders,
-  getCanonicalQuery,
   getPayloadHash,
   getSigningKey,
   SignatureV4Base,
 } from '@smithy/signature-v4';
 import type { HttpRequest } from '@smithy/types';
+import type { Query } from '../util/uri.js';
 import type { SigningProfile } from './profiles.js';
 
 /** Long-lived or temporary keys of an account. */
@@ -24,7 +24,7 @@ export interface UnsignedRequest {
   /** With the port, if it is not the scheme's own. */
   readonly host: string;
   readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
+  readonly query: Query;
   /** Lower-case names. All of them are signed. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -50,10 +50,6 @@ export interface Signed {
 export function sign(request: UnsignedRequest, context: SigningContext): Promise<Signed> {
   return new RequestSigner(context).signRequest(request, context);
 }
-
-/** The query string as it is signed, and so as it has to be sent; without a question mark. */
-export const encodeQuery = (query: UnsignedRequest['query']) =>
-  getCanonicalQuery(httpRequest({ method: 'GET', host: '', path: '/', query, headers: {} }, {}));
 
 class RequestSigner extends SignatureV4Base {
   constructor({ profile, credentials, region, service }: SigningContext) {
@@ -90,7 +86,7 @@ const httpRequest = (request: UnsignedRequest, headers: Record<string, string>):
   protocol: 'https:',
   hostname: request.host,
   path: request.path,
-  query: { ...request.query },
+  query: Object.fromEntries(Object.entries(request.query).map(([name, value]) => [name, value === true ? '' : value])),
   headers,
   ...(request.body !== undefined && { body: request.body }),
 });

@@ -1,26 +1,25 @@
 import type * as z from 'zod';
+import type { Query } from '../util/uri.js';
 
 /** The three APIs of the platform. Each has an endpoint and a signing service name of its own (reference, section 4). */
 export type Service = 'storage' | 'catalog' | 'devops';
 
-/** What an operation does to the account: nothing, make something new, or alter what exists. */
-export type Effect = 'read' | 'create' | 'change';
+/** What an operation does to the account: nothing, make something new, alter what exists, or remove it. */
+export type Effect = 'read' | 'create' | 'change' | 'delete';
 
 /** A request as an operation wants it sent, before endpoint and signature are known. */
 export interface ApiRequest {
-  readonly method: 'GET' | 'POST';
   /** Absolute path below the endpoint, percent-encoded once: exactly what goes on the wire. */
   readonly path: string;
-  /** Names and values as they are meant, not yet encoded. No name occurs twice. */
-  readonly query: Readonly<Record<string, string>>;
+  readonly query?: Query;
   /** Sent as JSON; absent for a request without a body. */
   readonly body?: Readonly<Record<string, unknown>>;
   /** Region whose endpoint and signature to use; absent means the configured one. */
-  readonly region?: string;
+  readonly region?: string | undefined;
 }
 
 /**
- * One operation of the reference, as data and pure functions.
+ * One operation, as data and pure functions.
  *
  * The file of an operation holds all there is to know about it. It sees no SDK, no network, no clock and no environment.
  */
@@ -29,44 +28,67 @@ export interface Operation<
   Output extends z.ZodObject = z.ZodObject,
   PageSchema extends z.ZodObject = z.ZodObject,
 > {
-  /** Tool name: the reference's operation name in snake_case. */
+  /** Tool name: the API's operation name in snake_case. */
   readonly name: string;
-  /** The operation's name in the reference. */
+  /** The operation's name in the API. */
   readonly api: string;
   readonly title: string;
-  /** Written for a model that has never seen the API. */
+  /** Written for a model that has never seen the API. Some clients show only the first 150 characters. */
   readonly description: string;
   readonly effect: Effect;
   readonly service: Service;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Where the operation is defined if not in the reference. It is offered only where the store speaks that protocol, or by name. */
+  readonly extension?: 's3';
   /** A strict object; carries every rule of the reference for this operation's arguments. */
   readonly input: Input;
+  /** Arguments of a call that succeeds on the sandbox. */
+  readonly example: z.input<Input>;
   /** Dotted paths of arguments whose values must never be shown. */
-  readonly secrets: readonly string[];
+  readonly secrets?: readonly string[];
   /** Arguments that name a secret file in place of a secret, by dotted paths: the name's and the secret's. */
   readonly secretNames?: Readonly<Record<string, string>>;
   /** What the cloud uses for arguments that are absent; the server never sends it. */
   readonly defaults: readonly Default[];
+  /** Regions that the reference lists for it. Others are possible. */
+  readonly regions?: readonly string[];
   /** What the reference leaves open, one sentence each. */
   readonly undocumented: readonly string[];
+  /** What cannot be done with it and where to do that instead, one sentence each. */
+  readonly elsewhere?: readonly string[];
+  /** Error codes of its own, each with what to do about it. */
+  readonly errors?: Readonly<Record<string, string>>;
   /** The answer's record. A field that is not optional is expected: where it is missing, the reader is warned. */
   readonly output: Output;
   request(input: z.output<Input>): ApiRequest;
   /** Picks the record out of the decoded body: a JSON value, or an XML document as nested objects of text. */
-  record(body: unknown): unknown;
-  /** For an operation that creates or changes: what a person needs to decide on it. */
-  readonly change?: Change<z.output<Input>>;
+  extract(body: unknown, input: z.output<Input>): unknown;
+  /** For an operation that is not a read: what a person needs to decide on it. */
+  readonly change?: Change<z.output<Input>, Lenient<z.output<Output>>>;
   /** For an operation that answers in pages. */
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>>;
   /** What the answer means, in a few sentences of plain text. */
-  explain(record: Lenient<z.output<Output>>): string;
+  summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): string;
 }
 
-/** What a mutation would do, in sentences. `region` is the one it goes to. */
-export interface Change<Input = Readonly<Record<string, unknown>>> {
-  /** What will be created, changed or billed. */
+/** What a change would do, for the person who decides and for the agent that reports it. `region` is the one it goes to. */
+export interface Change<Input = Readonly<Record<string, unknown>>, Output = unknown> {
+  /** The whole decision in one sentence, without its full stop: `Create DevOps server "wiki" in jp-east-1`. */
+  headline(input: Input, region: string): string;
+  /** The words of the button that agrees: `Create server wiki`. */
+  accept(input: Input): string;
+  /** What else will be created, changed or billed, one sentence each. What costs money comes first. */
   consequences(input: Input, region: string): readonly string[];
-  /** What is allowed but probably not meant. */
+  /** What is allowed but probably not meant, one sentence each. */
   warnings(input: Input, region: string): readonly string[];
+  /** What this server cannot check before sending: `that the backup exists`. */
+  readonly notChecked: readonly string[];
+  /** Dotted paths of arguments that headline and consequences name; a person is shown all others as they are. */
+  readonly named: readonly string[];
+  /** What to look for in the console when the outcome is not known, as the end of a sentence that begins with "Look for". */
+  lookFor(input: Input, region: string): string;
+  /** Where the answer contradicts the request, one sentence each. */
+  contradictions?(record: Output, input: Input, region: string): readonly string[];
 }
 
 /** A default of the cloud, by the dotted path of the argument. */
@@ -78,8 +100,8 @@ export interface Default {
 }
 
 /** One page of an answer, with the time at which the service says it answered (the `Date` header). */
-export interface Page<Record> {
-  readonly record: Record;
+export interface Page<PageRecord> {
+  readonly record: PageRecord;
   readonly answeredAt?: string;
 }
 
@@ -87,19 +109,21 @@ export interface Page<Record> {
 export interface Pages<Input, PageSchema extends z.ZodObject, Output> {
   /** The record of one page. A field that is not optional is expected, as in `output`. */
   readonly page: PageSchema;
-  /** Path of the XML element that a page repeats up to thousands of times. */
-  readonly rows: string;
   /**
-   * The input that asks for the page after the last one; undefined if the call needs no more. A problem ends the call
-   * with an error: the pages cannot be trusted to end.
+   * What to do after the last page: nothing, ask for another one with other arguments, or end the call with an error because the
+   * pages cannot be trusted to end.
    */
-  next(
-    input: Input,
-    pages: readonly Page<Lenient<z.output<PageSchema>>>[],
-  ): { readonly input: Input } | { readonly problem: string } | undefined;
+  next(input: Input, pages: readonly Page<Lenient<z.output<PageSchema>>>[]): NextPage<Input>;
   /** The record that the call answers with. */
   combine(input: Input, pages: readonly Page<Lenient<z.output<PageSchema>>>[]): Output;
+  /** How many entries a page holds, for progress. */
+  count(record: Lenient<z.output<PageSchema>>): number;
 }
+
+export type NextPage<Input> =
+  | { readonly kind: 'end' }
+  | { readonly kind: 'next'; readonly input: Input }
+  | { readonly kind: 'inconsistent'; readonly problem: string };
 
 /** A record of which any field, at any depth, may be missing. */
 export type Lenient<T> = T extends readonly (infer Element)[]

@@ -2,12 +2,15 @@ import * as z from 'zod';
 import { humanBytes } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
+import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient, type Page } from './define-operation.js';
-import { encodeSegment, oneOf, pathName, region, text, wholeNumber } from './schema/fields.js';
+import { objectStorageRegions } from './schema/enumerations.js';
+import { objectKey, oneOf, pathName, region, text, wholeNumber } from './schema/fields.js';
 import { like } from './schema/outputs.js';
 import type { Part } from './upload-pace.js';
 import { summarySentences } from './upload-sentences.js';
 import { summarise, summaryFields } from './upload-summary.js';
+import { xmlRecord } from './xml-record.js';
 
 const person = like(z.object({ id: z.string().optional(), displayName: z.string().optional() }), 'id, displayName');
 
@@ -49,7 +52,7 @@ type Input = z.output<typeof input>;
 const input = z
   .strictObject({
     bucket: pathName().describe('Bucket name.'),
-    object: text().describe('Object key, exactly as the upload was started with; not URL-encoded.'),
+    object: objectKey().describe('Object key, exactly as the upload was started with; not URL-encoded.'),
     uploadId: text().describe('Upload ID that starting the multipart upload returned.'),
     view: oneOf(['summary', 'parts']).optional(),
     expectedBytes: wholeNumber(0).describe('Size of the whole object, if known.').optional(),
@@ -86,7 +89,14 @@ export const listParts = defineOperation({
     'partNumberMarker, gives one page of single parts with ETags. It only reads. Have ready: bucket, key, upload ID.',
   effect: 'read',
   service: 'storage',
-  secrets: [],
+  method: 'GET',
+  regions: objectStorageRegions,
+  example: {
+    bucket: 'demo-bucket',
+    object: 'backups/2026/database.dump',
+    uploadId: 'demo-upload-in-progress',
+    expectedParts: 16,
+  },
   defaults: [{ path: 'maxParts', value: `1000 in the API; this server asks for ${defaultPage} in the view "parts"` }],
   undocumented: [
     'Values of encoding-type: services take "url", or ignore it.',
@@ -99,7 +109,6 @@ export const listParts = defineOperation({
   output: z.object({ view: z.string(), ...page.partial().shape, ...summaryFields }),
 
   request: (given) => ({
-    method: 'GET',
     path: `/${encodeSegment(given.bucket)}/${given.object.split('/').map(encodeSegment).join('/')}`,
     query: {
       uploadId: given.uploadId,
@@ -107,41 +116,45 @@ export const listParts = defineOperation({
       ...(viewOf(given) === 'parts' && { 'max-parts': String(given.maxParts ?? defaultPage) }),
       ...(given.partNumberMarker !== undefined && { 'part-number-marker': String(given.partNumberMarker) }),
     },
-    ...(given.region !== undefined && { region: given.region }),
+    region: given.region,
   }),
 
-  record(body) {
-    const result = isObject(body) ? body.ListPartsResult : undefined;
-    if (!isObject(result)) return undefined;
-    const { Part, ...rest } = result;
-    const nameOf = namer();
-    const parts = Part === undefined ? [] : [Part].flat();
-    return {
-      ...renamed(rest, nameOf),
-      parts: parts.map((element) => (isObject(element) ? renamed(element, nameOf) : element)),
-    };
+  extract(body) {
+    const result = xmlRecord(isObject(body) ? body.ListPartsResult : undefined, {
+      lists: { Part: 'parts' },
+      values: ['PartNumber', 'Size', 'PartNumberMarker', 'NextPartNumberMarker', 'MaxParts', 'IsTruncated'],
+      structures: ['Initiator', 'Owner', 'Part'],
+      names: { Key: 'object', ETag: 'etag', 'Encoding-Type': 'encodingType' },
+    });
+    if (result === undefined) return undefined;
+    const { parts = [], ...rest } = result;
+    return { ...rest, parts: Array.isArray(parts) ? parts.map(withPlainEtag) : parts };
   },
 
   pages: {
     page,
-    rows: 'ListPartsResult.Part',
     next(given, pages) {
       const last = pages.at(-1)?.record ?? {};
       const marker = given.partNumberMarker ?? 0;
       const numbers = numbersOf(last);
       const again = pages.length > 1 ? numbers.find((number) => number <= marker) : undefined;
       if (again !== undefined)
-        return { problem: `part ${again} came again on page ${pages.length}, which was to start after part ${marker}` };
-      if (last.isTruncated !== true) return undefined;
+        return {
+          kind: 'inconsistent',
+          problem: `part ${again} came again on page ${pages.length}, which was to start after part ${marker}`,
+        };
+      if (last.isTruncated !== true) return { kind: 'end' };
       // Servers are known that name a marker although nothing follows, and that name none although something does.
       const next = last.nextPartNumberMarker ?? numbers.at(-1);
       if (next === undefined || next <= marker)
         return {
+          kind: 'inconsistent',
           problem: `page ${pages.length} says that more follow, but its marker (${next ?? 'none'}) is not past ${marker}`,
         };
-      if (viewOf(given) === 'parts') return undefined;
-      return { input: { ...given, view: 'summary' as const, partNumberMarker: next } };
+      if (viewOf(given) === 'parts') return { kind: 'end' };
+      return { kind: 'next', input: { ...given, view: 'summary' as const, partNumberMarker: next } };
     },
+    count: ({ parts = [] }) => parts.length,
     combine(given, pages) {
       const [first] = pages;
       if (first === undefined) return {};
@@ -152,7 +165,7 @@ export const listParts = defineOperation({
     },
   },
 
-  explain: (record) => {
+  summarize: (record) => {
     const { bucket = '', object = '', uploadId = '' } = record;
     const upload = `upload ${quote(uploadId)} of object ${quote(object)} to bucket ${quote(bucket)}`;
     return record.view === 'parts' ? pageSentences(record, upload) : summarySentences(record, upload);
@@ -203,33 +216,8 @@ function pageSentences({ parts = [], isTruncated, nextPartNumberMarker }: PageRe
   return `${named}, ${humanBytes(bytes)} in all, of ${upload}. ${more}`;
 }
 
-type Element = Readonly<Record<string, unknown>>;
-
-/** The names of an element's fields as a record has them, worked out once for each. */
-function namer(): (name: string) => string {
-  const names = new Map([
-    ['ETag', 'etag'],
-    ['Encoding-Type', 'encodingType'],
-    ['Key', 'object'],
-  ]);
-  return (name) => {
-    const known = names.get(name);
-    if (known !== undefined) return known;
-    const named = name.replace(/^[A-Z]+(?![a-z])|^[A-Z]/, (capitals) => capitals.toLowerCase());
-    names.set(name, named);
-    return named;
-  };
+/** An ETag without its quotation marks. */
+function withPlainEtag(part: unknown): unknown {
+  if (!isObject(part) || typeof part.etag !== 'string') return part;
+  return { ...part, etag: part.etag.replace(/^"(.*)"$/s, '$1') };
 }
-
-/** `LastModified` → `lastModified`, `ID` → `id`, an ETag without its quotation marks; nested elements likewise. */
-function renamed(element: Element, nameOf: (name: string) => string): Record<string, unknown> {
-  const record: Record<string, unknown> = {};
-  for (const name of Object.keys(element)) {
-    const value = element[name];
-    record[nameOf(name)] = isObject(value) ? renamed(value, nameOf) : name === 'ETag' ? unquoted(value) : value;
-  }
-  return record;
-}
-
-const unquoted = (etag: unknown) =>
-  typeof etag === 'string' && etag.length > 1 && etag.startsWith('"') && etag.endsWith('"') ? etag.slice(1, -1) : etag;

@@ -1,12 +1,21 @@
 import * as z from 'zod';
 import { quote } from '../util/quote.js';
 import { defineOperation } from './define-operation.js';
-import { consentArguments } from './schema/consent-arguments.js';
 import { defaultZones, devopsInstanceTypes, devopsZones, objectStorageRegions } from './schema/enumerations.js';
-import { characters, hyphenated, ipv4Cidr, memo, oneOf, oneOfNumbers, region, text } from './schema/fields.js';
+import {
+  characters,
+  consentArguments,
+  hyphenated,
+  ipv4Cidr,
+  memo,
+  oneOf,
+  oneOfNumbers,
+  region,
+  text,
+} from './schema/fields.js';
 import { devopsState, devopsStatusCode, devopsStatusName, withMeaning } from './schema/meanings.js';
 import { like } from './schema/outputs.js';
-import { zoneWarnings } from './schema/zones.js';
+import { differs, zoneWarnings } from './schema/zones.js';
 
 /** Client libraries of the service ask for these (not in the reference). instanceType is left out: it has a default. */
 const expectedByClients = ['diskSize', 'firewallGroupName', 'parameterGroupName'] as const;
@@ -19,12 +28,14 @@ export const restoreInstance = defineOperation({
   api: 'RestoreInstance',
   title: 'Restore a DevOps server from a backup',
   description:
-    'Creates a new DevOps server (source hosting with registry) from a backup. The backup and the server it was taken ' +
-    'from stay as they are; the new server costs money from its creation. Have ready: the backup ID and a name for the ' +
-    'new server. It answers at once with state "RESTORING"; the restore goes on in the cloud.',
+    'Creates a new DevOps server (source hosting with a registry) from a backup. It costs money from its creation; the backup ' +
+    'and the server it was taken from stay as they are. Have ready: the backup ID and a name for the new server. It answers at ' +
+    'once with state "RESTORING", and the restore continues in the cloud.',
   effect: 'create',
   service: 'devops',
-  secrets: [],
+  method: 'POST',
+  regions: Object.keys(defaultZones),
+  example: { backupId: 'demobackup0000000000000000000001', instanceId: 'restored-server', diskSize: 100 },
   defaults: [
     { path: 'instanceType', value: 'e-large' },
     {
@@ -38,8 +49,19 @@ export const restoreInstance = defineOperation({
   undocumented: [
     'Which arguments are required: this server requires backupId and instanceId. Client libraries of the service also require instanceType, diskSize, firewallGroupName and parameterGroupName.',
     'Success status code, error codes, limits of rate, and how long it takes.',
-    'Transitions between states after the first, and an operation that reads a server.',
+    'Transitions between states after the first.',
   ],
+  elsewhere: [
+    'Listing servers and backups, and reading the state of one: in the console.',
+    'A public IP address: the restore takes none, the cloud assigns it.',
+    'Object storage in regions other than jp-east-1 and jp-west-2.',
+  ],
+  errors: {
+    'Client.InvalidParameterDuplicate':
+      'Something with this name exists already. Ask the user for another name; do not choose one.',
+    'Client.InvalidParameterNotFound':
+      'Something that the arguments name does not exist in this region. Ask the user for the right name or region.',
+  },
 
   input: z.strictObject({
     backupId: characters(32, 32, '[a-z0-9]', 'lowercase letters or digits').describe('Backup to restore.'),
@@ -59,21 +81,24 @@ export const restoreInstance = defineOperation({
         networkId: text().describe('Private LAN, when one is used.').optional(),
         privateAddress: ipv4Cidr().describe('Fixed private IPv4 address in CIDR notation.').optional(),
       })
+      .describe('Private network of the server.')
       .optional(),
     objectStorageConfig: z
       .strictObject({
         account: characters(1, 128, '[A-Za-z0-9]', 'letters or digits')
           .describe('Object storage account that the application uses.')
           .optional(),
-        region: oneOf(objectStorageRegions).optional(),
+        region: oneOf(objectStorageRegions).describe('Its region; no others are possible.').optional(),
         bucketUseObjects: z
           .strictObject({
             lfs: bucketName().describe('For large-file objects.').optional(),
             packages: bucketName().describe('For the package registry.').optional(),
             containerRegistry: bucketName().describe('For the container registry.').optional(),
           })
+          .describe('Bucket for each kind of objects.')
           .optional(),
       })
+      .describe('Object storage of the application.')
       .optional(),
     region: region()
       .describe('Region to restore in: jp-east-1, jp-east-3, jp-west-1 or jp-west-2; default is the configured one.')
@@ -82,23 +107,32 @@ export const restoreInstance = defineOperation({
   }),
 
   change: {
-    consequences: ({ instanceId, backupId }, region) => [
-      `A DevOps server ${quote(instanceId)} is created in ${region} from backup ${quote(backupId)}. It costs money from its creation.`,
+    headline: ({ instanceId, backupId, diskSize, instanceType = 'e-large' }, region) =>
+      `Create DevOps server ${quote(instanceId)} (${diskSize === undefined ? '' : `${diskSize} GB, `}${instanceType}) in ${region} from backup ${quote(backupId)}`,
+    accept: ({ instanceId }) => `Create server ${instanceId}`,
+    consequences: () => [
+      'It costs money from its creation.',
       'The backup and the server it was taken from stay as they are.',
     ],
     warnings: (input, region) => [
       ...zoneWarnings(input.availabilityZone, region),
-      ...expectedByClients.flatMap((name) =>
-        input[name] === undefined
-          ? [`${name} is absent. The API does not require it, but client libraries of the service do.`]
-          : [],
-      ),
+      ...absent(expectedByClients.filter((name) => input[name] === undefined)),
       ...(input.networkConfig?.networkId !== undefined && input.networkConfig.privateAddress === undefined
-        ? ['networkConfig.networkId is given without privateAddress.']
+        ? ['networkConfig.networkId is given without privateAddress. What follows from that is not documented.']
         : []),
       ...(input.objectStorageConfig?.account !== undefined && input.objectStorageConfig.region === undefined
-        ? ['objectStorageConfig.account is given without region.']
+        ? ['objectStorageConfig.account is given without region. Which region applies is not documented.']
         : []),
+    ],
+    notChecked: ['that the backup exists', 'that the name is free'],
+    named: ['instanceId', 'backupId', 'diskSize', 'instanceType', 'region', 'availabilityZone'],
+    lookFor: ({ instanceId }, region) =>
+      `a DevOps server ${quote(instanceId)} in ${region}, in state RESTORING, CREATING or RUNNING`,
+    contradictions: ({ instance = {} }, { instanceId, availabilityZone }, region) => [
+      ...differs('region', region, instance.region),
+      ...differs('zone', availabilityZone, instance.availabilityZone),
+      ...differs('name', instanceId, instance.instanceId),
+      ...zoneWarnings(instance.availabilityZone, region),
     ],
   },
 
@@ -139,24 +173,26 @@ export const restoreInstance = defineOperation({
     }),
   }),
 
-  request: ({ region, ...body }) => ({
-    method: 'POST',
-    path: '/v1/instances:restore',
-    query: {},
-    body,
-    ...(region !== undefined && { region }),
-  }),
+  request: ({ region, ...body }) => ({ path: '/v1/instances:restore', body, region }),
 
-  record: (body) => body,
+  extract: (body) => body,
 
-  explain({ instance = {} }) {
-    const { instanceId = '', state, status = {} } = instance;
-    const code =
-      status.code === undefined ? 'not given in the answer' : withMeaning(String(status.code), devopsStatusCode);
-    return (
-      `The restore of DevOps server ${quote(instanceId)} was accepted. Its state is ${withMeaning(state, devopsState)}, ` +
-      `its status ${withMeaning(status.name, devopsStatusName)}, code ${code}. The API documents no operation that reads a server: follow the restore in the console, ` +
-      'and do not send it again.'
-    );
+  summarize({ instance = {} }, { instanceId }) {
+    const { state, status = {} } = instance;
+    const code = status.code === undefined ? '' : `, code ${withMeaning(String(status.code), devopsStatusCode)}`;
+    return [
+      `The cloud accepted the restore of DevOps server ${quote(instance.instanceId ?? instanceId)}.`,
+      ...(state === undefined ? [] : [`Its state is ${withMeaning(state, devopsState)}.`]),
+      ...(status.name === undefined ? [] : [`Its status is ${withMeaning(status.name, devopsStatusName)}${code}.`]),
+      'No tool here can read its progress: follow the restore in the console, and do not send it again.',
+    ].join(' ');
   },
 });
+
+/** One warning for all arguments that are absent though client libraries of the service ask for them. */
+const absent = (names: readonly string[]) =>
+  names.length === 0
+    ? []
+    : [
+        `Not given: ${names.join(', ')}. The API does not require them, client libraries do; what applies is not documented.`,
+      ];

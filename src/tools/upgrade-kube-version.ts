@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import { quote } from '../util/quote.js';
+import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
-import { consentArguments } from './schema/consent-arguments.js';
-import { encodeSegment, pathName, text } from './schema/fields.js';
+import { consentArguments, pathName, text } from './schema/fields.js';
 import { clusterStatus, withMeaning } from './schema/meanings.js';
 import { cluster } from './schema/outputs.js';
+import { differs } from './schema/zones.js';
 
 /** UpgradeKubeVersion (reference, sections 2.4 and 4.3). */
 export const upgradeKubeVersion = defineOperation({
@@ -12,48 +13,59 @@ export const upgradeKubeVersion = defineOperation({
   api: 'UpgradeKubeVersion',
   title: 'Upgrade a Kubernetes cluster',
   description:
-    'Upgrades the container-platform version of one cluster in a resource group. It changes a live ' +
-    'cluster, and the API documents no way back. Have ready: the resource group, the ' +
-    'cluster and the exact target version, which GetKubeServerConfig of the platform lists (not offered here; ask the ' +
-    'user rather than guess). It answers at once with status "configuring"; the upgrade goes on in the cloud.',
+    'Upgrades the container-platform version of one cluster in a resource group. It changes a live cluster, and the API ' +
+    'documents no way back. Have ready: the resource group, the cluster and the exact target version, which ' +
+    'GetKubeServerConfig of the platform lists (not available here; ask the user rather than guess). It answers at once with ' +
+    'status "configuring", and the upgrade continues in the cloud.',
   effect: 'change',
   service: 'catalog',
-  secrets: [],
+  method: 'POST',
+  example: { resourceGroupName: 'demo-group', clusterName: 'demo-user', version: '1.34.2-sandbox' },
   defaults: [],
   undocumented: [
-    'Versions on offer: GetKubeServerConfig lists them; its shape is not shown.',
+    'Versions that are possible: GetKubeServerConfig lists them; its shape is not shown.',
     'Success status code, error codes, limits of rate, how long it takes, and whether it can be undone.',
-    'An operation that reads a cluster.',
   ],
+  elsewhere: ['Listing clusters and versions, and reading the state of a cluster: in the console.'],
+  errors: {
+    'Client.InvalidParameterNotFound':
+      'The resource group, the cluster or the version does not exist. Ask the user for the right one.',
+  },
 
   input: z.strictObject({
     resourceGroupName: pathName().describe('Resource group that holds the cluster.'),
     clusterName: pathName().describe('Cluster to upgrade.'),
-    version: text().describe('Container-platform version to upgrade to.'),
+    version: text(255).describe('Container-platform version to upgrade to.'),
     ...consentArguments,
   }),
 
   change: {
-    consequences: ({ resourceGroupName, clusterName, version }) => [
-      `Cluster ${quote(clusterName)} of resource group ${quote(resourceGroupName)} is upgraded to version ${quote(version)}.`,
-      'It is a live change, and the API documents no way back.',
-    ],
+    headline: ({ resourceGroupName, clusterName, version }) =>
+      `Upgrade cluster ${quote(clusterName)} of resource group ${quote(resourceGroupName)} to version ${quote(version)}`,
+    accept: ({ clusterName }) => `Upgrade cluster ${clusterName}`,
+    consequences: () => ['It changes a live cluster, and the API documents no way back.'],
     warnings: () => [],
+    notChecked: ['that the cluster exists', 'that the version is possible', 'which version the cluster has now'],
+    named: ['resourceGroupName', 'clusterName', 'version'],
+    lookFor: ({ resourceGroupName, clusterName, version }) =>
+      `cluster ${quote(clusterName)} of resource group ${quote(resourceGroupName)}, in status configuring or with version ${quote(version)}`,
+    contradictions: (record, { clusterName }) => differs('cluster', clusterName, record.name),
   },
 
   output: cluster,
 
   request: ({ resourceGroupName, clusterName, version }) => ({
-    method: 'POST',
     path: `/v1/resource-groups/${encodeSegment(resourceGroupName)}/kube/clusters/${encodeSegment(clusterName)}:upgrade`,
-    query: {},
     body: { version },
   }),
 
-  record: (body) => body,
+  extract: (body) => body,
 
-  explain: ({ name = '', version, status }) =>
-    `The upgrade of cluster ${quote(name)} was accepted. Its status is ${withMeaning(status, clusterStatus)}, ` +
-    `its version in the answer ${version === undefined ? 'not given' : quote(version)}. ` +
-    'The API documents no operation that reads a cluster: follow the upgrade in the console, and do not send it again.',
+  summarize: ({ version, status }, { clusterName }) =>
+    [
+      `The cloud accepted the upgrade of cluster ${quote(clusterName)}.`,
+      ...(status === undefined ? [] : [`Its status is ${withMeaning(status, clusterStatus)}.`]),
+      ...(version === undefined ? [] : [`The answer gives its version as ${quote(version)}.`]),
+      'No tool here can read its progress: follow the upgrade in the console, and do not send it again.',
+    ].join(' '),
 });

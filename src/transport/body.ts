@@ -11,21 +11,17 @@ export type Body =
   /** It starts like XML or JSON but is not. */
   | { readonly kind: 'malformed'; readonly format: 'XML' | 'JSON'; readonly problem: string };
 
-/**
- * Decodes a body of at most a few megabytes. Never throws.
- * @param rows path of an XML element that repeats thousands of times, such as `ListPartsResult.Part`: where these are flat, they
- *   are read without the parser, in a sixth of the time and memory
- */
-export function parseBody(body: string, rows?: string): Body {
+/** Reads a body of at most a few megabytes by what is in it. Never throws. */
+export function parseBody(body: string): Body {
   const text = body.replace(/^\uFEFF/, '').trim();
   if (text === '') return { kind: 'empty' };
-  if (text.startsWith('{') || text.startsWith('[')) return decodeJson(text);
+  if (text.startsWith('{') || text.startsWith('[')) return parseJson(text);
   if (!text.startsWith('<')) return { kind: 'text', text };
   if (/^<(!doctype\s+html|html)\b/i.test(text)) return { kind: 'html', text };
-  return (rows === undefined ? undefined : decodeList(text, rows)) ?? decodeXml(text);
+  return parseList(text) ?? parseXml(text);
 }
 
-function decodeJson(text: string): Body {
+function parseJson(text: string): Body {
   const malformed = (problem: string): Body => ({ kind: 'malformed', format: 'JSON', problem });
   if (text.length > maximumJson) return malformed(`it is longer than ${maximumJson} characters`);
   try {
@@ -49,7 +45,7 @@ function hasMoreTagsThan(limit: number, text: string): boolean {
   return count > limit;
 }
 
-function decodeXml(text: string): Body {
+function parseXml(text: string): Body {
   const malformed = (problem: string): Body => ({ kind: 'malformed', format: 'XML', problem });
   if (/<!(DOCTYPE|ENTITY)/i.test(text)) return malformed('it has a document type declaration, which is never read');
   if (hasMoreTagsThan(maximumTags, text)) return malformed(`it has more than ${maximumTags} tags`);
@@ -66,7 +62,7 @@ function decodeXml(text: string): Body {
   });
   try {
     const value = clean(parser.parse(text));
-    if (!isObject(value)) return malformed('it has no elements');
+    if (!isElements(value)) return malformed('it has no elements');
     // The parser does not mind an end that is missing, and reads what comes after it as a part of the element.
     const isWellFormed = XMLValidator.validate(text) === true;
     return isWellFormed ? { kind: 'xml', value } : malformed('it is cut short or not well-formed');
@@ -77,6 +73,8 @@ function decodeXml(text: string): Body {
 
 const cdata = '#cdata';
 type Clean = string | Clean[] | { [name: string]: Clean };
+
+const isElements = (value: unknown): value is { [name: string]: Clean } => isObject(value);
 
 /** Resolves references, joins character data, and drops the white space between elements. */
 function clean(node: unknown): Clean {
@@ -89,18 +87,23 @@ function clean(node: unknown): Clean {
   return Object.fromEntries(names.map(([name, child]) => [name, clean(child)]));
 }
 
-/** A document whose root has flat rows beside each other; undefined if it is any other. */
-function decodeList(text: string, path: string): Body | undefined {
-  const [root = '', name = ''] = path.split('.');
+/**
+ * A document whose root has flat rows beside each other, such as the parts of an upload. They are read without the parser, in a
+ * sixth of its time and memory. Undefined for every other document.
+ */
+function parseList(text: string): Body | undefined {
+  const [, name] = /<\/([A-Za-z_][\w.-]*)>\s*<\1>/.exec(text) ?? [];
+  if (name === undefined) return undefined;
   const start = text.indexOf(`<${name}>`);
   const end = text.lastIndexOf(`</${name}>`) + name.length + 3;
   if (start < 0 || end < start || /<!\[CDATA\[|<!--/.test(text)) return undefined;
   if (hasMoreTagsThan(maximumTags, text)) return undefined;
   const rows = readRows(text.slice(start, end), name);
-  const frame = decodeXml(`${text.slice(0, start)}<${name}>${mark}</${name}>${text.slice(end)}`);
-  if (rows === undefined || frame.kind !== 'xml') return undefined;
-  const list = frame.value[root];
-  if (!isObject(list) || list[name] !== mark) return undefined;
+  if (rows === undefined) return undefined;
+  const frame = parseXml(`${text.slice(0, start)}<${name}>${mark}</${name}>${text.slice(end)}`);
+  if (frame.kind !== 'xml') return undefined;
+  const [[root, list] = []] = Object.entries(frame.value);
+  if (root === undefined || !isElements(list) || list[name] !== mark) return undefined;
   return { kind: 'xml', value: { ...frame.value, [root]: { ...list, [name]: rows } } };
 }
 

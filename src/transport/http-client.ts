@@ -1,19 +1,23 @@
 import { gunzipSync } from 'node:zlib';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
-import { isLoopback } from '../util/loopback.js';
+import { isLoopback } from '../util/uri.js';
+import type { HttpMethod } from './request.js';
 
 /** One HTTP request, signed and ready. */
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: HttpMethod;
   /** Scheme, host and port. */
   readonly origin: string;
   /** Path and query, exactly as they go on the wire. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Whether it needs a new connection: a kept-alive one may be dying unseen, which leaves the outcome of a change unknown. */
+  readonly newConnection: boolean;
 }
 
 export interface HttpResponse {
+  readonly kind: 'response';
   readonly status: number;
   /** Lower-case names; the values of a repeated header are joined with commas. */
   readonly headers: Readonly<Record<string, string>>;
@@ -22,8 +26,9 @@ export interface HttpResponse {
   readonly bodyFailure?: HttpFailure;
 }
 
-/** Why an exchange failed. `mayHaveArrived`: whether the service may have received and acted on the request. */
+/** Why there is no response. `mayHaveArrived`: whether the service may have received and acted on the request. */
 export interface HttpFailure {
+  readonly kind: 'failure';
   readonly code: FailureCode;
   /** The cause as Node or the HTTP library names it. */
   readonly detail: string;
@@ -45,7 +50,7 @@ export type FailureCode =
   | 'ResponseTooLarge'
   | 'BodyIncomplete';
 
-/** Bounds of one exchange: milliseconds and bytes. */
+/** Bounds of one request and its response: milliseconds and bytes. */
 export interface Limits {
   readonly connectMs: number;
   /** From the request's last byte to the response's headers. */
@@ -71,26 +76,24 @@ export interface Proxies {
   readonly noProxy?: string | undefined;
 }
 
-/** Makes HTTP exchanges. */
+/** Sends single HTTP requests. */
 export interface HttpClient {
   /** Resolves with a response or with the reason there is none; never rejects. */
-  exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse | HttpFailure>;
+  send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse | HttpFailure>;
   close(): Promise<void>;
 }
 
-export const isFailure = (result: HttpResponse | HttpFailure): result is HttpFailure => 'mayHaveArrived' in result;
-
-/** Reads share kept-alive connections. A mutation gets one of its own, because a kept one may be dying unseen. */
+/** An HTTP client within limits, through the proxies that are configured. */
 export function createHttpClient(proxies: Proxies = {}, limits: Limits = defaultLimits): HttpClient {
-  const agents = { GET: createAgents(proxies, limits, 1), POST: createAgents(proxies, limits, 0) };
+  const [kept, fresh] = [createAgents(proxies, limits, 1), createAgents(proxies, limits, 0)];
   return {
-    exchange: (request, signal) => {
-      const { direct, proxied } = agents[request.method];
+    send: (request, signal) => {
+      const { direct, proxied } = request.newConnection ? fresh : kept;
       const agent = isLoopback(new URL(request.origin).hostname) ? direct : proxied;
-      return exchange(agent, request, limits, signal);
+      return dispatch(agent, request, limits, signal);
     },
     close: async () => {
-      await Promise.all(Object.values(agents).flatMap(({ direct, proxied }) => [direct.destroy(), proxied.destroy()]));
+      await Promise.all([kept, fresh].flatMap(({ direct, proxied }) => [direct.destroy(), proxied.destroy()]));
     },
   };
 }
@@ -115,7 +118,7 @@ function createAgents({ httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies
   };
 }
 
-function exchange(
+function dispatch(
   agent: Dispatcher,
   { method, origin, path, headers, body }: HttpRequest,
   limits: Limits,
@@ -124,7 +127,7 @@ function exchange(
   return new Promise((resolve) => {
     let started = false;
     let running: Dispatcher.DispatchController | undefined;
-    let received: { status: number; headers: Record<string, string> } | undefined;
+    let received: Pick<HttpResponse, 'kind' | 'status' | 'headers'> | undefined;
     const chunks: Buffer[] = [];
     let size = 0;
 
@@ -138,7 +141,12 @@ function exchange(
     };
     const fail = (error: unknown) => {
       const { code, detail } = cause(error);
-      const failure = { code: failureCode(code, error, signal, started), detail, mayHaveArrived: started };
+      const failure: HttpFailure = {
+        kind: 'failure',
+        code: failureCode(code, error, signal, started),
+        detail,
+        mayHaveArrived: started,
+      };
       finish(received === undefined ? failure : { ...received, body: '', bodyFailure: failure });
     };
     signal.addEventListener('abort', abort);
@@ -154,7 +162,7 @@ function exchange(
           running = controller;
         },
         onResponseStart(_controller, status, incoming) {
-          if (status >= 200) received = { status, headers: flatten(incoming) };
+          if (status >= 200) received = { kind: 'response', status, headers: flatten(incoming) };
         },
         onResponseData(controller, chunk) {
           size += chunk.length;

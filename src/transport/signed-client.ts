@@ -1,30 +1,11 @@
-import type { SigningProfile } from '../signing/profiles.js';
-import { type Credentials, encodeQuery, sign } from '../signing/sign.js';
+import { sign } from '../signing/sign.js';
 import type { Log } from '../util/log.js';
 import { type Attributes, noSpan, type Span } from '../util/trace.js';
 import { type Body, parseBody } from './body.js';
-import { withDeadline } from './deadline.js';
-import { type HttpClient, type HttpFailure, type HttpResponse, isFailure } from './http-client.js';
-
-/** Where requests of one API go, and how they are signed. */
-export interface Endpoint {
-  /** Scheme, host and port, without a slash at the end. */
-  readonly origin: string;
-  /** Comes before every path; empty or `/…` without a slash at the end. Percent-encoded. */
-  readonly pathPrefix: string;
-  readonly region: string;
-  readonly service: string;
-  readonly profile: SigningProfile;
-  readonly credentials: Credentials;
-}
-
-/** A request to sign and send. */
-export interface SendRequest {
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
-  readonly body?: Readonly<Record<string, unknown>>;
-}
+import type { HttpClient, HttpFailure, HttpResponse } from './http-client.js';
+import type { Redactor } from './redact.js';
+import { type Endpoint, type UnsignedApiRequest, wireForm } from './request.js';
+import { clockOffset, retryDelay } from './retry.js';
 
 /** One try: what came of it, and how long was waited before the next (milliseconds). */
 export interface Attempt {
@@ -32,25 +13,32 @@ export interface Attempt {
   readonly waitedMs?: number;
 }
 
-/** An answer, whatever its status, or the reason there is none. */
-export type Outcome =
+/** What came of one try: an answer, whatever its status, or the reason there is none. Nothing in it holds a secret. */
+export type Reply =
   | { readonly kind: 'answered'; readonly response: HttpResponse; readonly body: Body }
   | { readonly kind: 'failed'; readonly failure: HttpFailure };
 
 /** What came of a request in the end, and of each try. `endedAt` is by the clock of this machine. */
-export type Sent = Outcome & { readonly attempts: readonly Attempt[]; readonly endedAt: Date };
+export type FinalReply = Reply & { readonly attempts: readonly Attempt[]; readonly endedAt: Date };
 
-export interface SendOptions {
+/** Sends the requests of one call. All of them together have the time of a call. */
+export interface SignedClient {
+  /** Signs and sends a request, again where that is safe and useful. Never rejects. */
+  send(request: UnsignedApiRequest): Promise<FinalReply>;
+  close(): void;
+}
+
+export interface SignedClientOptions {
   /** Whether sending it twice is harmless. If not, it is sent again only where it provably never arrived. */
   readonly repeatable: boolean;
-  /** Path of the element that an XML answer repeats up to thousands of times: see `decode`. */
-  readonly rows?: string | undefined;
+  readonly redactor: Redactor;
+  /** Aborts when the caller gives up. */
   readonly signal: AbortSignal;
   /** What the attempts are part of. */
   readonly span?: Span | undefined;
 }
 
-export interface SenderDependencies {
+export interface SignedClientDependencies {
   readonly httpClient: HttpClient;
   readonly now: () => Date;
   /** Waits, and ends early, without rejecting, when the signal aborts. */
@@ -58,96 +46,105 @@ export interface SenderDependencies {
   /** A number from 0 to below 1. */
   readonly random: () => number;
   readonly log: Log;
+  /** For all requests of a call. */
   readonly timeoutMs: number;
   readonly maximumAttempts: number;
 }
 
-/** Does the exchanges of one call with one API. All of them together have the time of a call. */
-export type Sender = <Result>(
-  target: Endpoint,
-  options: SendOptions,
-  work: (send: (request: SendRequest) => Promise<Sent>) => Promise<Result>,
-) => Promise<Result>;
+/** Makes the client of one call. It has to be closed. */
+export function createSignedClient(
+  endpoint: Endpoint,
+  { repeatable, redactor, signal: callerSignal, span = noSpan }: SignedClientOptions,
+  { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
+): SignedClient {
+  const deadline = now().getTime() + timeoutMs;
+  const { signal, close } = withTimeout(timeoutMs, callerSignal);
+  /** Once a service has given its time, every later request of the call is signed for it. */
+  let offsetMs = 0;
 
-/** Signs and sends requests, repeating them where that is safe and useful. Sending never rejects. */
-export function createSender(dependencies: SenderDependencies): Sender {
-  const { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts } = dependencies;
-  return (target, { repeatable, rows, signal: callerSignal, span = noSpan }, work) => {
-    const deadline = now().getTime() + timeoutMs;
-    // Once a service has told its time, every later request of the call is signed for it.
-    let clockOffsetMs = 0;
+  const attempt = async (request: UnsignedApiRequest, number: number): Promise<Reply> => {
+    const attemptSpan = span.child(request.method, requestAttributes(endpoint, request, number));
+    const { path, headers, body } = await signRequest(endpoint, request, new Date(now().getTime() + offsetMs), log);
+    const { method } = request;
+    const sent = { method, origin: endpoint.origin, path, headers, newConnection: !repeatable, ...(body && { body }) };
+    const reply = readReply(await httpClient.send(sent, signal), redactor);
+    endSpan(attemptSpan, reply);
+    return reply;
+  };
 
-    return withDeadline(timeoutMs, callerSignal, (signal) =>
-      work(async (request) => {
-        const attempts: Attempt[] = [];
-        for (;;) {
-          const date = new Date(now().getTime() + clockOffsetMs);
-          const attemptSpan = span.child(request.method, requestAttributes(target, request, attempts.length));
-          const outcome = interpret(await attempt(httpClient, target, request, date, signal, log), rows);
-          endSpan(attemptSpan, outcome);
-          const result = describeAttempt(outcome);
-          const skew = clockOffsetMs === 0 ? clockSkew(outcome, now()) : undefined;
-          const wait = skew !== undefined ? 0 : pause(outcome, repeatable, attempts.length, now(), random);
-          const more = attempts.length + 1 < maximumAttempts && !signal.aborted;
-          const again = wait !== undefined && more && now().getTime() + wait < deadline;
-          attempts.push(again ? { result, waitedMs: wait } : { result });
-          const { method } = request;
-          log('info', 'attempt', { origin: target.origin, method, attempt: attempts.length, ...attempts.at(-1) });
-          if (!again) return { ...outcome, attempts, endedAt: now() };
-          if (skew !== undefined) clockOffsetMs = skew;
-          await sleep(wait, signal);
-        }
-      }),
-    );
+  return {
+    close,
+    send: async (request) => {
+      const attempts: Attempt[] = [];
+      for (;;) {
+        const reply = await attempt(request, attempts.length);
+        const offset = offsetMs === 0 ? clockOffset(reply, now()) : undefined;
+        const wait = offset !== undefined ? 0 : retryDelay(reply, repeatable, attempts.length, now(), random);
+        const allowed = attempts.length + 1 < maximumAttempts && !signal.aborted;
+        const again = wait !== undefined && allowed && now().getTime() + wait < deadline;
+        const result = describeReply(reply);
+        attempts.push(again ? { result, waitedMs: wait } : { result });
+        const { origin } = endpoint;
+        log('info', 'attempt', { origin, method: request.method, attempt: attempts.length, ...attempts.at(-1) });
+        if (!again) return { ...reply, attempts, endedAt: now() };
+        if (offset !== undefined) offsetMs = offset;
+        await sleep(wait, signal);
+      }
+    },
   };
 }
 
-async function attempt(
-  httpClient: HttpClient,
-  target: Endpoint,
-  request: SendRequest,
-  date: Date,
-  signal: AbortSignal,
-  log: Log,
-): Promise<HttpResponse | HttpFailure> {
-  const path = target.pathPrefix + request.path;
-  const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+/**
+ * A signal that aborts when the time is up, with a `TimeoutError`, or when another one does. (On Node 20, a time-out inside
+ * `AbortSignal.any` can be collected as garbage and never fires.)
+ */
+function withTimeout(timeoutMs: number, signal: AbortSignal): { readonly signal: AbortSignal; close(): void } {
+  const controller = new AbortController();
+  const abort = () => controller.abort(signal.reason);
+  const timer = setTimeout(() => controller.abort(new DOMException('time is up', 'TimeoutError')), timeoutMs);
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  return {
+    signal: controller.signal,
+    close: () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+    },
+  };
+}
+
+/** Path, headers and body of a request as they go on the wire. Every attempt is signed afresh. */
+async function signRequest(endpoint: Endpoint, request: UnsignedApiRequest, date: Date, log: Log) {
+  const { path, query, body } = wireForm(endpoint, request);
   const { headers, canonicalRequest, stringToSign } = await sign(
     {
       method: request.method,
-      host: new URL(target.origin).host,
+      host: new URL(endpoint.origin).host,
       path,
       query: request.query,
       headers: body === undefined ? {} : { 'content-type': 'application/json' },
       ...(body !== undefined && { body }),
     },
-    { ...target, date },
+    { ...endpoint, date },
   );
-  const { sessionToken } = target.credentials;
+  const { sessionToken } = endpoint.credentials;
   log('debug', 'signed', {
     canonicalRequest: sessionToken === undefined ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***'),
     stringToSign,
   });
-  const query = encodeQuery(request.query);
-  return httpClient.exchange(
-    {
-      method: request.method,
-      origin: target.origin,
-      path: query === '' ? path : `${path}?${query}`,
-      headers,
-      ...(body !== undefined && { body }),
-    },
-    signal,
-  );
+  return { path: path + query, headers, body };
 }
 
-const interpret = (result: HttpResponse | HttpFailure, rows: string | undefined): Outcome =>
-  isFailure(result)
-    ? { kind: 'failed', failure: result }
-    : { kind: 'answered', response: result, body: parseBody(result.body, rows) };
+/** Takes secrets out of an answer before anything is made of it. */
+function readReply(result: HttpResponse | HttpFailure, redactor: Redactor): Reply {
+  if (result.kind === 'failure') return { kind: 'failed', failure: result };
+  const body = parseBody(result.body);
+  const response = { ...result, headers: redactor.clean(result.headers) };
+  return { kind: 'answered', response, body: redactor.finds(result.body) ? redactor.clean(body) : body };
+}
 
 /** By OpenTelemetry's conventions for HTTP clients, but without the path and query, which hold what the user works on. */
-function requestAttributes({ origin }: Endpoint, { method }: SendRequest, resendCount: number): Attributes {
+function requestAttributes({ origin }: Endpoint, { method }: UnsignedApiRequest, resendCount: number): Attributes {
   const { hostname, port, protocol } = new URL(origin);
   return {
     'http.request.method': method,
@@ -157,55 +154,16 @@ function requestAttributes({ origin }: Endpoint, { method }: SendRequest, resend
   };
 }
 
-function endSpan(span: Span, outcome: Outcome): void {
-  if (outcome.kind === 'failed') span.end({}, outcome.failure.code);
+function endSpan(span: Span, reply: Reply): void {
+  if (reply.kind === 'failed') span.end({}, reply.failure.code);
   else {
-    const { status, bodyFailure } = outcome.response;
+    const { status, bodyFailure } = reply.response;
     span.end({ 'http.response.status_code': status }, status >= 400 ? String(status) : bodyFailure?.code);
   }
 }
 
-function describeAttempt(sent: Outcome): string {
-  if (sent.kind === 'failed') return sent.failure.code;
-  const { status, bodyFailure } = sent.response;
+function describeReply(reply: Reply): string {
+  if (reply.kind === 'failed') return reply.failure.code;
+  const { status, bodyFailure } = reply.response;
   return bodyFailure === undefined ? String(status) : `${status} then ${bodyFailure.code}`;
-}
-
-const repeatableStatuses: readonly number[] = [429, 500, 502, 503, 504, 509];
-
-/** Milliseconds to wait before the next attempt, or undefined if there should be none. */
-function pause(
-  sent: Outcome,
-  repeatable: boolean,
-  failures: number,
-  now: Date,
-  random: () => number,
-): number | undefined {
-  const backoff = Math.round(Math.min(5000, 200 * 2 ** failures) * (0.5 + random() / 2));
-  if (sent.kind === 'failed') {
-    const { code, mayHaveArrived } = sent.failure;
-    if (code === 'Cancelled' || code === 'CallTimeout' || code === 'ResponseTooLarge') return undefined;
-    return repeatable || !mayHaveArrived ? backoff : undefined;
-  }
-  const { status, headers, bodyFailure } = sent.response;
-  if (status === 429 || (repeatable && repeatableStatuses.includes(status))) return retryAfter(headers, now) ?? backoff;
-  const incomplete = bodyFailure !== undefined && bodyFailure.code !== 'ResponseTooLarge';
-  return repeatable && incomplete && status < 300 ? backoff : undefined;
-}
-
-/** The `Retry-After` header in milliseconds: seconds or a date. */
-function retryAfter(headers: Readonly<Record<string, string>>, now: Date): number | undefined {
-  const value = headers['retry-after'];
-  if (value === undefined) return undefined;
-  if (/^\d{1,6}$/.test(value)) return Number(value) * 1000;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now.getTime());
-}
-
-/** How far the service's clock is ahead, if that is why it refused the request (milliseconds). */
-function clockSkew(sent: Outcome, now: Date): number | undefined {
-  if (sent.kind === 'failed' || sent.response.status !== 403) return undefined;
-  if (!sent.response.body.includes('RequestTimeTooSkewed')) return undefined;
-  const theirs = Date.parse(sent.response.headers.date ?? '');
-  return Number.isNaN(theirs) ? undefined : theirs - now.getTime();
 }

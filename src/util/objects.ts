@@ -1,5 +1,5 @@
-/** Whether a value is an object with named fields: no list, and not null. */
-export const isObject = (value: unknown): value is Record<string, unknown> =>
+/** A JSON object or a record: neither null nor an array. */
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Whether a value is nested deeper than so many levels. It looks no deeper. */
@@ -7,3 +7,48 @@ export const isDeeperThan = (levels: number, value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner)));
+
+/** The value at a dotted path, such as `adminCluster.name`. */
+export const valueAt = (fields: unknown, path: string): unknown =>
+  path
+    .split('.')
+    .reduce<unknown>((at, step) => (isObject(at) && Object.hasOwn(at, step) ? at[step] : undefined), fields);
+
+/** The text at a dotted path, if there is one. */
+export const textAt = (fields: unknown, path: string): string | undefined => {
+  const value = valueAt(fields, path);
+  return typeof value === 'string' ? value : undefined;
+};
+
+/** A copy in which the value at a dotted path is another one, or is left out if that is undefined. */
+export function withValueAt(fields: unknown, path: string, change: (value: unknown) => unknown): unknown {
+  const [step = '', ...rest] = path.split('.');
+  if (!isObject(fields)) return fields;
+  const { [step]: inner, ...others } = fields;
+  const changed = rest.length > 0 ? withValueAt(inner, rest.join('.'), change) : change(inner);
+  return changed === undefined ? others : { ...others, [step]: changed };
+}
+
+/** A copy without fields that are null: clients send null for what is absent. A value without any is returned as it is. */
+export function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const elements = Array.from(value, withoutNulls);
+    return elements.some((element, index) => element !== value[index]) ? elements : value;
+  }
+  if (!isObject(value)) return value;
+  const given = Object.entries(value);
+  const kept = given.flatMap(([name, field]): [string, unknown][] =>
+    field === null ? [] : [[name, withoutNulls(field)]],
+  );
+  const unchanged = kept.length === given.length && kept.every(([name, field]) => field === value[name]);
+  return unchanged ? value : Object.fromEntries(kept);
+}
+
+/** The leaves of a value with their paths: `['nodePools[0].name', 'a']`. */
+export function* leavesOf(value: unknown, path = ''): Generator<[string, unknown]> {
+  if (Array.isArray(value))
+    for (const [index, element] of value.entries()) yield* leavesOf(element, `${path}[${index}]`);
+  else if (isObject(value))
+    for (const [name, field] of Object.entries(value)) yield* leavesOf(field, path === '' ? name : `${path}.${name}`);
+  else yield [path, value];
+}

@@ -17,6 +17,11 @@ export interface TraceParent {
   readonly linkOnly?: boolean;
 }
 
+/** Where a call comes from: attributes of the request, and the span that it belongs to. */
+export interface TraceOrigin extends TraceParent {
+  readonly attributes: Attributes;
+}
+
 /** Starts the span of a request that came in. */
 export type Tracer = (name: string, attributes: Attributes, parent: TraceParent) => Span;
 

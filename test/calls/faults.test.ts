@@ -1,34 +1,37 @@
 import { expect, test } from 'vitest';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { createLazySender, SenderUnavailable } from '../../src/transport/lazy.js';
+import { createLazyTransport, TransportUnavailable } from '../../src/transport/open-client.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 
 /** Faults of this server itself, at the worst moment: after the intent was written down. */
 
+const brokenClient = async () => ({
+  send: () => Promise.reject(new TypeError('MARKER')),
+  close: () => undefined,
+});
+
 const args = { backupId: 'a'.repeat(32), instanceId: 'restored' };
 
-test('if what sends cannot be loaded, nothing was sent, and the journal says so', async () => {
+test('if what sends cannot be loaded, nothing was sent, and nothing is in the journal', async () => {
   const journal = createMemoryJournal();
-  const send = async () => {
-    throw new SenderUnavailable('gone');
+  const openClient = async () => {
+    throw new TransportUnavailable('gone');
   };
-  const { call, close } = testCaller('http://127.0.0.1:1', { journal, send });
+  const { call, close } = testCaller('http://127.0.0.1:1', { journal, openClient });
   const { ok, text } = await call(restoreInstance, args, { signal: never });
   expect(ok).toBe(false);
   expect(text).toMatch(
     /^restore_instance was not sent: .*\n[\s\S]*code: SenderUnavailable\nmayHaveHappened: no\nnext: /,
   );
-  expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'not sent' } }]);
+  expect(await journal.list({})).toEqual([]);
   expect((await call(restoreInstance, args, { signal: never })).text).not.toContain('code: Repeated');
   await close();
 });
 
 test('if sending goes wrong in a way that nobody thought of, the outcome is unknown, and the journal says so', async () => {
   const journal = createMemoryJournal();
-  const send = async () => {
-    throw new TypeError('MARKER');
-  };
-  const { call, logged, close } = testCaller('http://127.0.0.1:1', { journal, send });
+  const openClient = brokenClient;
+  const { call, logged, close } = testCaller('http://127.0.0.1:1', { journal, openClient });
   const { text } = await call(restoreInstance, args, { signal: never });
   expect(text).toMatch(/code: InternalError\nmayHaveHappened: yes/);
   expect(text + JSON.stringify(logged)).not.toContain('MARKER');
@@ -38,10 +41,12 @@ test('if sending goes wrong in a way that nobody thought of, the outcome is unkn
 
 test('an outcome that cannot be written, and what earlier changes left open, are both told', async () => {
   const journal = { ...createMemoryJournal(), end: () => Promise.reject(new Error('full')) };
-  const send = async () => {
-    throw new TypeError('broken');
-  };
-  const { call, close } = testCaller('http://127.0.0.1:1', { journal, send, reports: ['An earlier one is open.'] });
+  const openClient = brokenClient;
+  const { call, close } = testCaller('http://127.0.0.1:1', {
+    journal,
+    openClient,
+    reports: ['An earlier one is open.'],
+  });
   const { text } = await call(restoreInstance, args, { signal: never });
   expect(text).toContain('could not be written into the journal');
   expect(text).toContain('note: An earlier one is open.');
@@ -53,7 +58,7 @@ test('a sender that was never needed can be closed', async () => {
     throw new Error('not to be called');
   };
   const log = () => undefined;
-  const { close } = createLazySender(
+  const { close } = createLazyTransport(
     {},
     { now: unused, sleep: unused, random: unused, log, timeoutMs: 1, maximumAttempts: 1 },
   );

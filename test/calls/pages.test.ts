@@ -32,7 +32,7 @@ async function read(pages: readonly FakePage[], signal: AbortSignal = never, onP
   return { result, markers };
 }
 
-const counted = (partCount: number) => ({ ok: true, structured: { partCount } });
+const counted = (partCount: number) => ({ ok: true, structured: { answer: { partCount } } });
 
 test('pages are followed by their markers', async () => {
   const { result, markers } = await read([
@@ -136,7 +136,7 @@ test.each([
 
 test('numbers outside what a whole number holds are reported, not wrapped', async () => {
   const { result } = await read([{ parts: [1], next: '9007199254740993' }]);
-  expect(result).toMatchObject({ ok: true, structured: { partCount: 1 } });
+  expect(result).toMatchObject({ ok: true, structured: { answer: { partCount: 1 } } });
   expect(result.text).toContain(
     'warning: nextPartNumberMarker in the answer is "9007199254740993", not a whole number; it was left out.',
   );

@@ -30,7 +30,10 @@ beforeAll(() => {
 afterAll(() => rmSync(join(folder, '..'), { recursive: true }));
 
 test('the text of a secret is read by its name, without the line end', async () => {
-  expect(await createSecretFiles(folder).read('demo-key.json')).toEqual({ text: '{"private_key":"MARKER-1"}' });
+  expect(await createSecretFiles(folder).read('demo-key.json')).toEqual({
+    kind: 'secret',
+    text: '{"private_key":"MARKER-1"}',
+  });
 });
 
 describe.each([
@@ -46,26 +49,34 @@ describe.each([
   test('does not exist for an agent, which is told what does', async () => {
     const result = await createSecretFiles(folder).read(name);
     expect(result).toEqual({
+      kind: 'problem',
       problem: expect.stringMatching(/does not exist; there are demo-key\.json, huge, mounted, not-json$/),
     });
   });
 });
 
 test('a link that stays in the folder is followed', async () => {
-  expect(await createSecretFiles(folder).read('mounted')).toEqual({ text: '{"mounted":1}' });
+  expect(await createSecretFiles(folder).read('mounted')).toEqual({ kind: 'secret', text: '{"mounted":1}' });
 });
 
 test('a secret that is given as a name is not repeated', async () => {
   const result = await createSecretFiles(folder).read('{"private_key":"MARKER"}');
-  expect(result).toEqual({ problem: expect.stringMatching(/^the name given \(not shown\) does not exist/) });
+  expect(result).toEqual({
+    kind: 'problem',
+    problem: expect.stringMatching(/^the name given \(not shown\) does not exist/),
+  });
 });
 
 test('what is too large to be a key is not read', async () => {
-  expect(await createSecretFiles(folder).read('huge')).toEqual({ problem: 'huge is larger than 64 KiB' });
+  expect(await createSecretFiles(folder).read('huge')).toEqual({
+    kind: 'problem',
+    problem: 'huge is larger than 64 KiB',
+  });
 });
 
 test('without a folder, the setting is named', async () => {
   expect(await createSecretFiles(undefined).read('x')).toEqual({
+    kind: 'problem',
     problem: expect.stringContaining('CLOUDOPS_SECRETS_DIR'),
   });
 });

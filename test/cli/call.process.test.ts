@@ -134,14 +134,18 @@ describe('the exit code tells how it ended', () => {
 
 describe('--json prints one object, whatever happens', () => {
   test.each<[number, string[], object]>([
-    [0, ['list_parts', json(upload)], { ok: true, tool: 'list_parts', answer: { partCount: 12, warnings: [] } }],
+    [
+      0,
+      ['list_parts', json(upload)],
+      { ok: true, tool: 'list_parts', answer: { answer: { partCount: 12 }, warnings: [] } },
+    ],
     [3, ['restore_instance', json(restore)], { ok: true, answer: { outcome: 'planned', planId: expect.any(String) } }],
     [
       1,
       ['list_parts', json({ ...upload, uploadId: 'x' })],
       { ok: false, failure: { code: 'NoSuchUpload', status: 404 } },
     ],
-    [2, ['list_parts', '{}'], { ok: false, failure: { code: 'InvalidArguments', mayHaveHappened: false } }],
+    [2, ['list_parts', '{}'], { ok: false, failure: { code: 'InvalidArguments', problems: expect.any(Array) } }],
     [2, ['nothing', '{}'], { ok: false, tool: 'nothing', failure: { code: 'Usage' } }],
     [2, ['list_parts', '{}', '--regoin', 'x'], { ok: false, failure: { code: 'Usage' } }],
   ])('%i: %j', async (code, args, object) => {
@@ -288,7 +292,7 @@ describe('on a terminal', () => {
     ['nothing and ends the input', (stdin) => stdin.end(), 3, 'without an answer'],
   ])('the plan is shown, and who types %s decides', async (_name, typed, code, said) => {
     const done = await onTerminal(['restore_instance', json(restore)], typed, { CLOUDOPS_SANDBOX: '1' });
-    expect(done.shown).toMatch(/What will happen:[\s\S]*POST http[\s\S]*Type yes to go ahead: /);
+    expect(done.shown).toMatch(/^Create DevOps server [\s\S]*It costs money[\s\S]*Type yes to go ahead: /);
     expect(done.shown).toContain(said);
     expect(done.code).toBe(code);
     if (code === 0) expect(outcomes(done.journal)[0]).toMatchObject({ intent: { consent: 'asked' } });

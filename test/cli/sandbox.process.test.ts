@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, expect, test } from 'vitest';
+import * as z from 'zod';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
 
@@ -33,7 +34,7 @@ async function connect(args: readonly string[], env: Record<string, string> = {}
 const listSeeded = async (client: Client) => {
   const { bucket, key: object, uploadId } = seededUpload;
   const { structuredContent } = await client.callTool({ name: 'list_parts', arguments: { bucket, object, uploadId } });
-  return structuredContent;
+  return z.object({ answer: z.unknown() }).parse(structuredContent).answer;
 };
 
 test('alone, it prints variables that point a server at it, and ends on a signal', async () => {

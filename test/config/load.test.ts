@@ -32,6 +32,7 @@ test('without any setting, the defaults', () => {
     sandboxOptions: {},
     cloud: {
       region: 'jp-east-1',
+      regionIsConfigured: false,
       credentials: {},
       endpoints: {},
       signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },

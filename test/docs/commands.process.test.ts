@@ -57,7 +57,7 @@ function newcomer(): { readonly folder: string; readonly env: NodeJS.ProcessEnv 
 /** What differs from run to run. */
 const masks: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>'],
-  [/v1\.[\w-]{12}[\w.-]*…?/g, '<token>'],
+  [/planId: [\w-]{60}/g, 'planId: <token>'],
   [/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>'],
   [/\bv?2\d\.\d+\.\d+\b/g, '<node>'],
   [/SANDBOX[0-9A-F]{12}/g, '<key>'],

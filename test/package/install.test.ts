@@ -166,7 +166,7 @@ describe.each(['20', '22', '24', '26'])('on Node %s', (release) => {
       expect(tools.map(({ name }) => name)).toEqual(operations.map(({ name }) => name));
       const { bucket, key: object, uploadId } = seededUpload;
       const result = await client.callTool({ name: 'list_parts', arguments: { bucket, object, uploadId } });
-      expect(result).toMatchObject({ structuredContent: { view: 'summary', partCount: 12 } });
+      expect(result).toMatchObject({ structuredContent: { answer: { view: 'summary', partCount: 12 } } });
     } finally {
       await client.close();
     }

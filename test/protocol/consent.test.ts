@@ -11,23 +11,22 @@ import { type Era, eras } from '../support/in-process.js';
 /** No mutation is sent without the consent that the setting asks for, in both protocol eras. A server counts what arrives. */
 
 const args = { backupId: 'a'.repeat(32), instanceId: 'restored' };
-const agree = { action: 'accept', content: { agree: true } } as const;
+const agree = { action: 'accept', content: { decision: 'Create server restored' } } as const;
 
-type Answer = { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, boolean> };
+type Answer = { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, string> };
 interface Setup {
   readonly era: Era;
   readonly confirm: ConsentMode;
   /** What the client's user answers; undefined if the client cannot ask. */
   readonly answer?: ((message: string) => Answer | Promise<Answer>) | undefined;
+  /** How long the user takes to answer, by the server's clock (milliseconds). */
+  readonly answersAfterMs?: number;
   readonly stateKey?: string;
   readonly accessKeyId?: string;
 }
 
-/** With another first character of its signature. The last one would not do: some of its bits mean nothing. */
-const altered = (token: string) => {
-  const at = token.lastIndexOf('.') + 1;
-  return `${token.slice(0, at)}${token[at] === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`;
-};
+const altered = (token: string, at = 59) =>
+  `${token.slice(0, at)}${token[at] === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`;
 
 let cloud: CapturingServer;
 const open: (() => Promise<void>)[] = [];
@@ -39,14 +38,24 @@ afterEach(async () => {
   await cloud.close();
 });
 
-async function connect({ era, confirm, answer, stateKey = 'k'.repeat(32), accessKeyId = 'AKIDTEST' }: Setup) {
+async function connect({
+  era,
+  confirm,
+  answer,
+  answersAfterMs = 5000,
+  stateKey = 'k'.repeat(32),
+  accessKeyId = 'AKIDTEST',
+}: Setup) {
+  let waitedMs = 0;
+  const now = () => new Date(Date.now() + waitedMs);
   const credentials = { accessKeyId, secretAccessKey: 'test/secret+key' };
-  const caller = testCaller(cloud.origin, { confirm, cloud: { credentials } });
+  const caller = testCaller(cloud.origin, { confirm, cloud: { credentials }, now });
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
   const policy = { readOnly: false, tools: undefined };
   const serve = () =>
     createServer({
       version: '0',
+      now,
       operations: operations,
       policy,
       call: caller.carryOut,
@@ -61,6 +70,7 @@ async function connect({ era, confirm, answer, stateKey = 'k'.repeat(32), access
   if (answer !== undefined)
     client.setRequestHandler('elicitation/create', async ({ params }) => {
       questions.push(params.message);
+      waitedMs += answersAfterMs;
       return answer(params.message);
     });
   await client.connect(clientSide);
@@ -90,30 +100,39 @@ describe.each(eras)('%s', (_name, era) => {
         const { call, questions } = await connect({ era, confirm, answer: () => agree });
         expect((await call()).structured.outcome).toBe('accepted');
         expect(cloud.requests).toHaveLength(1);
-        expect(questions).toEqual([expect.stringContaining(`POST ${cloud.origin}/devops/v1/instances:restore`)]);
-        expect(questions[0]).toContain('A DevOps server "restored" is created in jp-east-1');
+        expect(questions).toHaveLength(1);
+        expect(questions[0]?.split('\n')[0]).toBe(
+          `Create DevOps server "restored" (e-large) in jp-east-1 from backup "${args.backupId}"? It costs money from its creation.`,
+        );
       },
     );
 
-    const refusals: readonly [string, () => Answer | Promise<Answer>, string][] = [
+    const refusals: readonly [string, () => Answer | Promise<Answer>, string | RegExp][] = [
       ['declines', () => ({ action: 'decline' }), 'the user declined'],
       ['closes the question', () => ({ action: 'cancel' }), 'the user closed the question'],
-      ['leaves the box empty', () => ({ action: 'accept', content: { agree: false } }), 'without ticking the box'],
+      ['chooses to do nothing', () => ({ action: 'accept', content: { decision: 'Do nothing' } }), 'the user declined'],
+      [
+        'sends the form without a choice',
+        () => ({ action: 'accept', content: {} }),
+        /answered without choosing|no answer came/,
+      ],
+      [
+        'agrees to something else',
+        () => ({ action: 'accept', content: { decision: 'Create it' } }),
+        /the user declined|no answer came/,
+      ],
     ];
-    test.each(refusals)(
-      'a user who %s: nothing is sent, and the setting for clients that never ask is named',
-      async (_what, answer, reason) => {
-        for (const confirm of ['ask', 'human'] as const) {
-          const { call } = await connect({ era, confirm, answer });
-          const { isError, text } = await call();
-          expect(isError).toBe(true);
-          expect(text).toContain(reason);
-          expect(text).toContain('code: Declined\nmayHaveHappened: no');
-          expect(text).toContain('CLOUDOPS_CONFIRM=plan');
-        }
-        expect(cloud.requests).toEqual([]);
-      },
-    );
+    test.each(refusals)('a user who %s: nothing is sent, and the question is quoted', async (_what, answer, reason) => {
+      for (const confirm of ['ask', 'human'] as const) {
+        const { call } = await connect({ era, confirm, answer });
+        const { isError, text } = await call();
+        expect(isError).toBe(true);
+        expect(text).toMatch(reason);
+        expect(text).toContain('code: Declined\nmayHaveHappened: no');
+        expect(text).toContain('the question was: Create DevOps server "restored"');
+      }
+      expect(cloud.requests).toEqual([]);
+    });
 
     test('a client that fails to ask: nothing is sent', async () => {
       const answer = () => Promise.reject(new Error('no window'));
@@ -144,7 +163,7 @@ describe.each(eras)('%s', (_name, era) => {
       const { call, questions } = await connect({ era, ...setup });
       const plan = await call();
       expect(plan.structured.outcome).toBe('planned');
-      expect(plan.text).toContain('Nothing was sent.');
+      expect(plan.text).toContain('nothing was sent');
       expect(cloud.requests).toEqual([]);
       const { planId } = plan.structured;
       expect((await call({ ...args, planId })).structured.outcome).toBe('accepted');
@@ -165,7 +184,8 @@ describe.each(eras)('%s', (_name, era) => {
       ['an added argument', (planId) => ({ ...args, diskSize: 400, planId })],
       ['another region', (planId) => ({ ...args, region: 'jp-west-1', planId })],
       ['an altered planId', (planId) => ({ ...args, planId: altered(planId) })],
-      ['a planId out of thin air', () => ({ ...args, planId: 'v1.e30.AAAA' })],
+      ['a planId that is too short', (planId) => ({ ...args, planId: planId.slice(1) })],
+      ['a planId out of thin air', () => ({ ...args, planId: 'A'.repeat(60) })],
     ];
     test.each(tampered)('%s is refused, with the reason', async (_what, change) => {
       const { call } = await connect({ era, confirm: 'plan' });
@@ -264,7 +284,12 @@ describe('the plan', () => {
       { ...args, availabilityZone: 'west-12' },
       'Zone west-12 seems to be in jp-west-1, not in "jp-east-1".',
     ],
-    ['what client libraries require', 'restore_instance', args, 'firewallGroupName is absent.'],
+    [
+      'what client libraries require',
+      'restore_instance',
+      args,
+      'Not given: diskSize, firewallGroupName, parameterGroupName.',
+    ],
     [
       'network without address',
       'restore_instance',
@@ -316,14 +341,13 @@ describe('the plan', () => {
     expect(questions[1]).toContain('The very same was sent before');
   });
 
-  test('a plan that is too long to read is cut, its warnings are not', async () => {
-    const nodePools = Array.from({ length: 3000 }, () => ({ name: 'a' }));
+  test('a plan that is too long to be read is refused, not cut', async () => {
+    const nodePools = Array.from({ length: 800 }, () => ({ name: 'a', instanceType: 'h2-large16', nodeCount: 1 }));
     const { text } = await planOf('provision_kube_resource_group', {
       resourceGroupName: 'g',
       adminCluster: { nodePools },
     });
-    expect(text.length).toBeLessThan(25_000);
-    expect(text).toContain('Several node pools have the name "a".');
+    expect(text).toContain('code: TooLargeToShow');
   });
 
   test('a region cannot pass for the plan', async () => {

@@ -74,7 +74,10 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
     const capabilities = asks ? { elicitation: { form: {} } } : {};
     const client = new Client({ name: 'test', version: '1' }, { capabilities, versionNegotiation: { mode: era } });
     if (asks)
-      client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { agree: true } }));
+      client.setRequestHandler('elicitation/create', async ({ params }) => ({
+        action: 'accept',
+        content: { decision: `Create server ${/server "([^"]*)"/.exec(params.message)?.[1]}` },
+      }));
     await client.connect(new StreamableHTTPClientTransport(url));
     return client;
   };

@@ -94,7 +94,7 @@ describe.each(eras)('%s', (_name, era) => {
       { name: 'list_parts', arguments: { bucket: 'b', object: 'k', uploadId: 'progress' } },
       { onprogress: ({ progress }) => seen.push(progress) },
     );
-    expect(result.structuredContent).toMatchObject({ partCount: 2500 });
+    expect(result.structuredContent).toMatchObject({ answer: { partCount: 2500 } });
     expect(seen).toEqual([1, 2, 3]);
   });
 });

@@ -165,6 +165,22 @@ describe('who may not enter a server that is not on loopback alone', () => {
   });
 });
 
+test('90,000 unknown names of arguments are answered in little memory, with a few of them', async () => {
+  const args = ['--sandbox', '--http-tokens-file', tokensFile()];
+  const server = await startHttpProcess(args, { nodeArgs: ['--max-old-space-size=160'] });
+  const names = Array.from({ length: 90_000 }, (_, index) => `n${index.toString(36)}`);
+  const call = toolCall('list_parts', Object.fromEntries(names.map((name) => [name, 1])));
+  const texts = await Promise.all(
+    Array.from({ length: 4 }, async () => (await post(server.url, call, tokenOf(token))).text()),
+  );
+  for (const text of texts) {
+    expect(text).toContain('InvalidArguments');
+    expect(text.length).toBeLessThan(20_000);
+  }
+  expect((await answerOf(await post(server.url, list, tokenOf(token)))).result).toBeDefined();
+  await server.stop();
+});
+
 test('callers see how the server is configured, but none of its paths', async () => {
   const server = await startHttpProcess(['--sandbox', '--read-only', '--http-tokens-file', tokensFile()]);
   const read = message('resources/read', { uri: 'cloudops://configuration' });

@@ -172,12 +172,12 @@ test('the journal is readable for people and machines, and as a resource', async
   await server.response(1);
   server.send({ id: 2, method: 'resources/read', params: { uri: 'cloudops://journal' } });
   expect(textOf(await server.response(2))).toMatch(
-    /accepted {2}restore_instance: A DevOps server .*first.* is created .*POST .*consent: off {2}client: .*raw 1/,
+    /accepted {2}restore_instance: Create DevOps server .*first.*POST .*consent: off {2}client: .*raw 1/,
   );
   server.child.stdin.end();
   await server.ended;
   const text = await runServer(['journal', '--since', '5m'], { env: settings() });
-  expect(text.stdout).toMatch(/^\S+Z {2}accepted {2}restore_instance: A DevOps server "first"/);
+  expect(text.stdout).toMatch(/^\S+Z {2}accepted {2}restore_instance: Create DevOps server "first"/);
   expect((await runServer(['journal', '--since=2030-01-01'], { env: settings() })).stdout).toBe(
     'No change has been asked for.\n',
   );

@@ -119,8 +119,8 @@ test('a proxy that never answers is a connection that was not made', async () =>
     { httpsProxy: `http://127.0.0.1:${portOf(silent)}` },
     { ...defaultLimits, connectMs: 300 },
   );
-  const request = { method: 'POST', origin: `https://${host}`, path: '/', headers: {} } as const;
-  const result = await httpClient.exchange(request, AbortSignal.timeout(10_000));
+  const request = { method: 'POST', origin: `https://${host}`, path: '/', headers: {}, newConnection: true } as const;
+  const result = await httpClient.send(request, AbortSignal.timeout(10_000));
   expect(result).toMatchObject({ code: 'ConnectTimeout', mayHaveArrived: false });
   await httpClient.close();
   silent.closeAllConnections();

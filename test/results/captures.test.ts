@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readRecord } from '../../src/results/record.js';
-import { requestIds } from '../../src/results/request-ids.js';
-import { readServiceError } from '../../src/results/service-error.js';
+import { readServiceError, requestIdsOf } from '../../src/results/service-error.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { parseBody } from '../../src/transport/body.js';
 import { quote } from '../../src/util/quote.js';
@@ -11,14 +10,17 @@ const pageSchema = listParts.pages?.page ?? listParts.output;
 
 /** One line of what is read in a recorded answer. */
 function summary({ name, status, headers, body }: Capture): string {
-  const ids = Object.keys(requestIds(headers)).length;
+  const ids = Object.keys(requestIdsOf(headers)).length;
   const decoded = parseBody(body);
-  const record = decoded.kind === 'xml' && status === 200 ? listParts.record(decoded.value) : undefined;
+  const record =
+    decoded.kind === 'xml' && status === 200
+      ? listParts.extract(decoded.value, { bucket: 'b', object: 'o', uploadId: 'u' })
+      : undefined;
   if (record === undefined) {
     const { code = '-', message } = readServiceError(decoded);
     return `${name}: ${status} ${decoded.kind} ${code} ${message === undefined ? 'no message' : 'message'}, ${ids} ids`;
   }
-  const { record: read, warnings } = readRecord(pageSchema, record, { fromText: true });
+  const { record: read, warnings } = readRecord(pageSchema, record);
   const parts = Array.isArray(read.parts) ? read.parts.map((part: { partNumber: number }) => part.partNumber) : [];
   const shown = parts.length > 3 ? `${parts.length} parts` : `parts [${parts}]`;
   const { object, isTruncated, nextPartNumberMarker, encodingType } = read;
@@ -40,8 +42,11 @@ describe.each(['radosgw', 'swift'] as const)('answers recorded from %s', (server
     expect(asked.length).toBeGreaterThan(50);
     for (const { name, key, body } of asked) {
       const decoded = parseBody(body);
-      const record = decoded.kind === 'xml' ? listParts.record(decoded.value) : undefined;
-      const { record: read } = readRecord(pageSchema, record, { fromText: true });
+      const record =
+        decoded.kind === 'xml'
+          ? listParts.extract(decoded.value, { bucket: 'b', object: 'o', uploadId: 'u' })
+          : undefined;
+      const { record: read } = readRecord(pageSchema, record);
       expect(read.encodingType === 'url' ? decodeURIComponent(String(read.object)) : read.object, name).toBe(key);
     }
   });

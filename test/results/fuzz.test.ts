@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { validate } from '../../src/calls/validate.js';
-import { readRecord } from '../../src/results/record.js';
+import { presentable, readRecord } from '../../src/results/record.js';
 import { render } from '../../src/results/render.js';
 import { readServiceError } from '../../src/results/service-error.js';
 import { operations } from '../../src/tools/index.js';
 import { parseBody } from '../../src/transport/body.js';
+import { problems } from '../support/rules.js';
 import { runs } from '../support/runs.js';
 
 /** Whatever a service or an agent sends: no exception, no hang, and texts that stay bounded. */
@@ -36,16 +36,18 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
 
   test('reads random JSON answers', () => {
     fc.assert(
-      fc.property(tree, fc.boolean(), (value, fromText) => {
+      fc.property(tree, (value) => {
         const body = parseBody(JSON.stringify(value) ?? '');
-        const found = operation.record(body.kind === 'json' ? body.value : value);
-        const { record, warnings } = readRecord(operation.pages?.page ?? operation.output, found, { fromText });
+        const found = operation.extract(body.kind === 'json' ? body.value : value, operation.example);
+        const { record, warnings } = readRecord(operation.pages?.page ?? operation.output, found);
         const pages = [{ record }];
-        const next = operation.pages?.next({}, pages);
-        const combined = operation.pages?.combine({}, pages) ?? record;
-        expect(typeof (operation.explain(combined) + render(combined))).toBe('string');
-        expect(warnings.length).toBeLessThanOrEqual(21);
-        expect(next === undefined || 'problem' in next || 'input' in next).toBe(true);
+        const next = operation.pages?.next(operation.example, pages);
+        const combined = operation.pages?.combine(operation.example, pages) ?? record;
+        expect(
+          typeof (operation.summarize(combined, operation.example) + render(presentable(combined).record).join('')),
+        ).toBe('string');
+        expect(warnings.length).toBeLessThanOrEqual(22);
+        expect([undefined, 'end', 'next', 'inconsistent']).toContain(next?.kind);
         readServiceError(body);
       }),
       { numRuns: runs(10_000) },
@@ -55,8 +57,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   test('validates random arguments', () => {
     fc.assert(
       fc.property(tree, (args) => {
-        const validation = validate(operation, args);
-        if (!validation.ok) for (const line of validation.problems) expect(line).not.toMatch(/[\n\u202e\u200b]/);
+        for (const line of problems(operation, args)) expect(line).not.toMatch(/[\n\u202e\u200b]/);
       }),
       { numRuns: runs(2000) },
     );

@@ -323,12 +323,12 @@ const cloud = testCloud({ now: () => new Date('2026-11-20T12:00:00Z') });
 
 /** What the sandbox says to the request that the tool would send, or would have sent had it not refused. */
 async function judge({ operation, rules }: Subject, args: Record<string, unknown>): Promise<Judged> {
-  const checked = validate(operation, args);
-  const request = requestOf(operation, checked.ok ? checked.input : args);
+  const isValid = problems(operation, args).length === 0;
+  const request = requestOf(operation, isValid ? validate(operation, args, 'jp-east-1') : args);
   if (request === undefined) return { accepted: false, message: 'it cannot be sent', broken: [] };
   const { resourceGroupName: _group, clusterName: _cluster, region: _region, ...raw } = args;
-  const sent: unknown = JSON.parse(JSON.stringify(checked.ok ? request.body : raw));
-  const { status, body } = await cloud.send(operation.service, request.method, request.path, sent);
+  const sent: unknown = JSON.parse(JSON.stringify(isValid ? request.body : raw));
+  const { status, body } = await cloud.send(operation.service, operation.method, request.path, sent);
   const { code = '', message = '' } = body as { code?: string; message?: string };
   const accepted =
     status === 200 || /^Client\.(InvalidParameter(NotFound|Duplicate)|ResourceIncorrectState)\./.test(code);

@@ -102,7 +102,7 @@ describe.each(rows)('$fault', ({ fault, read, mutation, acted }) => {
     });
     expect(result.text).toContain(read.says);
     // Nothing is made up: what was read is the whole upload.
-    if (result.ok) expect(result.structured.partCount).toBe(12);
+    if (result.ok) expect(result.structured.answer?.partCount).toBe(12);
   });
 
   if (mutation === undefined) return;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { CallOptions } from '../../src/calls/call-tool.js';
+import type { CallContext } from '../../src/calls/context.js';
 import { createServer as createMcpServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
 import { spansOf } from '../support/collector.js';
@@ -206,15 +206,16 @@ describe('without being asked for', () => {
 });
 
 test('over HTTP, the header names the span where _meta does not', async () => {
-  const traces: CallOptions['trace'][] = [];
+  const traces: CallContext['trace'][] = [];
   const handler = createMcpHandler(() =>
     createMcpServer({
       version: '0',
+      now: () => new Date(),
       operations: operations,
       policy: { readOnly: false, tools: undefined },
       call: async (_operation, _args, { trace }) => {
         traces.push(trace);
-        return { ok: true, structured: {}, text: 'enough' };
+        return { kind: 'succeeded', success: { summary: 'enough', warnings: [], requestIds: {} } };
       },
       stateKey: 'k'.repeat(32),
       configuration: () => '',

@@ -2,8 +2,8 @@ import aws4 from 'aws4';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { apiProfile, s3Profile, storageProfile } from '../../src/signing/profiles.js';
-import { encodeQuery, sign } from '../../src/signing/sign.js';
-import { encodeSegment } from '../../src/tools/schema/fields.js';
+import { sign } from '../../src/signing/sign.js';
+import { encodeQuery, encodeSegment } from '../../src/util/uri.js';
 import vectors from './vectors/x-ext.json' with { type: 'json' };
 
 const signatureOf = (headers: Readonly<Record<string, string>>) => headers.authorization?.replace(/.*Signature=/, '');

@@ -1,20 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type Caller,
-  type CallOptions,
-  type CallResult,
-  createCaller,
-  type Policy,
-} from '../../src/calls/call-tool.js';
+import { type CallTool, createCallTool } from '../../src/calls/call-tool.js';
+import type { CallContext } from '../../src/calls/context.js';
 import type { Cloud } from '../../src/calls/endpoint.js';
 import { createInFlightCalls } from '../../src/calls/in-flight.js';
+import type { Policy } from '../../src/calls/policy.js';
 import { createSecretFiles } from '../../src/calls/secrets.js';
-import type { ConsentClaims, ConsentMode, ConsentTokens } from '../../src/consent/decision.js';
+import type { ConsentMode } from '../../src/consent/decision.js';
+import { createConsentTokens, newNonce } from '../../src/consent/tokens.js';
 import { addEntry, findConflict, findDuplicate, isNonceSpent, type Mutations } from '../../src/journal/conflict.js';
 import type { Ending, Journal } from '../../src/journal/journal.js';
+import type { Failure } from '../../src/results/failure.js';
+import type { Success } from '../../src/results/success.js';
+import { failureText, successText } from '../../src/results/text.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { createHttpClient, defaultLimits, type Limits } from '../../src/transport/http-client.js';
-import { createSender, type Sender } from '../../src/transport/signed-client.js';
+import type { OpenClient } from '../../src/transport/open-client.js';
+import { createRedactor } from '../../src/transport/redact.js';
+import { createSignedClient } from '../../src/transport/signed-client.js';
 
 /** Keys of nothing: they sign requests to servers that the tests start themselves. */
 export const testKeys = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test/secret+key' };
@@ -28,8 +30,8 @@ export interface TestCallerOptions {
   readonly maximumAttempts?: number;
   readonly confirm?: ConsentMode;
   readonly journal?: Journal;
-  /** In place of the one that sends to the origin. */
-  readonly send?: Sender;
+  /** In place of the client that sends to the origin. */
+  readonly openClient?: OpenClient;
   readonly secretsDir?: string;
   readonly reports?: string[];
   /** Whether a change goes on when its client has gone. */
@@ -45,14 +47,16 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
   };
   const httpClient = createHttpClient({}, { ...defaultLimits, ...options.limits });
   const inFlight = createInFlightCalls();
-  if (options.outlivesClients === true) inFlight.begin();
-  const carryOut: Caller = createCaller({
+  if (options.outlivesClients === true) inFlight.detach();
+  const now = options.now ?? (() => new Date());
+  const carryOut: CallTool = createCallTool({
     confirm: options.confirm ?? 'off',
-    newNonce: randomUUID,
+    newId: randomUUID,
+    newNonce,
     journal: options.journal ?? createMemoryJournal(),
     inFlight,
     secretFiles: createSecretFiles(options.secretsDir),
-    now: options.now ?? (() => new Date()),
+    now,
     process: { pid: process.pid, host: 'test' },
     takeReports: async () => options.reports?.splice(0) ?? [],
     cloud: {
@@ -64,30 +68,38 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
       ...options.cloud,
     },
     policy: options.policy ?? { readOnly: false, tools: undefined },
-    send:
-      options.send ??
-      createSender({
-        httpClient,
-        now: options.now ?? (() => new Date()),
-        sleep: async (milliseconds) => {
-          waits.push(milliseconds);
-        },
-        random: () => 0.5,
-        log,
-        timeoutMs: options.timeoutMs ?? 20_000,
-        maximumAttempts: options.maximumAttempts ?? 4,
-      }),
+    openClient:
+      options.openClient ??
+      (async (endpoint, { secrets, ...rest }) =>
+        createSignedClient(
+          endpoint,
+          { ...rest, redactor: createRedactor(secrets) },
+          {
+            httpClient,
+            now,
+            sleep: async (milliseconds) => {
+              waits.push(milliseconds);
+            },
+            random: () => 0.5,
+            log,
+            timeoutMs: options.timeoutMs ?? 20_000,
+            maximumAttempts: options.maximumAttempts ?? 4,
+          },
+        )),
     log,
   });
+  const tokens = createConsentTokens('k'.repeat(32), '', now);
   /** Without anybody to ask, unless the test says otherwise. */
   const call = async (
     operation: Operation,
     args: unknown,
-    given: Partial<CallOptions> & { signal: AbortSignal },
+    given: Partial<CallContext> & { signal: AbortSignal },
   ): Promise<Ended> => {
-    const result = await carryOut(operation, args, { tokens: unsignedTokens, client: 'test 1', ...given });
-    if (result.ok === 'asked') throw new Error('the call waits for an answer');
-    return result;
+    const outcome = await carryOut(operation, args, { tokens, client: 'test 1', ...given });
+    if (outcome.kind === 'inputRequired') throw new Error('the call waits for an answer');
+    return outcome.kind === 'succeeded'
+      ? { ok: true, structured: outcome.success, text: successText(outcome.success) }
+      : { ok: false, failure: outcome.failure, text: failureText(outcome.failure) };
   };
   return { call, carryOut, waits, logged, close: () => httpClient.close() };
 }
@@ -123,12 +135,9 @@ export function createMemoryJournal(): Journal {
   };
 }
 
-export type Ended = Exclude<CallResult, { ok: 'asked' }>;
-
-/** Signs nothing: for tests that are not about tokens. */
-export const unsignedTokens: ConsentTokens = {
-  issue: async (grant) => JSON.stringify(grant),
-  verify: async (token) => JSON.parse(token) as ConsentClaims,
-};
+/** What a call came to, as data and as text. */
+export type Ended =
+  | { readonly ok: true; readonly structured: Success; readonly text: string }
+  | { readonly ok: false; readonly failure: Failure; readonly text: string };
 
 export const never = new AbortController().signal;

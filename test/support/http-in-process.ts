@@ -27,6 +27,7 @@ export async function serveInProcess({
     timeoutMs: 20_000,
     server: {
       version: '0',
+      now: () => new Date(),
       operations,
       policy: { readOnly: false, tools: undefined },
       call: caller.carryOut,

@@ -1,7 +1,7 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type SandboxOptions, startSandbox } from '../../sandbox/sandbox.js';
-import type { Policy } from '../../src/calls/call-tool.js';
+import type { Policy } from '../../src/calls/policy.js';
 import { createServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
 import { testCaller } from './caller.js';
@@ -28,6 +28,7 @@ export async function connectInProcess(
     () =>
       createServer({
         version: '0.0.0-test',
+        now: now,
         operations,
         policy,
         call: caller.carryOut,

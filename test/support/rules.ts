@@ -1,4 +1,5 @@
 import { validate } from '../../src/calls/validate.js';
+import { Refusal } from '../../src/results/refusal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 
 /** `adminCluster.nodePools.0.name` set to a value in a copy of some arguments. */
@@ -18,8 +19,13 @@ export function withValue(args: object, path: string, value: unknown): Record<st
 
 /** The lines a caller would be told. */
 export function problems(operation: Operation, args: unknown): readonly string[] {
-  const result = validate(operation, args);
-  return result.ok ? [] : result.problems;
+  try {
+    validate(operation, args, 'jp-east-1');
+    return [];
+  } catch (error) {
+    if (error instanceof Refusal) return error.problems;
+    throw error;
+  }
 }
 
 /** How a path stands at the beginning of a problem's line. */

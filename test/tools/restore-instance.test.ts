@@ -28,11 +28,10 @@ const rules: readonly { path: string; accepts: readonly unknown[]; refuses: read
       `${'a'.repeat(31)}-`,
       `${'a'.repeat(32)}\n`,
       5,
-      null,
     ],
   },
   { path: 'instanceId', ...hyphenRules(30) },
-  { path: 'instanceId', accepts: [], refuses: [undefined, null] },
+  { path: 'instanceId', accepts: [], refuses: [undefined] },
   { path: 'firewallGroupName', ...hyphenRules(63) },
   { path: 'parameterGroupName', ...hyphenRules(63) },
   {
@@ -43,7 +42,7 @@ const rules: readonly { path: string; accepts: readonly unknown[]; refuses: read
   {
     path: 'diskSize',
     accepts: [100, 200, 300, 400, '100', '400'],
-    refuses: [0, 99, 150, 500, '1e2', '100.0', ' 100', 100.5, '', true, null],
+    refuses: [0, 99, 150, 500, '1e2', '100.0', ' 100', 100.5, '', true],
   },
   {
     path: 'availabilityZone',
@@ -117,10 +116,13 @@ test.each(['networkConfig', 'objectStorageConfig', 'objectStorageConfig.bucketUs
 );
 
 test('explains a status inside and outside the documented lists', () => {
-  const known = restoreInstance.explain({ instance: { instanceId: 's', state: 'DELETEING', status: { code: 400 } } });
+  const known = restoreInstance.summarize(
+    { instance: { state: 'DELETEING', status: { code: 400, name: 'FAILED_INSTANCE_RESTORE' } } },
+    valid,
+  );
   expect(known).toContain('DELETEING (being deleted; the service spells it so)');
   expect(known).toContain('400 (error)');
-  expect(restoreInstance.explain({ instance: { state: 'EVAPORATING' } })).toContain(
+  expect(restoreInstance.summarize({ instance: { state: 'EVAPORATING' } }, valid)).toContain(
     '"EVAPORATING" (not among the documented values)',
   );
 });

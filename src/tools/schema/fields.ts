@@ -6,25 +6,42 @@ import * as z from 'zod';
  * text a caller sees when the rule is broken.
  */
 
+/** More than any name or identifier of the platform has. The reference gives no length for those. */
+const longestText = 2048;
+
 /** Free text that means something only when it is not empty, and can be sent only when it is Unicode. */
-export const text = () =>
+export const text = (longest = longestText) =>
   z
     .string()
     .min(1, 'must not be empty')
+    .refine((value) => value.length <= longest, `must have at most ${longest} characters`)
     .refine((value) => value.isWellFormed(), 'must be well-formed Unicode: it has half of a surrogate pair');
+
+/** Key of an object: stores of the family take 1,024 bytes of UTF-8 (not in the reference). */
+export const objectKey = () =>
+  text().refine((value) => new TextEncoder().encode(value).length <= 1024, 'must have at most 1,024 bytes of UTF-8');
+
+/** True or false. */
+export const flag = () => z.boolean('must be true or false');
 
 /** One of a fixed list of words. */
 export const oneOf = (values: readonly string[]) => z.enum(values);
 
+/** One of a list of words that hosts are shown in another place of the same schema, as `where` says. */
+export const oneOfListed = (values: readonly string[], where: string) => z.enum(values).meta({ listed: where });
+
 const digits = /^-?\d{1,16}$/;
 const fromDigits = (value: unknown) => (typeof value === 'string' && digits.test(value) ? Number(value) : value);
 
-/** A whole number, which agents also send as text: `3` or `"3"`. */
-export const wholeNumber = (minimum: number) =>
-  z.preprocess(
-    fromDigits,
-    z.int('must be a whole number').min(minimum, `must be a whole number of at least ${minimum}`),
-  );
+/** A whole number within bounds, which agents also send as text: `3` or `"3"`. */
+export function wholeNumber(minimum: number, maximum?: number) {
+  const rule =
+    maximum === undefined
+      ? `must be a whole number of at least ${minimum}`
+      : `must be a whole number from ${minimum} to ${maximum}`;
+  const number = z.int('must be a whole number').min(minimum, rule);
+  return z.preprocess(fromDigits, maximum === undefined ? number : number.max(maximum, rule));
+}
 
 /** One of a fixed list of whole numbers, also accepted as text. */
 export const oneOfNumbers = <const Values extends readonly [number, ...number[]]>(values: Values) =>
@@ -70,7 +87,7 @@ export const ipv4Cidr = () => z.cidrv4('must be an IPv4 address in CIDR notation
  * leave its place: servers are known that split a path after decoding it, and `.` and `..` have no encoded form.
  */
 export const pathName = () =>
-  text()
+  text(255)
     .refine((value) => value !== '.' && value !== '..', 'must be a name: "." and ".." would address another resource')
     .refine(
       // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
@@ -85,12 +102,9 @@ export const region = () =>
     .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a region name, such as jp-east-1')
     .max(32, 'must be a region name, such as jp-east-1');
 
-/**
- * Percent-encodes one path segment as RFC 3986 has it: everything but letters, digits and `-._~`.
- * @throws URIError for half of a surrogate pair, which `pathName` and `objectKey` refuse.
- */
-export const encodeSegment = (segment: string) =>
-  encodeURIComponent(segment).replace(
-    /[!'()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
+/** Arguments of every tool that is not a read. They steer the call; none of them is sent. */
+export const consentArguments = {
+  planOnly: flag().describe('Only show the plan.').optional(),
+  planId: text(200).describe('From the plan: carry it out.').optional(),
+  allowRepeat: flag().describe('Send the same again.').optional(),
+};

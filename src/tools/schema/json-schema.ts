@@ -4,20 +4,38 @@ import * as z from 'zod';
 export type JsonSchema = Record<string, unknown>;
 
 /**
- * The JSON Schema of a tool's arguments, for every host: nothing but types, descriptions, enumerations and plain limits.
+ * The JSON Schema of a tool's arguments, for every host: nothing but types, descriptions, enumerations of words and plain limits.
  */
 export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   return convert(schema, 'input', ({ jsonSchema }) => {
     simplify(jsonSchema);
     // "Not empty" goes without saying.
     if (jsonSchema.minLength === 1) delete jsonSchema.minLength;
-    // zod calls a list of whole numbers "number", and knows a CIDR pattern of 200 characters.
-    if (jsonSchema.type === 'number' && jsonSchema.enum?.every(Number.isInteger)) jsonSchema.type = 'integer';
+    if (jsonSchema.enum?.every(Number.isInteger)) describeNumbers(jsonSchema, jsonSchema.enum.map(Number));
+    if (typeof jsonSchema.listed === 'string') {
+      describe(jsonSchema, jsonSchema.listed);
+      delete jsonSchema.listed;
+      delete jsonSchema.enum;
+    }
+    // zod knows a CIDR pattern of 200 characters.
     if (jsonSchema.format === 'cidrv4') {
       delete jsonSchema.format;
       delete jsonSchema.pattern;
     }
   });
+}
+
+/** Gives the values of a whole number as bounds and in words: some hosts refuse an enumeration of numbers. */
+function describeNumbers(jsonSchema: z.core.JSONSchema.BaseSchema, values: readonly number[]): void {
+  delete jsonSchema.enum;
+  jsonSchema.type = 'integer';
+  jsonSchema.minimum = Math.min(...values);
+  jsonSchema.maximum = Math.max(...values);
+  if (values.length > 1) describe(jsonSchema, `${values.slice(0, -1).join(', ')} or ${values.at(-1)}.`);
+}
+
+function describe(jsonSchema: z.core.JSONSchema.BaseSchema, more: string): void {
+  jsonSchema.description = jsonSchema.description === undefined ? more : `${jsonSchema.description} ${more}`;
 }
 
 /**

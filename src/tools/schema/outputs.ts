@@ -74,3 +74,40 @@ export const cluster = z.object({
   nodePools: z.array(like(nodes, 'like controlPlane')),
   status: text(),
 });
+
+/** Resource group (reference, section 2.5). */
+export const resourceGroup = z.object({
+  name: z.string(),
+  description: z.string().optional(),
+  template: z.string(),
+  configuration: like(
+    z.object({
+      kube: z.object({
+        regions: z.array(z.string()),
+        availabilityZones: z.array(z.string()),
+        resourceNamePrefix: z.string(),
+        deploymentModel: z.string(),
+        networkConfig: z.object({ networkId: z.string().optional() }).optional(),
+        externalCloudConfig: z.object({
+          serviceAccount: z.object({ projectId: z.string(), clientEmail: z.string(), clientId: z.string() }),
+          location: z.string(),
+        }),
+        adminWorkstation: z.object({
+          region: z.string(),
+          availabilityZone: z.string(),
+          instanceType: z.string(),
+          volumeType: z.string(),
+          volumeSize: z.int(),
+          keyName: z.string(),
+          initialAccountingType: z.string(),
+          instance: instance.optional(),
+        }),
+        adminCluster: cluster,
+        userClusters: z.array(cluster),
+      }),
+    }),
+    'kube: what was asked for, with adminCluster and userClusters like the answer of upgrade_kube_version',
+  ),
+  status: z.string(),
+  createTime: z.string(),
+});

@@ -11,3 +11,9 @@ export function zoneWarnings(zone: string | undefined, region: string | undefine
     ? []
     : [`Zone ${zone} seems to be in jp-${expected}, not in ${quote(region, 40)}.`];
 }
+
+/** A sentence if the answer names another value than was asked for. */
+export const differs = (what: string, asked: string | undefined, answered: string | undefined): string[] =>
+  asked === undefined || answered === undefined || asked === answered
+    ? []
+    : [`The answer names another ${what} than was asked for: ${quote(answered, 60)} instead of ${quote(asked, 60)}.`];

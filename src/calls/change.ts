@@ -1,0 +1,180 @@
+import { canBeShown, idempotencyKey, makePlan, type Plan, type PlannedCall } from '../consent/plan.js';
+import { describe, type Ending } from '../journal/journal.js';
+import { readAnswer } from '../results/answer.js';
+import { type FailedCall, type Failure, serverFault, unreadableAnswer } from '../results/failure.js';
+import { presentable } from '../results/record.js';
+import { Refusal } from '../results/refusal.js';
+import { acceptedUnread, consentWays, type Success } from '../results/success.js';
+import type { FinalReply, SignedClient } from '../transport/signed-client.js';
+import { type Consent, obtainConsent, type Steering } from './consent.js';
+import type { CallContext, CallDependencies, CallOutcome } from './context.js';
+import { intentOf } from './intent.js';
+
+/** The change that is carried out: what is sent, what was agreed to, and under which name the journal has it. */
+interface Order {
+  readonly call: PlannedCall;
+  readonly plan: Plan;
+  readonly consent: Consent;
+  readonly digest: string;
+}
+
+/** Carries out an operation that is not a read: plan, consent, journal, send, journal, answer. */
+export async function change(
+  call: PlannedCall,
+  steering: Steering,
+  openClient: (signal: AbortSignal) => Promise<SignedClient>,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<CallOutcome> {
+  const { journal, inFlight, takeReports } = dependencies;
+  const caller = context.principal?.name;
+  const digest = idempotencyKey(call);
+  const duplicate = await journal.findDuplicate(digest).catch(() => undefined);
+  const earlier = duplicate === undefined ? [] : [describe(duplicate, caller)];
+  if (duplicate !== undefined && !steering.allowRepeat && !steering.planOnly) throw new Refusal('Repeated', earlier);
+
+  const made = makePlan(call);
+  const plan = {
+    ...made,
+    warnings: [...earlier.map((one) => `The very same was sent before: ${one}.`), ...made.warnings],
+  };
+  if (dependencies.confirm !== 'off' && !canBeShown(plan)) throw new Refusal('TooLargeToShow', []);
+  const consent = await obtainConsent(call, plan, steering, context, dependencies);
+  if (consent.kind !== 'given') return consent;
+
+  const outcome = await inFlight.track(context.signal, async (signal) => {
+    const client = await openClient(signal);
+    try {
+      return await carryOut({ call, plan, consent, digest }, client, steering.allowRepeat, context, dependencies);
+    } finally {
+      client.close();
+    }
+  });
+  return withNotes(outcome, await takeReports(caller));
+}
+
+/** A change that has consent: its intent is on disk before it is sent, and its outcome before anything is made of the answer. */
+async function carryOut(
+  order: Order,
+  client: SignedClient,
+  allowRepeat: boolean,
+  context: CallContext,
+  { journal, log, now, newId, process }: CallDependencies,
+): Promise<CallOutcome> {
+  const intent = intentOf(order.call, order.plan, order.digest, order.consent, context, { id: newId(), now, process });
+  const begun = await journal.begin(intent, { allowRepeat });
+  if (begun.kind === 'unwritable') throw new Refusal('JournalUnavailable', [begun.reason]);
+  if (begun.kind === 'consentUsed') throw new Refusal('PlanRefused', ['this consent was used before']);
+  if (begun.kind === 'duplicate') throw new Refusal('Repeated', [describe(begun.earlier, context.principal?.name)]);
+
+  const sentAt = now().toISOString();
+  const reply = await client.send(order.call.request).catch((error: unknown) => {
+    log('error', 'unexpected', { tool: intent.tool, error: error instanceof Error ? error.name : 'not an error' });
+    return undefined;
+  });
+  const { ending, tell } = conclude(order, reply, sentAt);
+  const notes: string[] = [];
+  try {
+    await journal.end({ id: intent.id, time: now().toISOString(), ...ending }, AbortSignal.timeout(outcomeMs));
+  } catch (error) {
+    log('error', 'journal', {
+      tool: intent.tool,
+      id: intent.id,
+      error: error instanceof Error ? error.message : 'unknown',
+    });
+    notes.push('The outcome could not be written into the journal, which will call it unknown.');
+  }
+  return withNotes(tell(), notes);
+}
+
+/** An outcome that cannot be written into the journal is tried again for so long. */
+const outcomeMs = 10_000;
+
+interface Conclusion {
+  readonly ending: Omit<Ending, 'id' | 'time'>;
+  readonly tell: () => CallOutcome;
+}
+
+/** What came of a change, for the journal at once and for the caller afterwards. */
+function conclude({ call, plan, consent }: Order, reply: FinalReply | undefined, sentAt: string): Conclusion {
+  const { operation, input, endpoint } = call;
+  const failedCall = { operation, ifUnknown: ifUnknown(call, sentAt) };
+  if (reply === undefined) return concludeFailure(serverFault(failedCall));
+  const answer = readSafely(failedCall, call, reply);
+  if (answer.kind === 'failed') return concludeFailure(answer.failure);
+  const { status, requestIds } = answer;
+  // A page in place of an answer comes from something in between: nobody knows whether the API got the request.
+  if (answer.kind === 'unread' && answer.isForeign)
+    return concludeFailure(unreadableAnswer(failedCall, status, answer.problem, requestIds, reply.attempts));
+  const common = {
+    outcome: 'accepted',
+    consent: consentWays[consent.how],
+    sentAt,
+    next: 'Tell the user the outcome and the request IDs. Do not call again to check: no tool here reads its progress.',
+    requestIds,
+    ...(reply.attempts.length > 1 && { attempts: reply.attempts }),
+  } as const;
+  const unread = (problem: string): CallOutcome => ({
+    kind: 'succeeded',
+    success: { ...common, ...acceptedUnread(operation.name, status, problem) },
+  });
+  const tell = (): CallOutcome => {
+    if (answer.kind === 'unread') return unread(answer.problem);
+    const { record, warnings } = answer;
+    const contradictions = call.change.contradictions?.(record, input, endpoint.region) ?? [];
+    const shown = presentable(record);
+    const success: Success = {
+      summary: [...contradictions, operation.summarize(record, input)].join(' '),
+      ...common,
+      warnings: [...plan.warnings, ...warnings, ...shown.warnings],
+      answer: shown.record,
+    };
+    return { kind: 'succeeded', success };
+  };
+  // Whatever fails while the answer is put into words, the change was accepted.
+  const tellSafely = () => {
+    try {
+      return tell();
+    } catch {
+      return unread('this server made a mistake');
+    }
+  };
+  return { ending: { outcome: 'accepted', status, requestIds: { ...requestIds } }, tell: tellSafely };
+}
+
+function readSafely(
+  failedCall: FailedCall & Pick<PlannedCall, 'operation'>,
+  { input, endpoint }: PlannedCall,
+  reply: FinalReply,
+) {
+  try {
+    return readAnswer(failedCall, input, reply, endpoint.origin);
+  } catch {
+    const accepted = reply.kind === 'answered' && reply.response.status >= 200 && reply.response.status < 300;
+    if (!accepted) return { kind: 'failed', failure: serverFault(failedCall) } as const;
+    const { status } = reply.response;
+    return { kind: 'unread', status, requestIds: {}, problem: 'this server made a mistake', isForeign: false } as const;
+  }
+}
+
+function concludeFailure(failure: Failure): Conclusion {
+  const { mayHaveHappened, status, code, requestIds } = failure;
+  const outcome = mayHaveHappened === true ? 'unknown' : status === undefined ? 'not sent' : 'rejected';
+  return {
+    ending: { outcome, status, code, requestIds: { ...requestIds } },
+    tell: () => ({ kind: 'failed', failure }),
+  };
+}
+
+/** What to do when nobody knows whether a change happened. */
+export const ifUnknown = ({ change: { lookFor }, input, endpoint: { region } }: PlannedCall, sentAt: string): string =>
+  `Do not repeat it. It was sent at ${sentAt} to region ${region}. Wait ten minutes, then have the user look in the console for ` +
+  `${lookFor(input, region)}. If it is not there, call again with the same arguments and allowRepeat: true.`;
+
+/** Adds what has to be said about other changes. */
+function withNotes(outcome: CallOutcome, more: readonly string[]): CallOutcome {
+  if (more.length === 0 || outcome.kind === 'inputRequired') return outcome;
+  if (outcome.kind === 'failed')
+    return { kind: 'failed', failure: { ...outcome.failure, notes: [...(outcome.failure.notes ?? []), ...more] } };
+  return { kind: 'succeeded', success: { ...outcome.success, notes: [...(outcome.success.notes ?? []), ...more] } };
+}

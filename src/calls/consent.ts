@@ -1,0 +1,168 @@
+import { decideConsent } from '../consent/decision.js';
+import type { Reply } from '../consent/elicitation.js';
+import { consentDigest, idempotencyKey, type Plan, type PlannedCall, questionText } from '../consent/plan.js';
+import { type ConsentTokens, InvalidToken, isDigestOf, tokenLifetimeMs } from '../consent/tokens.js';
+import { Refusal } from '../results/refusal.js';
+import type { ConsentWay } from '../results/success.js';
+import type { CallContext, CallDependencies, CallOutcome, Question } from './context.js';
+import { intentOf } from './intent.js';
+
+/** Arguments that steer a change and are not sent. */
+export interface Steering {
+  readonly planOnly: boolean;
+  readonly planId: string | undefined;
+  readonly allowRepeat: boolean;
+}
+
+/** Consent to a change, and how it came. */
+export interface Consent {
+  readonly kind: 'given';
+  readonly how: ConsentWay;
+  /** Makes it count once. */
+  readonly nonce?: string | undefined;
+  /** How long the person took to answer. */
+  readonly answeredAfterMs?: number | undefined;
+}
+
+/**
+ * Gets the consent that the settings ask for, or what the call ends with instead: a plan, or a question.
+ * @throws Refusal if there is no consent
+ */
+export async function obtainConsent(
+  call: PlannedCall,
+  plan: Plan,
+  steering: Steering,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<Consent | CallOutcome> {
+  const { elicitor, tokens, agreed = false, hasView = false, principal } = context;
+  const { confirm, log, newNonce, now } = dependencies;
+  const digest = consentDigest(call, steering.allowRepeat);
+  const { planOnly, planId } = steering;
+  const canAsk = elicitor !== undefined;
+  const step = decideConsent({ mode: confirm, planOnly, hasPlanId: planId !== undefined, canAsk, hasView, agreed });
+  log('info', 'consent', { tool: call.operation.name, digest, decision: step.kind, caller: principal?.name });
+  switch (step.kind) {
+    case 'given':
+      return step;
+    case 'refuse':
+      throw new Refusal('NeedsHuman', [step.problem]);
+    case 'redeem':
+      return { kind: 'given', how: 'planId', nonce: redeem(planId ?? '', digest, tokens) };
+    case 'plan':
+      return planned(
+        call,
+        plan,
+        now,
+        step.withPlanId ? tokens.issue({ use: 'plan', digest, nonce: newNonce() }) : undefined,
+      );
+    case 'ask':
+      return ask(call, plan, digest, context, dependencies);
+  }
+}
+
+/** The nonce of a planId that is valid for a call. */
+function redeem(planId: string, digest: string, tokens: ConsentTokens): string {
+  try {
+    const claims = tokens.verify(planId);
+    if (claims.use === 'plan' && isDigestOf(claims, digest)) return claims.nonce;
+  } catch (error) {
+    const expired = error instanceof InvalidToken && error.reason === 'expired';
+    const reason = expired ? 'the planId has expired' : 'the planId is not one of this server, or was altered';
+    throw new Refusal('PlanRefused', [reason]);
+  }
+  throw new Refusal('PlanRefused', [
+    'the planId is that of a plan with another tool, other arguments, endpoint or account',
+  ]);
+}
+
+/** The plan in place of an answer, with the planId that would carry it out, if one would. */
+function planned(
+  { operation: { name } }: PlannedCall,
+  plan: Plan,
+  now: () => Date,
+  planId: string | undefined,
+): CallOutcome {
+  const expires = new Date(now().getTime() + tokenLifetimeMs).toISOString();
+  const next =
+    planId === undefined
+      ? `Show this plan to the user. To act, call ${name} without planOnly.`
+      : `Show this plan to the user. If they agree to it after they have seen it, call ${name} with the same arguments, without planOnly, and with this planId. An agreement given before counts for nothing; other arguments need a new plan.`;
+  return {
+    kind: 'succeeded',
+    success: {
+      summary: `Plan of ${name}; nothing was sent. ${plan.summary}`,
+      outcome: 'planned',
+      plan,
+      ...(planId !== undefined && { planId, planExpires: expires }),
+      next,
+      warnings: [],
+      requestIds: {},
+    },
+  };
+}
+
+/** After so many refusals within the time that a question holds, nobody is asked again. */
+const mostRefusals = 3;
+
+/** An answer that comes sooner was given by a program: nobody reads a question in that time (milliseconds). */
+const shortestReadMs = 1000;
+
+/** Asks the user. A refusal is written down and spends the question: the same question cannot be answered twice. */
+async function ask(
+  call: PlannedCall,
+  plan: Plan,
+  digest: string,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<Consent | CallOutcome> {
+  const { elicitor, principal } = context;
+  const { journal, now, newNonce, newId, process } = dependencies;
+  if (elicitor === undefined) throw new Refusal('NeedsHuman', ['this client cannot ask its user']);
+  const accept = call.change.accept(call.input);
+  const choices = { accept };
+  const { brought } = elicitor;
+  if (
+    brought === undefined &&
+    (await journal.countDeclined(now().getTime() - tokenLifetimeMs, principal?.name)) >= mostRefusals
+  )
+    throw new Refusal('TooManyRefusals', []);
+  if (brought !== undefined && !isDigestOf(brought.claims, digest))
+    throw new Refusal('PlanRefused', ['the answer belongs to a call with other arguments, endpoint or account']);
+  const message = questionText(plan, call);
+  if (message === undefined) throw new Refusal('TooLargeToShow', []);
+
+  const claims: Question = brought?.claims ?? { use: 'question', digest, nonce: newNonce() };
+  const askedAt = brought?.claims.issuedAt ?? now().getTime();
+  const reply = brought?.read(choices) ?? (await elicitor.ask(message, choices));
+  if (reply === 'later') return { kind: 'inputRequired', message, accept, claims };
+  const consent = {
+    kind: 'given',
+    how: 'asked',
+    nonce: claims.nonce,
+    answeredAfterMs: now().getTime() - askedAt,
+  } as const;
+  if (reply === 'agreed') return consent;
+  const identity = { id: newId(), now, process };
+  const wasFirst = await journal
+    .decline(intentOf(call, plan, idempotencyKey(call), consent, context, identity))
+    .catch(() => true);
+  if (!wasFirst) throw new Refusal('PlanRefused', ['this question was answered before']);
+  throw refusalOf(reply, elicitor.isDirect === true ? Number.POSITIVE_INFINITY : consent.answeredAfterMs, message);
+}
+
+function refusalOf(reply: Exclude<Reply, 'agreed'>, afterMs: number, message: string): Refusal {
+  const [headline = ''] = message.split('\n');
+  const shown = `the question was: ${headline}`;
+  const byItself = (reply === 'declined' || reply === 'cancelled') && afterMs < shortestReadMs;
+  if (byItself) return new Refusal('NobodyAsked', [`the client ${reply} it after ${afterMs} ms`, shown]);
+  return new Refusal('Declined', [replies[reply], shown]);
+}
+
+const replies: Readonly<Record<Exclude<Reply, 'agreed'>, string>> = {
+  declined: 'the user declined',
+  notChosen: 'the user answered without choosing',
+  cancelled: 'the user closed the question without an answer',
+  unanswered:
+    'no answer came from the user; if the client never shows questions, the person who runs this server can set CLOUDOPS_CONFIRM=plan',
+};

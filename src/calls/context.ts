@@ -1,0 +1,65 @@
+import type { ConsentMode } from '../consent/decision.js';
+import type { Elicitor } from '../consent/elicitation.js';
+import type { ConsentClaims, ConsentTokens } from '../consent/tokens.js';
+import type { Intent, Journal } from '../journal/journal.js';
+import type { Failure } from '../results/failure.js';
+import type { Success } from '../results/success.js';
+import type { OpenClient } from '../transport/open-client.js';
+import type { Log } from '../util/log.js';
+import type { Span, TraceOrigin } from '../util/trace.js';
+import type { Cloud } from './endpoint.js';
+import type { InFlightCalls } from './in-flight.js';
+import type { Policy } from './policy.js';
+import type { Principal } from './principal.js';
+import type { SecretFiles } from './secrets.js';
+
+/** What every call needs of the process. */
+export interface CallDependencies {
+  readonly cloud: Cloud;
+  readonly policy: Policy;
+  readonly confirm: ConsentMode;
+  readonly openClient: OpenClient;
+  readonly journal: Journal;
+  readonly inFlight: InFlightCalls;
+  readonly secretFiles: SecretFiles;
+  readonly log: Log;
+  readonly now: () => Date;
+  /** A new text that nobody can guess. */
+  readonly newId: () => string;
+  readonly newNonce: () => string;
+  readonly process: Intent['process'];
+  /** What the next mutation's answer has to say of earlier ones of a caller; each is reported once. */
+  readonly takeReports: (caller: string | undefined) => Promise<readonly string[]>;
+}
+
+/** What one call brings along. */
+export interface CallContext {
+  /** Aborts when the client cancels. */
+  readonly signal: AbortSignal;
+  /** Called for each page of an answer in pages, with the pages and entries so far. */
+  readonly onPage?: (pages: number, entries: number) => void;
+  /** Absent if the client cannot ask its user. */
+  readonly elicitor?: Elicitor | undefined;
+  /** Whether the client shows views (MCP Apps). */
+  readonly hasView?: boolean;
+  /** Whether the person who makes the call said yes beforehand, with an option of the command line. */
+  readonly agreed?: boolean;
+  readonly tokens: ConsentTokens;
+  /** Name and version of the client, as it says. */
+  readonly client: string;
+  /** Absent where callers are not told apart. */
+  readonly principal?: Principal | undefined;
+  /** The trace that the call belongs to. */
+  readonly trace?: TraceOrigin | undefined;
+  /** The call's own span. */
+  readonly span?: Span | undefined;
+}
+
+/** What a call came to. */
+export type CallOutcome =
+  | { readonly kind: 'succeeded'; readonly success: Success }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  /** A question that the client brings the answer to, with another entry of the same call. */
+  | { readonly kind: 'inputRequired'; readonly message: string; readonly accept: string; readonly claims: Question };
+
+export type Question = Omit<ConsentClaims, 'issuedAt'>;

@@ -1,0 +1,83 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** What a consent token stands for: one plan, or one question, shown once. */
+export interface ConsentClaims {
+  readonly use: 'plan' | 'question';
+  /** Binds it to tool, arguments, endpoint and account: hexadecimal. */
+  readonly digest: string;
+  /** Makes it usable once. */
+  readonly nonce: string;
+  /** Milliseconds since 1970. */
+  readonly issuedAt: number;
+}
+
+/** Issues consent tokens, and verifies those that clients bring back. */
+export interface ConsentTokens {
+  issue(claims: Omit<ConsentClaims, 'issuedAt'>): string;
+  /** @throws InvalidToken */
+  verify(token: string): ConsentClaims;
+}
+
+/** Why a token is not accepted. */
+export class InvalidToken extends Error {
+  readonly reason: 'expired' | 'forged';
+  constructor(reason: InvalidToken['reason']) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+/** How long a plan or a question holds. */
+export const tokenLifetimeMs = 10 * 60 * 1000;
+
+const uses = ['plan', 'question'] as const;
+const digestBytes = 16;
+const nonceBytes = 8;
+const macBytes = 16;
+const claimsBytes = 1 + 4 + digestBytes + nonceBytes;
+
+/** A new nonce for a token. */
+export const newNonce = (): string => randomBytes(nonceBytes).toString('hex');
+
+/** Whether a token's digest, of which it holds a part, is that of a call. */
+export const isDigestOf = ({ digest }: ConsentClaims, whole: string) => whole.slice(0, digestBytes * 2) === digest;
+
+/**
+ * Tokens of 60 characters, because models copy them: use, time in seconds, 128 bits of the digest, 64 bits of nonce, and 128 bits
+ * of HMAC-SHA256 over these and the caller. They are valid for ten minutes, with the key that signed them and for the caller that
+ * was given them, where callers have names.
+ * @param key at least 32 bytes
+ */
+export function createConsentTokens(key: Uint8Array | string, caller: string, now: () => Date): ConsentTokens {
+  const macOf = (claims: Uint8Array) =>
+    createHmac('sha256', key)
+      .update('cloudops consent token\0')
+      .update(claims)
+      .update(caller)
+      .digest()
+      .subarray(0, macBytes);
+  return {
+    issue: ({ use, digest, nonce }) => {
+      const claims = Buffer.alloc(claimsBytes);
+      claims[0] = uses.indexOf(use);
+      claims.writeUInt32BE(Math.floor(now().getTime() / 1000), 1);
+      claims.write(digest, 5, digestBytes, 'hex');
+      claims.write(nonce, 5 + digestBytes, nonceBytes, 'hex');
+      return Buffer.concat([claims, macOf(claims)]).toString('base64url');
+    },
+    verify: (token) => {
+      const bytes = Buffer.from(token.trim(), 'base64url');
+      const [claims, mac] = [bytes.subarray(0, claimsBytes), bytes.subarray(claimsBytes)];
+      if (bytes.length !== claimsBytes + macBytes || !timingSafeEqual(mac, macOf(claims)))
+        throw new InvalidToken('forged');
+      const issuedAt = claims.readUInt32BE(1) * 1000;
+      if (now().getTime() - issuedAt > tokenLifetimeMs) throw new InvalidToken('expired');
+      return {
+        use: uses[claims[0] ?? 0] ?? 'plan',
+        digest: claims.toString('hex', 5, 5 + digestBytes),
+        nonce: claims.toString('hex', 5 + digestBytes, claimsBytes),
+        issuedAt,
+      };
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import type { Operation } from '../tools/define-operation.js';
+import type { Body } from '../transport/body.js';
+import type { FinalReply } from '../transport/signed-client.js';
+import { errorAnswer, type FailedCall, type Failure, noAnswer, type RequestIds } from './failure.js';
+import { type Reading, readRecord } from './record.js';
+import { requestIdsOf } from './service-error.js';
+
+/** What a reply says, once it is known to be an answer of the API. */
+export type Answer =
+  | ({
+      readonly kind: 'read';
+      readonly status: number;
+      readonly requestIds: RequestIds;
+      /** The service's time, from its `Date` header. */
+      readonly answeredAt: string | undefined;
+    } & Reading)
+  /** A success that cannot be read. */
+  | {
+      readonly kind: 'unread';
+      readonly status: number;
+      readonly requestIds: RequestIds;
+      readonly problem: string;
+      /** Whether it may come from something in between, such as a proxy, so that nobody knows whether the API got the request. */
+      readonly isForeign: boolean;
+    }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+/** Reads what came of a request: the record of a success, or why there is none. */
+export function readAnswer(
+  call: FailedCall & { readonly operation: Operation },
+  input: Readonly<Record<string, unknown>>,
+  reply: FinalReply,
+  origin: string,
+): Answer {
+  const { operation } = call;
+  const { attempts } = reply;
+  if (reply.kind === 'failed') return { kind: 'failed', failure: noAnswer(call, reply.failure, {}, attempts, origin) };
+  const { status, headers, bodyFailure } = reply.response;
+  const requestIds = requestIdsOf(headers);
+  if (status < 200 || status > 299) return { kind: 'failed', failure: errorAnswer(call, reply, requestIds) };
+  const isRead = operation.effect === 'read';
+  if (bodyFailure !== undefined && isRead)
+    return { kind: 'failed', failure: noAnswer(call, bodyFailure, requestIds, attempts, origin) };
+
+  const unread = { kind: 'unread', status, requestIds, isForeign: reply.body.kind === 'html' } as const;
+  if (bodyFailure !== undefined) return { ...unread, problem: `its body was lost on the way (${bodyFailure.code})` };
+  const problem = unreadable(reply.body, operation.service === 'storage' ? 'xml' : 'json');
+  if (problem !== undefined) return { ...unread, problem };
+  const value = 'value' in reply.body ? operation.extract(reply.body.value, input) : undefined;
+  if (isRead && value === undefined) return { ...unread, problem: `it is not an answer to ${operation.api}` };
+  const reading = readRecord(operation.pages?.page ?? operation.output, value);
+  return { kind: 'read', status, requestIds, answeredAt: headers.date, ...reading };
+}
+
+function unreadable(body: Body, format: 'xml' | 'json'): string | undefined {
+  if (body.kind === format) return undefined;
+  const called = { xml: 'XML', json: 'JSON', html: 'an HTML page', text: 'plain text', empty: 'empty' };
+  if (body.kind === 'malformed') return `it looks like ${body.format}, but ${body.problem}`;
+  return `it is ${called[body.kind]}, not ${called[format]}`;
+}

@@ -1,0 +1,86 @@
+import type { Failure } from './failure.js';
+
+/** A call that is stopped before anything is sent. Thrown where it is found, and turned into a failure in one place. */
+export class Refusal extends Error {
+  readonly code: RefusalCode;
+  readonly problems: readonly string[];
+  /** What else the failure says. */
+  readonly more: Partial<Pick<Failure, 'defaults' | 'warnings'>>;
+  constructor(code: RefusalCode, problems: readonly string[], more: Refusal['more'] = {}) {
+    super(code);
+    this.code = code;
+    this.problems = problems;
+    this.more = more;
+  }
+}
+
+/** The failure that a refusal is for the caller. */
+export function refusalFailure(tool: string, { code, problems, more }: Refusal, changes: boolean): Failure {
+  const { reason, next } = refusals[code];
+  return {
+    summary: `${tool} was not sent: ${reason}.`,
+    code,
+    problems,
+    ...(changes && { mayHaveHappened: false }),
+    next,
+    requestIds: {},
+    ...more,
+  };
+}
+
+const refusals = {
+  InvalidArguments: {
+    reason: 'its arguments need correcting',
+    next: 'Correct what is listed and call again. Ask the user for values that are theirs to choose; do not make them up.',
+  },
+  Usage: {
+    reason: 'the command line or the configuration is not right',
+    next: 'Correct what is listed; cloudops-mcp --help lists commands and settings.',
+  },
+  NotAllowed: {
+    reason: 'this server is configured not to do it',
+    next: 'Only the person who runs this server can change that. Do not look for another way.',
+  },
+  NotConfigured: {
+    reason: 'this server is not configured for it yet',
+    next: 'Ask the person who runs this server to set what is missing, or CLOUDOPS_SANDBOX=1 to try it without an account.',
+  },
+  Declined: {
+    reason: 'there is no consent',
+    next: 'Do not try again unless the user asks for it.',
+  },
+  NobodyAsked: {
+    reason: 'the client answered the question by itself, and nobody was asked',
+    next: 'Tell the user. For unattended use, the person who runs this server can set CLOUDOPS_CONFIRM=plan or CLOUDOPS_CONFIRM=off.',
+  },
+  TooManyRefusals: {
+    reason: 'the user has refused several changes in the last ten minutes, so this server has stopped asking',
+    next: 'Ask the user in the conversation what they want. Questions are possible again ten minutes after the last refusal.',
+  },
+  TooLargeToShow: {
+    reason: 'it has more values than can be shown to a person in one question',
+    next: 'Split it into smaller changes. The person who runs this server can set CLOUDOPS_CONFIRM=plan to review plans of any size.',
+  },
+  NeedsHuman: {
+    reason: 'only a person can agree to it',
+    next: 'Use a client that can ask its user (elicitation). The setting is CLOUDOPS_CONFIRM; only the person who runs this server can change it.',
+  },
+  Repeated: {
+    reason: 'the very same was sent in the last 10 minutes and was accepted, or its outcome is not known',
+    next: 'Look in the console first. Only if the user wants it a second time, call again with allowRepeat: true.',
+  },
+  SenderUnavailable: {
+    reason: 'a part of this server cannot be loaded',
+    next: 'The person who runs this server has to start it again, or install it again if its files are gone.',
+  },
+  JournalUnavailable: {
+    reason: 'the journal of changes cannot be written, and nothing is changed without it',
+    next: 'The person who runs this server has to make the journal that CLOUDOPS_JOURNAL names reachable and writable.',
+  },
+  PlanRefused: {
+    reason: 'its plan is not valid',
+    next: 'Call without planId to get a new plan, show it to the user, and then call with exactly its arguments.',
+  },
+} as const;
+
+export type RefusalCode = keyof typeof refusals;

@@ -1,0 +1,124 @@
+import { isObject } from '../util/objects.js';
+
+/** Finds secrets in what a service says, and takes them out. */
+export interface Redactor {
+  /** Whether a text holds a secret, however it is encoded. */
+  finds(text: string): boolean;
+  /** A copy of data in which every text that holds a secret is replaced, names of fields included. */
+  clean<Data>(data: Data): Data;
+}
+
+const removed = '[removed: it held a secret]';
+
+/** A text holds a secret if it shares so many characters with it, however both are encoded, wrapped or cut. */
+const sharedLength = 16;
+/** Every run of `sharedLength` characters holds a whole piece of this length that begins at a multiple of it. */
+const pieceLength = sharedLength / 2;
+/** A secret shorter than this is not looked for: it could not be told from ordinary words. */
+const shortest = 8;
+
+/**
+ * Makes a redactor for some secrets. It compares texts without white space and without the escapes of JSON, URLs and HTML,
+ * and knows the secrets in base64 too. What looks like a block of a private key, or like a signature, is found whoever's it is.
+ */
+export function createRedactor(secrets: readonly (string | undefined)[]): Redactor {
+  const known = secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret)));
+  const short = known.filter((form) => form.length >= shortest && form.length < sharedLength);
+  const long = known.filter((form) => form.length >= sharedLength);
+  const pieces = new Map<string, [form: string, at: number][]>();
+  for (const form of long)
+    for (let at = 0; at + pieceLength <= form.length; at += 1) {
+      const piece = form.slice(at, at + pieceLength);
+      pieces.set(piece, [...(pieces.get(piece) ?? []), [form, at]]);
+    }
+  const sharesRun = (text: string) => {
+    for (let at = 0; at + pieceLength <= text.length; at += pieceLength)
+      for (const [form, start] of pieces.get(text.slice(at, at + pieceLength)) ?? [])
+        if (commonRun(text, at, form, start) >= sharedLength) return true;
+    return false;
+  };
+  const finds = (text: string) => {
+    const plain = normalise(text);
+    return looksSecret.test(plain) || short.some((form) => plain.includes(form)) || sharesRun(plain);
+  };
+  const clean = (data: unknown): unknown => {
+    if (typeof data === 'string') return finds(data) ? removed : data;
+    if (Array.isArray(data)) return data.map(clean);
+    if (typeof data !== 'object' || data === null) return data;
+    return Object.fromEntries(
+      Object.entries(data).map(([name, value]) => [finds(name) ? removed : name, clean(value)]),
+    );
+  };
+  return { finds, clean: (data) => clean(data) as typeof data };
+}
+
+/** After `normalise`. */
+const looksSecret = /BEGIN(?:[A-Z]{0,20})PRIVATEKEY|[Ss]ignature=[0-9a-f]{64}/;
+
+/** How many characters two texts share around a place where both have the same piece. */
+function commonRun(text: string, at: number, form: string, start: number): number {
+  let before = 0;
+  while (
+    before < sharedLength &&
+    text[at - before - 1] !== undefined &&
+    text[at - before - 1] === form[start - before - 1]
+  )
+    before += 1;
+  let after = pieceLength;
+  while (after < sharedLength && text[at + after] !== undefined && text[at + after] === form[start + after]) after += 1;
+  return before + after;
+}
+
+/** What to look for: the secret itself or, of one that is a JSON object, its secret fields; each also in base64 at any offset. */
+function formsOf(secret: string): string[] {
+  const inner = secretFields(secret);
+  return (inner.length > 0 ? inner : [secret]).flatMap((text) => {
+    const bytes = Buffer.from(text);
+    // The first and last characters depend on what stands beside the secret.
+    const base64 = [0, 1, 2].map((offset) =>
+      Buffer.concat([Buffer.alloc(offset), bytes])
+        .toString('base64')
+        .slice(4, -4),
+    );
+    return [text, bytes.toString('latin1'), ...base64].map(normalise);
+  });
+}
+
+/** The secrets inside a JSON object, such as the private key of a service account. Its project and e-mail address are none. */
+function secretFields(secret: string): string[] {
+  try {
+    const parsed: unknown = JSON.parse(secret);
+    if (!isObject(parsed)) return [];
+    return Object.entries(parsed).flatMap(([name, value]) =>
+      typeof value === 'string' && /key|secret|token|password/i.test(name) ? [value] : [],
+    );
+  } catch {
+    return [];
+  }
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** How often escapes within escapes are resolved. */
+const passes = 3;
+
+/** A text without escapes, white space and hyphens, in one spelling of base64: `a%2Bb\n` and `a-b` become `a+b`. */
+function normalise(text: string): string {
+  let plain = text;
+  for (let pass = 0; pass < passes && /[%&\\]/.test(plain); pass += 1)
+    plain = plain
+      .replace(/\\(?:u([0-9a-f]{4})|(.))/gi, (_, code, escaped) =>
+        code === undefined
+          ? 'nrtbf'.includes(escaped)
+            ? ' '
+            : escaped
+          : String.fromCharCode(Number.parseInt(code, 16)),
+      )
+      .replace(/%([0-9a-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
+      .replace(/&(?:#(\d{1,6})|#x([0-9a-f]{1,6})|(amp|lt|gt|quot|apos));/gi, (whole, decimal, hex, name) => {
+        if (name !== undefined) return entities[name.toLowerCase()] ?? whole;
+        const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
+        return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+      });
+  return plain.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/');
+}

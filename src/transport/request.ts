@@ -1,0 +1,37 @@
+import type { SigningProfile } from '../signing/profiles.js';
+import type { Credentials } from '../signing/sign.js';
+import { encodeQuery, type Query } from '../util/uri.js';
+
+/** Where requests of one API go, and how they are signed. */
+export interface Endpoint {
+  /** Scheme, host and port, without a slash at the end. */
+  readonly origin: string;
+  /** Comes before every path; empty or `/…` without a slash at the end. Percent-encoded. */
+  readonly pathPrefix: string;
+  readonly region: string;
+  readonly service: string;
+  readonly profile: SigningProfile;
+  readonly credentials: Credentials;
+}
+
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** A request to sign and send. */
+export interface UnsignedApiRequest {
+  readonly method: HttpMethod;
+  /** Absolute path below the endpoint, percent-encoded once. */
+  readonly path: string;
+  readonly query: Query;
+  /** Sent as JSON. */
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+/** Path, query (with its question mark) and body as they go on the wire. */
+export function wireForm({ pathPrefix }: Pick<Endpoint, 'pathPrefix'>, { path, query, body }: UnsignedApiRequest) {
+  const encoded = encodeQuery(query);
+  return {
+    path: pathPrefix + path,
+    query: encoded === '' ? '' : `?${encoded}`,
+    body: body === undefined ? undefined : JSON.stringify(body),
+  };
+}

@@ -1,0 +1,48 @@
+import type { Reply } from './signed-client.js';
+
+/** When a request is sent again, and how its signature gets the time of the service. */
+
+const repeatableStatuses: readonly number[] = [429, 500, 502, 503, 504, 509];
+
+/**
+ * Milliseconds to wait before the next attempt, or undefined if there should be none. A 429 is sent again even for a change: the
+ * service says that it did not act on it.
+ */
+export function retryDelay(
+  reply: Reply,
+  repeatable: boolean,
+  failures: number,
+  now: Date,
+  random: () => number,
+): number | undefined {
+  const backoff = Math.round(Math.min(5000, 200 * 2 ** failures) * (0.5 + random() / 2));
+  if (reply.kind === 'failed') {
+    const { code, mayHaveArrived } = reply.failure;
+    if (code === 'Cancelled' || code === 'CallTimeout' || code === 'ResponseTooLarge') return undefined;
+    return repeatable || !mayHaveArrived ? backoff : undefined;
+  }
+  const { status, headers, bodyFailure } = reply.response;
+  if (status === 429 || (repeatable && repeatableStatuses.includes(status))) return retryAfter(headers, now) ?? backoff;
+  const incomplete = bodyFailure !== undefined && bodyFailure.code !== 'ResponseTooLarge';
+  return repeatable && incomplete && status < 300 ? backoff : undefined;
+}
+
+/** The `Retry-After` header in milliseconds: seconds or a date. */
+function retryAfter(headers: Readonly<Record<string, string>>, now: Date): number | undefined {
+  const value = headers['retry-after'];
+  if (value === undefined) return undefined;
+  if (/^\d{1,6}$/.test(value)) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now.getTime());
+}
+
+/** A service that is further off than this does not get a signature for its time: it would be valid on another day. */
+const maximumOffsetMs = 24 * 60 * 60 * 1000;
+
+/** How far the service's clock is ahead, if that is why it refused the request (milliseconds). */
+export function clockOffset(reply: Reply, now: Date): number | undefined {
+  if (reply.kind === 'failed' || reply.response.status !== 403) return undefined;
+  if (!reply.response.body.includes('RequestTimeTooSkewed')) return undefined;
+  const offset = Date.parse(reply.response.headers.date ?? '') - now.getTime();
+  return Math.abs(offset) <= maximumOffsetMs ? offset : undefined;
+}

@@ -1,0 +1,26 @@
+/** Percent-encoding as RFC 3986 has it, and host names. */
+
+/**
+ * Encodes one path segment, or a name or value of a query: everything but letters, digits and `-._~`.
+ * @throws URIError for half of a surrogate pair
+ */
+export const encodeSegment = (segment: string) =>
+  encodeURIComponent(segment).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+
+/** Names and values as they are meant, not yet encoded. `true` stands for a name without a value, as in `?uploads`. */
+export type Query = Readonly<Record<string, string | true>>;
+
+/** The query string as it goes on the wire, without a question mark: in the order in which it is signed. */
+export const encodeQuery = (query: Query): string =>
+  Object.entries(query)
+    .map(([name, value]) => [encodeSegment(name), value === true ? '' : `=${encodeSegment(value)}`] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map((pair) => pair.join(''))
+    .join('&');
+
+/** Whether a host name, as `URL` spells it, is this machine's loopback interface. */
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host);
