@@ -5,7 +5,7 @@ import { checksumAlgorithms, checksumHeader, checksumHeaders } from '../storage/
 import { completedObject, type StoredObject, type Upload } from '../storage/contents.js';
 import { encodeKey } from '../storage/listing.js';
 import { sizeOf } from '../storage/objects.js';
-import { element, isDocumentOf, textOf, xml } from '../storage/xml.js';
+import { isDocumentOf, textOf, xml } from '../storage/xml.js';
 
 export const completeMultipartUpload = defineOperation({
   name: 'complete_multipart_upload',
@@ -90,12 +90,10 @@ function checkObject({ parts, checksum }: StoredObject, headers: Readonly<Record
 }
 
 const answerOf = ({ bucket, key, etag, checksum }: StoredObject) =>
-  xml('CompleteMultipartUploadResult', [
-    element('Location', `/${bucket}/${encodeKey(key)}`),
-    element('Bucket', bucket),
-    element('Key', key),
-    element('ETag', `"${etag}"`),
-    ...(checksum
-      ? [element(`Checksum${checksum.algorithm}`, checksum.value), element('ChecksumType', 'COMPOSITE')]
-      : []),
-  ]);
+  xml('CompleteMultipartUploadResult', {
+    Location: `/${bucket}/${encodeKey(key)}`,
+    Bucket: bucket,
+    Key: key,
+    ETag: `"${etag}"`,
+    ...(checksum && { [`Checksum${checksum.algorithm}`]: checksum.value, ChecksumType: 'COMPOSITE' }),
+  });

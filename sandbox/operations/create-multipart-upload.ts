@@ -2,7 +2,7 @@ import { defineOperation } from '../operation.js';
 import { checksumAlgorithms } from '../storage/checksums.js';
 import { keptHeaders, objectHeaders } from '../storage/objects.js';
 import { notOffered } from '../storage/requests.js';
-import { element, xml } from '../storage/xml.js';
+import { xml } from '../storage/xml.js';
 
 export const createMultipartUpload = defineOperation({
   name: 'create_multipart_upload',
@@ -17,10 +17,8 @@ export const createMultipartUpload = defineOperation({
     const uploadId = storage.nextUploadId();
     const initiated = now().toISOString();
     await storage.commit({ op: 'create', bucket, key, uploadId, initiated, headers: keptHeaders(headers), algorithm });
-    return xml(
-      'InitiateMultipartUploadResult',
-      [element('Bucket', bucket), element('Key', key), element('UploadId', uploadId)],
-      algorithm === undefined ? {} : { 'x-amz-checksum-algorithm': algorithm, 'x-amz-checksum-type': 'COMPOSITE' },
-    );
+    const answer = xml('InitiateMultipartUploadResult', { Bucket: bucket, Key: key, UploadId: uploadId });
+    const chosen = algorithm && { 'x-amz-checksum-algorithm': algorithm, 'x-amz-checksum-type': 'COMPOSITE' };
+    return { ...answer, headers: { ...answer.headers, ...(chosen || {}) } };
   },
 });

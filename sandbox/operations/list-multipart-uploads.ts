@@ -1,7 +1,7 @@
 import { defineOperation } from '../operation.js';
-import { checksumElements, encodingOf, pageSize, people } from '../storage/listing.js';
+import { aboutUpload, keyEncoding, pageSize } from '../storage/listing.js';
 import { notOffered } from '../storage/requests.js';
-import { element, xml } from '../storage/xml.js';
+import { xml } from '../storage/xml.js';
 
 export const listMultipartUploads = defineOperation({
   name: 'list_multipart_uploads',
@@ -14,7 +14,7 @@ export const listMultipartUploads = defineOperation({
     if (given('delimiter') !== '') throw notOffered('groups of keys');
     const [keyMarker, idMarker, prefix] = [given('key-marker'), given('upload-id-marker'), given('prefix')];
     const maximum = pageSize(query, 'max-uploads');
-    const { encode, encodingElements } = encodingOf(query);
+    const { encode, type } = keyEncoding(query);
     const after = [...storage.contents.uploads.values()]
       .filter((upload) => upload.bucket === bucket && upload.key.startsWith(prefix))
       .filter(({ key, uploadId }) => {
@@ -25,23 +25,22 @@ export const listMultipartUploads = defineOperation({
     const page = after.slice(0, maximum);
     const isTruncated = after.length > page.length;
     const last = page.at(-1);
-    return xml('ListMultipartUploadsResult', [
-      element('Bucket', bucket),
-      element('KeyMarker', encode(keyMarker)),
-      element('UploadIdMarker', idMarker),
-      ...(isTruncated && last !== undefined
-        ? [element('NextKeyMarker', encode(last.key)), element('NextUploadIdMarker', last.uploadId)]
-        : []),
-      element('Prefix', encode(prefix)),
-      ...encodingElements,
-      element('MaxUploads', maximum),
-      element('IsTruncated', isTruncated),
-      ...page.map(
-        (upload) =>
-          `<Upload>${element('Key', encode(upload.key))}${element('UploadId', upload.uploadId)}${people.join('')}` +
-          `${element('Initiated', upload.initiated)}${checksumElements(upload).join('')}</Upload>`,
-      ),
-    ]);
+    return xml('ListMultipartUploadsResult', {
+      Bucket: bucket,
+      KeyMarker: encode(keyMarker),
+      UploadIdMarker: idMarker,
+      ...(isTruncated && last && { NextKeyMarker: encode(last.key), NextUploadIdMarker: last.uploadId }),
+      Prefix: encode(prefix),
+      EncodingType: type,
+      MaxUploads: maximum,
+      IsTruncated: isTruncated,
+      Upload: page.map((upload) => ({
+        Key: encode(upload.key),
+        UploadId: upload.uploadId,
+        ...aboutUpload(upload),
+        Initiated: upload.initiated,
+      })),
+    });
   },
 });
 

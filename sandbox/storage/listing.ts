@@ -1,18 +1,20 @@
 import { type ApiRequest, ServiceError } from '../http.js';
 import type { Upload } from './contents.js';
-import { element } from './xml.js';
 
 /** What the lists of object storage have in common. */
 
 type Query = ApiRequest['query'];
 
-const person = element('ID', 'sandbox-account') + element('DisplayName', 'Sandbox');
-export const owner = `<Owner>${person}</Owner>`;
-/** Who began an upload, and the class that its object will have. */
-export const people = [`<Initiator>${person}</Initiator>`, owner, element('StorageClass', 'STANDARD')];
+const person = { ID: 'sandbox-account', DisplayName: 'Sandbox' };
 
-export const checksumElements = ({ algorithm }: Upload) =>
-  algorithm === undefined ? [] : [element('ChecksumAlgorithm', algorithm), element('ChecksumType', 'COMPOSITE')];
+/** Who began an upload, and what its object will have. */
+export const aboutUpload = ({ algorithm }: Upload) => ({
+  Initiator: person,
+  Owner: person,
+  StorageClass: 'STANDARD',
+  ChecksumAlgorithm: algorithm,
+  ChecksumType: algorithm && 'COMPOSITE',
+});
 
 /** How many entries a page may have: 1,000 at most. */
 export const pageSize = (query: Query, name: string) => Math.min(wholeNumber(query, name, 1000), 1000);
@@ -26,11 +28,10 @@ export function wholeNumber(query: Query, name: string, fallback: number): numbe
 
 export const encodeKey = (key: string) => encodeURIComponent(key).replaceAll('%2F', '/');
 
-/** How keys are written in an answer, and the element that says so. */
-export function encodingOf(query: Query, name = 'EncodingType') {
-  const encodingType = query.get('encoding-type');
-  if (encodingType !== undefined && encodingType !== 'url')
-    throw new ServiceError(400, 'InvalidArgument', 'encoding-type must be url.');
-  const encode = (key: string) => (encodingType === undefined ? key : encodeKey(key));
-  return { encode, encodingElements: encodingType === undefined ? [] : [element(name, encodingType)] };
+/** How keys are written in an answer. */
+export function keyEncoding(query: Query): { readonly encode: (key: string) => string; readonly type?: string } {
+  const type = query.get('encoding-type');
+  if (type === undefined) return { encode: (key) => key };
+  if (type !== 'url') throw new ServiceError(400, 'InvalidArgument', 'encoding-type must be url.');
+  return { encode: encodeKey, type };
 }

@@ -2,28 +2,29 @@ import type { Answer } from '../http.js';
 
 /** Writes and reads the XML of object storage. */
 
-const document = (root: string, content: readonly string[], attributes = '') =>
-  `<?xml version="1.0" encoding="UTF-8"?>\n<${root}${attributes}>${content.join('')}</${root}>`;
+/** Fields are elements, a list is its element so many times, and what is undefined is left out. */
+export type XmlValue = string | number | boolean | undefined | XmlValue[] | { readonly [element: string]: XmlValue };
 
-/** An answer, in the namespace of the protocol. */
-export const xml = (root: string, content: readonly string[], headers: Answer['headers'] = {}): Answer => ({
-  status: 200,
-  headers: { ...headers, 'content-type': 'application/xml' },
-  body: document(root, content, ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'),
-});
+function render(value: XmlValue): string {
+  if (typeof value !== 'object' || Array.isArray(value)) return escapeXml(String(value));
+  return Object.entries(value)
+    .flatMap(([name, inner]) => (Array.isArray(inner) ? inner : [inner]).map((one) => [name, one] as const))
+    .map(([name, one]) => (one === undefined ? '' : `<${name}>${render(one)}</${name}>`))
+    .join('');
+}
 
-/** An error, which has no namespace. */
-export const xmlError = (status: number, fields: Readonly<Record<string, string>>): Answer => ({
+const document = (status: number, root: string, value: XmlValue, attributes = ''): Answer => ({
   status,
   headers: { 'content-type': 'application/xml' },
-  body: document(
-    'Error',
-    Object.entries(fields).map(([name, value]) => element(name, value)),
-  ),
+  body: `<?xml version="1.0" encoding="UTF-8"?>\n<${root}${attributes}>${render(value)}</${root}>`,
 });
 
-export const element = (name: string, text: string | number | boolean) =>
-  `<${name}>${escapeXml(String(text))}</${name}>`;
+/** An answer, in the namespace of the protocol. */
+export const xml = (root: string, value: XmlValue) =>
+  document(200, root, value, ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"');
+
+/** An error, which has no namespace. */
+export const xmlError = (status: number, fields: Readonly<Record<string, string>>) => document(status, 'Error', fields);
 
 const names: Readonly<Record<string, string>> = {
   '&': '&amp;',
