@@ -5,6 +5,9 @@ COPY package.json package-lock.json ./
 RUN ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
 COPY scripts scripts
 COPY src src
+COPY sandbox sandbox
+COPY ui ui
+COPY examples examples
 RUN ["npm", "run", "build"]
 
 FROM node:24-bookworm-slim

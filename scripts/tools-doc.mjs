@@ -1,4 +1,5 @@
-// Writes docs/TOOLS.md from the operations, and the tools and prompts of manifest.json: npm run docs:tools
+// Writes docs/TOOLS.md from the operations, the tools and prompts of manifest.json, and the names and versions of manifest.json and
+// server.json: npm run docs:tools
 // The example answers are what the built server really says on its sandbox, at a fixed time. With --check nothing is
 // written; the exit code says whether both are current.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -197,10 +198,21 @@ manifest.prompts = prompts.map((prompt) => {
   return { name: prompt.name, description: prompt.description, arguments: names, text };
 });
 
+// The names that only the owner can decide are in package.json alone.
+const { mcpName, author, version } = JSON.parse(readFileSync('package.json', 'utf8'));
+Object.assign(manifest, { version, author: { name: author } });
+const server = JSON.parse(readFileSync('server.json', 'utf8'));
+Object.assign(server, { name: mcpName, version });
+for (const published of server.packages) published.version = version;
+
 const parsed = (text) => JSON.stringify(JSON.parse(text));
 const wanted = [
   { file: 'docs/TOOLS.md', text: document, same: (text) => text === document },
-  { file: 'manifest.json', text: JSON.stringify(manifest), same: (text) => parsed(text) === JSON.stringify(manifest) },
+  ...Object.entries({ 'manifest.json': manifest, 'server.json': server }).map(([file, value]) => ({
+    file,
+    text: JSON.stringify(value),
+    same: (text) => parsed(text) === JSON.stringify(value),
+  })),
 ];
 for (const { file, text, same } of wanted) {
   if (!process.argv.includes('--check')) writeFileSync(file, text);

@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -123,6 +124,17 @@ describe('the Dockerfile', () => {
       expect(existsSync(path)).toBe(true);
       expect(allowed).toContain(`!${path}`);
     }
+  });
+
+  test('copies all that the build needs', () => {
+    const context = mkdtempSync(join(tmpdir(), 'cloudops-image-'));
+    const copied = of('COPY').filter((line) => !line.startsWith('--from'));
+    for (const path of copied.flatMap((line) => line.split(' ').slice(0, -1)))
+      cpSync(path, join(context, path), { recursive: true });
+    symlinkSync(realpathSync('node_modules'), join(context, 'node_modules'));
+    execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: context, stdio: 'pipe' });
+    expect(existsSync(join(context, 'dist/main.js'))).toBe(true);
+    rmSync(context, { recursive: true });
   });
 
   test('runs as a user that is not root, without a shell, and asks for its health', () => {

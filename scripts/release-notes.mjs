@@ -1,0 +1,13 @@
+// Prints what CHANGELOG.md says of a version: node scripts/release-notes.mjs v0.1.0
+// Fails unless the tag is the version of package.json and the changelog gives it a date.
+import { readFileSync } from 'node:fs';
+
+const tag = process.argv[2];
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+if (tag !== `v${version}`) throw new Error(`The tag is ${tag}, package.json says ${version}.`);
+
+const changelog = readFileSync(new URL('../CHANGELOG.md', import.meta.url), 'utf8');
+const sections = changelog.split(/^## /m).slice(1);
+const [heading, ...lines] = (sections.find((section) => section.startsWith(`${version} `)) ?? '').split('\n');
+if (!/ — \d{4}-\d\d-\d\d$/.test(heading)) throw new Error(`CHANGELOG.md has no heading "## ${version} — YYYY-MM-DD".`);
+console.log(lines.join('\n').trim());
