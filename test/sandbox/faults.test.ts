@@ -1,6 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import {
+  CreateBucketCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
 import { afterEach, describe, expect, test } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
 import { createFaults, type FaultRules, faultKinds, loadFaults, noFaults, parseFaults } from '../../sandbox/faults.js';
@@ -157,6 +165,37 @@ describe('through a real MCP client', () => {
     expect(textOf(read)).toMatch(/attempts: (503 \(waited \d+ ms\), ){3}200/);
     expect((await client.callTool({ name: 'restore_instance', arguments: restore })).isError ?? false).toBe(false);
     await close();
+  });
+});
+
+describe('through an S3 client', () => {
+  const connect = async (fault: string) => {
+    const started = await startSandbox({ now: () => new Date(), fault });
+    sandbox = started;
+    const { credentials, endpoints } = started.cloud;
+    const s3 = new S3Client({ endpoint: endpoints.storage, region: 'r', credentials, forcePathStyle: true });
+    await s3.send(new CreateBucketCommand({ Bucket: 'faulty' }));
+    return s3;
+  };
+  const large = Buffer.alloc(6 * 1024 * 1024, 'x');
+  const to = { Bucket: 'faulty', Key: 'k' };
+
+  test('an upload survives parts that are refused and a completion whose answer is lost', async () => {
+    const s3 = await connect('upload_part=503*1,complete_multipart_upload=reset-after-request*1');
+    await new Upload({ client: s3, params: { ...to, Body: large } }).done();
+    const { ContentLength } = await s3.send(new HeadObjectCommand(to));
+    expect(ContentLength).toBe(large.length);
+    expect(await sandbox?.describe()).toMatch(/upload_part: 503,.*/);
+    s3.destroy();
+  });
+
+  test('a download ends in the middle, and is whole the next time', async () => {
+    const s3 = await connect('get_object=half-body*1');
+    await s3.send(new PutObjectCommand({ ...to, Body: large }));
+    const read = async () => (await s3.send(new GetObjectCommand(to))).Body?.transformToByteArray();
+    await expect(read()).rejects.toThrow('aborted');
+    expect(await read()).toHaveLength(large.length);
+    s3.destroy();
   });
 });
 
