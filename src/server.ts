@@ -4,45 +4,40 @@ import {
   type InputRequiredResult,
   inputRequired,
   McpServer,
-  ResourceNotFoundError,
-  ResourceTemplate,
+  ProtocolError,
+  ProtocolErrorCode,
   type ServerContext,
   type StandardSchemaWithJSON,
   type ToolAnnotations,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { CallTool } from './calls/call-tool.js';
-import type { CallOutcome } from './calls/context.js';
 import { isAllowed, type Policy } from './calls/policy.js';
-import { type Principal, visibleCaller } from './calls/principal.js';
 import { traceOrigin } from './calls/trace-origin.js';
 import { clientName, consentForm, elicitorFor } from './consent/elicitation.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
+import { type ResourceTexts, referenceTemplate, registerResources } from './resources.js';
 import { failureText, successText } from './results/text.js';
 import type { ToolSchemas } from './results/tool-schemas.js';
 import type { Effect, Operation } from './tools/define-operation.js';
 import { instructionsFor } from './tools/instructions.js';
 import { type Prompt, prompts, promptText } from './tools/prompts.js';
-import { instanceTypesReference, operationReference, statesReference } from './tools/reference.js';
 import type { JsonSchema } from './tools/schema/json-schema.js';
 import generatedSchemas from './tools/schemas.generated.json' with { type: 'json' };
+import { isObject } from './util/objects.js';
+import { decide, type EndedOutcome } from './views/decide.js';
+import { decideToolListing, decisionJsonSchema, registerViews, showsViews, viewOf, viewOfTool } from './views/offer.js';
+import { viewMeta } from './views/results.js';
+import { createTickets, type Tickets } from './views/tickets.js';
 
-export interface ServerDependencies {
+export interface ServerDependencies extends ResourceTexts {
   readonly version: string;
   readonly operations: readonly Operation[];
   readonly policy: Policy;
   readonly call: CallTool;
   readonly now: () => Date;
-  /** Who calls; absent where callers are not told apart. */
-  readonly principal?: Principal | undefined;
   /** Signs what comes back from clients; at least 32 bytes. */
   readonly stateKey: Uint8Array | string;
-  /** The effective configuration as Markdown, without secrets. */
-  readonly configuration: () => string;
-  /** The last entries of the journal as Markdown: those of one caller, or all. */
-  readonly journal: (caller: string | undefined) => Promise<string>;
-  /** What the sandbox holds and was asked, as Markdown, where it is in use. */
-  readonly sandbox?: (() => Promise<string>) | undefined;
 }
 
 /** What is on offer stays as it is while the server runs. */
@@ -94,8 +89,14 @@ export function createServer(
       capabilities: { tools: unchanging, resources: unchanging, prompts: unchanging },
     },
   );
-  for (const tool of offered) registerTool(server, tool, dependencies, tokens);
+  const connection = { server, tokens, tickets: createTickets(stateKey, principal?.name ?? '', now), dependencies };
+  for (const tool of offered) registerTool(connection, tool);
+  if (operations.some(({ change }) => change !== undefined)) registerDecideTool(connection, operations);
+  listTools(server, offered);
   registerResources(server, operations, dependencies);
+  registerViews(server, [...new Set(operations.flatMap((operation) => viewOf(operation) ?? []))]);
+  // Views are a template to the SDK only, so that their list can depend on the client.
+  server.server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [referenceTemplate] }));
   const names = operations.map(({ name }) => name);
   for (const { prompt, argsSchema } of prompts) {
     const { name, title, description } = prompt;
@@ -107,44 +108,101 @@ export function createServer(
   return server;
 }
 
-function registerTool(
-  server: McpServer,
-  { operation, inputSchema, outputSchema }: Tool,
-  { call, principal }: ServerDependencies,
-  tokens: ConsentTokens,
-): void {
+/** What the tools of one connection share. */
+interface Connection {
+  readonly server: McpServer;
+  readonly dependencies: ServerDependencies;
+  readonly tokens: ConsentTokens;
+  readonly tickets: Tickets;
+}
+
+function registerTool(connection: Connection, { operation, inputSchema, outputSchema }: Tool): void {
+  const { server, dependencies, tokens } = connection;
   const { name, title, description, effect } = operation;
   server.registerTool(
     name,
     { title, description, inputSchema, outputSchema, annotations: annotations[effect] },
     async (args, context): Promise<CallToolResult | InputRequiredResult> => {
-      const report = progressOf(context);
-      const stillAsking = () => report('waiting for the answer of the user');
-      const outcome = await call(operation, args, {
-        signal: context.mcpReq.signal,
-        onPage: (pages, entries) => report(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
-        elicitor: effect === 'read' ? undefined : elicitorFor(server, context, stillAsking),
-        tokens,
-        client: clientName(server, context),
-        principal,
-        trace: traceOrigin(context),
-      });
+      const given = contextOf(connection, context);
+      const stillAsking = () => given.report('waiting for the answer of the user');
+      const elicitor = effect === 'read' ? undefined : elicitorFor(server, context, stillAsking);
+      const outcome = await dependencies.call(operation, args, { ...given, elicitor });
       if (outcome.kind === 'inputRequired') {
         const { message, claims, accept } = outcome;
         const consent = inputRequired.elicit({ message, requestedSchema: consentForm({ accept }) });
         return inputRequired({ inputRequests: { consent }, requestState: tokens.issue(claims) });
       }
-      return toolResult(outcome);
+      const call = { tool: name, args: isObject(args) ? args : {} };
+      return toolResult(outcome, given.hasView ? viewMeta(outcome, call, connection.tickets) : undefined);
     },
   );
 }
 
-/** One value, shown twice: hosts hand models the structure, the text, or both. */
-function toolResult(outcome: Exclude<CallOutcome, { kind: 'inputRequired' }>): CallToolResult {
+/** The tool behind the buttons of the change view. */
+function registerDecideTool(connection: Connection, operations: readonly Operation[]): void {
+  const { server, dependencies, tickets } = connection;
+  const { name, _meta, ...listing } = decideToolListing;
+  const inputSchema = advertised(decisionJsonSchema);
+  server.registerTool(name, { ...listing, inputSchema, _meta }, async (args, context): Promise<CallToolResult> => {
+    const given = contextOf(connection, context);
+    if (!given.hasView) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
+    const outcome = await decide(args, tickets, operations, (operation, callArgs, click) =>
+      dependencies.call(operation, callArgs, { ...given, click }),
+    );
+    return toolResult(outcome, viewMeta(outcome, { tool: name, args: {} }, tickets));
+  });
+}
+
+/** Lists the tools as the SDK would, but for what only clients that show views are told. */
+function listTools(server: McpServer, offered: readonly Tool[]): void {
+  const listing = ({ operation, inputSchema, outputSchema }: Tool, views: boolean) => {
+    const { name, title, description, effect } = operation;
+    const view = views ? viewOf(operation) : undefined;
+    return {
+      name,
+      title,
+      description,
+      inputSchema: objectSchema(inputSchema),
+      annotations: annotations[effect],
+      ...(view !== undefined && { _meta: viewOfTool(view) }),
+      outputSchema: objectSchema(outputSchema),
+    };
+  };
+  const decideListing = {
+    ...decideToolListing,
+    inputSchema: objectSchema(advertised(decisionJsonSchema)),
+  };
+  const changes = offered.some(({ operation }) => operation.change !== undefined);
+  server.server.setRequestHandler('tools/list', (_request, context) => {
+    const views = showsViews(server, context);
+    const tools = offered.map((tool) => listing(tool, views));
+    return { tools: views && changes ? [...tools, decideListing] : tools };
+  });
+}
+
+/** What a request says about its call. */
+function contextOf({ server, dependencies: { principal }, tokens }: Connection, context: ServerContext) {
+  const report = progressOf(context);
+  return {
+    report,
+    signal: context.mcpReq.signal,
+    onPage: (pages: number, entries: number) =>
+      report(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
+    tokens,
+    hasView: showsViews(server, context),
+    client: clientName(server, context),
+    principal,
+    trace: traceOrigin(context),
+  };
+}
+
+/** One value, shown twice: hosts hand models the structure, the text, or both. `meta` is for views. */
+function toolResult(outcome: EndedOutcome, meta: Record<string, unknown> | undefined): CallToolResult {
   const failed = outcome.kind === 'failed';
   const text = failed ? failureText(outcome.failure) : successText(outcome.success);
   const structuredContent = { ...(failed ? outcome.failure : outcome.success) };
-  return { content: [{ type: 'text', text }], structuredContent, ...(failed && { isError: true }) };
+  const content = [{ type: 'text' as const, text }];
+  return { content, structuredContent, ...(meta !== undefined && { _meta: meta }), ...(failed && { isError: true }) };
 }
 
 /** Tells a client that wants to know how far its call is. */
@@ -156,67 +214,6 @@ function progressOf({ mcpReq: { _meta, notify } }: ServerContext): (message: str
     progress += 1;
     notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(() => undefined);
   };
-}
-
-/** The reference as the server knows it, and how it is configured. */
-function registerResources(
-  server: McpServer,
-  operations: readonly Operation[],
-  { principal, configuration, journal, sandbox }: ServerDependencies,
-): void {
-  const mimeType = 'text/markdown';
-  const contents = (uri: URL, text: string) => ({ contents: [{ uri: uri.href, mimeType, text }] });
-  const fixed: [string, string, string, () => string | Promise<string>][] = [
-    [
-      'instance-types',
-      'cloudops://reference/instance-types',
-      'Instance types that each operation accepts',
-      instanceTypesReference,
-    ],
-    [
-      'states',
-      'cloudops://reference/states',
-      'States of groups, clusters and servers, with their meanings',
-      statesReference,
-    ],
-    [
-      'configuration',
-      'cloudops://configuration',
-      'Effective configuration and where each value comes from; no secrets',
-      configuration,
-    ],
-    [
-      'journal',
-      'cloudops://journal',
-      'The last changes that were asked for, and what came of them',
-      () => journal(visibleCaller(principal)),
-    ],
-  ];
-  if (sandbox !== undefined)
-    fixed.push(['sandbox', 'cloudops://sandbox', 'What the built-in sandbox holds, and what it was asked', sandbox]);
-  for (const [name, uri, description, text] of fixed)
-    server.registerResource(name, uri, { title: description, mimeType }, async (address) =>
-      contents(address, await text()),
-    );
-
-  const names = operations.map(({ name }) => name);
-  const template = new ResourceTemplate('cloudops://reference/{operation}', {
-    list: () => ({
-      resources: operations.map(({ name, title }) => ({
-        uri: `cloudops://reference/${name}`,
-        name,
-        title: `Reference: ${title}`,
-        mimeType,
-      })),
-    }),
-    complete: { operation: (value) => names.filter((name) => name.startsWith(value)) },
-  });
-  const title = 'Arguments, rules, defaults and what is not documented, of one operation';
-  server.registerResource('reference', template, { title, mimeType }, (uri, { operation }) => {
-    const found = operations.find(({ name }) => name === operation);
-    if (found === undefined) throw new ResourceNotFoundError(uri.href, `The operations are ${names.join(', ')}.`);
-    return contents(uri, operationReference(found));
-  });
 }
 
 type PromptField = z.ZodType<string | undefined>;
@@ -252,3 +249,9 @@ function advertised(jsonSchema: JsonSchema): StandardSchemaWithJSON {
     },
   };
 }
+
+/** The JSON Schema that hosts are shown. */
+const objectSchema = (schema: StandardSchemaWithJSON) => ({
+  ...schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' }),
+  type: 'object' as const,
+});

@@ -9,6 +9,8 @@ const order = [
   'runtime',
   'serving',
   'server',
+  'resources',
+  'views',
   'config',
   'calls',
   'results',

@@ -64,7 +64,10 @@ async function carryOut(
   const intent = intentOf(order.call, order.plan, order.digest, order.consent, context, { id: newId(), now, process });
   const begun = await journal.begin(intent, { allowRepeat });
   if (begun.kind === 'unwritable') throw new Refusal('JournalUnavailable', [begun.reason]);
-  if (begun.kind === 'consentUsed') throw new Refusal('PlanRefused', ['this consent was used before']);
+  if (begun.kind === 'consentUsed')
+    throw order.consent.how === 'clicked'
+      ? new Refusal('AlreadyDecided', [])
+      : new Refusal('PlanRefused', ['this consent was used before']);
   if (begun.kind === 'duplicate') throw new Refusal('Repeated', [describe(begun.earlier, context.principal?.name)]);
 
   const sentAt = now().toISOString();

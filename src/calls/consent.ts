@@ -4,7 +4,7 @@ import { consentDigest, idempotencyKey, type Plan, type PlannedCall, questionTex
 import { type ConsentTokens, InvalidToken, isDigestOf, tokenLifetimeMs } from '../consent/tokens.js';
 import { Refusal } from '../results/refusal.js';
 import type { ConsentWay } from '../results/success.js';
-import type { CallContext, CallDependencies, CallOutcome, Question } from './context.js';
+import type { CallContext, CallDependencies, CallOutcome, Click, PlanClaims, Question } from './context.js';
 import { intentOf } from './intent.js';
 
 /** Arguments that steer a change and are not sent. */
@@ -35,9 +35,10 @@ export async function obtainConsent(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<Consent | CallOutcome> {
-  const { elicitor, tokens, agreed = false, hasView = false, principal } = context;
+  const { elicitor, tokens, agreed = false, hasView = false, click, principal } = context;
   const { confirm, log, newNonce, now } = dependencies;
   const digest = consentDigest(call, steering.allowRepeat);
+  if (click !== undefined) return clicked(call, plan, digest, click, context, dependencies);
   const { planOnly, planId } = steering;
   const canAsk = elicitor !== undefined;
   const step = decideConsent({ mode: confirm, planOnly, hasPlanId: planId !== undefined, canAsk, hasView, agreed });
@@ -50,12 +51,10 @@ export async function obtainConsent(
     case 'redeem':
       return { kind: 'given', how: 'planId', nonce: redeem(planId ?? '', digest, tokens) };
     case 'plan':
-      return planned(
-        call,
-        plan,
-        now,
-        step.withPlanId ? tokens.issue({ use: 'plan', digest, nonce: newNonce() }) : undefined,
-      );
+      return planned(call, plan, now().getTime(), {
+        ...(step.withPlanId && { planId: tokens.issue({ use: 'plan', digest, nonce: newNonce() }) }),
+        ...(step.withTicket && { claims: { digest, nonce: newNonce() } }),
+      });
     case 'ask':
       return ask(call, plan, digest, context, dependencies);
   }
@@ -76,30 +75,66 @@ function redeem(planId: string, digest: string, tokens: ConsentTokens): string {
   ]);
 }
 
-/** The plan in place of an answer, with the planId that would carry it out, if one would. */
+/** The plan in place of an answer, with what would carry it out: a planId, a click, either, or neither. */
 function planned(
-  { operation: { name } }: PlannedCall,
+  { operation: { name }, change, input }: PlannedCall,
   plan: Plan,
-  now: () => Date,
-  planId: string | undefined,
+  issuedAt: number,
+  { planId, claims }: { readonly planId?: string; readonly claims?: PlanClaims },
 ): CallOutcome {
-  const expires = new Date(now().getTime() + tokenLifetimeMs).toISOString();
+  const byPlanId = `If they agree to it after they have seen it, call ${name} with the same arguments, without planOnly, and with this planId. An agreement given before counts for nothing; other arguments need a new plan.`;
+  const byClick = 'The user sees this plan with a button to agree and one to do nothing.';
   const next =
     planId === undefined
-      ? `Show this plan to the user. To act, call ${name} without planOnly.`
-      : `Show this plan to the user. If they agree to it after they have seen it, call ${name} with the same arguments, without planOnly, and with this planId. An agreement given before counts for nothing; other arguments need a new plan.`;
+      ? claims === undefined
+        ? `Show this plan to the user. To act, call ${name} without planOnly.`
+        : `${byClick} Wait for the decision: only a click carries this plan out.`
+      : claims === undefined
+        ? `Show this plan to the user. ${byPlanId}`
+        : `${byClick} Leave the decision to them. Only if they ask you to go ahead instead: ${byPlanId}`;
   return {
     kind: 'succeeded',
     success: {
       summary: `Plan of ${name}; nothing was sent. ${plan.summary}`,
       outcome: 'planned',
       plan,
-      ...(planId !== undefined && { planId, planExpires: expires }),
+      ...(planId !== undefined && { planId, planExpires: new Date(issuedAt + tokenLifetimeMs).toISOString() }),
       next,
       warnings: [],
       requestIds: {},
     },
+    view: { kind: 'plan', accept: change.accept(input), issuedAt, ...(claims !== undefined && { claims }) },
   };
+}
+
+/** A click is consent, or a refusal that is written down. Either spends the plan. */
+async function clicked(
+  call: PlannedCall,
+  plan: Plan,
+  digest: string,
+  { decision, claims }: Click,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<Consent> {
+  if (claims.digest !== digest)
+    throw new Refusal('PlanRefused', ['the plan was shown for another endpoint, another account or other arguments']);
+  const answeredAfterMs = dependencies.now().getTime() - claims.issuedAt;
+  const consent = { kind: 'given', how: 'clicked', nonce: claims.nonce, answeredAfterMs } as const;
+  if (decision === 'accept') return consent;
+  if (!(await decline(call, plan, consent, context, dependencies))) throw new Refusal('AlreadyDecided', []);
+  throw new Refusal('Declined', ['the user clicked "Do nothing"']);
+}
+
+/** Writes down that a person refused. False if what they were asked was decided before. */
+function decline(
+  call: PlannedCall,
+  plan: Plan,
+  consent: Consent,
+  context: CallContext,
+  { journal, now, newId, process }: CallDependencies,
+): Promise<boolean> {
+  const identity = { id: newId(), now, process };
+  return journal.decline(intentOf(call, plan, idempotencyKey(call), consent, context, identity)).catch(() => true);
 }
 
 /** After so many refusals within the time that a question holds, nobody is asked again. */
@@ -117,7 +152,7 @@ async function ask(
   dependencies: CallDependencies,
 ): Promise<Consent | CallOutcome> {
   const { elicitor, principal } = context;
-  const { journal, now, newNonce, newId, process } = dependencies;
+  const { journal, now, newNonce } = dependencies;
   if (elicitor === undefined) throw new Refusal('NeedsHuman', ['this client cannot ask its user']);
   const accept = call.change.accept(call.input);
   const choices = { accept };
@@ -143,10 +178,7 @@ async function ask(
     answeredAfterMs: now().getTime() - askedAt,
   } as const;
   if (reply === 'agreed') return consent;
-  const identity = { id: newId(), now, process };
-  const wasFirst = await journal
-    .decline(intentOf(call, plan, idempotencyKey(call), consent, context, identity))
-    .catch(() => true);
+  const wasFirst = await decline(call, plan, consent, context, dependencies);
   if (!wasFirst) throw new Refusal('PlanRefused', ['this question was answered before']);
   throw refusalOf(reply, elicitor.isDirect === true ? Number.POSITIVE_INFINITY : consent.answeredAfterMs, message);
 }

@@ -42,6 +42,8 @@ export interface CallContext {
   readonly elicitor?: Elicitor | undefined;
   /** Whether the client shows views (MCP Apps). */
   readonly hasView?: boolean;
+  /** The click on the change view that makes this call. */
+  readonly click?: Click | undefined;
   /** Whether the person who makes the call said yes beforehand, with an option of the command line. */
   readonly agreed?: boolean;
   readonly tokens: ConsentTokens;
@@ -57,9 +59,25 @@ export interface CallContext {
 
 /** What a call came to. */
 export type CallOutcome =
-  | { readonly kind: 'succeeded'; readonly success: Success }
+  | { readonly kind: 'succeeded'; readonly success: Success; readonly view?: ViewData }
   | { readonly kind: 'failed'; readonly failure: Failure }
   /** A question that the client brings the answer to, with another entry of the same call. */
   | { readonly kind: 'inputRequired'; readonly message: string; readonly accept: string; readonly claims: Question };
 
 export type Question = Omit<ConsentClaims, 'issuedAt'>;
+
+/** What a person decided with a click on a plan, and what that plan was bound to. */
+export interface Click {
+  readonly decision: 'accept' | 'decline';
+  readonly claims: PlanClaims & { readonly issuedAt: number };
+}
+
+/** What the click on a plan is bound to, and what makes it count once. */
+export type PlanClaims = Pick<ConsentClaims, 'digest' | 'nonce'>;
+
+/** What views show beside what models are told. */
+export type ViewData =
+  /** Packed by ui/contract/parts.ts. */
+  | { readonly kind: 'parts'; readonly packed: string }
+  /** A plan. Without claims, it is not decided on in the view. */
+  | { readonly kind: 'plan'; readonly accept: string; readonly issuedAt: number; readonly claims?: PlanClaims };

@@ -15,7 +15,7 @@ export async function read(
   input: Fields,
   endpoint: Endpoint,
   client: SignedClient,
-  { onPage }: Pick<CallContext, 'onPage'>,
+  { onPage, hasView }: Pick<CallContext, 'onPage' | 'hasView'>,
 ): Promise<CallOutcome> {
   const collected: Page<Record<string, unknown>>[] = [];
   const warnings = new Set<string>();
@@ -39,7 +39,8 @@ export async function read(
     ...(retried.length > 0 && { attempts: retried }),
     answer: shown.record,
   };
-  return { kind: 'succeeded', success };
+  const packed = hasView === true ? operation.pages?.pack?.(input, collected) : undefined;
+  return { kind: 'succeeded', success, ...(packed !== undefined && { view: { kind: 'parts', packed } }) };
 }
 
 type ReadPage =

@@ -132,7 +132,6 @@ const sorted = (_key: string, value: unknown): unknown =>
  * words, and what is invisible is spelled out everywhere.
  */
 export function planLines(plan: Plan): string[] {
-  const json = plan.body === undefined ? [] : JSON.stringify(plan.body, null, 2).split('\n').map(spellOut);
   return [
     `Where: ${plan.where.map(spellOut).join(', ')}.`,
     '',
@@ -144,11 +143,16 @@ export function planLines(plan: Plan): string[] {
     ),
     ...section('Not checked:', plan.notChecked),
     'Request:',
-    `${plan.method} ${plan.url}`,
-    ...Object.entries(plan.headers).map(([name, value]) => `${name}: ${value}`),
-    ...json,
+    ...requestLines(plan),
   ];
 }
+
+/** The request as it would be sent: method and URL, headers, and the body as JSON. */
+export const requestLines = ({ method, url, headers, body }: Plan): string[] => [
+  `${method} ${url}`,
+  ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ...(body === undefined ? [] : JSON.stringify(body, null, 2).split('\n').map(spellOut)),
+];
 
 const section = (title: string, lines: readonly string[]) =>
   lines.length === 0 ? [] : [title, ...lines.map((line) => `- ${spellOut(line)}`), ''];

@@ -63,7 +63,7 @@ const refusals = {
   },
   NeedsHuman: {
     reason: 'only a person can agree to it',
-    next: 'Use a client that can ask its user (elicitation). The setting is CLOUDOPS_CONFIRM; only the person who runs this server can change it.',
+    next: 'Use a client that can ask its user (elicitation) or shows views (MCP Apps). The setting is CLOUDOPS_CONFIRM; only the person who runs this server can change it.',
   },
   Repeated: {
     reason: 'the very same was sent in the last 10 minutes and was accepted, or its outcome is not known',
@@ -76,6 +76,18 @@ const refusals = {
   JournalUnavailable: {
     reason: 'the journal of changes cannot be written, and nothing is changed without it',
     next: 'The person who runs this server has to make the journal that CLOUDOPS_JOURNAL names reachable and writable.',
+  },
+  AlreadyDecided: {
+    reason: 'an earlier click decided its plan',
+    next: 'Look in the journal (cloudops://journal) what came of it. A new plan needs a new call.',
+  },
+  TicketExpired: {
+    reason: 'its plan has expired',
+    next: 'Make a new plan with a new call, if the user still wants it.',
+  },
+  TicketRefused: {
+    reason: 'only a click on a plan of this server carries it out, and this was none',
+    next: 'Do not call this tool: it belongs to the buttons that the user sees. Call the tool of the change itself.',
   },
   PlanRefused: {
     reason: 'its plan is not valid',

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { packParts } from '../../ui/contract/parts.js';
 import { humanBytes } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
@@ -155,6 +156,7 @@ export const listParts = defineOperation({
       return { kind: 'next', input: { ...given, view: 'summary' as const, partNumberMarker: next } };
     },
     count: ({ parts = [] }) => parts.length,
+    pack: (given, pages) => (viewOf(given) === 'parts' ? undefined : packParts(partsOf(pages))),
     combine(given, pages) {
       const [first] = pages;
       if (first === undefined) return {};

@@ -35,11 +35,15 @@ export interface ShowOptions {
   readonly callsTools?: boolean;
   readonly width?: number;
   readonly colorScheme?: 'light' | 'dark';
+  /** In place of the view as it was built. */
+  readonly html?: string;
 }
 
 export interface Browser {
   /** Shows a view in a new page, in place of the one before. */
   show(name: ViewName, options?: ShowOptions): Promise<ShownView>;
+  /** Opens an address of this machine. */
+  open(url: string): Promise<Page>;
   close(): Promise<void>;
 }
 
@@ -64,6 +68,11 @@ export async function startBrowser(): Promise<Browser> {
   const script = await hostScript();
   return {
     show: (name, options = {}) => showView(context, script, name, options),
+    async open(url) {
+      const page = await context.newPage();
+      await page.goto(url);
+      return page;
+    },
     close: async () => {
       await context.close();
       await rm(profile, { recursive: true, force: true });
@@ -112,7 +121,7 @@ async function showView(
   });
   await page.goto(hostUrl);
   await page.addScriptTag({ content: script });
-  const html = await readFile(new URL(`../../dist/ui/${name}.html`, import.meta.url), 'utf8');
+  const html = options.html ?? (await readFile(new URL(`../../dist/ui/${name}.html`, import.meta.url), 'utf8'));
   const setup: HostSetup = {
     html,
     ...(hostContext !== undefined && { context: hostContext }),

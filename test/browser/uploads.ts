@@ -22,14 +22,14 @@ export const upTo = (count: number) => Array.from({ length: count }, (_, index) 
 
 export interface Named {
   readonly bucket?: string;
-  readonly key?: string;
+  readonly object?: string;
 }
 
 /** What `list_parts` answers in its view "summary", when it is asked so many seconds after the last part came. */
 export function uploadResult(
   parts: readonly PackablePart[],
   expectation: { expectedParts?: number; expectedBytes?: number } = {},
-  { bucket = 'demo-bucket', key = 'backups/database.dump' }: Named = {},
+  { bucket = 'demo-bucket', object = 'backups/database.dump' }: Named = {},
   idleSeconds = 3,
 ): CallToolResult {
   const last = Math.max(start, ...parts.map(({ uploadedAt }) => uploadedAt));
@@ -37,7 +37,10 @@ export function uploadResult(
   const summary = `The upload has ${parts.length} parts.`;
   return {
     content: [{ type: 'text', text: summary }],
-    structuredContent: { summary, view: 'summary', bucket, key, uploadId: 'demo-upload', ...figures },
+    structuredContent: {
+      summary,
+      answer: { view: 'summary', bucket, object, uploadId: 'demo-upload', ...figures },
+    },
     _meta: { [partsKey]: packParts(parts) },
   };
 }
@@ -46,7 +49,9 @@ export function uploadResult(
 export const pageResult = (parts: readonly PackablePart[]): CallToolResult => ({
   content: [],
   structuredContent: {
-    view: 'parts',
-    parts: parts.map(({ uploadedAt, ...part }) => ({ ...part, lastModified: new Date(uploadedAt).toISOString() })),
+    answer: {
+      view: 'parts',
+      parts: parts.map(({ uploadedAt, ...part }) => ({ ...part, lastModified: new Date(uploadedAt).toISOString() })),
+    },
   },
 });

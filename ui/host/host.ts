@@ -1,5 +1,5 @@
+import { createPeer } from '../contract/json-rpc.js';
 import { type Fields, fieldsOf, textOf } from '../contract/read.js';
-import { createPeer } from './json-rpc.js';
 
 /**
  * A view's side of MCP Apps (protocol 2026-01-26), as much of it as our views need. README.md beside this folder says why it is
@@ -67,10 +67,9 @@ export async function connectHost(
   const { parent } = window;
   const peer = createPeer((message) => parent.postMessage(message, '*'), {
     onRequest(method) {
-      if (method === 'ping') return {};
-      if (method !== 'ui/resource-teardown') return undefined;
-      events.onTeardown();
-      return {};
+      if (method === 'ui/resource-teardown') events.onTeardown();
+      else if (method !== 'ping') return undefined;
+      return Promise.resolve({});
     },
     onNotification(method, params) {
       if (method === 'ui/notifications/tool-input') events.onInput(fieldsOf(params.arguments));

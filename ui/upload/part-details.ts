@@ -39,7 +39,7 @@ export function createPartDetails(host: () => Host | undefined, args: () => Fiel
       const view = { view: 'parts', maxParts: page, partNumberMarker: marker };
       const { structured, isError } = (await host()?.callTool('list_parts', { ...place, ...view }, answerMs)) ?? {};
       if (isError === true) return;
-      for (const part of partsOf(fieldsOf(structured).parts)) into.set(part.partNumber, part);
+      for (const part of partsOf(fieldsOf(fieldsOf(structured).answer).parts)) into.set(part.partNumber, part);
       onChange();
     } catch {
       // The rest of what is known of the part is shown all the same. Resting on it again asks again.

@@ -1,54 +1,64 @@
 import { humanBytes, humanDuration } from '../../src/util/human.js';
 import { type PackablePart, partsKey, unpackParts } from '../contract/parts.js';
-import { type Fields, numberOf, textOf, timeOf } from '../contract/read.js';
+import { type Fields, fieldsOf, numberOf, textOf, timeOf } from '../contract/read.js';
 import type { ToolResult } from '../host/host.js';
+import type { FormatTime } from '../shared/appearance.js';
 
 /** What one look at an upload found. Sizes in bytes, times in milliseconds since 1970. */
 export interface Upload {
   readonly bucket: string;
-  readonly key: string;
+  readonly object: string;
   readonly uploadId: string;
   /** The tool's own words. */
   readonly summary: string;
   readonly partCount: number;
   readonly totalBytes: number;
+  readonly expectedParts: number | undefined;
+  readonly expectedBytes: number | undefined;
   /** In order of their numbers; undefined where the answer did not bring them. */
   readonly parts: readonly PackablePart[] | undefined;
   /** Sizes are rounded to a multiple of this; 1 if they are exact. */
   readonly sizeUnit: number;
-  /** Part numbers that the whole upload has, as far as can be told: the highest that is there or expected. */
+  /** Part numbers that the whole upload has, as far as can be told: up to the highest that is there or to come. */
   readonly numbers: number;
   readonly percent: number | undefined;
   readonly bytesPerSecond: number | undefined;
   readonly secondsLeft: number | undefined;
-  readonly firstUploadedAt: number | undefined;
+  /** It has stood still for longer than its parts usually took. */
+  readonly stopped: boolean;
+  readonly idleSeconds: number | undefined;
   readonly lastUploadedAt: number | undefined;
   /** The service's time when it answered. */
   readonly checkedAt: number | undefined;
 }
 
-/** Ten times as many as the API has. What an answer or an argument claims beyond that is not drawn. */
+/** Ten times as many as the API has. What an answer claims beyond that is not drawn. */
 const maximumNumbers = 100_000;
 
 /** Reads a result of `list_parts` that is not an error. */
 export function readUpload({ structured, text, meta }: ToolResult, args: Fields): Upload {
+  const answer = fieldsOf(structured.answer);
   const { parts, sizeUnit } = partsOf(meta);
+  const last = Math.max(parts?.at(-1)?.partNumber ?? 0, numberOf(fieldsOf(answer.toCome).to) ?? 0);
   return {
-    bucket: textOf(structured.bucket) ?? textOf(args.bucket) ?? '',
-    key: textOf(structured.object) ?? textOf(args.object) ?? '',
-    uploadId: textOf(structured.uploadId) ?? textOf(args.uploadId) ?? '',
+    bucket: textOf(answer.bucket) ?? textOf(args.bucket) ?? '',
+    object: textOf(answer.object) ?? textOf(args.object) ?? '',
+    uploadId: textOf(answer.uploadId) ?? textOf(args.uploadId) ?? '',
     summary: textOf(structured.summary) ?? text.split('\n')[0] ?? '',
-    partCount: numberOf(structured.partCount) ?? parts?.length ?? 0,
-    totalBytes: numberOf(structured.totalBytes) ?? 0,
+    partCount: numberOf(answer.partCount) ?? parts?.length ?? 0,
+    totalBytes: numberOf(answer.totalBytes) ?? 0,
+    expectedParts: numberOf(answer.expectedParts),
+    expectedBytes: numberOf(answer.expectedBytes),
     parts,
     sizeUnit,
-    numbers: Math.min(maximumNumbers, Math.max(parts?.at(-1)?.partNumber ?? 0, expectedNumbers(args, parts))),
-    percent: numberOf(structured.percent),
-    bytesPerSecond: numberOf(structured.bytesPerSecond),
-    secondsLeft: numberOf(structured.estimatedSecondsLeft),
-    firstUploadedAt: timeOf(structured.firstUploadedAt),
-    lastUploadedAt: timeOf(structured.lastUploadedAt),
-    checkedAt: timeOf(structured.checkedAt),
+    numbers: Math.min(maximumNumbers, last),
+    percent: numberOf(answer.percent),
+    bytesPerSecond: numberOf(answer.bytesPerSecond),
+    secondsLeft: numberOf(answer.estimatedSecondsLeft),
+    stopped: answer.stopped === true,
+    idleSeconds: numberOf(answer.idleSeconds),
+    lastUploadedAt: timeOf(answer.lastUploadedAt),
+    checkedAt: timeOf(answer.checkedAt),
   };
 }
 
@@ -62,16 +72,7 @@ function partsOf(meta: Fields): Pick<Upload, 'parts' | 'sizeUnit'> {
   return { parts: undefined, sizeUnit: 1 };
 }
 
-/** Without a number of parts, the size of the whole and of the first part says how many there will be. */
-function expectedNumbers(args: Fields, parts: readonly PackablePart[] | undefined): number {
-  const given = Number(args.expectedParts);
-  if (Number.isSafeInteger(given)) return given;
-  const bytes = Number(args.expectedBytes);
-  const partSize = parts?.[0]?.size ?? 0;
-  return Number.isSafeInteger(bytes) && partSize > 0 ? Math.ceil(bytes / partSize) : 0;
-}
-
-/** Smaller parts, other than the last, make services refuse to complete an upload. */
+/** Smaller parts, other than the last, make services refuse to complete an upload: as the tool's summary has it. */
 const minimumPartSize = 5 * 1024 * 1024;
 
 export const partStates = ['there', 'new', 'small', 'missing', 'expected'] as const;
@@ -86,41 +87,35 @@ export function statesOf({ parts = [], numbers }: Upload, before: Upload | undef
   const seen = before?.parts === undefined ? undefined : new Set(before.parts.map(({ partNumber }) => partNumber));
   for (const { partNumber, size } of parts) {
     if (partNumber < 1 || partNumber > numbers) continue;
-    const small = size < minimumPartSize && partNumber !== highest;
+    const small = size < minimumPartSize && partNumber < numbers;
     states[partNumber - 1] = small ? 'small' : seen?.has(partNumber) === false ? 'new' : 'there';
   }
   return states;
 }
 
-/** Whether no part has come for so long that more can hardly be expected: by the rule of the tool's summary. */
-export function hasStopped({ firstUploadedAt, lastUploadedAt, checkedAt, partCount, percent }: Upload): boolean {
-  if (lastUploadedAt === undefined || checkedAt === undefined || percent === 100) return false;
-  const usual = (lastUploadedAt - (firstUploadedAt ?? lastUploadedAt)) / Math.max(1, partCount - 1);
-  return checkedAt - lastUploadedAt > Math.max(120_000, 5 * usual);
-}
-
 export const isComplete = ({ percent }: Upload): boolean => percent !== undefined && percent >= 100;
 
 /** How much is there, of how much. */
-export function amountText({ partCount, totalBytes, percent }: Upload, args: Fields): string {
-  const of = (value: unknown, shown: (value: number) => string) =>
-    Number.isSafeInteger(Number(value)) && value !== undefined ? ` of ${shown(Number(value))}` : '';
+export function amountText({ partCount, totalBytes, expectedParts, expectedBytes, percent }: Upload): string {
+  const ofParts = expectedParts === undefined ? '' : ` of ${expectedParts.toLocaleString('en')}`;
+  const ofBytes = expectedBytes === undefined ? '' : ` of ${humanBytes(expectedBytes)}`;
   return [
-    `${partCount.toLocaleString('en')}${of(args.expectedParts, (parts) => parts.toLocaleString('en'))} parts`,
-    `${humanBytes(totalBytes)}${of(args.expectedBytes, humanBytes)}`,
+    `${partCount.toLocaleString('en')}${ofParts} parts`,
+    `${humanBytes(totalBytes)}${ofBytes}`,
     ...(percent === undefined ? [] : [`${percent} %`]),
   ].join(' · ');
 }
 
 /** How it goes, in one sentence. */
-export function progressText(upload: Upload, formatTime: (time: number) => string): string {
-  const { partCount, lastUploadedAt, checkedAt, bytesPerSecond, secondsLeft } = upload;
+export function progressText(upload: Upload, formatTime: FormatTime): string {
+  const { partCount, lastUploadedAt, idleSeconds, stopped, bytesPerSecond, secondsLeft } = upload;
   if (partCount === 0) return 'No part has arrived yet.';
   if (isComplete(upload)) return 'All of it is there. The upload still has to be completed by its client.';
-  if (lastUploadedAt !== undefined && checkedAt !== undefined && hasStopped(upload))
-    return `No part since ${formatTime(lastUploadedAt)}: the upload has stood still for ${humanDuration((checkedAt - lastUploadedAt) / 1000)}.`;
-  return [
-    ...(bytesPerSecond === undefined ? ['Parts are arriving.'] : [`${humanBytes(bytesPerSecond)} a second.`]),
-    ...(secondsLeft === undefined ? [] : [`About ${humanDuration(secondsLeft)} left.`]),
-  ].join(' ');
+  if (stopped && lastUploadedAt !== undefined)
+    return `No part since ${formatTime(lastUploadedAt)}: the upload has stood still for ${humanDuration(idleSeconds ?? 0)}.`;
+  const left = secondsLeft === undefined ? '' : ` About ${humanDuration(secondsLeft)} left.`;
+  if (bytesPerSecond !== undefined) return `${humanBytes(bytesPerSecond)} a second.${left}`;
+  return idleSeconds === undefined
+    ? 'Parts are there.'
+    : `The last part arrived ${humanDuration(idleSeconds)} before this answer.`;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { packParts, partsKey } from '../../../ui/contract/parts.js';
 import type { ToolResult } from '../../../ui/host/host.js';
-import { amountText, hasStopped, isComplete, progressText, readUpload, statesOf } from '../../../ui/upload/upload.js';
+import { amountText, isComplete, progressText, readUpload, statesOf } from '../../../ui/upload/upload.js';
 
 const mebibyte = 1024 * 1024;
 const start = Date.parse('2026-11-20T12:00:00Z');
@@ -11,23 +11,24 @@ const parts = (numbers: readonly number[], size = 8 * mebibyte) =>
   numbers.map((partNumber) => ({ partNumber, size, uploadedAt: start + 1000 * partNumber }));
 
 const result = (
-  structured: Record<string, unknown>,
+  { summary, ...answer }: Record<string, unknown>,
   numbers: readonly number[] = [1, 2, 3],
   size?: number,
 ): ToolResult => ({
   text: 'In words.\n\nAnd in detail.',
-  structured,
+  structured: { summary, answer },
   meta: { [partsKey]: packParts(parts(numbers, size)) },
   isError: false,
 });
 
 describe('what an upload is', () => {
   test('comes from the result, and where that is silent from the arguments', () => {
-    const { bucket, key, summary } = readUpload(result({ object: 'k', summary: 'Said.' }), {
+    const { bucket, object, summary } = readUpload(result({ object: 'k', summary: 'Said.' }), {
       bucket: 'b',
       object: 'o',
     });
-    expect({ bucket, key, summary }).toEqual({ bucket: 'b', key: 'k', summary: 'Said.' });
+    expect({ bucket, object, summary }).toEqual({ bucket: 'b', object: 'k', summary: 'Said.' });
+    expect(readUpload(result({}), { object: 'o' }).object).toBe('o');
     expect(readUpload(result({}), {}).summary).toBe('In words.');
   });
 
@@ -40,19 +41,17 @@ describe('what an upload is', () => {
 
   test.each([
     ['the highest part', {}, 3],
-    ['the expected parts', { expectedParts: 5 }, 5],
-    ['expected parts as text, as agents write them', { expectedParts: '5' }, 5],
-    ['the expected bytes, in parts like the first', { expectedBytes: 33 * mebibyte }, 5],
-    ['no more than can be drawn', { expectedParts: 1e12 }, 100_000],
-    ['the highest part, whatever nonsense is expected', { expectedParts: 'many', expectedBytes: {} }, 3],
-  ])('it goes up to %s', (_, args, numbers) => {
-    expect(readUpload(result({}), args).numbers).toBe(numbers);
+    ['what is to come', { toCome: { from: 4, to: 5 } }, 5],
+    ['no more than can be drawn', { toCome: { from: 4, to: 1e12 } }, 100_000],
+    ['the highest part, whatever else the answer says', { toCome: 'many' }, 3],
+  ])('it goes up to %s', (_, answer, numbers) => {
+    expect(readUpload(result(answer), {}).numbers).toBe(numbers);
   });
 });
 
 describe('the state of a part', () => {
   test('is there, missing or still to come', () => {
-    expect(statesOf(readUpload(result({}, [1, 3]), { expectedParts: 4 }), undefined)).toEqual([
+    expect(statesOf(readUpload(result({ toCome: { from: 4, to: 4 } }, [1, 3]), {}), undefined)).toEqual([
       'there',
       'missing',
       'there',
@@ -82,7 +81,7 @@ describe('how it goes', () => {
       '1.0 MiB a second. About 60 s left.',
     ],
     [
-      { ...at, partCount: 3, checkedAt: iso(660), bytesPerSecond: 1 },
+      { ...at, partCount: 3, stopped: true, idleSeconds: 600 },
       `No part since ${iso(60)}: the upload has stood still for 10 min.`,
     ],
     [
@@ -90,14 +89,10 @@ describe('how it goes', () => {
       'All of it is there. The upload still has to be completed by its client.',
     ],
     [{ partCount: 0 }, 'No part has arrived yet.'],
-    [{ partCount: 3 }, 'Parts are arriving.'],
+    [{ ...at, partCount: 3, idleSeconds: 120 }, 'The last part arrived 2 min before this answer.'],
+    [{ partCount: 3 }, 'Parts are there.'],
   ])('%j', (structured, said) => {
     expect(text(structured)).toBe(said);
-  });
-
-  test('parts that always took their time have not stopped', () => {
-    const slow = { firstUploadedAt: iso(0), lastUploadedAt: iso(3600), partCount: 3, checkedAt: iso(3600 + 1800) };
-    expect(hasStopped(readUpload(result(slow), {}))).toBe(false);
   });
 
   test('without a size to measure by, nothing is complete', () => {
@@ -105,8 +100,11 @@ describe('how it goes', () => {
   });
 
   test('amounts are of what is expected, where that is known', () => {
-    const upload = readUpload(result({ partCount: 1200, totalBytes: 3 * mebibyte, percent: 30 }), {});
-    expect(amountText(upload, { expectedParts: 4000 })).toBe('1,200 of 4,000 parts · 3.0 MiB · 30 %');
-    expect(amountText(upload, {})).toBe('1,200 parts · 3.0 MiB · 30 %');
+    const done = { partCount: 1200, totalBytes: 3 * mebibyte, percent: 30 };
+    const text = (more: object) => amountText(readUpload(result({ ...done, ...more }), {}));
+    expect(text({ expectedParts: 4000, expectedBytes: 10 * mebibyte })).toBe(
+      '1,200 of 4,000 parts · 3.0 MiB of 10.0 MiB · 30 %',
+    );
+    expect(text({})).toBe('1,200 parts · 3.0 MiB · 30 %');
   });
 });

@@ -1,11 +1,14 @@
 import { expect, test, vi } from 'vitest';
-import { createPeer, RequestFailed } from '../../../ui/host/json-rpc.js';
+import { createPeer, RequestFailed } from '../../../ui/contract/json-rpc.js';
 
 const peer = () => {
   const sent: unknown[] = [];
   const notified: unknown[] = [];
   const made = createPeer((message) => sent.push(message), {
-    onRequest: (method) => (method === 'ping' ? {} : undefined),
+    onRequest(method) {
+      if (method === 'fail') return Promise.reject(new Error('a secret of this side'));
+      return method === 'ping' ? Promise.resolve({}) : undefined;
+    },
     onNotification: (...notification) => notified.push(notification),
   });
   return { ...made, sent, notified };
@@ -39,14 +42,18 @@ test('a request without an answer ends', async () => {
   vi.useRealTimers();
 });
 
-test('requests of the other side are answered, also those that are not known', () => {
+test('requests of the other side are answered, also those that are not known or fail', async () => {
   const { receive, sent } = peer();
   receive({ jsonrpc: '2.0', id: 'x', method: 'ping' });
   receive({ jsonrpc: '2.0', id: 'y', method: 'sampling/createMessage' });
+  receive({ jsonrpc: '2.0', id: 'z', method: 'fail' });
+  await vi.waitFor(() => expect(sent).toHaveLength(3));
   expect(sent).toMatchObject([
     { id: 'x', result: {} },
     { id: 'y', error: { code: -32601 } },
+    { id: 'z', error: { code: -32603 } },
   ]);
+  expect(JSON.stringify(sent)).not.toContain('secret');
 });
 
 test('what is not JSON-RPC is ignored', () => {

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, numberOf, textOf } from '../contract/read.js';
+import { type Fields, fieldsOf, numberOf, textOf } from './read.js';
 
 /** A request that got no result. */
 export class RequestFailed extends Error {
@@ -16,6 +16,9 @@ export class RequestFailed extends Error {
 /** The other side does not know the method: nothing was done. */
 export const methodNotFound = -32601;
 
+const internalError = -32603;
+const unanswerable = { message: 'the request could not be answered', code: internalError };
+
 /** JSON-RPC 2.0 over whatever carries objects. */
 export interface Peer {
   /** @throws RequestFailed */
@@ -27,7 +30,7 @@ export interface Peer {
 
 export interface PeerHandlers {
   /** Answers a request of the other side; undefined if the method is not known. */
-  onRequest(method: string, params: Fields): Fields | undefined;
+  onRequest(method: string, params: Fields): Promise<Fields> | undefined;
   onNotification(method: string, params: Fields): void;
 }
 
@@ -76,9 +79,14 @@ export function createPeer(send: (message: Fields) => void, { onRequest, onNotif
         if (typeof id === 'number') answer(id, fields);
       } else if (id === undefined) onNotification(method, params);
       else {
-        const result = onRequest(method, params);
-        const error = { code: methodNotFound, message: `${method} is not known here` };
-        send({ jsonrpc: '2.0', id, ...(result === undefined ? { error } : { result }) });
+        const unknown = new RequestFailed('error', `${method} is not known here`, methodNotFound);
+        (onRequest(method, params) ?? Promise.reject(unknown)).then(
+          (result) => send({ jsonrpc: '2.0', id, result }),
+          (reason: unknown) => {
+            const { message, code = internalError } = reason instanceof RequestFailed ? reason : unanswerable;
+            send({ jsonrpc: '2.0', id, error: { code, message } });
+          },
+        );
       }
     },
   };

@@ -1,0 +1,43 @@
+import { decideTool } from '../../ui/contract/apps.js';
+import type { CallOutcome, Click } from '../calls/context.js';
+import { InvalidToken } from '../consent/tokens.js';
+import { Refusal, refusalFailure } from '../results/refusal.js';
+import type { Operation } from '../tools/define-operation.js';
+import { decisionSchema } from './offer.js';
+import type { Ticket, Tickets } from './tickets.js';
+
+/** An outcome that needs no further entry of the call. */
+export type EndedOutcome = Exclude<CallOutcome, { kind: 'inputRequired' }>;
+
+/** Carries out a call that a click decided on. */
+export type CallByClick = (operation: Operation, args: Ticket['args'], click: Click) => Promise<CallOutcome>;
+
+/**
+ * What a click on the change view comes to. The arguments are those of the tool `decide_change`: without a ticket of this server
+ * that is still valid, for this caller and for a tool on offer, nothing is called.
+ */
+export async function decide(
+  args: unknown,
+  tickets: Tickets,
+  operations: readonly Operation[],
+  call: CallByClick,
+): Promise<EndedOutcome> {
+  const refuse = (code: 'TicketRefused' | 'TicketExpired'): EndedOutcome => ({
+    kind: 'failed',
+    failure: refusalFailure(decideTool, new Refusal(code, []), true),
+  });
+  const given = decisionSchema.safeParse(args);
+  if (!given.success) return refuse('TicketRefused');
+  const { ticket, decision } = given.data;
+  try {
+    const { tool, args: callArgs, claims } = tickets.open(ticket);
+    const operation = operations.find(({ name }) => name === tool);
+    if (operation === undefined) return refuse('TicketRefused');
+    const outcome = await call(operation, callArgs, { decision, claims });
+    // A click answers every question: there is none left to ask.
+    return outcome.kind === 'inputRequired' ? refuse('TicketRefused') : outcome;
+  } catch (error) {
+    if (!(error instanceof InvalidToken)) throw error;
+    return refuse(error.reason === 'expired' ? 'TicketExpired' : 'TicketRefused');
+  }
+}

@@ -1,0 +1,84 @@
+import { readFile } from 'node:fs/promises';
+import {
+  type McpServer,
+  ResourceNotFoundError,
+  ResourceTemplate,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import * as z from 'zod';
+import { appsExtension, decideTool, type ViewName, viewMimeType, viewUris } from '../../ui/contract/apps.js';
+import { clientCapabilities } from '../consent/elicitation.js';
+import type { Operation } from '../tools/define-operation.js';
+
+/** Whether the client of a request shows views. */
+export function showsViews(server: McpServer, context: ServerContext): boolean {
+  const { extensions = {} } = clientCapabilities(server, context);
+  const { mimeTypes } = settings.parse(extensions[appsExtension] ?? {});
+  return mimeTypes.includes(viewMimeType);
+}
+
+const settings = z.object({ mimeTypes: z.array(z.string()).catch([]) }).catch({ mimeTypes: [] });
+
+/** The view that shows what an operation answers, if there is one. */
+export function viewOf({ change, pages }: Operation): ViewName | undefined {
+  if (change !== undefined) return 'change';
+  return pages?.pack === undefined ? undefined : 'upload';
+}
+
+/** What a tool says of its view to a client that shows views. Older hosts read the second name. */
+export const viewOfTool = (view: ViewName) => ({
+  ui: { resourceUri: viewUris[view] },
+  'ui/resourceUri': viewUris[view],
+});
+
+/** What is said of the tool behind the buttons: hosts keep it from models. */
+export const decideToolListing = {
+  name: decideTool,
+  title: 'Decide on a change',
+  description: 'Carries out or turns down a plan with a click of the user in the change view. Not for models.',
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  _meta: { ui: { visibility: ['app'] } },
+};
+
+/** Its arguments, and the same for hosts. */
+export const decisionSchema = z.strictObject({ ticket: z.string(), decision: z.enum(['accept', 'decline']) });
+export const decisionJsonSchema = {
+  type: 'object',
+  properties: { ticket: { type: 'string' }, decision: { type: 'string', enum: ['accept', 'decline'] } },
+  required: ['ticket', 'decision'],
+  additionalProperties: false,
+};
+
+const descriptions: Readonly<Record<ViewName, string>> = {
+  upload: 'A map of the parts of an upload',
+  change: 'A change, for a person to decide on',
+};
+
+/** Offers the views as resources, to clients that show them. They are read from disk when they are asked for. */
+export function registerViews(server: McpServer, views: readonly ViewName[]): void {
+  const list = (context: ServerContext) => ({
+    resources: showsViews(server, context)
+      ? views.map((name) => ({
+          uri: viewUris[name],
+          name: `${name} view`,
+          title: descriptions[name],
+          mimeType: viewMimeType,
+        }))
+      : [],
+  });
+  server.registerResource('view', new ResourceTemplate('ui://cloudops/{view}', { list }), {}, async (uri) => {
+    const name = views.find((view) => viewUris[view] === uri.href);
+    if (name === undefined) throw new ResourceNotFoundError(uri.href);
+    const _meta = { ui: { csp: {}, prefersBorder: true } };
+    return { contents: [{ uri: uri.href, mimeType: viewMimeType, text: await readView(name), _meta }] };
+  });
+}
+
+/** From the bundle's own file, from one of its chunks, and from the source. */
+const places = ['./ui/', '../ui/', '../../dist/ui/'];
+
+/** The HTML of a view, or of the page that `cloudops-mcp view` shows one in. @throws if it has not been built */
+export async function readView(name: ViewName | 'page'): Promise<string> {
+  const attempts = places.map((place) => readFile(new URL(`${place}${name}.html`, import.meta.url), 'utf8'));
+  return Promise.any(attempts);
+}
