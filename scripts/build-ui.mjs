@@ -1,4 +1,5 @@
 // Builds the views of ui/: each becomes one HTML file without references, as hosts load it, in dist/ui.
+import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -30,15 +31,37 @@ export async function buildViews(outdir = beside('../dist/ui')) {
   for (const [name, { title, start }] of Object.entries(views)) {
     const script = await bundle(`import { ${start} } from './ui/${name}/${name}-view.js'; void ${start}();`, 'ts');
     const style = await bundle(`@import './ui/shared/base.css'; @import './ui/${name}/${name}.css';`, 'css');
-    const html = [
-      '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-      `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
-      '<meta name="viewport" content="width=device-width, initial-scale=1">',
-      `<title>${title}</title><style>${style}</style></head><body><script type="module">${script}</script></body></html>`,
-    ];
-    await writeFile(`${outdir}/${name}.html`, html.join(''));
+    await writeFile(`${outdir}/${name}.html`, page({ title, policy, style, script }));
   }
+  const script = await bundle("import { startHostPage } from './ui/page/host-page.js'; startHostPage();", 'ts');
+  const style = await bundle("@import './ui/page/page.css';", 'css');
+  await writeFile(
+    `${outdir}/page.html`,
+    page({ title: 'cloudops-mcp', policy: hostPolicy(script, style), style, script }),
+  );
 }
+
+/** The page of `cloudops-mcp view` runs its own script and reaches its own server, and nothing else. */
+const hostPolicy = (script, style) =>
+  [
+    "default-src 'none'",
+    `script-src '${sourceHash(script)}'`,
+    `style-src '${sourceHash(style)}'`,
+    "connect-src 'self'",
+    "frame-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+
+const sourceHash = (text) => `sha256-${createHash('sha256').update(text).digest('base64')}`;
+
+const page = ({ title, policy, style, script }) =>
+  [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    `<title>${title}</title><style>${style}</style></head><body><script type="module">${script}</script></body></html>`,
+  ].join('');
 
 /** The text of a bundle. esbuild writes `</script` and `</style` so that they cannot end the element they are in. */
 async function bundle(contents, loader) {

@@ -60,7 +60,7 @@ function exitCode(outcome: Ended, planned: boolean): number {
 
 const withoutConsent = ['Declined', 'NobodyAsked', 'TooManyRefusals', 'TooLargeToShow', 'NeedsHuman', 'PlanRefused'];
 
-interface Given {
+export interface Given {
   readonly kind: 'call';
   readonly operation: Operation;
   readonly args: unknown;
@@ -68,7 +68,7 @@ interface Given {
 }
 
 /** What is to be called and how, or why that cannot be understood. */
-async function readInvocation(
+export async function readInvocation(
   invocation: Invocation,
 ): Promise<Given | { readonly kind: 'problems'; readonly problems: readonly string[] }> {
   const { positionals, options, config, terminal } = invocation;
@@ -138,7 +138,7 @@ function lastingOf({ sandbox, stateKey }: Config): string {
 }
 
 /** People read the answer: the log is only for those who ask for it. What an earlier process left open is told to all. */
-function logFor({ origins, logLevel }: Config, { now, printError }: Terminal): Log {
+export function logFor({ origins, logLevel }: Config, { now, printError }: Terminal): Log {
   if (origins.some(({ name }) => name === 'CLOUDOPS_LOG_LEVEL')) return createLog(logLevel, now, printError);
   return (_level, event) => {
     if (event === 'unresolved')

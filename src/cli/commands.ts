@@ -15,4 +15,5 @@ export const commands: Readonly<Record<string, Load>> = {
   http: async () => (await import('./http.js')).httpCommand,
   journal: async () => (await import('./journal.js')).journalCommand,
   sandbox: async () => (await import('./sandbox.js')).sandboxCommand,
+  view: async () => (await import('./view.js')).viewCommand,
 };

@@ -1,0 +1,57 @@
+import { createPeer } from '../contract/json-rpc.js';
+import { type Fields, fieldsOf, numberOf } from '../contract/read.js';
+import { element } from '../shared/elements.js';
+
+/**
+ * The page of `cloudops-mcp view`: a host with one view, for people without a chat that shows any. It has the view's call from the
+ * process that serves it, and passes the view's own calls on to it.
+ */
+export function startHostPage(): void {
+  const frame = element('iframe', { sandbox: 'allow-scripts', title: 'View' });
+  const said = element('p', { role: 'alert' });
+  document.body.append(said, frame);
+  // Asked for at once: an upload of many pages takes a while.
+  const call = ask('call', {});
+  const send = (message: Fields) => frame.contentWindow?.postMessage(message, '*');
+  const peer = createPeer(send, {
+    onRequest(method, params) {
+      if (method === 'ui/initialize')
+        return Promise.resolve({
+          protocolVersion: '2026-01-26',
+          hostInfo: { name: 'cloudops-mcp', version: '1' },
+          hostCapabilities: { serverTools: {} },
+          hostContext: {},
+        });
+      if (method === 'tools/call') return ask('tool', params);
+      return method === 'ping' ? Promise.resolve({}) : undefined;
+    },
+    onNotification(method, params) {
+      if (method === 'ui/notifications/size-changed')
+        frame.style.height = `${Math.min(20_000, numberOf(params.height) ?? 0)}px`;
+      if (method === 'ui/notifications/initialized') void begin();
+    },
+  });
+
+  async function begin(): Promise<void> {
+    try {
+      const { args, result } = await call;
+      peer.notify('ui/notifications/tool-input', { arguments: fieldsOf(args) });
+      peer.notify('ui/notifications/tool-result', fieldsOf(result));
+    } catch {
+      said.textContent = 'There is no answer. Look where cloudops-mcp view runs.';
+    }
+  }
+
+  window.addEventListener('message', (event) => {
+    if (event.source === frame.contentWindow) peer.receive(event.data);
+  });
+  frame.src = 'view';
+}
+
+/** Asks the process. Rejects where it does not answer. */
+async function ask(path: string, body: Fields): Promise<Fields> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`HTTP status ${response.status}`);
+  return fieldsOf(await response.json());
+}
