@@ -1,5 +1,5 @@
 // Writes docs/TOOLS.md from the operations, the tools and prompts of manifest.json, and the names and versions of manifest.json and
-// server.json: npm run docs:tools
+// server.json: npm run docs
 // The example answers are what the built server really says on its sandbox, at a fixed time. With --check nothing is
 // written; the exit code says whether both are current.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -181,7 +181,7 @@ async function answers() {
 
 const introduction = `# Tools
 
-Made from the source by \`npm run docs:tools\`. The examples are calls to the built-in sandbox (\`CLOUDOPS_SANDBOX=1\`) with
+Made from the source by \`npm run docs\`. The examples are calls to the built-in sandbox (\`CLOUDOPS_SANDBOX=1\`) with
 \`CLOUDOPS_CONFIRM=off\`; with the default setting, tools that create or change show their plan first.
 
 An error names its code, whether anything may have happened (\`mayHaveHappened\`) and the next step. If a change may have
@@ -217,7 +217,7 @@ const wanted = [
 for (const { file, text, same } of wanted) {
   if (!process.argv.includes('--check')) writeFileSync(file, text);
   else if (!same(readFileSync(file, 'utf8'))) {
-    console.error(`${file} is not current: run npm run docs:tools`);
+    console.error(`${file} is not current: run npm run docs`);
     process.exitCode = 1;
   }
 }

@@ -1,4 +1,4 @@
-import { isAllowed } from '../calls/policy.js';
+import { isAllowed, type Policy } from '../calls/policy.js';
 import { operations } from '../tools/index.js';
 import { isLoopback } from '../util/uri.js';
 import type { ConfigResult } from './config.js';
@@ -33,7 +33,7 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
       },
       storageHeaders: values.STORAGE_HEADERS,
     },
-    policy: { readOnly: values.READ_ONLY, tools: values.TOOLS, regions: values.REGIONS },
+    policy: policyOf(values),
     confirm: values.CONFIRM,
     stateKey: values.STATE_KEY,
     secretsDir: values.SECRETS_DIR,
@@ -57,6 +57,13 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
   return { ok: true, config };
 }
 
+const policyOf = ({ READ_ONLY, TOOLS, REGIONS, STORAGE_HEADERS }: SettingValues): Policy => ({
+  readOnly: READ_ONLY,
+  tools: TOOLS,
+  regions: REGIONS,
+  extensions: STORAGE_HEADERS === 'amz' ? ['s3'] : [],
+});
+
 type Texts = Gathered['texts'];
 
 /** The values of all settings. One that cannot be parsed counts as not given, so that the others can be checked together. */
@@ -75,7 +82,7 @@ function parse(texts: Texts): { readonly values: SettingValues; readonly problem
 
 /** Settings that are fine alone and not together. */
 function contradictions(values: SettingValues, texts: Texts): string[] {
-  const { REGION: region, REGIONS: regions, READ_ONLY: readOnly, TOOLS: tools } = values;
+  const { REGION: region, REGIONS: regions } = values;
   const endpoints = ['STORAGE_URL', 'CATALOG_URL', 'DEVOPS_URL', 'HTTP_ISSUER'] as const;
   const problems = endpoints.flatMap((name) => {
     const allowed = values.ALLOW_HTTP && name !== 'HTTP_ISSUER';
@@ -85,7 +92,7 @@ function contradictions(values: SettingValues, texts: Texts): string[] {
   });
   if (regions !== undefined && !regions.includes(region))
     problems.push(`CLOUDOPS_REGIONS does not include ${region}, which is CLOUDOPS_REGION.`);
-  if (operations.every((operation) => !isAllowed({ readOnly, tools, regions }, operation)))
+  if (operations.every((operation) => !isAllowed(policyOf(values), operation)))
     problems.push('CLOUDOPS_TOOLS and CLOUDOPS_READ_ONLY together leave no tool to offer.');
   if ((texts.HTTP_ISSUER === undefined) !== (texts.HTTP_AUDIENCE === undefined))
     problems.push('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE go together; set both.');

@@ -9,7 +9,7 @@ export function instructionsFor(operations: readonly Operation[], readOnly: bool
     operations.filter(({ effect }) => (effect === 'read') === reads).map(({ name }) => name);
   const [reading, changing] = [namesOf(true), namesOf(false)];
   return [
-    'Operate a cloud platform: see the progress of a multipart upload to object storage (S3), set up Kubernetes resource groups, upgrade Kubernetes clusters, restore DevOps servers from backups.',
+    `Operate a cloud platform (S3 object storage, Kubernetes, DevOps servers): ${operations.map(({ title }) => title.charAt(0).toLowerCase() + title.slice(1)).join('; ')}.`,
     ...(reading.length === 0 ? [] : [`${sentenceList(reading)} only ${reading.length === 1 ? 'reads' : 'read'}.`]),
     ...(changing.length === 0
       ? [

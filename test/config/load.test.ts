@@ -38,7 +38,7 @@ test('without any setting, the defaults', () => {
       signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
       storageHeaders: 'ext',
     },
-    policy: { readOnly: false },
+    policy: { readOnly: false, extensions: [] },
     confirm: 'ask',
     journal: join('.local', 'state', 'cloudops-mcp', 'journal.jsonl'),
     timeoutMs: 60_000,

@@ -5,6 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { importSource } from '../../scripts/source.mjs';
+
+const { operations } = await importSource("export { operations } from './src/tools/index.js';");
 
 const suite = ['-y', '-p', 'node@22', '-p', '@modelcontextprotocol/conformance@0.1.16', 'conformance'];
 const inspector = ['-y', '-p', 'node@22', '-p', '@modelcontextprotocol/inspector@2.12.0', 'mcp-inspector', '--cli'];
@@ -103,14 +106,10 @@ const inspect = (...args) => {
   if (status !== 0) problems.push(`the Inspector's ${call} ended with ${status}:\n${stdout}\n${stderr}`);
 };
 inspect('tools/list', '--strict');
-const calls = {
-  list_parts: ['bucket=demo-bucket', 'object=backups/2026/database.dump', 'uploadId=demo-upload-in-progress'],
-  provision_kube_resource_group: ['resourceGroupName=group', 'adminCluster={"name":"adm"}'],
-  upgrade_kube_version: ['resourceGroupName=demo-group', 'clusterName=demo-admin', 'version="9.1"'],
-  restore_instance: ['backupId=demobackup0000000000000000000001', 'instanceId=restored'],
-};
-for (const [name, args] of Object.entries(calls))
-  inspect('tools/call', '--tool-name', name, ...args.flatMap((arg) => ['--tool-arg', arg]));
+for (const { name, example } of operations) {
+  const args = Object.entries(example).flatMap(([key, value]) => ['--tool-arg', `${key}=${JSON.stringify(value)}`]);
+  inspect('tools/call', '--tool-name', name, ...args);
+}
 
 server.removeAllListeners('exit');
 server.kill();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { devopsInstanceTypes } from '../../src/tools/schema/enumerations.js';
 import { connectInProcess, eras } from '../support/in-process.js';
+import { offeredBy, openPolicy } from '../support/operations.js';
 
 /** Resources, prompts, completions, instructions and progress, in both protocol eras. */
 
@@ -18,16 +19,14 @@ describe.each(eras)('%s', (_name, era) => {
 
   test('every listed resource can be read', async () => {
     const { resources } = await session.client.listResources();
-    expect(resources.map(({ uri }) => uri).sort()).toEqual([
-      'cloudops://configuration',
-      'cloudops://journal',
-      'cloudops://reference/instance-types',
-      'cloudops://reference/list_parts',
-      'cloudops://reference/provision_kube_resource_group',
-      'cloudops://reference/restore_instance',
-      'cloudops://reference/states',
-      'cloudops://reference/upgrade_kube_version',
-    ]);
+    const references = ['instance-types', 'states', ...offeredBy(openPolicy).map(({ name }) => name)];
+    expect(resources.map(({ uri }) => uri).sort()).toEqual(
+      [
+        'cloudops://configuration',
+        'cloudops://journal',
+        ...references.map((name) => `cloudops://reference/${name}`),
+      ].sort(),
+    );
     for (const { uri } of resources) expect(await read(uri), uri).toMatch(/^# /);
   });
 
@@ -101,7 +100,9 @@ describe.each(eras)('%s', (_name, era) => {
 
 test('a read-only server offers only what reads: tools, references and prompts', async () => {
   const { client, close } = await connectInProcess('legacy', { readOnly: true, tools: undefined });
-  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['list_parts']);
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(
+    offeredBy({ ...openPolicy, readOnly: true }).map(({ name }) => name),
+  );
   expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(['check_upload']);
   await close();
 });

@@ -4,9 +4,10 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
-import { seededUpload } from '../../sandbox/sandbox.js';
+import { operations } from '../../src/tools/index.js';
 import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
+import { allNames, exampleCalls } from '../support/operations.js';
 
 /** Real clients over HTTP against the built server. */
 
@@ -70,31 +71,21 @@ const clients: readonly [string, Connect][] = [
   ['@ai-sdk/mcp', connectAiSdk],
 ];
 
-const lookup = { bucket: seededUpload.bucket, object: seededUpload.key, uploadId: seededUpload.uploadId };
 const restore = (instanceId: string) => ({ backupId: seededBackupId, instanceId });
 
 describe('every client lists and calls all tools', () => {
-  const start = () => startHttpProcess(['--sandbox', '--confirm', 'off']);
+  const start = () => startHttpProcess(['--sandbox', '--confirm', 'off', '--tools', allNames]);
 
   test.each(clients)('%s', async (_name, connect) => {
     const server = await start();
     const client = await connect(server.url);
-    const calls: [string, Record<string, unknown>][] = [
-      ['list_parts', lookup],
-      ['provision_kube_resource_group', { resourceGroupName: 'g', adminCluster: { name: 'adm' } }],
-      ['upgrade_kube_version', { resourceGroupName: 'demo-group', clusterName: 'demo-admin', version: '9' }],
-      ['restore_instance', restore('restored')],
-    ];
-    expect(await client.list()).toEqual(calls.map(([tool]) => tool));
+    expect(await client.list()).toEqual(exampleCalls.map(({ name }) => name));
     const results = [];
-    for (const [tool, args] of calls) results.push(await client.call(tool, args));
-    expect(results.map(({ isError }) => isError ?? false)).toEqual([false, false, false, false]);
-    expect(results.map(({ structuredContent }) => structuredContent)).toMatchObject([
-      { answer: { view: 'summary', partCount: 12 } },
-      { answer: { name: 'g' }, outcome: 'accepted' },
-      { answer: { name: 'demo-admin' }, outcome: 'accepted' },
-      { answer: { instance: { instanceId: 'restored' } }, outcome: 'accepted' },
-    ]);
+    for (const { name, arguments: args } of exampleCalls) results.push(await client.call(name, args));
+    expect(results.map(({ isError }) => isError ?? false)).toEqual(exampleCalls.map(() => false));
+    expect(results.map(({ structuredContent }) => structuredContent)).toMatchObject(
+      operations.map(({ effect }) => (effect === 'read' ? { answer: {} } : { outcome: 'accepted', answer: {} })),
+    );
     await client.close();
     await server.stop();
   });

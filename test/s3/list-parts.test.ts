@@ -129,8 +129,6 @@ describe('an upload of 1,203 parts, out of order and with gaps', () => {
       object: key,
       partCount: 1203,
       missingCount: 100,
-      duplicatesCount: 0,
-      warnings: [],
     });
     expect(record.missing).toMatchObject({ 0: { from: 7, to: 7 }, length: 12 });
     expect(text).toContain('has 1203 parts');
