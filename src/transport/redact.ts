@@ -22,7 +22,7 @@ const shortest = 8;
  * and knows the secrets in base64 too. What looks like a block of a private key, or like a signature, is found whoever's it is.
  */
 export function createRedactor(secrets: readonly (string | undefined)[]): Redactor {
-  const known = secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret)));
+  const known = [...secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret))), ...keyInBase64];
   const short = known.filter((form) => form.length >= shortest && form.length < sharedLength);
   const long = known.filter((form) => form.length >= sharedLength);
   const pieces = new Map<string, [form: string, at: number][]>();
@@ -53,7 +53,7 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
 }
 
 /** After `normalise`. */
-const looksSecret = /BEGIN(?:[A-Z]{0,20})PRIVATEKEY|[Ss]ignature=[0-9a-f]{64}/;
+const looksSecret = /(?:BEGIN|END)[A-Z]{0,20}PRIVATEKEY|[Ss]ignature=[0-9a-f]{64}/;
 
 /** How many characters two texts share around a place where both have the same piece. */
 function commonRun(text: string, at: number, form: string, start: number): number {
@@ -72,17 +72,21 @@ function commonRun(text: string, at: number, form: string, start: number): numbe
 /** What to look for: the secret itself or, of one that is a JSON object, its secret fields; each also in base64 at any offset. */
 function formsOf(secret: string): string[] {
   const inner = secretFields(secret);
-  return (inner.length > 0 ? inner : [secret]).flatMap((text) => {
-    const bytes = Buffer.from(text);
-    // The first and last characters depend on what stands beside the secret.
-    const base64 = [0, 1, 2].map((offset) =>
-      Buffer.concat([Buffer.alloc(offset), bytes])
-        .toString('base64')
-        .slice(4, -4),
-    );
-    return [text, bytes.toString('latin1'), ...base64].map(normalise);
-  });
+  return (inner.length > 0 ? inner : [secret]).flatMap((text) =>
+    [text, Buffer.from(text).toString('latin1'), ...inBase64(text)].map(normalise),
+  );
 }
+
+/** A text in base64, at each of the three offsets. The first and last characters depend on what stands beside it. */
+const inBase64 = (text: string): string[] =>
+  [0, 1, 2].map((offset) =>
+    Buffer.concat([Buffer.alloc(offset), Buffer.from(text)])
+      .toString('base64')
+      .slice(4, -4),
+  );
+
+/** What every block of a private key has, whoever's it is. */
+const keyInBase64 = inBase64(' PRIVATE KEY-----');
 
 /** The secrets inside a JSON object, such as the private key of a service account. Its project and e-mail address are none. */
 function secretFields(secret: string): string[] {

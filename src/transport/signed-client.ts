@@ -137,7 +137,7 @@ async function signRequest(endpoint: Endpoint, request: UnsignedApiRequest, date
 
 /** Takes secrets out of an answer before anything is made of it. */
 function readReply(result: HttpResponse | HttpFailure, redactor: Redactor): Reply {
-  if (result.kind === 'failure') return { kind: 'failed', failure: result };
+  if (result.kind === 'failure') return { kind: 'failed', failure: redactor.clean(result) };
   const body = parseBody(result.body);
   const response = { ...result, headers: redactor.clean(result.headers) };
   return { kind: 'answered', response, body: redactor.finds(result.body) ? redactor.clean(body) : body };

@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { afterEach, describe, expect, test } from 'vitest';
+import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
+import { createRedactor } from '../../src/transport/redact.js';
+import { never, testCaller, testKeys } from '../support/caller.js';
+import { type CapturingServer, startServer } from '../support/http-server.js';
+import { runs } from '../support/runs.js';
+
+/** Made for this test: no key of anybody. */
+const secret = 'wJa+rXUtn/FEMI9K7MDENG8bPxRfiCYQ5EXAMPLEKEY0';
+const pem = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQIBADANBgkqhkiG9w0B\n'.repeat(8)}-----END PRIVATE KEY-----\n`;
+const serviceAccount = JSON.stringify({ project_id: 'a-project', private_key: pem, client_email: 'a@example.com' });
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const percent = (text: string) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
+const html = (text: string) => [...text].map((character) => `&#${character.charCodeAt(0)};`).join('');
+const htmlHex = (text: string) => [...text].map((character) => `&#x${character.charCodeAt(0).toString(16)};`).join('');
+const json = (text: string) => JSON.stringify(text).slice(1, -1);
+const jsonEscaped = (text: string) =>
+  [...text].map((character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+
+const encodings: Readonly<Record<string, (text: string) => string>> = {
+  'as it is': (text) => text,
+  'as JSON': json,
+  'as JSON, every character escaped': jsonEscaped,
+  'as JSON within JSON': (text) => json(json(text)),
+  'in a URL': encodeURIComponent,
+  'percent-encoded': percent,
+  'percent-encoded twice': (text) => encodeURIComponent(percent(text)),
+  'in HTML, decimal': html,
+  'in HTML, hexadecimal': htmlHex,
+  'in base64': base64,
+  'in base64 for URLs': (text) => Buffer.from(text).toString('base64url'),
+  'in base64, one byte later': (text) => base64(`x${text}`),
+  'in base64, two bytes later': (text) => base64(`xy${text}`),
+  'in base64 within a URL': (text) => encodeURIComponent(base64(text)),
+  'broken into lines': (text) => text.replace(/.{10}/g, '$&\n'),
+  'in base64, broken into lines': (text) => base64(text).replace(/.{7}/g, '$&\r\n'),
+};
+
+describe.each(Object.entries(encodings))('a secret %s', (_name, encode) => {
+  test.each([
+    ['whole', secret],
+    ['without its beginning', secret.slice(9)],
+    ['without its end', secret.slice(0, -9)],
+    ['the middle of it', secret.slice(8, 36)],
+    ['among other words', `the key ${secret} is not known`],
+  ])('is found: %s', (_how, text) => {
+    expect(createRedactor([secret]).finds(encode(text))).toBe(true);
+  });
+
+  test('is found in the private key of a service account', () => {
+    const body = pem.split('\n').slice(2, 5).join('\n');
+    expect(createRedactor([serviceAccount]).finds(encode(body))).toBe(true);
+  });
+});
+
+test('any 16 characters of a secret are found, wherever they stand, and 7 are not', () => {
+  const redactor = createRedactor([secret]);
+  fc.assert(
+    fc.property(
+      fc.nat(secret.length - 16),
+      fc.string({ unit: fc.constantFrom(...'xyz .,'), maxLength: 40 }),
+      fc.string({ unit: fc.constantFrom(...'xyz .,'), maxLength: 40 }),
+      (at, before, after) => {
+        expect(redactor.finds(before + secret.slice(at, at + 16) + after)).toBe(true);
+        expect(redactor.finds(before + secret.slice(at, at + 7) + after)).toBe(false);
+      },
+    ),
+    { numRuns: runs(2000) },
+  );
+});
+
+const blocks: readonly (readonly [string, string])[] = [
+  ['a whole block', pem],
+  ['only its beginning', pem.slice(0, 40)],
+  ['only its end', pem.slice(-40)],
+  ['of another kind', '-----BEGIN OPENSSH PRIVATE KEY-----'],
+  ['encrypted', '-----BEGIN ENCRYPTED PRIVATE KEY-----'],
+  ['of PGP', '-----BEGIN PGP PRIVATE KEY BLOCK-----'],
+  ['in a URL', encodeURIComponent(pem)],
+  ['as JSON within JSON', json(json(pem))],
+  ...['', 'x', 'xy'].map((before) => [`in base64 after ${before.length} bytes`, base64(before + pem)] as const),
+  ['a signature', `Credential=x, Signature=${'0af9'.repeat(16)}`],
+];
+test.each(blocks)('what looks like a private key is removed whoever it belongs to: %s', (_what, text) => {
+  expect(createRedactor([]).finds(text)).toBe(true);
+});
+
+test.each([
+  'a certificate: -----BEGIN CERTIFICATE-----',
+  'the private key is missing',
+  'a@example.com',
+  'a-project',
+  'the word short stands here',
+  'Signature=none',
+])('what is no secret stays: %s', (text) => {
+  expect(createRedactor([serviceAccount, 'short', undefined, secret]).finds(text)).toBe(false);
+});
+
+test('a secret of 8 to 15 characters is found whole', () => {
+  const { finds } = createRedactor(['pass-w/rd']);
+  expect(finds('it is pass-w/rd')).toBe(true);
+  expect(finds(`it is ${encodeURIComponent('pass-w/rd')}`)).toBe(true);
+  expect(finds('it is pass-w/r')).toBe(false);
+});
+
+test('every text that holds a secret is replaced, deep inside and in names, and nothing else', () => {
+  const data = { [secret]: [{ deep: `x ${secret}` }], fine: 'as it is', count: 1, nothing: null, yes: true };
+  expect(createRedactor([secret]).clean(data)).toEqual({
+    '[removed: it held a secret]': [{ deep: '[removed: it held a secret]' }],
+    fine: 'as it is',
+    count: 1,
+    nothing: null,
+    yes: true,
+  });
+});
+
+test('a megabyte is searched in little time, also one that nearly matches', () => {
+  const redactor = createRedactor([secret, serviceAccount]);
+  const near = secret.slice(0, 15).repeat(70_000);
+  expect(redactor.finds('%'.repeat(1e6))).toBe(false);
+  expect(redactor.finds(`${secret.slice(0, 7)} `.repeat(1e5))).toBe(false);
+  expect(redactor.finds(near)).toBe(false);
+});
+
+let server: CapturingServer | undefined;
+afterEach(() => server?.close());
+
+test.each([200, 400, 500])('what a service repeats of a secret goes no further (status %i)', async (status) => {
+  const key = JSON.stringify({ type: 'service_account', private_key: 'MARKER-of-a-key-line1\nMARKER-of-a-key-line2' });
+  server = await startServer((request, response) => {
+    const echo = `${request.body} ${testKeys.secretAccessKey}`;
+    const echoes = { name: echo, code: echo, message: echo, configuration: { kube: { [key]: key } } };
+    response.writeHead(status, { 'x-request-id': encodeURIComponent(key) }).end(JSON.stringify(echoes));
+  });
+  const caller = testCaller(server.origin);
+  const args = { resourceGroupName: 'g', externalCloudConfig: { serviceAccountKey: key } };
+  const result = await caller.call(provisionKubeResourceGroup, args, { signal: never });
+  expect(result.ok).toBe(status === 200);
+  expect(JSON.stringify([result, caller.logged])).not.toMatch(/MARKER|test\/secret/);
+  await caller.close();
+});
