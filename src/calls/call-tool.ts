@@ -5,7 +5,7 @@ import { TransportUnavailable } from '../transport/open-client.js';
 import { textAt } from '../util/objects.js';
 import type { Steering } from './consent.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
-import { regionSourceOf, resolveEndpoint } from './endpoint.js';
+import { checkPath, regionSourceOf, resolveEndpoint } from './endpoint.js';
 import { checkPolicy } from './policy.js';
 import { read } from './read.js';
 import { insertSecrets } from './secrets.js';
@@ -30,6 +30,7 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
 
     const { region, query = {}, ...request } = operation.request(input);
     const endpoint = resolveEndpoint(cloud, operation.service, region);
+    checkPath(endpoint, request.path);
     const { secretAccessKey, sessionToken } = endpoint.credentials;
     const secrets = [secretAccessKey, sessionToken, ...(operation.secrets ?? []).map((path) => textAt(input, path))];
     const open = (signal: AbortSignal) =>

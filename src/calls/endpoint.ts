@@ -40,6 +40,18 @@ export function resolveEndpoint(cloud: Cloud, service: Service, region: string =
   };
 }
 
+/**
+ * Checks that a path stays below the endpoint's path prefix. Servers and proxies that resolve dot segments would act on another
+ * path than the one that was signed, outside the prefix too.
+ * @throws Refusal
+ */
+export function checkPath({ pathPrefix }: Endpoint, path: string): void {
+  if (pathPrefix !== '' && path.split('/').some((segment) => segment === '.' || segment === '..'))
+    throw new Refusal('InvalidArguments', [
+      'object: must have no "." or ".." between slashes, because the endpoint in the configuration has a path',
+    ]);
+}
+
 /** The variables that have to be set before an API can be called. */
 export function missingSettings({ endpoints, credentials }: Cloud, service: Service): string[] {
   const needed = {
