@@ -61,7 +61,7 @@ function problemsOf(issues: readonly Issue[], operation: Operation): string[] {
   for (const issue of issues)
     for (const describe of describersOf(issue, operation)) {
       count += 1;
-      if (lines.size < listedProblems) lines.add(describe());
+      if (count <= listedProblems) lines.add(describe());
     }
   return [...lines, ...(count > listedProblems ? [`${count - listedProblems} more problems`] : [])];
 }

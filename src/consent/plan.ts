@@ -172,7 +172,7 @@ export function questionText(plan: Plan, { operation, change, input, endpoint }:
   const named = (path: string) => change.named.some((name) => path === name || path.startsWith(`${name}.`));
   const others = [...leavesOf(withoutSecrets(operation, input))].filter(([path]) => !named(path));
   const values = others.map(
-    ([path, value]) => `${path} ${typeof value === 'string' ? quote(value, longestValue) : value}`,
+    ([path, value]) => `${path} ${typeof value === 'string' ? quote(value, longestValue) : JSON.stringify(value)}`,
   );
   const sentence = (title: string, parts: readonly string[]) =>
     parts.length === 0 ? [] : [`${title}: ${parts.join(', ')}.`];

@@ -44,11 +44,11 @@ export function withoutNulls(value: unknown): unknown {
   return unchanged ? value : Object.fromEntries(kept);
 }
 
-/** The leaves of a value with their paths: `['nodePools[0].name', 'a']`. */
+/** The leaves of a value with their paths: `['nodePools[0].name', 'a']`. An empty list or object is one too. */
 export function* leavesOf(value: unknown, path = ''): Generator<[string, unknown]> {
-  if (Array.isArray(value))
+  if (Array.isArray(value) && value.length > 0)
     for (const [index, element] of value.entries()) yield* leavesOf(element, `${path}[${index}]`);
-  else if (isObject(value))
+  else if (isObject(value) && Object.keys(value).length > 0)
     for (const [name, field] of Object.entries(value)) yield* leavesOf(field, path === '' ? name : `${path}.${name}`);
   else yield [path, value];
 }

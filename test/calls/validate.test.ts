@@ -1,7 +1,11 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { listParts } from '../../src/tools/list-parts.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { didYouMean } from '../../src/util/did-you-mean.js';
 import { problems } from '../support/rules.js';
+
+vi.mock('../../src/util/did-you-mean.js', { spy: true });
 
 test('a value outside a long list is answered with the nearest ones', () => {
   const args = { resourceGroupName: 'g', adminCluster: { controlPlane: { instanceType: 'h2-large20' } } };
@@ -31,6 +35,42 @@ test.each([33, 100_000])('arguments that are nested %i levels deep are refused, 
   let args: unknown = {};
   for (let level = 0; level < levels; level += 1) args = { networkConfig: args };
   expect(problems(provisionKubeResourceGroup, args)).toEqual(['arguments: must not be nested deeper than 32 levels']);
+});
+
+describe('a great many wrong arguments cost little and are told in few lines', () => {
+  const many = (count: number, value: unknown = 1, name = (index: number) => `wrong${index}`) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [name(index), value]));
+  const args = { bucket: 'b', object: 'o', uploadId: 'u' };
+
+  test('the first 20 are told, and how many more there are', () => {
+    const lines = problems(listParts, { ...args, ...many(70) });
+    expect(lines).toHaveLength(21);
+    expect(lines[0]).toMatch(/^wrong0: is not an argument; /);
+    expect(lines.at(-1)).toBe('50 more problems');
+  });
+
+  test('20 are told without a count', () => {
+    expect(problems(listParts, { ...args, ...many(20) })).toHaveLength(20);
+  });
+
+  test.each([
+    ['numbers', 1],
+    ['empty objects', {}],
+    ['empty lists', []],
+    ['nulls', null],
+    ['objects', { a: 1 }],
+    ['texts', 'x'],
+  ])('90,000 of them are refused before anything is compared: %s', (_what, value) => {
+    const expected = ['arguments: must not hold more than 10000 values'];
+    expect(problems(listParts, { ...args, ...many(90_000, value) })).toEqual(expected);
+    expect(problems(listParts, { ...args, object: Array.from({ length: 90_000 }, () => value) })).toEqual(expected);
+  });
+
+  test('suggestions are made for those that are told only, also where their names begin alike', () => {
+    vi.mocked(didYouMean).mockClear();
+    problems(listParts, { ...args, ...many(9_000, 1, (index) => 'x'.repeat(100) + index) });
+    expect(didYouMean).toHaveBeenCalledTimes(20);
+  });
 });
 
 test('an object sent as text is said to be one', () => {
