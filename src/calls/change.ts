@@ -9,6 +9,7 @@ import type { FinalReply, SignedClient } from '../transport/signed-client.js';
 import { type Consent, obtainConsent, type Steering } from './consent.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 import { intentOf } from './intent.js';
+import { visibleCaller } from './principal.js';
 
 /** The change that is carried out: what is sent, what was agreed to, and under which name the journal has it. */
 interface Order {
@@ -28,9 +29,10 @@ export async function change(
 ): Promise<CallOutcome> {
   const { journal, inFlight, takeReports } = dependencies;
   const caller = context.principal?.name;
+  const viewer = visibleCaller(context.principal);
   const digest = idempotencyKey(call);
   const duplicate = await journal.findDuplicate(digest).catch(() => undefined);
-  const earlier = duplicate === undefined ? [] : [describe(duplicate, caller)];
+  const earlier = duplicate === undefined ? [] : [describe(duplicate, viewer)];
   if (duplicate !== undefined && !steering.allowRepeat && !steering.planOnly) throw new Refusal('Repeated', earlier);
 
   const made = makePlan(call);
@@ -50,7 +52,7 @@ export async function change(
       client.close();
     }
   });
-  return withNotes(outcome, await takeReports(caller));
+  return withNotes(outcome, await takeReports(caller).catch(() => []));
 }
 
 /** A change that has consent: its intent is on disk before it is sent, and its outcome before anything is made of the answer. */
@@ -68,7 +70,8 @@ async function carryOut(
     throw order.consent.how === 'clicked'
       ? new Refusal('AlreadyDecided', [])
       : new Refusal('PlanRefused', ['this consent was used before']);
-  if (begun.kind === 'duplicate') throw new Refusal('Repeated', [describe(begun.earlier, context.principal?.name)]);
+  if (begun.kind === 'duplicate')
+    throw new Refusal('Repeated', [describe(begun.earlier, visibleCaller(context.principal))]);
 
   const sentAt = now().toISOString();
   const reply = await client.send(order.call.request).catch((error: unknown) => {

@@ -157,11 +157,13 @@ async function ask(
   const accept = call.change.accept(call.input);
   const choices = { accept };
   const { brought } = elicitor;
-  if (
-    brought === undefined &&
-    (await journal.countDeclined(now().getTime() - tokenLifetimeMs, principal?.name)) >= mostRefusals
-  )
-    throw new Refusal('TooManyRefusals', []);
+  if (brought === undefined) {
+    const since = now().getTime() - tokenLifetimeMs;
+    const refused = await journal.countDeclined(since, principal?.name).catch(() => {
+      throw new Refusal('JournalUnavailable', ['the refusals in it cannot be counted']);
+    });
+    if (refused >= mostRefusals) throw new Refusal('TooManyRefusals', []);
+  }
   if (brought !== undefined && !isDigestOf(brought.claims, digest))
     throw new Refusal('PlanRefused', ['the answer belongs to a call with other arguments, endpoint or account']);
   const message = questionText(plan, call);

@@ -102,20 +102,21 @@ export function presentable(record: Readonly<Record<string, unknown>>): Reading 
     if (left <= 0) leftOut += 1;
     return left > 0;
   };
-  const copy = (value: unknown): unknown => {
+  /** `start` is what the line of a value begins with: it is written again for each element that has lines of its own. */
+  const copy = (value: unknown, start: number): unknown => {
     if (typeof value === 'string') return text(value, longestText);
-    if (Array.isArray(value)) return value.flatMap((element) => (fits() ? [copy(element)] : []));
-    if (!isObject(value)) {
-      left -= 6;
-      return value;
-    }
+    left -= typeof value === 'object' ? start + 6 : 6;
+    if (Array.isArray(value)) return value.flatMap((element) => (fits() ? [copy(element, start)] : []));
+    if (!isObject(value)) return value;
     return Object.fromEntries(
-      Object.keys(value).flatMap((name) =>
-        fits() && name !== '__proto__' ? [[text(name, longestName), copy(value[name])]] : [],
-      ),
+      Object.keys(value).flatMap((name) => {
+        if (!fits() || name === '__proto__') return [];
+        const shownName = text(name, longestName);
+        return [[shownName, copy(value[name], shownName.length + 2)]];
+      }),
     );
   };
-  const shown = copy(record);
+  const shown = copy(record, 0);
   const warnings = leftOut === 0 ? [] : [`The answer is too long to show: ${leftOut} fields or entries were left out.`];
   return { record: { ...Object(shown) }, warnings };
 }

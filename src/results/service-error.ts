@@ -1,5 +1,6 @@
 import type { Body } from '../transport/body.js';
 import { isObject } from '../util/objects.js';
+import { spellOut } from '../util/quote.js';
 
 /** What an error answer says, as far as it says anything. */
 export interface ServiceError {
@@ -32,8 +33,11 @@ const pick = (source: unknown): ServiceError => ({
   ...withText('requestId', at(source, 'RequestId') ?? at(source, 'requestId')),
 });
 
+/** Characters that are kept of each. */
+const longest: Readonly<Record<keyof ServiceError, number>> = { code: 200, message: 2000, requestId: 200 };
+
 const withText = (name: keyof ServiceError, value: unknown): ServiceError =>
-  typeof value === 'string' && value !== '' ? { [name]: value.slice(0, 2000) } : {};
+  typeof value === 'string' && value !== '' ? { [name]: spellOut(value.slice(0, longest[name])) } : {};
 
 const at = (source: unknown, name: string): unknown =>
   isObject(source) && Object.hasOwn(source, name) ? source[name] : undefined;
@@ -63,4 +67,9 @@ const idHeaders = [
 
 /** The request IDs of a response, by header name. */
 export const requestIdsOf = (headers: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(idHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
+  Object.fromEntries(
+    idHeaders.flatMap((name) => {
+      const id = headers[name];
+      return id === undefined ? [] : [[name, spellOut(id.slice(0, longest.requestId))]];
+    }),
+  );
