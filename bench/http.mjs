@@ -1,29 +1,44 @@
-// Load over HTTP: 64 clients call list_parts on the sandbox as fast as they are answered, and the same number call echo of
-// @modelcontextprotocol/server-everything in the same run: npm run bench:http [-- --seconds 30] [--clients 64] [--json]
-// One answers from a signed request to its sandbox, the other from memory: the ratio says what signing, sending, reading and
-// keeping no session cost. Figures mean something beside each other only.
-import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+// Calls a second over HTTP, beside a bare server on the same SDK that makes the same request with the AWS SDK (http-peer.mjs):
+// npm run bench:http [-- --rounds 5] [--seconds 3] [--json]. Both run all the time and are called in turn, each in a process of its
+// own, as is the store that both ask. Only the ratios mean anything elsewhere.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
 
 const { values: options } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '30' },
-    clients: { type: 'string', default: '64' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '3' },
     json: { type: 'boolean', default: false },
   },
 });
-const seconds = Number(options.seconds);
-const clients = Number(options.clients);
+const rounds = Number(options.rounds);
+const milliseconds = Number(options.seconds) * 1000;
 const version = '2025-06-18';
+const here = (file) => fileURLToPath(new URL(file, import.meta.url));
+const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-bench-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+const children = [];
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function run(args, env = {}) {
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, XDG_STATE_HOME: folder, ...env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  children.push(child);
+  return child;
+}
 
 const freePort = () =>
   new Promise((resolve) => {
@@ -33,154 +48,120 @@ const freePort = () =>
     });
   });
 
-/** Present memory of a process in MiB; Linux only. */
-const memory = (pid) =>
+/** The most memory that a process has held, in MiB; Linux only. */
+const peakMemory = (pid) =>
   process.platform === 'linux'
-    ? Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024
+    ? Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024
     : Number.NaN;
 
-/** One message; the answer's result, whether it came as JSON or as an event. */
-async function send(url, dispatcher, message, session) {
-  const { statusCode, headers, body } = await request(url, {
+/** Milliseconds that all threads of a process have run; Linux only. What else the machine does hardly changes it. */
+const cpuTime = (pid) =>
+  process.platform === 'linux'
+    ? readdirSync(`/proc/${pid}/task`)
+        .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e6)
+        .reduce((sum, ms) => sum + ms, 0)
+    : Number.NaN;
+
+const call = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'list_parts', arguments: { bucket: 'b', object: 'k', uploadId: 'u' } },
+});
+
+async function callOnce(url, dispatcher) {
+  const { statusCode, body } = await request(url, {
     method: 'POST',
     dispatcher,
     headers: {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
       'mcp-protocol-version': version,
-      ...(session !== undefined && { 'mcp-session-id': session }),
     },
-    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+    body: call,
   });
   const text = await body.text();
-  if (statusCode === 202) return { headers };
-  if (statusCode !== 200) throw new Error(`status ${statusCode}: ${text.slice(0, 200)}`);
-  const data = /^data: (\{.*)$/m.exec(text)?.[1] ?? text;
-  return { headers, result: JSON.parse(data).result };
+  const { result, error } = statusCode === 200 ? JSON.parse(/^data: (\{.*)$/m.exec(text)?.[1] ?? text) : {};
+  if (result === undefined || result.isError) throw new Error(`status ${statusCode}: ${JSON.stringify(error) ?? text}`);
 }
 
-/** Initializes one client; resolves with its session, if the server has sessions. */
-async function open(url, dispatcher) {
-  const params = { protocolVersion: version, capabilities: {}, clientInfo: { name: 'bench', version: '1' } };
-  const { headers } = await send(url, dispatcher, { id: 0, method: 'initialize', params });
-  const session = headers['mcp-session-id'];
-  await send(url, dispatcher, { method: 'notifications/initialized' }, session);
-  return session;
+/** So many clients call as fast as they are answered. Answers with calls a second, and milliseconds of CPU for each. */
+async function load({ url, pid }, clients, forMs) {
+  const dispatcher = new Agent({ connections: clients, pipelining: 1 });
+  const begun = performance.now();
+  const cpuBefore = cpuTime(pid);
+  let calls = 0;
+  const client = async () => {
+    while (performance.now() - begun < forMs) {
+      await callOnce(url, dispatcher);
+      calls += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  const elapsed = (performance.now() - begun) / 1000;
+  await dispatcher.close();
+  return { calls, rate: calls / elapsed, cpu: (cpuTime(pid) - cpuBefore) / calls };
 }
 
-async function ready(url, dispatcher) {
+async function ready(url) {
+  const dispatcher = new Agent();
   for (let attempt = 0; ; attempt += 1)
     try {
-      return await open(url, dispatcher);
+      await callOnce(url, dispatcher);
+      return await dispatcher.close();
     } catch (error) {
       if (attempt > 200) throw error;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
 }
 
-/** All clients call for so long. Times in milliseconds, errors counted. */
-async function load(url, call, dispatcher, forMs) {
-  const times = [];
-  const errors = new Map();
-  const until = performance.now() + forMs;
-  const client = async () => {
-    const session = await open(url, dispatcher);
-    for (let id = 1; performance.now() < until; id += 1) {
-      const start = performance.now();
-      try {
-        const { result } = await send(url, dispatcher, { id, method: 'tools/call', params: call }, session);
-        if (result?.isError !== undefined && result.isError) throw new Error('isError');
-        times.push(performance.now() - start);
-      } catch (error) {
-        errors.set(error.message, (errors.get(error.message) ?? 0) + 1);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: clients }, client));
-  return { times, errors };
+const store = run([here('store.mjs')]);
+const { value: storePort } = await createInterface({ input: store.stdout })[Symbol.asyncIterator]().next();
+const endpoint = `http://127.0.0.1:${storePort}`;
+const [ourPort, peerPort] = [await freePort(), await freePort()];
+const ourArgs = ['http', '--port', String(ourPort), '--http-rate', '1000000', '--log-level', 'warn'];
+const start = (port, ...more) => {
+  const { pid } = run(...more);
+  return { pid, url: `http://127.0.0.1:${port}/mcp` };
+};
+const servers = {
+  ours: start(ourPort, [here('../dist/main.js'), ...ourArgs, '--storage-headers', 'amz'], {
+    CLOUDOPS_STORAGE_URL: endpoint,
+    CLOUDOPS_ACCESS_KEY_ID: 'AKIDBENCH',
+    CLOUDOPS_SECRET_ACCESS_KEY: 'bench',
+  }),
+  peer: start(peerPort, [here('http-peer.mjs'), String(peerPort), endpoint]),
+};
+
+for (const server of Object.values(servers)) {
+  await ready(server.url);
+  // Until code is compiled and heaps have their size.
+  for (let calls = 0; calls < 3000; ) calls += (await load(server, 8, milliseconds)).calls;
 }
-
-async function measure({ name, args, env, call }) {
-  const port = await freePort();
-  const child = spawn(process.execPath, args(port), {
-    env: { ...process.env, XDG_STATE_HOME: folder, ...env(port) },
-    stdio: 'ignore',
-  });
-  const dispatcher = new Agent({ connections: clients, pipelining: 1 });
-  const url = `http://127.0.0.1:${port}/mcp`;
-  try {
-    await ready(url, dispatcher);
-    // Until code is compiled and heaps have their size.
-    await load(url, call, dispatcher, Math.min(5000, seconds * 500));
-    const before = memory(child.pid);
-    const start = performance.now();
-    const { times, errors } = await load(url, call, dispatcher, seconds * 1000);
-    const elapsed = (performance.now() - start) / 1000;
-    const sorted = times.toSorted((a, b) => a - b);
-    const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-    return {
-      name,
-      calls: times.length,
-      errors: Object.fromEntries(errors),
-      perSecond: times.length / elapsed,
-      p50: at(0.5),
-      p99: at(0.99),
-      memoryBefore: before,
-      memoryAfter: memory(child.pid),
-    };
-  } finally {
-    child.kill();
-    await dispatcher.destroy();
-  }
-}
-
-const peer = '@modelcontextprotocol/server-everything@2026.8.31';
-const installed = spawnSync('npm', ['install', '--silent', '--no-audit', '--no-fund', '--prefix', folder, peer]);
-if (installed.status !== 0) throw new Error(`npm could not install ${peer}`);
-
 const rows = [];
-for (const server of [
-  {
-    name: 'cloudops-mcp, list_parts',
-    args: (port) => [
-      fileURLToPath(new URL('../dist/main.js', import.meta.url)),
-      ...['http', '--sandbox', '--port', String(port), '--http-rate', '1000000', '--log-level', 'warn'],
-    ],
-    env: () => ({}),
-    call: {
-      name: 'list_parts',
-      arguments: {
-        bucket: 'demo-bucket',
-        object: 'backups/2026/database.dump',
-        uploadId: 'demo-upload-in-progress',
-      },
-    },
-  },
-  {
-    name: 'server-everything, echo',
-    args: () => [join(folder, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js'), 'streamableHttp'],
-    env: (port) => ({ PORT: String(port) }),
-    call: { name: 'echo', arguments: { message: 'x' } },
-  },
-])
-  rows.push(await measure(server));
-
-const failed = rows.some(({ calls, errors }) => calls === 0 || Object.keys(errors).length > 0);
-if (options.json) console.log(JSON.stringify({ node: process.version, clients, seconds, peer, rows }, null, 2));
-else {
-  console.log(`Node ${process.version}, ${clients} clients, ${seconds} s each, load and servers on one machine`);
-  const line = (cells) =>
-    console.log(cells.map((cell, index) => (index === 0 ? cell.padEnd(28) : cell.padStart(11))).join(''));
-  line(['', 'calls/s', 'p50 ms', 'p99 ms', 'errors', 'MiB before', 'MiB after']);
-  for (const { name, perSecond, p50, p99, errors, memoryBefore, memoryAfter } of rows) {
-    const count = Object.values(errors).reduce((sum, number) => sum + number, 0);
-    line([
-      name,
-      ...[perSecond, p50, p99].map((number) => number.toFixed(1)),
-      String(count),
-      memoryBefore.toFixed(0),
-      memoryAfter.toFixed(0),
-    ]);
-  }
+for (const clients of [1, 8, 64]) {
+  const taken = { ours: [], peer: [] };
+  for (let round = 0; round < rounds; round += 1)
+    for (const [name, server] of Object.entries(servers)) taken[name].push(await load(server, clients, milliseconds));
+  const figure = (field) => {
+    const [ours, peer] = [taken.ours, taken.peer].map((list) => median(list.map((one) => one[field])));
+    return { ours, peer, ratio: ours / peer };
+  };
+  rows.push({ clients, rate: figure('rate'), cpu: figure('cpu') });
 }
-process.exitCode = failed ? 1 : 0;
+const [ours, peer] = [servers.ours, servers.peer].map(({ pid }) => peakMemory(pid));
+const memory = { ours, peer, ratio: ours / peer };
+
+if (options.json) console.log(JSON.stringify({ node: process.version, rounds, rows, memory }, null, 2));
+else {
+  console.log(`Node ${process.version}, medians of ${rounds} rounds\n`);
+  console.log('| what | ours | peer | ratio | goal |\n| --- | --- | --- | --- | --- |');
+  const line = (what, { ours, peer, ratio }, goal) =>
+    console.log(`| ${what} | ${ours.toFixed(1)} | ${peer.toFixed(1)} | ${ratio.toFixed(2)} | ${goal} |`);
+  for (const { clients, rate, cpu } of rows) {
+    line(`${clients} clients, calls a second`, rate, '≥ 1.5');
+    line(`${clients} clients, ms of CPU a call`, cpu, '≤ 0.67');
+  }
+  line('peak memory, MiB', memory, '≤ 0.8');
+}
+process.exit();

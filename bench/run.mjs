@@ -20,7 +20,7 @@ const { values: options } = parseArgs({
 const rounds = Number(options.rounds);
 const here = (file) => fileURLToPath(new URL(file, import.meta.url));
 const state = mkdtempSync(join(tmpdir(), 'cloudops-bench-'));
-const env = { ...process.env, XDG_STATE_HOME: state };
+const env = { ...process.env, XDG_STATE_HOME: state, XDG_CACHE_HOME: state };
 const keys = { accessKeyId: 'AKIDBENCH', secretAccessKey: 'bench' };
 const server = [here('../dist/main.js'), '--log-level', 'warn'];
 
@@ -54,10 +54,10 @@ function memory(pid) {
   return { peak: field('VmHWM'), now: field('VmRSS') };
 }
 
-/** Starts a server, as a client of protocol 2025-06-18 does, and lists its tools. */
-async function start(command) {
+/** Starts a server, as a client of protocol 2025-06-18 does, lists its tools, and lets it end by itself, as hosts do. */
+async function start(command, more = {}) {
   const begun = performance.now();
-  const child = spawn(process.execPath, command, { env, stdio: ['pipe', 'pipe', 'ignore'] });
+  const child = spawn(process.execPath, command, { env: { ...env, ...more }, stdio: ['pipe', 'pipe', 'ignore'] });
   const send = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   const clientInfo = { name: 'bench', version: '1' };
   send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } });
@@ -69,8 +69,11 @@ async function start(command) {
     }
     if (id !== 2) continue;
     const figures = { ms: performance.now() - begun, peak: memory(child.pid).peak, tools: result.tools };
-    child.kill('SIGKILL');
-    await new Promise((resolve) => child.once('exit', resolve));
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.stdin.end();
+    const deadline = setTimeout(() => child.kill('SIGKILL'), 5000);
+    await ended;
+    clearTimeout(deadline);
     return figures;
   }
   throw new Error(`${command[0]} ended before it listed its tools.`);
@@ -199,9 +202,13 @@ async function signing(peers) {
 const peers = installPeers();
 const starts = await inTurn({
   ours: () => start(server),
+  // What Node compiled is kept from one start to the next, from Node 22.1 on.
+  'ours, nothing kept': () => start(server, { NODE_DISABLE_COMPILE_CACHE: '1' }),
+  'ours, with the sandbox': () => start([...server, '--sandbox']),
   filesystem: () => start(peers.filesystem),
   everything: () => start(peers.everything),
 });
+const { ours, filesystem, everything } = starts;
 const { answer, ...read } = await reading(peers);
 const signatures = await signing(peers);
 const pack = execFileSync('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], { cwd: here('..') });
@@ -209,15 +216,15 @@ rmSync(state, { recursive: true });
 
 /** What was measured: ours and the peers', and the goal: a limit, or for a peer a limit of the ratio to it. */
 const figures = [
-  ['start to tools/list, ms', medians(starts, ({ ms }) => ms), { filesystem: 0.65 }],
-  ['peak memory at tools/list, MiB', medians(starts, ({ peak }) => peak), { filesystem: 1 }],
-  ['tools/list, tokens', medians(starts, ({ tools }) => tokens(tools)), 4500],
-  ...starts.ours[0].tools.map((tool) => [`${tool.name}, tokens`, { ours: tokens(tool) }]),
+  ['start to tools/list, ms', medians(starts, ({ ms }) => ms), { filesystem: 0.6 }],
+  ['peak memory at tools/list, MiB', medians({ ours, filesystem, everything }, ({ peak }) => peak), { filesystem: 1 }],
+  ['tools/list, tokens', medians({ ours, filesystem, everything }, ({ tools }) => tokens(tools)), 4500],
+  ...ours[0].tools.map((tool) => [`${tool.name}, tokens`, { ours: tokens(tool) }]),
   ['answer for 10,000 parts, tokens of text', { ours: tokens(answer.content[0].text) }, 1500],
   ['answer for 10,000 parts, tokens of data', { ours: tokens(answer.structuredContent) }, 1500],
   ['ten pages of 1,000 parts, ms', read.ten, { 'aws-sdk': 1 }],
   ['memory for them over the idle process, MiB', read.memory, 40],
-  ['one call, ms', read.one],
+  ['one call, ms', read.one, { 'aws-sdk': 1 }],
   ['signatures a second', signatures],
   ['tarball, kB', { ours: JSON.parse(pack)[0].size / 1000 }, 600],
 ].map(([what, { ours, ...others }, goal]) => ({
