@@ -2,6 +2,7 @@ import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startSandbox } from '../../sandbox/sandbox.js';
+import { readScope, writeScope } from '../../src/calls/principal.js';
 import type { ConsentMode } from '../../src/consent/decision.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { createServer } from '../../src/server.js';
@@ -22,6 +23,8 @@ interface Setup {
   readonly capabilities?: Record<string, object>;
   readonly readOnly?: boolean;
   readonly journal?: Journal;
+  /** Who calls, where callers have names. */
+  readonly caller?: string;
   /** Another key is that of a process that knows nothing of this one. */
   readonly key?: string;
   readonly now?: () => Date;
@@ -59,6 +62,7 @@ async function connect({
     policy,
     call: caller.carryOut,
     stateKey: key.repeat(32),
+    ...(setup.caller !== undefined && { principal: { name: setup.caller, scopes: [readScope, writeScope] } }),
     ...resources,
   };
   const handle = serveStdio(() => createServer(server), { transport: serverSide });
@@ -212,6 +216,23 @@ describe('a ticket that is not one', () => {
     const { decide, requests } = await connect({ era });
     expect((await decide((await other.plan()).proposed?.ticket, 'accept')).outcome?.kind).toBe('refused');
     expect(await requests()).toBe(0);
+  });
+
+  test('one of another caller is refused', async () => {
+    const one = await connect({ era, caller: 'one' });
+    const other = await connect({ era, caller: 'other', journal: one.journal, sandbox: one.sandbox });
+    const { proposed } = await one.plan();
+    expect((await other.decide(proposed?.ticket, 'accept')).outcome?.kind).toBe('refused');
+    expect(await one.requests()).toBe(0);
+    expect((await one.decide(proposed?.ticket, 'accept')).outcome?.kind).toBe('accepted');
+  });
+
+  test('one that a client without views brings is refused, were it genuine', async () => {
+    const one = await connect({ era });
+    const without = await connect({ era, capabilities: {}, journal: one.journal, sandbox: one.sandbox });
+    const { result } = await without.decide((await one.plan()).proposed?.ticket, 'accept');
+    expect(result.isError).toBe(true);
+    expect(await one.requests()).toBe(0);
   });
 
   test('one of a replica is taken, once among both', async () => {

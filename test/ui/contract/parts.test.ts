@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { createByteWriter } from '../../../ui/contract/bytes.js';
 import { maximumPacked, maximumParts, type PackablePart, packParts, unpackParts } from '../../../ui/contract/parts.js';
 
 const mebibyte = 1024 * 1024;
@@ -98,6 +99,13 @@ test.each([
   ['a size beyond all storage', upload(1, () => ({ size: 2 ** 53 }))],
 ])('nothing is packed of %s', (_, parts) => {
   expect(packParts(parts)).toBeUndefined();
+});
+
+test('a run that would fill the memory is refused', () => {
+  const writer = createByteWriter();
+  // Version, one part, units, no ETags; then a difference of 1 that is repeated 2^40 times.
+  for (const number of [1, 1, 1, 1, 0, 5, 2 ** 40]) writer.number(number);
+  expect(() => unpackParts(writer.toBase64())).toThrow(RangeError);
 });
 
 test('whatever was not packed here is refused, and nothing else is thrown', () => {
