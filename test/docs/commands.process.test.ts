@@ -63,7 +63,8 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/SANDBOX[0-9A-F]{12}/g, '<key>'],
   [/sandbox-\d{6}(-\w)?/g, '<request>'],
   [/\/[^\s"']*\/cloudops-docs-\w+/g, '~'],
-  [/\b\d+(\.\d+)? (ms|s)\b/g, '<duration>'],
+  [/\b\d+(\.\d+)? (ms|s|min)\b/g, '<duration>'],
+  [/\b\d+(\.\d+)? KiB\/s/g, '<rate>'],
 ];
 const masked = (text: string) =>
   masks
