@@ -161,7 +161,9 @@ async function answers() {
   const state = mkdtempSync(join(tmpdir(), 'cloudops-doc-'));
   const time = Date.UTC(2026, 10, 20, 12);
   const clock = `globalThis.Date = class extends Date { constructor(...given) { super(...(given.length > 0 ? given : [${time}])); } static now() { return ${time}; } };`;
-  const options = ['--sandbox', '--confirm', 'off', '--log-level', 'error', '--journal', join(state, 'journal.jsonl')];
+  const tools = operations.map(({ name }) => name).join(',');
+  const journal = join(state, 'journal.jsonl');
+  const options = ['--sandbox', '--confirm', 'off', '--log-level', 'error', '--tools', tools, '--journal', journal];
   const client = new Client({ name: 'cloudops-doc', version: '1' });
   const args = ['--import', `data:text/javascript,${encodeURIComponent(clock)}`, 'dist/main.js', ...options];
   await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'inherit' }));

@@ -19,7 +19,7 @@ export function readServiceError(body: Body): ServiceError {
     case 'html':
       return withText('message', pageText(body.text));
     case 'text':
-      return withText('message', body.text.trim());
+      return withText('message', body.text);
     case 'malformed':
       return { message: `(the body looked like ${body.format}, but ${body.problem})` };
     case 'empty':
@@ -36,8 +36,11 @@ const pick = (source: unknown): ServiceError => ({
 /** Characters that are kept of each. */
 const longest: Readonly<Record<keyof ServiceError, number>> = { code: 200, message: 2000, requestId: 200 };
 
-const withText = (name: keyof ServiceError, value: unknown): ServiceError =>
-  typeof value === 'string' && value !== '' ? { [name]: spellOut(value.slice(0, longest[name])) } : {};
+/** Text on one line, so that no line of it can pass for one of ours. */
+const withText = (name: keyof ServiceError, value: unknown): ServiceError => {
+  const line = typeof value === 'string' ? value.slice(0, longest[name]).replace(/\s+/g, ' ').trim() : '';
+  return line === '' ? {} : { [name]: spellOut(line) };
+};
 
 const at = (source: unknown, name: string): unknown =>
   isObject(source) && Object.hasOwn(source, name) ? source[name] : undefined;
@@ -48,9 +51,7 @@ const pageText = (html: string) =>
   html
     .slice(0, 20_000)
     .replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim();
+    .replace(/<[^>]*>/g, ' ');
 
 /** Response headers that name a request to the service's support (reference, section 4.1; the others are of S3-compatible stores). */
 const idHeaders = [

@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createConsentTokens, InvalidToken, isDigestOf, newNonce, tokenLifetimeMs } from '../../src/consent/tokens.js';
+import { runs } from '../support/runs.js';
+
+const key = 'k'.repeat(32);
+const issuedAt = Date.parse('2026-11-21T12:00:00Z');
+const at = (milliseconds: number) => () => new Date(issuedAt + milliseconds);
+const digest = 'd1'.repeat(32);
+const nonce = '0123456789abcdef';
+const { issue, verify } = createConsentTokens(key, 'alice', at(0));
+const token = issue({ use: 'plan', digest, nonce });
+
+const reason = (attempt: () => unknown): string => {
+  try {
+    attempt();
+    return 'accepted';
+  } catch (error) {
+    return error instanceof InvalidToken ? error.reason : 'another error';
+  }
+};
+
+test.each(['plan', 'question'] as const)('a %s comes back as it was issued, in 60 characters for URLs', (use) => {
+  const issued = issue({ use, digest, nonce });
+  expect(issued).toMatch(/^[\w-]{60}$/);
+  expect(verify(issued)).toEqual({ use, digest: digest.slice(0, 32), nonce, issuedAt });
+});
+
+test('whatever was signed comes back', () => {
+  const hex = (length: number) =>
+    fc.uint8Array({ minLength: length, maxLength: length }).map((bytes) => Buffer.from(bytes).toString('hex'));
+  fc.assert(
+    fc.property(fc.constantFrom('plan', 'question'), hex(32), hex(8), (use, whole, once) => {
+      const claims = verify(issue({ use, digest: whole, nonce: once }));
+      expect(claims).toEqual({ use, digest: whole.slice(0, 32), nonce: once, issuedAt });
+      expect(isDigestOf(claims, whole)).toBe(true);
+    }),
+    { numRuns: runs(1000) },
+  );
+});
+
+test('a token with any bit altered is refused', () => {
+  const bytes = Buffer.from(token, 'base64url');
+  expect(bytes).toHaveLength(45);
+  for (let bit = 0; bit < bytes.length * 8; bit += 1) {
+    const altered = Buffer.from(bytes);
+    altered[bit >> 3] = (altered[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+    expect(
+      reason(() => verify(altered.toString('base64url'))),
+      `bit ${bit}`,
+    ).toBe('forged');
+  }
+});
+
+test('a token that is cut, longer, empty or none at all is refused', () => {
+  for (let length = 0; length < token.length; length += 1)
+    expect(reason(() => verify(token.slice(0, length)))).toBe('forged');
+  for (const other of [`${token}AAAA`, `AAAA${token}`, token + token, 'token', '!'.repeat(60), 'A'.repeat(60)])
+    expect(reason(() => verify(other))).toBe('forged');
+});
+
+test('a token that was copied with the space around it is accepted', () => {
+  expect(verify(`\n ${token} \t`)).toMatchObject({ nonce });
+});
+
+describe('a token holds for ten minutes', () => {
+  test.each([
+    [0, 'accepted'],
+    [tokenLifetimeMs, 'accepted'],
+    [tokenLifetimeMs + 1, 'expired'],
+    [24 * 60 * 60 * 1000, 'expired'],
+  ])('after %i ms: %s', (later, expected) => {
+    expect(reason(() => createConsentTokens(key, 'alice', at(later)).verify(token))).toBe(expected);
+  });
+
+  test('ten minutes are 600,000 ms', () => expect(tokenLifetimeMs).toBe(600_000));
+
+  test('one that was altered is forged even when it has expired', () => {
+    const later = createConsentTokens(key, 'alice', at(tokenLifetimeMs + 1));
+    expect(reason(() => later.verify(`A${token.slice(1, -1)}${token.endsWith('A') ? 'B' : 'A'}`))).toBe('forged');
+  });
+});
+
+test.each([
+  ['another key', 'K'.repeat(32), 'alice'],
+  ['another caller', key, 'bob'],
+  ['no caller', key, ''],
+  ['a caller whose name begins the same', key, 'alice2'],
+])('a token is refused with %s', (_what, otherKey, caller) => {
+  expect(reason(() => createConsentTokens(otherKey, caller, at(0)).verify(token))).toBe('forged');
+});
+
+test('the digest of another call is not that of the token', () => {
+  const claims = verify(token);
+  expect(isDigestOf(claims, digest)).toBe(true);
+  for (let at = 0; at < 32; at += 1)
+    expect(isDigestOf(claims, `${digest.slice(0, at)}0${digest.slice(at + 1)}`)).toBe(digest[at] === '0');
+  expect(isDigestOf(claims, '')).toBe(false);
+  expect(isDigestOf(claims, digest.slice(0, 31))).toBe(false);
+});
+
+test('no two nonces are the same', () => {
+  const nonces = Array.from({ length: 1000 }, newNonce);
+  expect(new Set(nonces).size).toBe(1000);
+  for (const one of nonces) expect(one).toMatch(/^[0-9a-f]{16}$/);
+});
