@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import type { CallContext, CallOutcome } from '../calls/context.js';
-import type { Config } from '../config/config.js';
+import type { Config } from '../config/load.js';
 import type { Elicitor, Reply } from '../consent/elicitation.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { Refusal, refusalFailure } from '../results/refusal.js';
@@ -10,10 +10,10 @@ import { failureText, successText } from '../results/text.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
-import { createLog, type Log } from '../util/log.js';
+import { createLog, type Log, reasonOf } from '../util/log.js';
 import { quoteName } from '../util/quote.js';
 import { type Command, type Invocation, notOneOf, type Terminal } from './command.js';
-import { bar, codeOf } from './text.js';
+import { bar } from './text.js';
 
 /** `cloudops-mcp call`: one call of a tool, the same way an agent's call takes, without an MCP client. */
 export const callCommand: Command = {
@@ -96,7 +96,7 @@ async function readArguments(
       given === '-' ? await text(stdin) : given.startsWith('@') ? await readFile(given.slice(1), 'utf8') : given;
     return { value: JSON.parse(json.replace(/^\uFEFF/, '')) };
   } catch (error) {
-    if (!(error instanceof SyntaxError)) return { problem: `${source} cannot be read (${codeOf(error)})` };
+    if (!(error instanceof SyntaxError)) return { problem: `${source} cannot be read (${reasonOf(error)})` };
     if (source !== 'the argument') return { problem: `${source} is not JSON` };
     return {
       problem: `${source} is not JSON: write '{"bucket": "b"}' in single quotes, or @file for a file that holds it`,

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Config } from '../config/config.js';
+import type { Config } from '../config/load.js';
 import { isLoopback } from '../util/uri.js';
 import { type Client, clients, type LocalServer, type Quote } from './clients.js';
 import { type Command, notOneOf, withConfig } from './command.js';

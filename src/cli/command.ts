@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { CommandLine, CommandSyntax } from '../config/command-line.js';
-import type { Config, ConfigResult } from '../config/config.js';
+import type { Config, ConfigResult } from '../config/load.js';
 import { nearest } from '../util/did-you-mean.js';
 import { quoteName } from '../util/quote.js';
 

@@ -4,7 +4,7 @@ import { devNull } from 'node:os';
 import { dirname } from 'node:path';
 import { missingSettings, resolveEndpoint } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
-import type { Config } from '../config/config.js';
+import type { Config } from '../config/load.js';
 import type { ConsentMode } from '../consent/decision.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { databaseName, isDatabaseUrl } from '../journal/database-url.js';
@@ -13,12 +13,14 @@ import type { Service } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
 import { listParts } from '../tools/list-parts.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
+import { reasonOf } from '../util/log.js';
+import { textAt } from '../util/objects.js';
 import { quote, spellOut } from '../util/quote.js';
 import type { Command, Terminal } from './command.js';
 import { type Finding, ok, problem, warning } from './finding.js';
 import { type ProbeOptions, probe } from './probe.js';
 import { insecureTlsWarning } from './run-until-signal.js';
-import { codeOf, painter } from './text.js';
+import { painter } from './text.js';
 
 /** `cloudops-mcp doctor`: checks what a call depends on, and says how to fix it. It changes nothing in the cloud. */
 export const doctorCommand: Command = {
@@ -108,7 +110,8 @@ async function authorityFinding(path: string | undefined): Promise<Finding[]> {
   const check = 'NODE_EXTRA_CA_CERTS';
   const found = access(path, constants.R_OK).then(
     () => ok(check, quote(path)),
-    (error) => problem(check, `${quote(path)} cannot be read (${codeOf(error)})`, 'Name a PEM file that can be read.'),
+    (error) =>
+      problem(check, `${quote(path)} cannot be read (${reasonOf(error)})`, 'Name a PEM file that can be read.'),
   );
   return [await found];
 }
@@ -181,7 +184,7 @@ async function journalFinding(config: Config, now: () => Date): Promise<Finding>
     );
   } catch (error) {
     const remedy = 'Make it writable, or name another in CLOUDOPS_JOURNAL: without a journal, changes are refused.';
-    return problem(check, `${name} cannot be used (${codeOf(error)})`, remedy);
+    return problem(check, `${name} cannot be used (${reasonOf(error)})`, remedy);
   }
 }
 
@@ -189,7 +192,7 @@ async function journalFinding(config: Config, now: () => Date): Promise<Finding>
 async function existing(path: string): Promise<string> {
   const isThere = await stat(path).then(
     () => true,
-    (error) => codeOf(error) !== 'ENOENT',
+    (error) => textAt(error, 'code') !== 'ENOENT',
   );
   return isThere || dirname(path) === path ? path : existing(dirname(path));
 }
@@ -205,7 +208,7 @@ async function secretsFinding(folder: string | undefined, platform: NodeJS.Platf
     return warning(check, `${detail}; others on this machine may open it`, 'Set its mode to 700.');
   } catch (error) {
     const remedy = 'Make the folder, or correct CLOUDOPS_SECRETS_DIR.';
-    return problem(check, `${quote(folder)} cannot be read (${codeOf(error)})`, remedy);
+    return problem(check, `${quote(folder)} cannot be read (${reasonOf(error)})`, remedy);
   }
 }
 

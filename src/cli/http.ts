@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import type { HttpSettings } from '../config/config.js';
 import { describeConfig } from '../config/describe.js';
+import type { Config } from '../config/load.js';
 import type { Authenticate } from '../serving/auth.js';
 import { type HttpOptions, serveHttp } from '../serving/http.js';
 import { authenticateByIssuer } from '../serving/issuer.js';
 import { defaultHttpLimits } from '../serving/limits.js';
-import { authenticateByTokensFile, parseTokens, readTokensFile, reasonOf } from '../serving/tokens-file.js';
-import type { Log } from '../util/log.js';
+import { authenticateByTokensFile, parseTokens, readTokensFile } from '../serving/tokens-file.js';
+import { type Log, reasonOf } from '../util/log.js';
 import { isLoopback } from '../util/uri.js';
 import { type Command, problemsText, withConfig } from './command.js';
 import { runUntilSignal } from './run-until-signal.js';
@@ -68,7 +68,7 @@ interface Access extends Pick<HttpOptions, 'hosts' | 'resource'> {
 /** Under which host names the server is reached and how it authenticates callers, or why it cannot start. */
 async function accessOf(
   host: string,
-  { tokensFile, issuer, audience, allowedHosts }: HttpSettings,
+  { tokensFile, issuer, audience, allowedHosts }: Config['http'],
   now: () => Date,
 ): Promise<Access | { readonly problems: readonly string[] }> {
   const listensLocally = isLoopback(host === '::1' ? '[::1]' : host);

@@ -1,7 +1,7 @@
 import { describe, nothingYet } from '../journal/journal.js';
 import { openJournal } from '../runtime.js';
+import { reasonOf } from '../util/log.js';
 import { type Command, withConfig } from './command.js';
-import { codeOf } from './text.js';
 
 /** `cloudops-mcp journal`: what was changed, and with what outcome. */
 export const journalCommand: Command = {
@@ -23,7 +23,7 @@ export const journalCommand: Command = {
       print(`${json === undefined ? lines : JSON.stringify(mutations, null, 2)}\n`);
       return 0;
     } catch (error) {
-      printError(`The journal cannot be read (${codeOf(error)}).\n`);
+      printError(`The journal cannot be read (${reasonOf(error)}).\n`);
       return 1;
     } finally {
       await journal.close();

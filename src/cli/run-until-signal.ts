@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.js';
+import type { Config } from '../config/load.js';
 import { type Runtime, startRuntime } from '../runtime.js';
 import { createLog, type Log } from '../util/log.js';
 import type { Terminal } from './command.js';

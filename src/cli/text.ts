@@ -14,7 +14,3 @@ export function bar(share: number, width = 30): string {
   const full = Math.round(Math.min(1, Math.max(0, share)) * width);
   return '█'.repeat(full) + '░'.repeat(width - full);
 }
-
-/** The code of a system error, such as `ENOENT`. */
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';

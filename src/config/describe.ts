@@ -1,5 +1,5 @@
 import { quote } from '../util/quote.js';
-import type { Config } from './config.js';
+import type { Config } from './load.js';
 import { helpOf, type Setting, settingNames, settings, variableName } from './settings.js';
 
 /**

@@ -6,18 +6,16 @@ import type { Proxies } from '../transport/http-client.js';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** From HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in lower or upper case. */
-export function readProxies(env: Environment): { readonly proxies: Proxies; readonly problems: readonly string[] } {
-  const of = (name: string) => env[name] || env[name.toUpperCase()] || undefined;
-  const problems = ['http_proxy', 'https_proxy'].flatMap((name) => {
-    const value = of(name);
-    if (value === undefined || isProxy(value)) return [];
+export function readProxies(env: Environment, report: (problem: string) => void): Proxies {
+  const read = (name: string) => env[name] || env[name.toUpperCase()] || undefined;
+  const readAddress = (name: string) => {
+    const address = read(name);
     // The value is not shown: it may hold a password.
-    return [`${name.toUpperCase()} is not the address of a proxy, such as http://proxy.example.com:3128.`];
-  });
-  return {
-    proxies: { httpProxy: of('http_proxy'), httpsProxy: of('https_proxy'), noProxy: of('no_proxy') },
-    problems,
+    if (address !== undefined && !isProxy(address))
+      report(`${name.toUpperCase()} is not the address of a proxy, such as http://proxy.example.com:3128.`);
+    return address;
   };
+  return { httpProxy: readAddress('http_proxy'), httpsProxy: readAddress('https_proxy'), noProxy: read('no_proxy') };
 }
 
 function isProxy(address: string): boolean {

@@ -6,7 +6,7 @@ import * as values from './values.js';
 /** One setting: a row of the table below. */
 export interface Row {
   /** A switch needs no value as an option; a path is made absolute for clients that start the server elsewhere. */
-  readonly kind: 'text' | 'switch' | 'path';
+  readonly kind?: 'switch' | 'path';
   /** What `--help`, the configuration resource and docs/CONFIGURATION.md say of it. */
   readonly help: string;
   readonly default?: string;
@@ -20,77 +20,45 @@ export interface Row {
 /** Every setting, without the prefix `CLOUDOPS_`, under the heading that documents give it. */
 export const sections = {
   Account: {
-    ACCESS_KEY_ID: { kind: 'text', file: true, help: 'access key of the account', value: values.headerText },
-    SECRET_ACCESS_KEY: { kind: 'text', secret: true, file: true, help: 'its secret', value: values.anyText },
+    ACCESS_KEY_ID: { file: true, help: 'access key of the account', value: values.headerText },
+    SECRET_ACCESS_KEY: { secret: true, file: true, help: 'its secret', value: z.string() },
     SESSION_TOKEN: {
-      kind: 'text',
       secret: true,
       file: true,
       help: 'session token of temporary credentials',
       value: values.headerText,
     },
-    REGION: { kind: 'text', default: 'jp-east-1', help: 'region of calls that name none', value: values.regionName },
-    REGIONS: {
-      kind: 'text',
-      help: 'comma-separated regions that calls may name; any if not set',
-      value: values.regions,
-    },
+    REGION: { default: 'jp-east-1', help: 'region of calls that name none', value: values.regionName },
+    REGIONS: { help: 'comma-separated regions that calls may name; any if not set', value: values.regions },
   },
   Endpoints: {
     STORAGE_URL: {
-      kind: 'text',
       help: 'object storage endpoint; may contain {region}, followed by at least two labels, and a path',
       value: values.endpoint,
     },
-    CATALOG_URL: { kind: 'text', help: 'catalog API endpoint; same form', value: values.endpoint },
-    DEVOPS_URL: { kind: 'text', help: 'DevOps API endpoint; same form', value: values.endpoint },
+    CATALOG_URL: { help: 'catalog API endpoint; same form', value: values.endpoint },
+    DEVOPS_URL: { help: 'DevOps API endpoint; same form', value: values.endpoint },
     ALLOW_HTTP: { kind: 'switch', help: 'allow plain http to hosts other than loopback', value: values.onOff },
     STORAGE_HEADERS: {
-      kind: 'text',
       default: 'ext',
       help: 'signed headers: ext, or amz for any S3-compatible store',
       value: values.oneOf(['ext', 'amz']),
     },
-    STORAGE_SERVICE: {
-      kind: 'text',
-      default: 's3',
-      help: 'signing name of object storage',
-      value: values.serviceName,
-    },
-    CATALOG_SERVICE: {
-      kind: 'text',
-      default: 'catalog',
-      help: 'signing name of the catalog API',
-      value: values.serviceName,
-    },
-    DEVOPS_SERVICE: {
-      kind: 'text',
-      default: 'devops',
-      help: 'signing name of the DevOps API',
-      value: values.serviceName,
-    },
+    STORAGE_SERVICE: { default: 's3', help: 'signing name of object storage', value: values.serviceName },
+    CATALOG_SERVICE: { default: 'catalog', help: 'signing name of the catalog API', value: values.serviceName },
+    DEVOPS_SERVICE: { default: 'devops', help: 'signing name of the DevOps API', value: values.serviceName },
   },
   'Tools and consent': {
-    TOOLS: { kind: 'text', help: 'comma-separated tools to offer; all if not set', value: values.tools },
+    TOOLS: { help: 'comma-separated tools to offer; all if not set', value: values.tools },
     READ_ONLY: { kind: 'switch', help: 'offer only tools that read', value: values.onOff },
-    CONFIRM: {
-      kind: 'text',
-      default: 'ask',
-      help: 'consent to changes: ask, human, plan or off',
-      value: values.oneOf(consentModes),
-    },
+    CONFIRM: { default: 'ask', help: 'consent to changes: ask, human, plan or off', value: values.oneOf(consentModes) },
     STATE_KEY: {
-      kind: 'text',
       secret: true,
       file: true,
       help: 'key that signs plan IDs and consent, 32 characters or more; random if not set',
       value: values.longSecret(32),
     },
-    SECRETS_DIR: {
-      kind: 'path',
-      help: 'folder of secrets that an agent may name but never read',
-      value: values.anyText,
-    },
+    SECRETS_DIR: { kind: 'path', help: 'folder of secrets that an agent may name but never read', value: z.string() },
   },
   'Journal, limits and log': {
     JOURNAL: {
@@ -100,19 +68,12 @@ export const sections = {
       value: values.journalPlace,
     },
     TIMEOUT_MS: {
-      kind: 'text',
       default: '60000',
       help: 'time limit of a whole call in milliseconds, retries included',
       value: values.wholeNumber(100, 3_600_000),
     },
-    MAX_ATTEMPTS: {
-      kind: 'text',
-      default: '4',
-      help: 'attempts of a call that only reads',
-      value: values.wholeNumber(1, 20),
-    },
+    MAX_ATTEMPTS: { default: '4', help: 'attempts of a call that only reads', value: values.wholeNumber(1, 20) },
     LOG_LEVEL: {
-      kind: 'text',
       default: 'info',
       help: 'debug, info, warn or error; logs go to stderr',
       value: values.oneOf(logLevels),
@@ -122,31 +83,26 @@ export const sections = {
     HTTP_TOKENS_FILE: {
       kind: 'path',
       help: 'file of callers, one per line: name, SHA-256 of the bearer token in hex, and its scopes if they are not cloudops:read cloudops:write',
-      value: values.anyText,
+      value: z.string(),
     },
     HTTP_ISSUER: {
-      kind: 'text',
       help: 'OAuth issuer whose tokens (JWT) are accepted, instead of a tokens file',
       value: values.endpoint,
     },
     HTTP_AUDIENCE: {
-      kind: 'text',
       help: 'audience that the tokens must name: the public URL of this server, such as https://cloudops.example.com/mcp',
-      value: values.anyText,
+      value: z.string(),
     },
     HTTP_ALLOWED_HOSTS: {
-      kind: 'text',
       help: 'comma-separated host names that clients use for the server; the host of the audience if not set',
       value: values.hostNames,
     },
     HTTP_RATE: {
-      kind: 'text',
       default: '50',
       help: 'calls per second for each caller; twice as many at once',
       value: values.wholeNumber(1, 1_000_000),
     },
     HTTP_METRICS_PORT: {
-      kind: 'text',
       help: 'port, or address:port, that serves /metrics; a port alone listens on loopback; no metrics if not set',
       value: values.listenAddress,
     },
@@ -156,18 +112,10 @@ export const sections = {
     SANDBOX_STATE: {
       kind: 'path',
       help: 'file that keeps the state of the sandbox; kept in memory if not set',
-      value: values.anyText,
+      value: z.string(),
     },
-    SANDBOX_SEED: {
-      kind: 'text',
-      help: "text that determines the sandbox's keys and IDs; random if not set",
-      value: values.anyText,
-    },
-    SANDBOX_FAULT: {
-      kind: 'text',
-      help: 'failures that the sandbox simulates, such as list_parts=503*3',
-      value: values.anyText,
-    },
+    SANDBOX_SEED: { help: "text that determines the sandbox's keys and IDs; random if not set", value: z.string() },
+    SANDBOX_FAULT: { help: 'failures that the sandbox simulates, such as list_parts=503*3', value: z.string() },
   },
 } as const satisfies Record<string, Record<string, Row>>;
 

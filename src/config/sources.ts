@@ -1,6 +1,6 @@
 import { databaseName, holdsPassword, isDatabaseUrl } from '../journal/database-url.js';
+import { reasonOf } from '../util/log.js';
 import { type CommandLine, hint, secretOption } from './command-line.js';
-import type { Origin } from './config.js';
 import type { Environment } from './environment.js';
 import { inputs, optionName, prefix, type Setting, settings, variableName } from './settings.js';
 
@@ -16,18 +16,29 @@ export interface ConfigSources {
 export interface Gathered {
   readonly texts: Readonly<Partial<Record<Setting, string>>>;
   readonly origins: readonly Origin[];
-  readonly problems: readonly string[];
 }
 
-type Report = (problem: string) => void;
+/** A setting that is not left to its default. */
+export interface Origin {
+  /** Such as `CLOUDOPS_REGION` or `CLOUDOPS_STATE_KEY_FILE`. */
+  readonly name: string;
+  /** For people to read; of a secret only what may be shown. */
+  readonly value: string;
+  /** Whether the real value is, or may hold, a secret. */
+  readonly secret: boolean;
+  /** Whether it is the path of a file or folder. */
+  readonly isPath: boolean;
+  readonly from: string;
+}
+
+/** Takes a problem, one sentence, without the value of a secret. */
+export type Report = (problem: string) => void;
 
 /** The text of each setting: from the environment or the command line, or from the file that one of them names. */
-export function gather({ env, commandLine, readFile }: ConfigSources): Gathered {
-  const problems: string[] = [];
-  const report = (problem: string) => void problems.push(problem);
+export function gather({ env, commandLine, readFile }: ConfigSources, report: Report): Gathered {
   const variables = readVariables(env, report);
-  const options = commandLine?.settings ?? {};
-  problems.push(...(commandLine?.problems ?? []));
+  const { settings: options = {}, problems = [] } = commandLine ?? {};
+  problems.forEach(report);
   const texts: Partial<Record<Setting, string>> = {};
   const origins: Origin[] = [];
   for (const { name, setting, isFile } of inputs) {
@@ -49,7 +60,7 @@ export function gather({ env, commandLine, readFile }: ConfigSources): Gathered 
       if (read !== undefined) texts[setting] = read;
     }
   }
-  return { texts, origins, problems };
+  return { texts, origins };
 }
 
 /** The variables with our prefix by setting. An empty value counts as none: clients send one for a field left empty. */
@@ -88,8 +99,7 @@ function readSettingFile(
       report(`${file} must hold postgres://…; a journal in a file is ${variableName(setting)}.`);
     return text;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    report(`${file} cannot be read (${code}).`);
+    report(`${file} cannot be read (${reasonOf(error)}).`);
     return undefined;
   }
 }

@@ -13,8 +13,6 @@ const mustBe = (rule: string) => ({
   error: ({ input }: Refused) => `is ${quote(String(input), 100)}; it must be ${rule}`,
 });
 
-export const anyText = z.string();
-
 /** `1`, `true`, `yes` or `on`, or the opposite, in either case. */
 export const onOff = z.stringbool({
   truthy: ['1', 'true', 'yes', 'on'],

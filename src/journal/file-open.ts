@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { textAt } from '../util/objects.js';
 
 /** A file of the journal that is open. */
 export interface OpenFile {
@@ -32,7 +33,7 @@ const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
  */
 export async function openJournalFile(path: string, flags: number): Promise<OpenFile> {
   const file = await open(path, flags | guards, 0o600).catch((error: unknown) => {
-    throw codeOf(error) === 'ELOOP' ? new NotAJournal('it is a link') : error;
+    throw textAt(error, 'code') === 'ELOOP' ? new NotAJournal('it is a link') : error;
   });
   try {
     const stats = await file.stat();
@@ -47,14 +48,12 @@ export async function openJournalFile(path: string, flags: number): Promise<Open
   }
 }
 
-const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined);
-
 /** The same, for reading; undefined if there is none. */
 export async function readJournalFile(path: string): Promise<OpenFile | undefined> {
   try {
     return await openJournalFile(path, constants.O_RDONLY);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (textAt(error, 'code') === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { reasonOf } from '../util/log.js';
 import { quote, quoteName } from '../util/quote.js';
 import { boundedCaller } from './bounds.js';
 
@@ -51,12 +52,10 @@ export type BeginResult =
   | { readonly kind: 'unwritable'; readonly reason: string };
 
 /** @param place name of the file, or of the database without its password */
-export function unwritable(place: string, error: unknown): BeginResult {
-  if (!(error instanceof Error)) return { kind: 'unwritable', reason: `${place}: unknown error` };
-  // Before a message: one of a database server may quote anything.
-  const reason = 'code' in error && typeof error.code === 'string' ? error.code : error.message;
-  return { kind: 'unwritable', reason: `${place}: ${reason}` };
-}
+export const unwritable = (place: string, error: unknown): BeginResult => ({
+  kind: 'unwritable',
+  reason: `${place}: ${reasonOf(error)}`,
+});
 
 export interface ListOptions {
   /** Only what was asked for since this time (milliseconds). */

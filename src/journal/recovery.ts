@@ -1,4 +1,5 @@
-import type { Log } from '../util/log.js';
+import { type Log, reasonOf } from '../util/log.js';
+import { textAt } from '../util/objects.js';
 import type { Intent, Journal, Mutation } from './journal.js';
 
 /** How long after its intent a mutation must have ended, whatever became of its process, beyond the time of a call. */
@@ -28,7 +29,7 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
     }
     return interrupted;
   } catch (error) {
-    log('warn', 'journal', { error: error instanceof Error ? error.message : 'unknown' });
+    log('warn', 'journal', { error: reasonOf(error) });
     return [];
   }
 }
@@ -52,6 +53,6 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return textAt(error, 'code') === 'EPERM';
   }
 }

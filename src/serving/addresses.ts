@@ -3,7 +3,7 @@ import { isIPv4 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../util/log.js';
 import type { OnFailedLogin } from './auth.js';
-import { HttpError } from './http-error.js';
+import { HttpError } from './http-server.js';
 import { createCounter, createRateLimiter, type HttpLimits } from './limits.js';
 
 /**
@@ -35,8 +35,7 @@ export function limitConnections(server: Server, { connectionsOfAddress }: HttpL
       onRefused();
       return;
     }
-    networks.add(network);
-    socket.once('close', () => networks.remove(network));
+    socket.once('close', networks.add(network));
   });
 }
 
@@ -64,8 +63,8 @@ export function createFailedLogins(limits: HttpLimits, now: () => Date, log: Log
     if (!slowed) return;
     if (delayed.count(network) >= delayedLogins)
       throw new HttpError(429, 'logins', 'Too many failed logins.', { 'retry-after': '60', connection: 'close' });
-    delayed.add(network);
+    const leave = delayed.add(network);
     await delay(failedLoginMs, undefined, { ref: false });
-    delayed.remove(network);
+    leave();
   };
 }

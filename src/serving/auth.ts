@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { type Principal, readScope, scopeOf, scopes } from '../calls/principal.js';
 import type { Operation } from '../tools/define-operation.js';
-import { HttpError, unavailable } from './http-error.js';
+import { HttpError, unavailable } from './http-server.js';
 
 /** Whom a bearer token belongs to. Reasons are fixed words for the log, never anything that a client chose. */
 export type Authentication =
@@ -70,7 +70,7 @@ export async function authenticateRequest(
 const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });
 
 /**
- * A tool that the caller's scopes leave out is not listed. A call of it is told which scope is missing.
+ * A tool that the caller's scopes leave out is not listed. A call of it is answered with the scope that is missing.
  * @throws HttpError
  */
 export function checkScope(

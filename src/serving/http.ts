@@ -1,15 +1,13 @@
-import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerDependencies } from '../server.js';
 import type { Log } from '../util/log.js';
 import { limitConnections } from './addresses.js';
 import { type Authenticate, isMetadataPath, type ProtectedResource, resourceMetadata } from './auth.js';
-import { HttpError, sendError, sendJson, unavailable } from './http-error.js';
+import { type Address, checkHostAndOrigin, close, HttpError, listen, sendJson, unavailable } from './http-server.js';
 import { createConcurrencyLimiter, type HttpLimits } from './limits.js';
 import { createMcpEndpoint } from './mcp-endpoint.js';
 import { createMetrics, metricsServer } from './metrics.js';
-import { checkHostAndOrigin } from './request-checks.js';
 
 export interface HttpOptions {
   readonly listen: Address;
@@ -17,7 +15,7 @@ export interface HttpOptions {
   readonly metricsAt: Address | undefined;
   /** Host names without port by which clients may reach the server, and from whose pages browsers may. */
   readonly hosts: readonly string[];
-  /** Absent only where callers are not told apart: everybody who reaches the server is served. */
+  /** Absent only where callers are not authenticated: everybody who reaches the server is served. */
   readonly authenticate?: Authenticate | undefined;
   readonly resource?: ProtectedResource | undefined;
   readonly limits: HttpLimits;
@@ -30,18 +28,15 @@ export interface HttpOptions {
   readonly now: () => Date;
 }
 
-/** Host and port; port 0 takes any that is free. */
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
 export interface HttpHandle {
   readonly port: number;
   readonly metricsPort: number | undefined;
   /** Refuses new requests, waits for so long until running calls have ended, then closes everything. */
   stop(graceMs: number): Promise<void>;
 }
+
+/** Time for the last answers to leave. */
+const flushMs = 1000;
 
 /**
  * Serves MCP at `/mcp`, with nothing kept between requests, and `/healthz` and `/readyz` beside it.
@@ -75,7 +70,9 @@ export async function serveHttp(options: HttpOptions): Promise<HttpHandle> {
       log('debug', 'refused', { reason: error.reason, status: error.status });
       // The rest of the body is read and dropped, until the request's time is up.
       request.resume();
-      sendError(response, error);
+      // As JSON-RPC has it; no request is named, because none was read.
+      const body = { jsonrpc: '2.0', error: { code: -32000, message: error.message }, id: null };
+      sendJson(response, error.status, body, error.headers);
       return;
     }
     // Without its message, which may quote anything. A lost connection is no error of ours.
@@ -104,7 +101,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpHandle> {
   server.on('drop', refuseConnection);
   limitConnections(server, limits, refuseConnection);
   const forMetrics = metricsServer(metrics, options.hosts);
-  const closeAll = () => Promise.all([server, forMetrics].map(close));
+  const closeAll = () => Promise.all([server, forMetrics].map((each) => close(each, flushMs)));
   try {
     return {
       metricsPort: options.metricsAt && (await listen(forMetrics, options.metricsAt)),
@@ -120,24 +117,3 @@ export async function serveHttp(options: HttpOptions): Promise<HttpHandle> {
     throw error;
   }
 }
-
-const listen = (server: Server, { host, port }: Address): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
-
-/** Time for the last answers to leave. */
-const flushMs = 1000;
-
-const close = (server: Server): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), flushMs);
-    server.close(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });

@@ -1,5 +1,4 @@
-import type { IncomingMessage } from 'node:http';
-import { HttpError, unavailable } from './http-error.js';
+import { busy } from './http-server.js';
 
 /** What one process takes. Times in milliseconds, sizes in bytes. */
 export interface HttpLimits {
@@ -44,40 +43,20 @@ export const defaultHttpLimits: HttpLimits = {
   keepAliveMs: 65_000,
 };
 
-const busy = () => unavailable('busy', 'Too many calls are running.', 1);
-
 /** Bounds how many calls run at a time, and how many wait for their turn. */
-export interface ConcurrencyLimiter {
-  /**
-   * Resolves with what to call, once, when the call has ended.
-   * @throws HttpError if there is no room, not even to wait
-   */
-  acquire(caller?: string): Promise<() => void>;
-  /** How many run. */
-  readonly running: number;
-}
+export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
 
-export function createConcurrencyLimiter(limits: HttpLimits): ConcurrencyLimiter {
-  const { concurrentCalls, callsOfCaller, waitingCalls, waitMs } = limits;
-  let running = 0;
+export function createConcurrencyLimiter({ concurrentCalls, callsOfCaller, waitingCalls, waitMs }: HttpLimits) {
+  const callers = createCounter();
   const waiting: (() => void)[] = [];
-  const begin = () => {
-    running += 1;
-    let ended = false;
-    return () => {
-      if (ended) return;
-      ended = true;
-      running -= 1;
-      waiting.shift()?.();
-    };
-  };
-  const slot = async (): Promise<() => void> => {
-    if (running < concurrentCalls) return begin();
-    if (waiting.length >= waitingCalls) throw busy();
-    return new Promise((resolve, reject) => {
+  let running = 0;
+
+  /** Waits until a call that ends leaves its place. */
+  const turn = () =>
+    new Promise<void>((resolve, reject) => {
       const next = () => {
         clearTimeout(timer);
-        resolve(begin());
+        resolve();
       };
       const timer = setTimeout(() => {
         waiting.splice(waiting.indexOf(next), 1);
@@ -85,26 +64,38 @@ export function createConcurrencyLimiter(limits: HttpLimits): ConcurrencyLimiter
       }, waitMs);
       waiting.push(next);
     });
+  const leave = () => {
+    const next = waiting.shift();
+    if (next === undefined) running -= 1;
+    else next();
   };
-  const callers = createCounter();
+
   return {
+    /** How many run. */
     get running() {
       return running;
     },
-    async acquire(caller) {
-      if (caller === undefined) return slot();
-      if (callers.count(caller) >= callsOfCaller) throw busy();
-      callers.add(caller);
-      try {
-        const release = await slot();
-        return () => {
-          release();
-          callers.remove(caller);
-        };
-      } catch (error) {
-        callers.remove(caller);
-        throw error;
-      }
+    /**
+     * Resolves with what to call when the call has ended. `caller` is undefined where callers are not told apart.
+     * @throws HttpError if there is no room, not even to wait
+     */
+    async acquire(caller?: string): Promise<() => void> {
+      const isFull = running >= concurrentCalls;
+      if (caller !== undefined && callers.count(caller) >= callsOfCaller) throw busy();
+      if (isFull && waiting.length >= waitingCalls) throw busy();
+      const forget = callers.add(caller ?? '');
+      if (isFull)
+        await turn().catch((error: unknown) => {
+          forget();
+          throw error;
+        });
+      else running += 1;
+      let held = true;
+      return () => {
+        if (held) leave();
+        if (held) forget();
+        held = false;
+      };
     },
   };
 }
@@ -115,8 +106,11 @@ export function createCounter() {
   const count = (key: string) => counts.get(key) ?? 0;
   return {
     count,
-    add: (key: string) => void counts.set(key, count(key) + 1),
-    remove: (key: string) => void (count(key) > 1 ? counts.set(key, count(key) - 1) : counts.delete(key)),
+    /** Counts one more, until what it answers with is called. */
+    add: (key: string) => {
+      counts.set(key, count(key) + 1);
+      return () => void (count(key) > 1 ? counts.set(key, count(key) - 1) : counts.delete(key));
+    },
   };
 }
 
@@ -138,34 +132,5 @@ export function createRateLimiter(perSecond: number, now: () => Date, burst = 2 
     const [oldest] = buckets.keys();
     if (buckets.size > rememberedKeys && oldest !== undefined) buckets.delete(oldest);
     return tokens < 1 ? Math.ceil((1 - tokens) / perSecond) : 0;
-  };
-}
-
-/**
- * Reads a request's body. Rejects if the client goes away.
- * @throws HttpError if it is too large, or if all bodies together are
- */
-export type BodyReader = (request: IncomingMessage) => Promise<Buffer>;
-
-export function createBodyReader({ bodyBytes, bodiesBytes }: HttpLimits): BodyReader {
-  const tooLarge = () => new HttpError(413, 'body', `A request has ${bodyBytes} bytes at most.`);
-  let held = 0;
-  return async (request) => {
-    if (Number(request.headers['content-length'] ?? 0) > bodyBytes) throw tooLarge();
-    const chunks: Buffer[] = [];
-    let size = 0;
-    try {
-      // The answer still has to be written to the same socket.
-      for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-        size += chunk.length;
-        held += chunk.length;
-        if (size > bodyBytes) throw tooLarge();
-        if (held > bodiesBytes) throw busy();
-        chunks.push(chunk);
-      }
-      return Buffer.concat(chunks);
-    } finally {
-      held -= size;
-    }
   };
 }

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createMcpHandler, isJsonContentType } from '@modelcontextprotocol/server';
+import { pipeline } from 'node:stream/promises';
+import { createMcpHandler, isJsonContentType, type McpHttpHandler } from '@modelcontextprotocol/server';
 import type { CallTool } from '../calls/call-tool.js';
 import { createServer, makeOffer } from '../server.js';
 import { createFailedLogins } from './addresses.js';
 import { authenticateRequest, checkScope } from './auth.js';
 import type { HttpOptions } from './http.js';
-import { HttpError } from './http-error.js';
-import { type ConcurrencyLimiter, createBodyReader, createRateLimiter } from './limits.js';
+import { createBodyReader, HttpError } from './http-server.js';
+import { type ConcurrencyLimiter, createRateLimiter } from './limits.js';
 import type { Metrics } from './metrics.js';
-import { serveMessage } from './web-handler.js';
 
 /** Serves one request to `/mcp`, with nothing kept after it. Rejects with HttpError if it is not served. */
 export type McpEndpoint = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -21,7 +21,7 @@ export function createMcpEndpoint(
 ): McpEndpoint {
   const { authenticate, resource, server, log, now } = options;
   const offer = makeOffer(server.operations);
-  const readBody = createBodyReader(options.limits);
+  const readBody = createBodyReader(options.limits.bodyBytes, options.limits.bodiesBytes);
   const onFailedLogin = createFailedLogins(options.limits, now, log);
   const checkRate = createRateLimiter(options.rate, now);
 
@@ -79,3 +79,30 @@ const observed =
     metrics.called(operation.name, result, now().getTime() - start);
     return called;
   };
+
+/**
+ * Serves a message that was read already by a handler for web requests. The SDK's own adapter (`toNodeHandler`) would write the
+ * message as JSON once more for a body that nobody reads.
+ */
+export async function serveMessage(
+  handler: Pick<McpHttpHandler, 'fetch'>,
+  message: unknown,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController();
+  outgoing.once('close', () => {
+    if (!outgoing.writableFinished) gone.abort();
+  });
+  const headers = Object.entries(incoming.headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  const request = new Request('http://localhost/mcp', { method: 'POST', headers, signal: gone.signal });
+  const { status, headers: answered, body } = await handler.fetch(request, { parsedBody: message });
+  outgoing.writeHead(status, Object.fromEntries(answered));
+  if (body === null) outgoing.end();
+  else
+    await pipeline(body, outgoing).catch((error: unknown) => {
+      if (!gone.signal.aborted) throw error;
+    });
+}

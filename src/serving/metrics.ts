@@ -1,8 +1,7 @@
 import { createServer } from 'node:http';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallOutcome } from '../calls/context.js';
-import { HttpError } from './http-error.js';
-import { checkMetricsHost } from './request-checks.js';
+import { checkMetricsHost, HttpError } from './http-server.js';
 
 /** What is counted. Every label comes from a fixed list: nothing that a client chooses becomes one. */
 export interface Metrics {

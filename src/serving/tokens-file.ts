@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { scopes as knownScopes, type Principal, readScope, writeScope } from '../calls/principal.js';
-import type { Log } from '../util/log.js';
+import { type Log, reasonOf } from '../util/log.js';
 import type { Authenticate } from './auth.js';
 
 /** A token that the server knows by its SHA-256 alone. */
@@ -120,9 +120,3 @@ const inBoth = (earlier: readonly StaticToken[], later: readonly StaticToken[]):
       .filter(({ name, digest }) => name === token.name && digest.equals(token.digest))
       .map(({ scopes }) => ({ ...token, scopes: scopes.filter((scope) => token.scopes.includes(scope)) })),
   );
-
-/** Why a tokens file cannot be read, without its path. */
-export const reasonOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return 'unknown error';
-  return 'code' in error ? String(error.code) : error.message;
-};

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { HttpError, sendJson } from './http-error.js';
-import { checkHostAndOrigin } from './request-checks.js';
+import { checkHostAndOrigin, close, createBodyReader, HttpError, listen, sendJson } from './http-server.js';
 
 /** What the page shows, and what it may ask for. */
 export interface ViewPage {
@@ -31,6 +29,7 @@ const maximumBody = 512 * 1024;
  * @throws NodeJS.ErrnoException if the port cannot be listened on
  */
 export async function serveViewPage({ port, host, view, call, callTool }: ViewPage): Promise<ViewPageHandle> {
+  const readBody = createBodyReader(maximumBody, 4 * maximumBody);
   const secret = randomBytes(16).toString('base64url');
   const answers: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => Promise<void>>> = {
     [`GET /${secret}/`]: async (_, response) => sendPage(response, host, "frame-ancestors 'none'"),
@@ -39,7 +38,7 @@ export async function serveViewPage({ port, host, view, call, callTool }: ViewPa
       sendPage(response, view, "sandbox allow-scripts; frame-ancestors 'self'"),
     [`POST /${secret}/call`]: async (_, response) => sendJson(response, 200, await call()),
     [`POST /${secret}/tool`]: async (request, response) =>
-      sendJson(response, 200, await callTool(JSON.parse(await readText(request)))),
+      sendJson(response, 200, await callTool(JSON.parse(String(await readBody(request))))),
   };
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
@@ -58,19 +57,8 @@ export async function serveViewPage({ port, host, view, call, callTool }: ViewPa
       if (!response.headersSent) sendJson(response, status, { message });
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  const { port: taken } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${taken}/${secret}/`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  const taken = await listen(server, { host: '127.0.0.1', port });
+  return { url: `http://127.0.0.1:${taken}/${secret}/`, close: () => close(server, 0) };
 }
 
 function sendPage(response: ServerResponse, html: string, policy: string): void {
@@ -82,15 +70,4 @@ function sendPage(response: ServerResponse, html: string, policy: string): void 
     'x-content-type-options': 'nosniff',
   });
   response.end(html);
-}
-
-async function readText(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    size += chunk.length;
-    if (size > maximumBody) throw new HttpError(413, 'body', `A request has ${maximumBody} bytes at most.`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }

@@ -1,3 +1,4 @@
+import { textAt } from './objects.js';
 import { invisible } from './quote.js';
 
 /** Severities, least first. */
@@ -36,3 +37,10 @@ const escaped = (character: string) =>
     .split('')
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .join('');
+
+/**
+ * Why something failed, for logs and messages: the code of a system error, such as `ENOENT`, or of an error without a code its
+ * message. A database server's message may quote anything: its errors have codes.
+ */
+export const reasonOf = (error: unknown): string =>
+  textAt(error, 'code') ?? (error instanceof Error ? error.message : 'unknown error');

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { setImmediate as tick } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { serveMessage } from '../../src/serving/web-handler.js';
+import { serveMessage } from '../../src/serving/mcp-endpoint.js';
 
 type Fetch = Parameters<typeof serveMessage>[0]['fetch'];
 

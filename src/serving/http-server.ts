@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { type AddressInfo, isIP } from 'node:net';
+import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
+
+/** What the HTTP servers of this process have in common: for MCP, for metrics, and for the page of a view. */
+
+/** Why a request is not served: an HTTP status, a reason for the metrics, and a sentence for the client. */
+export class HttpError extends Error {
+  readonly status: number;
+  /** A label of the metrics: a fixed word, never anything that a client chose. */
+  readonly reason: string;
+  readonly headers: Readonly<Record<string, string>>;
+  constructor(status: number, reason: string, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.name = 'HttpError';
+    this.status = status;
+    this.reason = reason;
+    this.headers = headers;
+  }
+}
+
+/** Too much at once: the client may come back in so many seconds. */
+export const unavailable = (reason: string, message: string, retryAfterSeconds: number) =>
+  new HttpError(503, reason, message, { 'retry-after': String(retryAfterSeconds) });
+
+export const busy = () => unavailable('busy', 'Too many calls are running.', 1);
+
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers });
+  response.end(JSON.stringify(body));
+}
+
+/** Host and port; port 0 takes any that is free. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * Resolves with the port.
+ * @throws NodeJS.ErrnoException if the address cannot be listened on
+ */
+export async function listen(server: Server, { host, port }: Address): Promise<number> {
+  server.listen(port, host);
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+/** Closes a server, and after some milliseconds the connections that are left. */
+export async function close(server: Server, graceMs: number): Promise<void> {
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  await new Promise((resolve) => server.close(resolve));
+  clearTimeout(timer);
+}
+
+/**
+ * A browser must not be talked into reaching a server that its user can reach (DNS rebinding).
+ * @throws HttpError
+ */
+export function checkHostAndOrigin(request: IncomingMessage, hosts: readonly string[]): void {
+  if (!validateHostHeader(oneHost(request), [...hosts]).ok) throw wrongHost();
+  if (!validateOriginHeader(request.headers.origin, [...hosts]).ok)
+    throw new HttpError(403, 'origin', 'The Origin header names a site that is not allowed here.');
+}
+
+/**
+ * What collects metrics calls a process by its address. That is no name that a stranger's DNS could point here.
+ * @throws HttpError
+ */
+export function checkMetricsHost(request: IncomingMessage, hosts: readonly string[]): void {
+  const result = validateHostHeader(oneHost(request), [...hosts, 'localhost']);
+  if (!result.ok && isIP((result.hostname ?? '').replace(/^\[|\]$/g, '')) === 0) throw wrongHost();
+}
+
+/** What stands before us may go by another Host header than we would. */
+function oneHost({ headers, headersDistinct }: IncomingMessage): string | undefined {
+  if ((headersDistinct.host?.length ?? 0) > 1) throw new HttpError(400, 'host', 'There is more than one Host header.');
+  return headers.host;
+}
+
+const wrongHost = () => new HttpError(403, 'host', 'The Host header names a host that is not allowed here.');
+
+/**
+ * Reads a request's body. Rejects if the client closes the connection.
+ * @throws HttpError if it is too large, or if all bodies together are
+ */
+export type BodyReader = (request: IncomingMessage) => Promise<Buffer>;
+
+/** @param bodiesBytes for all bodies that are being received, together */
+export function createBodyReader(bodyBytes: number, bodiesBytes: number): BodyReader {
+  const tooLarge = () => new HttpError(413, 'body', `A request has ${bodyBytes} bytes at most.`);
+  let held = 0;
+  return async (request) => {
+    if (Number(request.headers['content-length'] ?? 0) > bodyBytes) throw tooLarge();
+    const chunks: Buffer[] = [];
+    let size = 0;
+    try {
+      // The answer still has to be written to the same socket.
+      for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+        size += chunk.length;
+        held += chunk.length;
+        if (size > bodyBytes) throw tooLarge();
+        if (held > bodiesBytes) throw busy();
+        chunks.push(chunk);
+      }
+      return Buffer.concat(chunks);
+    } finally {
+      held -= size;
+    }
+  };
+}
