@@ -79,22 +79,28 @@ async function carryOut(
     return undefined;
   });
   const { ending, tell } = conclude(order, reply, sentAt);
-  const notes: string[] = [];
-  try {
-    await journal.end({ id: intent.id, time: now().toISOString(), ...ending }, AbortSignal.timeout(outcomeMs));
-  } catch (error) {
-    log('error', 'journal', {
-      tool: intent.tool,
-      id: intent.id,
-      error: error instanceof Error ? error.message : 'unknown',
-    });
-    notes.push('The outcome could not be written into the journal, which will call it unknown.');
-  }
-  return withNotes(tell(), notes);
+  const unwritten = (error: unknown) => {
+    const { tool, id } = intent;
+    log('error', 'journal', { tool, id, error: error instanceof Error ? error.message : 'unknown' });
+    return ['The outcome could not be written into the journal, which will call it unknown.'];
+  };
+  const written = journal
+    .end({ id: intent.id, time: now().toISOString(), ...ending })
+    .then((): string[] => [], unwritten);
+  return withNotes(tell(), await withinSeconds(written, notYetWritten));
 }
 
-/** An outcome that cannot be written into the journal is tried again for so long. */
+/** An answer waits so long for its outcome to be in the journal. Writing goes on after that. */
 const outcomeMs = 10_000;
+const notYetWritten = ['The outcome is not in the journal yet. It is written as soon as that is possible.'];
+
+async function withinSeconds<Value>(value: Promise<Value>, otherwise: Value): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Value>((resolve) => {
+    timer = setTimeout(resolve, outcomeMs, otherwise);
+  });
+  return Promise.race([value, late]).finally(() => clearTimeout(timer));
+}
 
 interface Conclusion {
   readonly ending: Omit<Ending, 'id' | 'time'>;

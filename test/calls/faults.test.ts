@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createLazyTransport, TransportUnavailable } from '../../src/transport/open-client.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
@@ -50,6 +50,31 @@ test('an outcome that cannot be written, and what earlier changes left open, are
   const { text } = await call(restoreInstance, args, { signal: never });
   expect(text).toContain('could not be written into the journal');
   expect(text).toContain('note: An earlier one is open.');
+  await close();
+});
+
+test('an outcome that the journal does not take at once is written on, and the answer does not wait for it', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  let take = () => {};
+  const taken = new Promise<void>((resolve) => {
+    take = resolve;
+  });
+  const memory = createMemoryJournal();
+  const signals: unknown[] = [];
+  const end: typeof memory.end = async (ending, signal) => {
+    signals.push(signal);
+    await taken;
+    await memory.end(ending);
+  };
+  const { call, close } = testCaller('http://127.0.0.1:1', { journal: { ...memory, end }, openClient: brokenClient });
+  const answer = call(restoreInstance, args, { signal: never });
+  await vi.waitFor(() => expect(signals).toEqual([undefined]));
+  vi.advanceTimersByTime(10_000);
+  expect((await answer).text).toContain('note: The outcome is not in the journal yet.');
+  expect(vi.getTimerCount()).toBe(0);
+  take();
+  await vi.waitFor(async () => expect(await memory.list({})).toMatchObject([{ ending: { outcome: 'unknown' } }]));
+  vi.useRealTimers();
   await close();
 });
 
