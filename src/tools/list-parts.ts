@@ -55,7 +55,7 @@ const input = z
     bucket: pathName().describe('Bucket name.'),
     object: objectKey().describe('Object key, exactly as the upload was started with; not URL-encoded.'),
     uploadId: text().describe('Upload ID that starting the multipart upload returned.'),
-    view: oneOf(['summary', 'parts']).optional(),
+    view: oneOf(['summary', 'parts']).describe('Summary of the upload, or one page of parts.').optional(),
     expectedBytes: wholeNumber(0).describe('Size of the whole object, if known.').optional(),
     expectedParts: wholeNumber(1).describe('Number of parts of the whole object, if known.').optional(),
     encodingType: text().describe('Encoding of keys in the answer; rarely needed.').optional(),
