@@ -13,11 +13,13 @@ const maximumValues = 10_000;
 /** Problems that are listed; the rest is counted. */
 const listedProblems = 20;
 
-/**
- * Arguments that hosts add to every call, whatever the schema says. Gemini CLI adds `wait_for_previous` to the schema of every
- * tool that it shows its model, and sends it along.
- */
-const addedByHosts = ['wait_for_previous'];
+/** Arguments that hosts add to every call, whatever the schema says. */
+const addedByHosts = [
+  // Gemini CLI 0.61 and Qwen Code add it to the schema of every tool that they show their models, and send it along.
+  'wait_for_previous',
+  // n8n before 2.2.5: https://github.com/n8n-io/n8n/issues/21716
+  'toolCallId',
+];
 
 /**
  * Checks a call's arguments. All problems are reported at once, one line each: path, value given, rule, way out.
