@@ -51,18 +51,19 @@ const progressMs = 10_000;
  * @param stillAsking called every ten seconds while a question waits for its answer
  */
 export function elicitorFor(server: McpServer, context: ServerContext, stillAsking: () => void): Elicitor | undefined {
-  const { envelope, inputResponses, requestState, elicitInput, signal } = context.mcpReq;
+  const { envelope, inputResponses, requestState, send, signal } = context.mcpReq;
   if (envelope === undefined && context.http !== undefined) return undefined;
   const { elicitation } = clientCapabilities(server, context);
   // An empty declaration means forms.
   if (elicitation === undefined || (elicitation.form === undefined && elicitation.url !== undefined)) return undefined;
   if (envelope === undefined)
     return {
+      // Not by elicitInput, which throws what is not chosen away.
       ask: async (message, choices) => {
         const timer = setInterval(stillAsking, progressMs);
         try {
-          const params = { mode: 'form' as const, message, requestedSchema: consentForm(choices) };
-          return replyOf(await elicitInput(params, { timeout: answerMs, signal }), choices);
+          const params = { mode: 'form', message, requestedSchema: consentForm(choices) };
+          return replyOf(await send({ method: 'elicitation/create', params }, { timeout: answerMs, signal }), choices);
         } catch {
           return 'unanswered';
         } finally {
@@ -112,6 +113,6 @@ function replyOf({ action, content }: { action: string; content?: unknown }, { a
   if (action === 'decline') return 'declined';
   if (action !== 'accept') return 'cancelled';
   const { data } = z.object({ decision: z.string() }).safeParse(content);
-  if (data === undefined) return 'notChosen';
-  return data.decision === accept ? 'agreed' : 'declined';
+  if (data?.decision === accept) return 'agreed';
+  return data?.decision === nothing ? 'declined' : 'notChosen';
 }

@@ -107,19 +107,15 @@ describe.each(eras)('%s', (_name, era) => {
       },
     );
 
-    const refusals: readonly [string, () => Answer | Promise<Answer>, string | RegExp][] = [
+    const refusals: readonly [string, () => Answer | Promise<Answer>, string][] = [
       ['declines', () => ({ action: 'decline' }), 'the user declined'],
       ['closes the question', () => ({ action: 'cancel' }), 'the user closed the question'],
       ['chooses to do nothing', () => ({ action: 'accept', content: { decision: 'Do nothing' } }), 'the user declined'],
-      [
-        'sends the form without a choice',
-        () => ({ action: 'accept', content: {} }),
-        /answered without choosing|no answer came/,
-      ],
+      ['sends the form without a choice', () => ({ action: 'accept', content: {} }), 'answered without choosing'],
       [
         'agrees to something else',
         () => ({ action: 'accept', content: { decision: 'Create it' } }),
-        /the user declined|no answer came/,
+        'answered without choosing',
       ],
     ];
     test.each(refusals)('a user who %s: nothing is sent, and the question is quoted', async (_what, answer, reason) => {
