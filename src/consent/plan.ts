@@ -169,17 +169,16 @@ const longestValue = 80;
  */
 export function questionText(plan: Plan, { operation, change, input, endpoint }: PlannedCall): string | undefined {
   const [cost, ...consequences] = plan.consequences;
-  const named = (path: string) => change.named.some((name) => path === name || path.startsWith(`${name}.`));
-  const others = [...leavesOf(withoutSecrets(operation, input))].filter(([path]) => !named(path));
-  const values = others.map(
-    ([path, value]) => `${path} ${typeof value === 'string' ? quote(value, longestValue) : JSON.stringify(value)}`,
+  const isNamed = (path: string) => change.named.some((name) => path === name || path.startsWith(`${name}.`));
+  const others = [...leavesOf(withoutSecrets(operation, input))].filter(
+    ([path]) => !isNamed(path.replace(/\[\d+\]/g, '[]')),
   );
   const sentence = (title: string, parts: readonly string[]) =>
     parts.length === 0 ? [] : [`${title}: ${parts.join(', ')}.`];
   const lines = [
     ...consequences,
     ...sentence('Where', plan.where),
-    ...sentence('Also', values),
+    ...sentence('Also', grouped(others)),
     ...sentence(
       'Defaults',
       plan.defaults.map(({ path, value }) => `${path} ${value}`),
@@ -194,6 +193,18 @@ export function questionText(plan: Plan, { operation, change, input, endpoint }:
       : [...lines.slice(0, maximumLines - 1), lines.slice(maximumLines - 1).join(' ')];
   const text = [`${change.headline(input, endpoint.region)}? ${cost ?? ''}`.trim(), ...kept].map(spellOut).join('\n');
   return text.length > maximumQuestion ? undefined : text;
+}
+
+/** Values under the path of the group that they are in, which is said once: `adminWorkstation (region "a", keyName "b")`. */
+function grouped(leaves: readonly (readonly [string, unknown])[]): string[] {
+  const groups = new Map<string, string[]>();
+  for (const [path, value] of leaves) {
+    const end = path.lastIndexOf('.');
+    const group = path.slice(0, Math.max(end, 0));
+    const shown = `${path.slice(end + 1)} ${typeof value === 'string' ? quote(value, longestValue) : JSON.stringify(value)}`;
+    groups.set(group, [...(groups.get(group) ?? []), shown]);
+  }
+  return [...groups].map(([group, values]) => (group === '' ? values.join(', ') : `${group} (${values.join(', ')})`));
 }
 
 /** A plan with more than this in its request could not be reviewed by anybody (characters of JSON). */

@@ -83,7 +83,7 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   warnings(input: Input, region: string): readonly string[];
   /** What this server cannot check before sending: `that the backup exists`. */
   readonly notChecked: readonly string[];
-  /** Dotted paths of arguments that headline and consequences name; a person is shown all others as they are. */
+  /** Dotted paths of arguments that headline and consequences name, `[]` for each element of a list; a person is shown all others. */
   readonly named: readonly string[];
   /** What to look for in the console when the outcome is not known, as the end of a sentence that begins with "Look for". */
   lookFor(input: Input, region: string): string;

@@ -174,6 +174,9 @@ export const provisionKubeResourceGroup = defineOperation({
       'adminWorkstation.instanceType',
       'adminCluster.controlPlane.nodeCount',
       'adminCluster.controlPlane.instanceType',
+      'adminCluster.nodePools[].name',
+      'adminCluster.nodePools[].nodeCount',
+      'adminCluster.nodePools[].instanceType',
     ],
     lookFor: ({ resourceGroupName }) =>
       `resource group ${quote(resourceGroupName)}, in status provisioning, configuring or provisioned`,
@@ -201,7 +204,7 @@ export const provisionKubeResourceGroup = defineOperation({
       ...(admin.status === undefined
         ? []
         : [
-            `The status of its admin cluster ${quote(admin.name ?? '')} is ${withMeaning(admin.status, clusterStatus)}.`,
+            `The status of its admin cluster${admin.name === undefined ? '' : ` ${quote(admin.name)}`} is ${withMeaning(admin.status, clusterStatus)}.`,
           ]),
       'No tool here can read its progress: follow the setup in the console, and do not send it again.',
     ].join(' ');
@@ -218,11 +221,11 @@ type Pools =
 
 const plural = (count: number, noun: string) => (count === 1 ? noun : `${noun}s`);
 
-/** `workers 2 × h2-large32, 3 × h2-large16`, or `none`. */
+/** `"workers" 2 × h2-large32, 3 × h2-large16`, or `none`. */
 const poolsText = (pools: Pools) =>
   (pools ?? [])
     .map(({ name, nodeCount, instanceType }) =>
-      [name, `${nodeCount ?? '?'} × ${instanceType ?? 'type not given'}`]
+      [name === undefined ? undefined : quote(name, 80), `${nodeCount ?? '?'} × ${instanceType ?? 'type not given'}`]
         .filter((part) => part !== undefined)
         .join(' '),
     )
