@@ -1,7 +1,14 @@
-import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
+import {
+  Client,
+  type ElicitRequestFormParams,
+  type ElicitResult,
+  InMemoryTransport,
+} from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type SandboxOptions, startSandbox } from '../../sandbox/sandbox.js';
 import type { Policy } from '../../src/calls/policy.js';
+import type { ConsentMode } from '../../src/consent/decision.js';
+import type { Journal } from '../../src/journal/journal.js';
 import { createServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
 import { testCaller } from './caller.js';
@@ -12,16 +19,29 @@ export const eras = [
 ] as const;
 export type Era = (typeof eras)[number][1];
 
+export interface SessionOptions extends Partial<SandboxOptions> {
+  readonly confirm?: ConsentMode;
+  readonly journal?: Journal;
+  /** What the client's user answers; without it, the client cannot ask. */
+  readonly answer?: (question: ElicitRequestFormParams) => ElicitResult | Promise<ElicitResult>;
+}
+
 /** A real client and the real server in this process, on a sandbox whose clock stands still. */
 export async function connectInProcess(
   era: Era,
   policy: Policy = { readOnly: false, tools: undefined },
-  options: Partial<SandboxOptions> = {},
+  { confirm = 'off', journal, answer, ...options }: SessionOptions = {},
 ) {
   const now = options.now ?? (() => new Date('2026-11-20T12:00:00Z'));
   const keys = { accessKeyId: 'SANDBOX', secretAccessKey: 'sandbox' };
   const sandbox = await startSandbox({ ...options, now, keys });
-  const caller = testCaller('', { cloud: sandbox.cloud, now, policy });
+  const caller = testCaller('', {
+    cloud: sandbox.cloud,
+    now,
+    policy,
+    confirm,
+    ...(journal !== undefined && { journal }),
+  });
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
   const configuration = () => '# Configuration\n';
   const handle = serveStdio(
@@ -38,7 +58,12 @@ export async function connectInProcess(
       }),
     { transport: serverSide },
   );
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: era } });
+  const capabilities = answer === undefined ? {} : { elicitation: { form: {} } };
+  const client = new Client({ name: 'test', version: '1' }, { capabilities, versionNegotiation: { mode: era } });
+  if (answer !== undefined)
+    client.setRequestHandler('elicitation/create', async ({ params }) =>
+      'requestedSchema' in params ? answer(params) : { action: 'cancel' },
+    );
   await client.connect(clientSide);
   return {
     client,

@@ -1,0 +1,289 @@
+import type { ElicitRequestFormParams, ElicitResult } from '@modelcontextprotocol/client';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { seededBackupId } from '../../sandbox/devops.js';
+import { seededUpload } from '../../sandbox/sandbox.js';
+import { createMemoryJournal } from '../support/caller.js';
+import { connectInProcess, eras, type SessionOptions } from '../support/in-process.js';
+
+/** What real clients taught, each rule under the name of the client that it comes from. docs/CLIENTS.md has the clients themselves. */
+
+const restore = { backupId: seededBackupId, instanceId: 'wiki', diskSize: 200 };
+const upload = { bucket: seededUpload.bucket, object: seededUpload.key, uploadId: seededUpload.uploadId };
+const place = {
+  region: 'jp-east-1',
+  availabilityZone: 'east-11',
+  volumeType: 'standard-flash-storage-a',
+  volumeSize: 100,
+};
+const provision = {
+  resourceGroupName: 'team-blue',
+  resourceNamePrefix: 'blue',
+  regions: ['jp-east-1'],
+  availabilityZones: ['west-11'],
+  adminWorkstation: { ...place, instanceType: 'h2-medium4', keyName: 'k' },
+  adminCluster: {
+    controlPlane: { ...place, instanceType: 'h2-large16', nodeCount: 3 },
+    nodePools: [
+      { ...place, name: 'a', instanceType: 'h2-large32', nodeCount: 2 },
+      { ...place, name: 'a', instanceType: 'h2-large16', nodeCount: 5 },
+    ],
+  },
+};
+const upgrade = { resourceGroupName: 'demo-group', clusterName: 'demo-user', version: '1.34.2' };
+const changes = [
+  ['restore_instance', restore],
+  ['provision_kube_resource_group', provision],
+  ['upgrade_kube_version', upgrade],
+] as const;
+
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const close of open.splice(0)) await close();
+});
+
+async function connect(era: (typeof eras)[number][1], options: SessionOptions = {}) {
+  const session = await connectInProcess(era, undefined, options);
+  open.push(session.close);
+  const call = async (name: string, args: Record<string, unknown>) => {
+    const {
+      structuredContent = {},
+      content,
+      isError = false,
+    } = await session.client.callTool({ name, arguments: args });
+    const [block] = content;
+    const text = block?.type === 'text' ? block.text : '';
+    return { isError, text, structured: structuredContent as Record<string, unknown> };
+  };
+  return { ...session, call };
+}
+
+/** The choices of a question, the one that agrees first. */
+const choicesOf = ({ requestedSchema }: ElicitRequestFormParams) => {
+  const { decision } = requestedSchema.properties;
+  return decision !== undefined && 'enum' in decision ? (decision.enum ?? []) : [];
+};
+
+describe.each(eras)('%s', (_name, era) => {
+  /** The question that a change asks. */
+  const questionOf = async (tool: string, args: Record<string, unknown>) => {
+    const asked: ElicitRequestFormParams[] = [];
+    const answer = (question: ElicitRequestFormParams): ElicitResult => {
+      asked.push(question);
+      return { action: 'decline' };
+    };
+    const { call } = await connect(era, { confirm: 'ask', answer });
+    const { text } = await call(tool, args);
+    const [question] = asked;
+    if (question === undefined) throw new Error(`nobody was asked: ${text}`);
+    return question;
+  };
+
+  describe('Claude Code shows two lines of a question, Codex as many as fit a small terminal', () => {
+    test.each([
+      [
+        'restore_instance',
+        restore,
+        [restore.instanceId, '200 GB', 'e-large', 'jp-east-1', seededBackupId, 'costs money'],
+      ],
+      [
+        'provision_kube_resource_group',
+        provision,
+        ['team-blue', 'jp-east-1', '1 workstation', '3 control plane nodes', '7 nodes in 2 pools', 'cost money'],
+      ],
+      ['upgrade_kube_version', upgrade, ['demo-user', 'demo-group', '1.34.2']],
+    ])('the first line of %s holds the whole decision', async (tool, args, decision) => {
+      const [first = ''] = (await questionOf(tool, args)).message.split('\n');
+      for (const fact of decision) expect(first).toContain(fact);
+    });
+
+    test.each(changes)('a question of %s has at most eight more lines', async (tool, args) => {
+      expect((await questionOf(tool, args)).message.split('\n').length).toBeLessThanOrEqual(9);
+    });
+
+    test('everything that costs is in the question', async () => {
+      const { message } = await questionOf('provision_kube_resource_group', provision);
+      for (const cost of ['h2-medium4', '3 × h2-large16', '"a" 2 × h2-large32', '"a" 5 × h2-large16', 'load balancer'])
+        expect(message).toContain(cost);
+    });
+  });
+
+  test.each(changes)('the Inspector joins lines: each line of %s is a sentence of its own', async (tool, args) => {
+    for (const line of (await questionOf(tool, args)).message.split('\n')) expect(line).toMatch(/[.?]$/);
+  });
+
+  test.each(changes)(
+    'Claude Code shows a box to tick beside a button: %s is one choice, in words',
+    async (tool, args) => {
+      const question = await questionOf(tool, args);
+      expect(question.requestedSchema.required).toEqual(['decision']);
+      const [agree, ...others] = choicesOf(question);
+      expect(agree).toMatch(/^(Create server wiki|Set up team-blue|Upgrade cluster demo-user)$/);
+      expect(others).toEqual(['Do nothing']);
+      expect(question.requestedSchema.properties.decision).toMatchObject({ default: 'Do nothing' });
+    },
+  );
+
+  test.each([
+    ['without the field', {}],
+    ['with another answer', { decision: 'Yes' }],
+  ])('the Inspector sends a form that was not filled in (%s): it agrees to nothing', async (_what, content) => {
+    const { call, sandbox } = await connect(era, { confirm: 'ask', answer: () => ({ action: 'accept', content }) });
+    const { structured } = await call('restore_instance', restore);
+    expect(structured).toMatchObject({ code: 'Declined', mayHaveHappened: false });
+    expect(structured.problems).toContain('the user answered without choosing');
+    expect(await sandbox.describe()).not.toContain('instances:restore');
+  });
+
+  test.each([
+    ['claude -p cancels', 'cancel', 'cancelled'],
+    ['codex exec declines', 'decline', 'declined'],
+  ] as const)('%s within milliseconds: the answer says that nobody was asked', async (_client, action, word) => {
+    let now = Date.parse('2026-11-20T12:00:00Z');
+    const journal = createMemoryJournal();
+    const answer = (): ElicitResult => {
+      now += 12;
+      return { action };
+    };
+    const { call } = await connect(era, { confirm: 'ask', journal, answer, now: () => new Date(now) });
+    const { isError, structured } = await call('restore_instance', restore);
+    expect(isError).toBe(true);
+    expect(structured).toMatchObject({ code: 'NobodyAsked', mayHaveHappened: false });
+    expect(structured.problems).toContain(`the client ${word} it after 12 ms`);
+    expect(structured.next).toContain('CLOUDOPS_CONFIRM=plan');
+    expect(await journal.list({ limit: 10 })).toMatchObject([{ answeredAfterMs: 12, ending: { outcome: 'declined' } }]);
+  });
+
+  test.each([
+    ['a success', 'list_parts', upload],
+    ['a plan', 'restore_instance', { ...restore, planOnly: true }],
+    ['a change', 'restore_instance', restore],
+    ['an error of the service', 'list_parts', { ...upload, uploadId: 'unknown' }],
+    ['a refusal', 'restore_instance', { ...restore, backupId: 'short' }],
+  ])('Codex and Claude Code hand on the structure alone: summary comes first in %s', async (_what, tool, args) => {
+    const { call } = await connect(era);
+    const { structured } = await call(tool, args);
+    expect(Object.keys(structured)[0]).toBe('summary');
+    expect(structured.summary).toMatch(/\.$/);
+    if (tool !== 'list_parts' || structured.code !== undefined) expect(structured.next).toMatch(/\.$/);
+  });
+
+  test('Gemini CLI adds wait_for_previous to every call: it is left out; anything else unknown is refused', async () => {
+    const { call } = await connect(era);
+    expect((await call('list_parts', { ...upload, wait_for_previous: true })).isError).toBe(false);
+    const { structured } = await call('list_parts', { ...upload, wait_for_next: true });
+    expect(structured.code).toBe('InvalidArguments');
+    expect(structured.problems).toEqual([expect.stringContaining('wait_for_next')]);
+  });
+
+  test('Codex sends null for what it leaves out', async () => {
+    const { call } = await connect(era);
+    expect((await call('list_parts', { ...upload, expectedBytes: null, region: null })).isError).toBe(false);
+    const given = { ...restore, description: null, networkConfig: { networkId: null }, planOnly: true, planId: null };
+    expect((await call('restore_instance', given)).isError).toBe(false);
+    expect((await call('restore_instance', { ...restore, backupId: null })).structured.problems).toEqual([
+      'backupId: is required',
+    ]);
+  });
+
+  test('Gemini refuses enumerations of numbers, and models read every argument', async () => {
+    const { client } = await connect(era);
+    for (const { name, inputSchema } of (await client.listTools()).tools)
+      for (const [path, schema] of schemasOf(inputSchema)) {
+        if (path !== '$' && !path.endsWith('[]')) expect(schema.description, `${name} ${path}`).toMatch(/\S/);
+        if (Array.isArray(schema.enum))
+          for (const value of schema.enum) expect(typeof value, `${name} ${path}`).toBe('string');
+      }
+  });
+
+  test('Qwen Code cuts descriptions after 150 characters: by then the point is made', async () => {
+    const { client } = await connect(era);
+    const beginnings = (await client.listTools()).tools.map(({ description = '' }) => description.slice(0, 150));
+    expect(beginnings).toEqual([
+      expect.stringMatching(/multipart upload to object storage has received/),
+      expect.stringMatching(/^Sets up a resource group .*container platform.*admin cluster/),
+      expect.stringMatching(/^Upgrades the container-platform version of one cluster .*no way back/),
+      expect.stringMatching(/^Creates a new DevOps server .* from a backup\. It costs money/),
+    ]);
+  });
+
+  test('Claude Code searches the instructions for tools: they begin with what the server is for', async () => {
+    const { client } = await connect(era);
+    const [first = ''] = client.getInstructions()?.split('\n') ?? [];
+    for (const word of [
+      'cloud',
+      'upload',
+      'object storage',
+      'S3',
+      'Kubernetes',
+      'DevOps',
+      'backup',
+      'restore',
+      'upgrade',
+    ])
+      expect(first).toContain(word);
+  });
+
+  test('agents expect too few parts: the contradiction is said, and no percentage is made of it', async () => {
+    const { call } = await connect(era);
+    const { structured } = await call('list_parts', { ...upload, expectedParts: 12 });
+    expect(structured.summary).toMatch(/^expectedParts is 12, but part 15 is there\. Check that figure/);
+    expect(structured.summary).not.toMatch(/%|still to come/);
+    expect(structured.answer).not.toHaveProperty('percent');
+  });
+
+  test('the Inspector lists titles: those of resources and prompts are short, and each has a description', async () => {
+    const { client } = await connect(era);
+    const { resources } = await client.listResources();
+    const { prompts } = await client.listPrompts();
+    for (const { name, title = '', description = '' } of [...resources, ...prompts]) {
+      expect(title.length, name).toBeGreaterThan(0);
+      expect(title.length, name).toBeLessThanOrEqual(40);
+      expect(description.length, name).toBeGreaterThan(title.length);
+    }
+  });
+
+  test.each(['cloudops://nothing', 'cloudops://reference/nothing'])(
+    'mcporter shows the message alone: %s is not found',
+    async (uri) => {
+      const { client } = await connect(era);
+      await expect(client.readResource({ uri })).rejects.toThrow(/not found/i);
+    },
+  );
+
+  test('opencode shows progress: a change is not "1 page read"', async () => {
+    const { client } = await connect(era);
+    const messages: unknown[] = [];
+    await client.callTool(
+      { name: 'restore_instance', arguments: restore },
+      { onprogress: ({ message }) => messages.push(message) },
+    );
+    expect(messages).toEqual([]);
+  });
+});
+
+test('Claude Code resets its time-out with progress: it comes every ten seconds while a person reads', async () => {
+  const messages: unknown[] = [];
+  const answer = (): ElicitResult => {
+    vi.advanceTimersByTime(35_000);
+    return { action: 'decline' };
+  };
+  const { client } = await connect('legacy', { confirm: 'ask', answer });
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  await client.callTool(
+    { name: 'restore_instance', arguments: restore },
+    { onprogress: ({ message }) => messages.push(message) },
+  );
+  expect(messages).toEqual(Array(3).fill('waiting for the answer of the user'));
+});
+
+/** Every schema inside a schema, with its path. */
+function schemasOf(schema: unknown, path = '$'): [string, Record<string, unknown>][] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const node: Record<string, unknown> = { ...schema };
+  const inner = Object.entries({
+    ...Object(node.properties),
+    ...(node.items === undefined ? {} : { '[]': node.items }),
+  });
+  return [[path, node], ...inner.flatMap(([name, value]) => schemasOf(value, `${path}.${name}`))];
+}
