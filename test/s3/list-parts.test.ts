@@ -2,19 +2,15 @@ import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   CreateBucketCommand,
-  CreateMultipartUploadCommand,
-  S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as HttpClient } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import * as z from 'zod';
 import { s3Profile } from '../../src/signing/profiles.js';
 import { sign } from '../../src/signing/sign.js';
+import { spellOut } from '../../src/util/quote.js';
 import { encodeSegment } from '../../src/util/uri.js';
-import { cleanEnv, serverPath } from '../support/server-process.js';
+import { connect, type Result, s3, startUpload, store } from './store.js';
 
 /**
  * list_parts, called by an MCP client over stdio, against an object store that another client has written to: two real ones
@@ -22,30 +18,12 @@ import { cleanEnv, serverPath } from '../support/server-process.js';
  * Where the stores differ, the test says how.
  */
 
-/** What the service says, apart from what the server adds. */
-const answered = z.object({ answer: z.record(z.string(), z.unknown()).default({}) });
-
-const setting = (name: string) => {
-  const value = process.env[name];
-  if (value === undefined) throw new Error(`${name} is not set: run this suite with npm run test:s3`);
-  return value;
-};
-const store = {
-  name: setting('S3_SERVER'),
-  endpoint: setting('S3_ENDPOINT'),
-  region: setting('S3_REGION'),
-  accessKeyId: setting('S3_ACCESS_KEY'),
-  secretAccessKey: setting('S3_SECRET_KEY'),
-};
 const isCeph = store.name === 'radosgw';
 const isSwift = store.name === 'swift';
 const isSandbox = store.name === 'sandbox';
 const bucket = 'parts-of-uploads';
 
-const s3 = new S3Client({ ...store, forcePathStyle: true, credentials: store });
-
-const start = async (key: string) =>
-  (await s3.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: key }))).UploadId ?? '';
+const start = (key: string) => startUpload(bucket, key);
 const put = async (key: string, uploadId: string, partNumber: number, body: string) =>
   (
     await s3.send(
@@ -53,48 +31,17 @@ const put = async (key: string, uploadId: string, partNumber: number, body: stri
     )
   ).ETag ?? '';
 
-interface Result {
-  readonly isError: boolean;
-  readonly text: string;
-  readonly record: Record<string, unknown>;
-}
+/** Calls list_parts on this bucket. */
+const listOn =
+  ({ call }: Server) =>
+  (args: Record<string, unknown>) =>
+    call('list_parts', { bucket, ...args });
+type Server = Awaited<ReturnType<typeof connect>>;
 
-/** A client of a server with some settings changed. */
-async function connect(env: Record<string, string> = {}) {
-  const client = new Client({ name: 'test', version: '1' });
-  const settings = {
-    CLOUDOPS_STORAGE_URL: store.endpoint,
-    CLOUDOPS_STORAGE_HEADERS: 'amz',
-    CLOUDOPS_REGION: store.region,
-    CLOUDOPS_ACCESS_KEY_ID: store.accessKeyId,
-    CLOUDOPS_SECRET_ACCESS_KEY: store.secretAccessKey,
-  };
-  const { NODE_OPTIONS: _, ...inherited } = cleanEnv();
-  await client.connect(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [serverPath],
-      env: { ...inherited, ...settings, ...env },
-      stderr: 'ignore',
-    }),
-  );
-  return {
-    close: () => client.close(),
-    list: async (args: Record<string, unknown>): Promise<Result> => {
-      const result = await client.callTool({ name: 'list_parts', arguments: { bucket, ...args } });
-      const [block] = result.content;
-      return {
-        isError: result.isError ?? false,
-        text: block?.type === 'text' ? block.text : '',
-        record: answered.parse(result.structuredContent ?? {}).answer,
-      };
-    },
-  };
-}
+const numbers = ({ answer }: Result) => (answer.parts as { partNumber: number }[]).map(({ partNumber }) => partNumber);
 
-const numbers = ({ record }: Result) => (record.parts as { partNumber: number }[]).map(({ partNumber }) => partNumber);
-
-let server: Awaited<ReturnType<typeof connect>>;
+let server: Server;
+const list = (args: Record<string, unknown>) => listOn(server)(args);
 beforeAll(async () => {
   await s3.send(new CreateBucketCommand({ Bucket: bucket }));
   server = await connect();
@@ -123,14 +70,14 @@ describe('an upload of 1,203 parts, out of order and with gaps', () => {
   });
 
   test('is summarised completely, and the reading ends', async () => {
-    const { record, text } = await server.list({ object: key, uploadId });
-    expect(record).toMatchObject({
+    const { answer, text } = await list({ object: key, uploadId });
+    expect(answer).toMatchObject({
       view: 'summary',
       object: key,
       partCount: 1203,
       missingCount: 100,
     });
-    expect(record.missing).toMatchObject({ 0: { from: 7, to: 7 }, length: 12 });
+    expect(answer.missing).toMatchObject({ 0: { from: 7, to: 7 }, length: 12 });
     expect(text).toContain('has 1203 parts');
   });
 
@@ -138,28 +85,28 @@ describe('an upload of 1,203 parts, out of order and with gaps', () => {
     const seen: number[] = [];
     let marker = 0;
     for (let pages = 0; pages < 20; pages += 1) {
-      const result = await server.list({ object: key, uploadId, maxParts: 250, partNumberMarker: marker });
+      const result = await list({ object: key, uploadId, maxParts: 250, partNumberMarker: marker });
       seen.push(...numbers(result));
-      if (result.record.isTruncated !== true) break;
-      marker = Number(result.record.nextPartNumberMarker);
+      if (result.answer.isTruncated !== true) break;
+      marker = Number(result.answer.nextPartNumberMarker);
     }
     expect(seen).toEqual(manyNumbers);
   });
 
   test.each([1, 2])('maxParts %i gives that many', async (maxParts) => {
-    const result = await server.list({ object: key, uploadId, maxParts });
+    const result = await list({ object: key, uploadId, maxParts });
     expect(numbers(result)).toEqual(manyNumbers.slice(0, maxParts));
-    expect(result.record).toMatchObject({ isTruncated: true, nextPartNumberMarker: manyNumbers[maxParts - 1] });
+    expect(result.answer).toMatchObject({ isTruncated: true, nextPartNumberMarker: manyNumbers[maxParts - 1] });
   });
 
   test.each([1000, 5000])(
     'maxParts %i ends where the answer would be too long, and goes on from there',
     async (maxParts) => {
-      const first = await server.list({ object: key, uploadId, maxParts });
-      const marker = Number(first.record.nextPartNumberMarker);
-      expect(first.record.isTruncated).toBe(true);
+      const first = await list({ object: key, uploadId, maxParts });
+      const marker = Number(first.answer.nextPartNumberMarker);
+      expect(first.answer.isTruncated).toBe(true);
       expect(numbers(first).at(-1)).toBe(marker);
-      const second = await server.list({ object: key, uploadId, maxParts, partNumberMarker: marker });
+      const second = await list({ object: key, uploadId, maxParts, partNumberMarker: marker });
       expect([...numbers(first), ...numbers(second)]).toEqual(
         manyNumbers.slice(0, numbers(first).length + numbers(second).length),
       );
@@ -167,14 +114,14 @@ describe('an upload of 1,203 parts, out of order and with gaps', () => {
   );
 
   test('a marker between two parts starts at the next one', async () => {
-    const result = await server.list({ object: key, uploadId, maxParts: 2, partNumberMarker: 7 });
+    const result = await list({ object: key, uploadId, maxParts: 2, partNumberMarker: 7 });
     expect(numbers(result)).toEqual([8, 9]);
   });
 
   test('a marker past the end gives none', async () => {
-    const result = await server.list({ object: key, uploadId, partNumberMarker: 9999 });
+    const result = await list({ object: key, uploadId, partNumberMarker: 9999 });
     expect(numbers(result)).toEqual([]);
-    expect(result.record.isTruncated).toBe(false);
+    expect(result.answer.isTruncated).toBe(false);
   });
 });
 
@@ -208,9 +155,9 @@ describe('keys', () => {
   test.each(keys.map((key) => [key]))('%j is the very key that is listed', async (key) => {
     // The SDK of the store's own protocol folds dot segments too: the upload is made with a raw request.
     const uploadId = await startRaw(key);
-    const { record, isError, text } = await server.list({ object: key, uploadId, maxParts: 5 });
+    const { answer, isError, text } = await list({ object: key, uploadId, maxParts: 5 });
     expect(isError, text).toBe(false);
-    expect(record).toMatchObject({ object: key, uploadId, bucket, parts: [] });
+    expect(answer).toMatchObject({ object: spellOut(key), uploadId, bucket, parts: [] });
   });
 });
 
@@ -226,24 +173,24 @@ describe('what is refused', () => {
     expect(isError, text).toBe(true);
     expect(text.split('\n')[0]).toContain(code);
     expect(text).toMatch(/requestIds: x-/);
-    expect(text).toContain('mayHaveHappened: no');
+    expect(text).not.toContain('mayHaveHappened');
     expect(text).toMatch(next);
   };
   const unknownUpload = isCeph ? 'NoSuchKey' : 'NoSuchUpload';
   const uploadGone = /next: The upload was completed or aborted, or bucket, object or uploadId is mistyped/;
 
   test('an upload ID that does not exist', async () => {
-    expectRefusal(await server.list({ object: key, uploadId: 'unknown' }), unknownUpload, uploadGone);
+    expectRefusal(await list({ object: key, uploadId: 'unknown' }), unknownUpload, uploadGone);
   });
 
   test('the upload ID of another key', async () => {
-    expectRefusal(await server.list({ object: 'other.bin', uploadId }), unknownUpload, uploadGone);
+    expectRefusal(await list({ object: 'other.bin', uploadId }), unknownUpload, uploadGone);
   });
 
   test('an aborted upload', async () => {
     const aborted = await start('aborted.bin');
     await s3.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key: 'aborted.bin', UploadId: aborted }));
-    expectRefusal(await server.list({ object: 'aborted.bin', uploadId: aborted }), unknownUpload, uploadGone);
+    expectRefusal(await list({ object: 'aborted.bin', uploadId: aborted }), unknownUpload, uploadGone);
   });
 
   test('a completed upload, which Swift lists all the same', async () => {
@@ -258,14 +205,14 @@ describe('what is refused', () => {
         MultipartUpload,
       }),
     );
-    const result = await server.list({ object: 'completed.bin', uploadId: completed });
-    if (isSwift) expect(result.record).toMatchObject({ partCount: 1 });
+    const result = await list({ object: 'completed.bin', uploadId: completed });
+    if (isSwift) expect(result.answer).toMatchObject({ partCount: 1 });
     else expectRefusal(result, unknownUpload, uploadGone);
   });
 
   test('an unknown bucket', async () => {
     expectRefusal(
-      await server.list({ bucket: 'no-such-bucket', object: key, uploadId }),
+      await list({ bucket: 'no-such-bucket', object: key, uploadId }),
       'NoSuchBucket',
       /next: Check the bucket name/,
     );
@@ -274,7 +221,7 @@ describe('what is refused', () => {
   test('a wrong secret', async () => {
     const wrong = await connect({ CLOUDOPS_SECRET_ACCESS_KEY: 'not-the-secret' });
     expectRefusal(
-      await wrong.list({ object: key, uploadId }),
+      await listOn(wrong)({ object: key, uploadId }),
       'SignatureDoesNotMatch',
       /next: Check CLOUDOPS_SECRET_ACCESS_KEY/,
     );
@@ -284,13 +231,13 @@ describe('what is refused', () => {
   test('an unknown access key, which Swift takes for a wrong signature', async () => {
     const wrong = await connect({ CLOUDOPS_ACCESS_KEY_ID: 'NOBODY' });
     const code = isSwift ? 'SignatureDoesNotMatch' : 'InvalidAccessKeyId';
-    expectRefusal(await wrong.list({ object: key, uploadId }), code, /next: Check CLOUDOPS_/);
+    expectRefusal(await listOn(wrong)({ object: key, uploadId }), code, /next: Check CLOUDOPS_/);
     await wrong.close();
   });
 
   test('a wrong region, which Ceph and the sandbox do not mind', async () => {
-    const result = await server.list({ object: key, uploadId, region: 'eu-nowhere-1' });
-    if (isCeph || isSandbox) expect(result.record).toMatchObject({ partCount: 1 });
+    const result = await list({ object: key, uploadId, region: 'eu-nowhere-1' });
+    if (isCeph || isSandbox) expect(result.answer).toMatchObject({ partCount: 1 });
     else expectRefusal(result, 'AuthorizationHeaderMalformed', /next: Check the region/);
   });
 
@@ -301,11 +248,9 @@ describe('what is refused', () => {
       const skewed = await connect({
         NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(skewScript(offset))}`,
       });
-      const { record, text } = await skewed.list({ object: key, uploadId });
-      expect(record, text).toMatchObject({
-        partCount: 1,
-        attempts: [{ result: '403', waitedMs: 0 }, { result: '200' }],
-      });
+      const { answer, attempts, text } = await listOn(skewed)({ object: key, uploadId });
+      expect(answer, text).toMatchObject({ partCount: 1 });
+      expect(attempts).toEqual([{ result: '403', waitedMs: 0 }, { result: '200' }]);
       await skewed.close();
     },
   );

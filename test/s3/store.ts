@@ -1,0 +1,71 @@
+import { CreateMultipartUploadCommand, S3Client } from '@aws-sdk/client-s3';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import * as z from 'zod';
+import { cleanEnv, serverPath } from '../support/server-process.js';
+
+/** The object store that `npm run test:s3` has started, a client of another make that writes to it, and the server on it. */
+
+const setting = (name: string) => {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set: run this suite with npm run test:s3`);
+  return value;
+};
+
+export const store = {
+  name: setting('S3_SERVER'),
+  endpoint: setting('S3_ENDPOINT'),
+  region: setting('S3_REGION'),
+  accessKeyId: setting('S3_ACCESS_KEY'),
+  secretAccessKey: setting('S3_SECRET_KEY'),
+};
+
+export const s3 = new S3Client({ ...store, forcePathStyle: true, credentials: store });
+
+/** Starts a multipart upload. Returns its upload ID. */
+export const startUpload = async (bucket: string, key: string) =>
+  (await s3.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: key }))).UploadId ?? '';
+
+/** What every answer has. `answer` is what the service says, apart from what the server adds. */
+const answered = z.object({
+  answer: z.record(z.string(), z.unknown()).default({}),
+  attempts: z.array(z.object({ result: z.string(), waitedMs: z.number().optional() })).optional(),
+});
+
+export interface Result extends z.output<typeof answered> {
+  readonly isError: boolean;
+  readonly text: string;
+}
+
+/** An MCP client of the built server over stdio, with some settings changed. */
+export async function connect(env: Record<string, string> = {}) {
+  const client = new Client({ name: 'test', version: '1' });
+  const settings = {
+    CLOUDOPS_STORAGE_URL: store.endpoint,
+    CLOUDOPS_STORAGE_HEADERS: 'amz',
+    CLOUDOPS_REGION: store.region,
+    CLOUDOPS_ACCESS_KEY_ID: store.accessKeyId,
+    CLOUDOPS_SECRET_ACCESS_KEY: store.secretAccessKey,
+  };
+  const { NODE_OPTIONS: _, ...inherited } = cleanEnv();
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [serverPath],
+      env: { ...inherited, ...settings, ...env },
+      stderr: 'ignore',
+    }),
+  );
+  return {
+    close: () => client.close(),
+    call: async (name: string, args: Record<string, unknown>): Promise<Result> => {
+      const result = await client.callTool({ name, arguments: args });
+      const [block] = result.content;
+      return {
+        isError: result.isError ?? false,
+        text: block?.type === 'text' ? block.text : '',
+        ...answered.parse(result.structuredContent ?? {}),
+      };
+    },
+  };
+}
