@@ -49,7 +49,12 @@ export function readAnswer(
   const value = 'value' in reply.body ? operation.extract(reply.body.value, input) : undefined;
   if (isRead && value === undefined) return { ...unread, problem: `it is not an answer to ${operation.api}` };
   const reading = readRecord(operation.pages?.page ?? operation.output, value);
-  return { kind: 'read', status, requestIds, answeredAt: headers.date, ...reading };
+  return { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date), ...reading };
+}
+
+function isoDate(httpDate = ''): string | undefined {
+  const time = Date.parse(httpDate);
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 }
 
 function unreadable(body: Body, format: 'xml' | 'json'): string | undefined {

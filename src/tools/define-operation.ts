@@ -99,7 +99,7 @@ export interface Default {
   readonly inRegion?: Readonly<Record<string, string>>;
 }
 
-/** One page of an answer, with the time at which the service says it answered (the `Date` header). */
+/** One page of an answer, with the time at which the service says it answered (the `Date` header, as ISO 8601). */
 export interface Page<PageRecord> {
   readonly record: PageRecord;
   readonly answeredAt?: string;

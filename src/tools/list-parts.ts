@@ -5,6 +5,7 @@ import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient, type Page } from './define-operation.js';
+import { firstThatFit } from './lists.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber } from './schema/fields.js';
 import { like } from './schema/outputs.js';
@@ -163,7 +164,7 @@ export const listParts = defineOperation({
       const record = withoutOurs(first.record);
       if (viewOf(given) === 'parts') return { view: 'parts', ...shortened(record) };
       const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...rest } = record;
-      return { view: 'summary', ...rest, ...summarise(partsOf(pages), given, isoDate(pages.at(-1)?.answeredAt)) };
+      return { view: 'summary', ...rest, ...summarise(partsOf(pages), given, pages.at(-1)?.answeredAt) };
     },
   },
 
@@ -190,20 +191,10 @@ export const partsOf = (pages: readonly Page<PageRecord>[]): Part[] =>
     ),
   );
 
-function isoDate(httpDate: string | undefined): string | undefined {
-  const time = Date.parse(httpDate ?? '');
-  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
-}
-
 /** The page, ended early where it would be too long to read, with the marker to go on from. */
 function shortened({ parts = [], ...rest }: PageRecord): PageRecord {
-  let length = 0;
-  const tooMany = parts.findIndex((element) => {
-    length += JSON.stringify(element).length + 1;
-    return length > maximumPage;
-  });
-  if (tooMany < 0) return { ...rest, parts };
-  const fitting = parts.slice(0, Math.max(1, tooMany));
+  const fitting = firstThatFit(parts, maximumPage);
+  if (fitting.length === parts.length) return { ...rest, parts };
   return { ...rest, parts: fitting, isTruncated: true, nextPartNumberMarker: fitting.at(-1)?.partNumber };
 }
 

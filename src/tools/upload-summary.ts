@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { countNotShown, notShown } from './lists.js';
 import { like } from './schema/outputs.js';
 import { type Part, paceOf } from './upload-pace.js';
 import { consecutive, countOf, equalRuns, gaps, type Range } from './upload-ranges.js';
@@ -7,7 +8,7 @@ import { consecutive, countOf, equalRuns, gaps, type Range } from './upload-rang
 
 const range = z.object({ from: z.int(), to: z.int() });
 const ranges = z.array(like(range, 'from, to')).optional();
-const runs = z
+const sizedRanges = z
   .array(like(range.extend({ partSize: z.int(), bytes: z.int() }), 'from, to, partSize (bytes), bytes'))
   .optional();
 const count = z.int().optional();
@@ -17,14 +18,14 @@ export const summaryFields = {
   partCount: count,
   highestPart: count,
   totalBytes: count,
-  runs,
+  runs: sizedRanges,
   missingCount: count,
   missing: ranges.describe('up to highestPart'),
   toCome: like(range, 'from, to').optional(),
   tooSmallCount: count,
   tooSmall: z.array(like(range.extend({ partSize: z.int() }), 'from, to, partSize: send again')).optional(),
   duplicates: ranges,
-  notShown: z.record(z.string(), z.int()).describe('entries cut from a list').optional(),
+  notShown,
   firstUploadedAt: z.string().optional(),
   lastUploadedAt: z.string().optional(),
   checkedAt: z.string().optional(),
@@ -67,25 +68,27 @@ export function summarise(unsorted: readonly Part[], expectation: Expectation, c
     lastPart !== undefined && lastPart > (highestPart ?? 0)
       ? { from: (highestPart ?? 0) + 1, to: lastPart }
       : undefined;
-  const lists = {
-    runs: equalRuns(parts),
-    missing,
-    tooSmall: equalRuns(small),
-    duplicates: consecutive(numbers.filter((number, index) => number === numbers[index - 1])),
-  };
+  const runs = equalRuns(parts);
+  const tooSmall = equalRuns(small);
+  const duplicates = consecutive(numbers.filter((number, index) => number === numbers[index - 1]));
   const done = progress(distinct, small, expectation);
   return {
     partCount: parts.length,
     ...(highestPart !== undefined && { highestPart }),
     totalBytes: bytesOf(parts),
-    runs: lists.runs.slice(0, maximumEntries),
+    runs: runs.slice(0, maximumEntries),
     missingCount: countOf(missing),
     ...list('missing', missing),
     ...(toCome && { toCome }),
     tooSmallCount: small.length,
-    ...list('tooSmall', lists.tooSmall),
-    ...list('duplicates', lists.duplicates),
-    ...omitted(lists),
+    ...list('tooSmall', tooSmall),
+    ...list('duplicates', duplicates),
+    ...countNotShown({
+      runs: runs.length - maximumEntries,
+      missing: missing.length - maximumEntries,
+      tooSmall: tooSmall.length - maximumEntries,
+      duplicates: duplicates.length - maximumEntries,
+    }),
     ...times(parts, checkedAt),
     ...(expectation.expectedBytes !== undefined && { expectedBytes: expectation.expectedBytes }),
     ...(expectation.expectedParts !== undefined && { expectedParts: expectation.expectedParts }),
@@ -98,14 +101,6 @@ const bytesOf = (parts: readonly Part[]) => parts.reduce((sum, { size }) => sum 
 
 const list = <Name extends string>(name: Name, all: readonly Range[]) =>
   all.length === 0 ? {} : { [name]: all.slice(0, maximumEntries) };
-
-/** How many entries were cut from which list. */
-function omitted(lists: Readonly<Record<string, readonly unknown[]>>) {
-  const cut = Object.entries(lists).filter(([, entries]) => entries.length > maximumEntries);
-  return cut.length === 0
-    ? {}
-    : { notShown: Object.fromEntries(cut.map(([name, entries]) => [name, entries.length - maximumEntries])) };
-}
 
 /** The number of the last part of the whole object, where it is known: as told, or worked out if all parts are of one size. */
 function lastPartOf(parts: readonly Part[], { expectedBytes, expectedParts }: Expectation): number | undefined {
