@@ -1,4 +1,5 @@
 import type { Operation } from './define-operation.js';
+import { listMultipartUploads } from './list-multipart-uploads.js';
 import { listParts } from './list-parts.js';
 import { provisionKubeResourceGroup } from './provision-kube-resource-group.js';
 import { restoreInstance } from './restore-instance.js';
@@ -7,6 +8,7 @@ import { upgradeKubeVersion } from './upgrade-kube-version.js';
 /** Every operation the server can offer, in the order in which it lists them. */
 export const operations: readonly Operation[] = [
   listParts,
+  listMultipartUploads,
   provisionKubeResourceGroup,
   upgradeKubeVersion,
   restoreInstance,

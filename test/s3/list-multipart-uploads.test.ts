@@ -1,0 +1,57 @@
+import { AbortMultipartUploadCommand, CreateBucketCommand } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import { connect, s3, startUpload } from './store.js';
+
+/** list_multipart_uploads, called by an MCP client over stdio, against an object store that another client has written to. */
+
+const bucket = 'open-uploads';
+const record = z.object({
+  uploadCount: z.int(),
+  uploads: z.array(z.object({ object: z.string(), uploadId: z.string() })),
+});
+const list = async (args: Record<string, unknown> = {}) =>
+  record.parse((await server.call('list_multipart_uploads', { bucket, ...args })).answer);
+const start = (key: string) => startUpload(bucket, key);
+
+let server: Awaited<ReturnType<typeof connect>>;
+beforeAll(async () => {
+  await s3.send(new CreateBucketCommand({ Bucket: bucket }));
+  server = await connect();
+});
+afterAll(async () => {
+  await server.close();
+  s3.destroy();
+});
+
+test('a bucket without uploads has none', async () => {
+  expect(await list()).toEqual(expect.objectContaining({ uploadCount: 0, uploads: [] }));
+});
+
+test('keys of every kind are given as list_parts takes them', async () => {
+  const keys = ['a b/c+d', '50% off', 'ü/日本', 'a&<b>"', 'plain'];
+  const ids = new Map<string, string>();
+  for (const key of keys) ids.set(key, await start(key));
+  const { uploadCount, uploads } = await list();
+  expect(uploadCount).toBe(keys.length);
+  expect(new Map(uploads.map(({ object, uploadId }) => [object, uploadId]))).toEqual(ids);
+  for (const { object, uploadId } of uploads) {
+    const { isError, text } = await server.call('list_parts', { bucket, object, uploadId });
+    expect(isError, text).toBe(false);
+  }
+  for (const [Key, UploadId] of ids) await s3.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId }));
+  expect((await list()).uploadCount).toBe(0);
+});
+
+test('more uploads than a page holds are all counted, several of one object too, and a prefix narrows them', async () => {
+  const keys = Array.from({ length: 1050 }, (_, index) => `many/${index % 350}`);
+  const queue = [...keys];
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      for (let key = queue.pop(); key !== undefined; key = queue.pop()) await start(key);
+    }),
+  );
+  expect((await list()).uploadCount).toBe(keys.length);
+  expect((await list({ prefix: 'many/349' })).uploadCount).toBe(3);
+  expect((await list({ prefix: 'none/' })).uploadCount).toBe(0);
+});
