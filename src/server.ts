@@ -17,7 +17,7 @@ import { traceOrigin } from './calls/trace-origin.js';
 import { clientName, consentForm, elicitorFor } from './consent/elicitation.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
 import { type ResourceTexts, referenceTemplate, registerResources } from './resources.js';
-import { failureText, successText } from './results/text.js';
+import { textOf } from './results/text.js';
 import type { ToolSchemas } from './results/tool-schemas.js';
 import type { Effect, Operation } from './tools/define-operation.js';
 import { instructionsFor } from './tools/instructions.js';
@@ -199,10 +199,14 @@ function contextOf({ server, dependencies: { principal }, tokens }: Connection, 
 /** One value, shown twice: hosts hand models the structure, the text, or both. `meta` is for views. */
 function toolResult(outcome: EndedOutcome, meta: Record<string, unknown> | undefined): CallToolResult {
   const failed = outcome.kind === 'failed';
-  const text = failed ? failureText(outcome.failure) : successText(outcome.success);
-  const structuredContent = { ...(failed ? outcome.failure : outcome.success) };
-  const content = [{ type: 'text' as const, text }];
-  return { content, structuredContent, ...(meta !== undefined && { _meta: meta }), ...(failed && { isError: true }) };
+  const result = failed ? outcome.failure : outcome.success;
+  const content = [{ type: 'text' as const, text: textOf(result) }];
+  return {
+    content,
+    structuredContent: { ...result },
+    ...(meta !== undefined && { _meta: meta }),
+    ...(failed && { isError: true }),
+  };
 }
 
 /** Tells a client that wants to know how far its call is. */

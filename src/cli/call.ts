@@ -6,7 +6,7 @@ import type { Config } from '../config/load.js';
 import type { Elicitor, Reply } from '../consent/elicitation.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { Refusal, refusalFailure } from '../results/refusal.js';
-import { failureText, successText } from '../results/text.js';
+import { textOf } from '../results/text.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
@@ -30,8 +30,8 @@ export const callCommand: Command = {
         ? usageFailure(tool, given.problems)
         : await call(given, options.yes !== undefined, terminal);
     if (options.json !== undefined) terminal.print(`${JSON.stringify(forMachines(tool, outcome))}\n`);
-    else if (outcome.kind === 'succeeded') terminal.print(`${successText(outcome.success)}\n`);
-    else terminal.printError(`${failureText(outcome.failure)}\n`);
+    else if (outcome.kind === 'succeeded') terminal.print(`${textOf(outcome.success)}\n`);
+    else terminal.printError(`${textOf(outcome.failure)}\n`);
     return exitCode(outcome, given.kind === 'call' && Object(given.args).planOnly === true);
   },
 };

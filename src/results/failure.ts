@@ -24,12 +24,12 @@ export interface Failure {
   readonly next: string;
   readonly requestIds: RequestIds;
   /** Of a request that was sent more than once. */
-  readonly attempts?: readonly Attempt[] | undefined;
+  readonly attempts?: readonly Attempt[];
   /** Of a plan that could not be made: what applies to the arguments that are right. */
-  readonly defaults?: readonly string[] | undefined;
-  readonly warnings?: readonly string[] | undefined;
+  readonly defaults?: readonly string[];
+  readonly warnings?: readonly string[];
   /** What there is to say about earlier calls. */
-  readonly notes?: readonly string[] | undefined;
+  readonly notes?: readonly string[];
 }
 
 /** What a failure needs to know of the call. */
@@ -99,8 +99,6 @@ export const serverFault = (call: FailedCall): Failure =>
   failureOf(call, true, {
     problem: 'this server made a mistake',
     code: 'InternalError',
-    requestIds: {},
-    attempts: [],
     next: 'Look in the log of this server, and report the mistake.',
   });
 
@@ -119,31 +117,25 @@ export const inconsistentPages = (
     next: 'Try again. If it happens again, tell the support of the service.',
   });
 
-interface Cause {
-  readonly problem: string;
-  readonly code: string;
-  readonly problems?: readonly string[];
-  readonly status?: number;
-  readonly message?: string | undefined;
-  readonly requestIds: RequestIds;
-  readonly attempts: readonly Attempt[];
-  readonly next: string;
-}
+/** Why it failed, as the end of a sentence, and what is known about it. */
+type Cause = { readonly problem: string } & Pick<Failure, 'code' | 'next'> & Partial<Failure>;
 
 /** @param mayHaveArrived whether the service may have acted on it; a read has nothing that could have happened */
-function failureOf({ operation, ifUnknown }: FailedCall, mayHaveArrived: boolean, cause: Cause): Failure {
-  const { problem, code, problems = [], status, message, requestIds, attempts, next } = cause;
+function failureOf(
+  { operation, ifUnknown }: FailedCall,
+  mayHaveArrived: boolean,
+  { problem, code, next, attempts = [], ...known }: Cause,
+): Failure {
   const changes = operation.effect !== 'read';
   const isUnknown = changes && mayHaveArrived;
   return {
     summary: `${operation.name} ${isUnknown ? 'has an unknown outcome' : 'failed'}: ${problem}.`,
     code,
-    problems,
-    status,
-    message,
+    problems: [],
+    requestIds: {},
+    ...known,
     ...(changes && { mayHaveHappened: mayHaveArrived }),
     next: isUnknown ? ifUnknown : next,
-    requestIds,
     ...(attempts.length > 1 && { attempts }),
   };
 }

@@ -3,8 +3,13 @@ import { quote } from '../util/quote.js';
 
 const uploadGone =
   'The upload was completed or aborted, or bucket, object or uploadId is mistyped. If it was completed, the object exists.';
+const noPermission =
+  'The credentials are valid but may not do this. Ask for the permission; trying again will not help.';
 
-/** What to do about an error, by the service's code. Codes are not in the reference; these were seen on services of the family. */
+/**
+ * What to do about an error, by what the service's code begins with: the first that fits counts. Codes are not in the reference;
+ * these were seen on services of the family.
+ */
 const byCode: Readonly<Record<string, string>> = {
   NoSuchUpload: uploadGone,
   // Ceph says so of an upload that it does not know.
@@ -19,31 +24,18 @@ const byCode: Readonly<Record<string, string>> = {
   ExpiredToken: 'CLOUDOPS_SESSION_TOKEN is expired.',
   RequestTimeTooSkewed:
     'The clocks of this machine and of the service differ by more than 15 minutes. Set this one right.',
-  AccessDenied: 'The credentials are valid but may not do this. Ask for the permission; trying again will not help.',
+  AccessDenied: noPermission,
   AuthorizationHeaderMalformed:
     'Check the region (CLOUDOPS_REGION or the argument) and the signing service name (CLOUDOPS_…_SERVICE).',
-  NotImplemented: 'This endpoint does not offer the operation. Check the endpoint in the configuration.',
+  NotImplemented: 'This endpoint does not support the operation. Check the endpoint in the configuration.',
   SlowDown: 'The service is overloaded. Wait a minute, then try again.',
   ServiceUnavailable: 'The service is overloaded or down. Wait a minute, then try again.',
-};
-
-const byBeginning: readonly (readonly [string, string])[] = [
-  [
-    'Client.InvalidParameterNotFound',
-    'Something that the arguments name does not exist in this region. Check the names and the region.',
-  ],
-  ['Client.InvalidParameterDuplicate', 'Something with this name exists already. Ask the user for another name.'],
-  ['Client.InvalidParameter', 'Check the arguments against the message.'],
-  [
-    'Client.AuthFailurePermission',
-    'The credentials are valid but may not do this. Ask for the permission; trying again will not help.',
-  ],
-  [
-    'Client.AuthFailure',
+  'Client.InvalidParameter': 'Check the arguments against the message.',
+  'Client.AuthFailurePermission': noPermission,
+  'Client.AuthFailure':
     'Check CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_SECRET_ACCESS_KEY, the region and the signing service name (CLOUDOPS_…_SERVICE).',
-  ],
-  ['Client.URLNotFound', 'Check the endpoint in the configuration; if it is right, check the names in the arguments.'],
-];
+  'Client.URLNotFound': 'Check the endpoint in the configuration; if it is right, check the names in the arguments.',
+};
 
 const byStatus: Readonly<Record<number, string>> = {
   400: 'Check the arguments against the message.',
@@ -60,12 +52,8 @@ export function remedyFor(
   code: string | undefined,
   status: number,
 ): string {
-  const ownFamily = Object.entries(own ?? {}).find(([beginning]) => code?.startsWith(beginning))?.[1];
-  if (ownFamily !== undefined) return ownFamily;
-  const known = code === undefined ? undefined : Object.hasOwn(byCode, code) ? byCode[code] : undefined;
-  const family = byBeginning.find(([beginning]) => code?.startsWith(beginning))?.[1];
-  if (known !== undefined) return known;
-  if (family !== undefined) return family;
+  const ofCode = [own ?? {}, byCode].flatMap(Object.entries).find(([beginning]) => code?.startsWith(beginning))?.[1];
+  if (ofCode !== undefined) return ofCode;
   if (status >= 300 && status < 400)
     return 'The endpoint redirects, which a signed request must not follow. Set the endpoint to its final address.';
   return byStatus[status] ?? (status >= 500 ? 'The service failed. Try again in a minute.' : 'Check the arguments.');

@@ -5,13 +5,18 @@ import type { Failure, RequestIds } from './failure.js';
 import { render } from './render.js';
 import type { Success } from './success.js';
 
-/** The same facts as the structured content, as text for hosts that show only text. The service's words stand indented under `answer:`. */
-export function successText(success: Success): string {
-  const { summary, outcome, next, consent, sentAt, plan, planId, planExpires, answer } = success;
-  const { warnings, requestIds, attempts, notes } = success;
-  const line = (name: string, value: string | undefined) => (value === undefined ? [] : [`${name}: ${value}`]);
+/**
+ * The same facts as the structured content, as text for hosts that show only text. The service's words are quoted, and its answer
+ * stands indented under `answer:`: they are data.
+ */
+export function textOf(result: Success | Failure): string {
+  const { summary, problems = [], plan, code, status, message, mayHaveHappened, next, answer }: Fields = result;
+  const { outcome, consent, sentAt, planId, planExpires, requestIds, attempts = [] }: Fields = result;
+  const { defaults = [], warnings = [], notes = [] }: Fields = result;
+  const line = (name: string, value: string | number | undefined) => (value === undefined ? [] : [`${name}: ${value}`]);
   return [
     summary,
+    ...(problems.length === 0 ? [] : ['', ...problems.map((problem) => `- ${problem}`)]),
     ...(plan === undefined ? [] : ['', ...planLines(plan)]),
     '',
     ...line('outcome', outcome),
@@ -19,46 +24,31 @@ export function successText(success: Success): string {
     ...line('sentAt', sentAt),
     ...line('planId', planId),
     ...line('planExpires', planExpires),
+    ...line('code', code === undefined ? undefined : quoteName(code)),
+    ...line('status', status),
+    ...line('service says', message === undefined ? undefined : quote(message, 500)),
+    ...line('requestIds', idList(requestIds)),
+    ...line('mayHaveHappened', mayHaveHappened === undefined ? undefined : mayHaveHappened ? 'yes' : 'no'),
+    ...line('attempts', attemptList(attempts)),
+    ...defaults.flatMap((one) => line('default', one)),
+    ...warnings.flatMap((warning) => line('warning', warning)),
+    ...notes.flatMap((note) => line('note', note)),
     ...line('next', next),
-    ...warnings.filter((warning) => plan?.warnings.includes(warning) !== true).map((warning) => `warning: ${warning}`),
-    ...(notes ?? []).map((note) => `note: ${note}`),
-    ...idLines(requestIds),
-    ...attemptLines(attempts),
-    ...(answer === undefined ? [] : ['answer:', ...render(answer, '  ')]),
+    ...(answer === undefined ? [] : render({ answer })),
   ].join('\n');
 }
 
-/** Writes a failure as the text of a tool error. The service's words are quoted: they are data. */
-export function failureText(failure: Failure): string {
-  const { summary, problems, code, status, message, requestIds, mayHaveHappened, attempts, next } = failure;
-  const { defaults = [], warnings = [], notes = [] } = failure;
-  return [
-    summary,
-    ...(problems.length === 0 ? [] : ['', ...problems.map((problem) => `- ${problem}`)]),
-    '',
-    `code: ${quoteName(code)}`,
-    ...(status === undefined ? [] : [`status: ${status}`]),
-    ...(message === undefined ? [] : [`service says: ${quote(message, 500)}`]),
-    ...idLines(requestIds),
-    ...(mayHaveHappened === undefined ? [] : [`mayHaveHappened: ${mayHaveHappened ? 'yes' : 'no'}`]),
-    ...attemptLines(attempts),
-    ...defaults.map((one) => `default: ${one}`),
-    ...warnings.map((warning) => `warning: ${warning}`),
-    ...notes.map((note) => `note: ${note}`),
-    `next: ${next}`,
-  ].join('\n');
-}
+/** A result of either kind: a success has no code, a failure no answer. */
+type Fields = Partial<Success> & Partial<Failure>;
 
 /** `x-ext-request-id "…", x-ext-id-2 "…"` */
-const idLines = (requestIds: RequestIds) => {
-  const ids = Object.entries(requestIds).map(([name, id]) => `${name} ${quote(id, 200)}`);
-  return ids.length === 0 ? [] : [`requestIds: ${ids.join(', ')}`];
-};
+const idList = (requestIds: RequestIds = {}) =>
+  Object.entries(requestIds)
+    .map(([name, id]) => `${name} ${quote(id, 200)}`)
+    .join(', ') || undefined;
 
 /** `503 (waited 210 ms), 200` */
-const attemptLines = (attempts: readonly Attempt[] = []) => {
-  const tries = attempts.map(({ result, waitedMs }) =>
-    waitedMs === undefined ? result : `${result} (waited ${waitedMs} ms)`,
-  );
-  return tries.length === 0 ? [] : [`attempts: ${tries.join(', ')}`];
-};
+const attemptList = (attempts: readonly Attempt[]) =>
+  attempts
+    .map(({ result, waitedMs }) => (waitedMs === undefined ? result : `${result} (waited ${waitedMs} ms)`))
+    .join(', ') || undefined;

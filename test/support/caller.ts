@@ -11,7 +11,7 @@ import { addEntry, findConflict, findDuplicate, isNonceSpent, type Mutations } f
 import type { Ending, Journal } from '../../src/journal/journal.js';
 import type { Failure } from '../../src/results/failure.js';
 import type { Success } from '../../src/results/success.js';
-import { failureText, successText } from '../../src/results/text.js';
+import { textOf } from '../../src/results/text.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { createHttpClient, defaultLimits, type Limits } from '../../src/transport/http-client.js';
 import type { OpenClient } from '../../src/transport/open-client.js';
@@ -98,8 +98,8 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     const outcome = await carryOut(operation, args, { tokens, client: 'test 1', ...given });
     if (outcome.kind === 'inputRequired') throw new Error('the call waits for an answer');
     return outcome.kind === 'succeeded'
-      ? { ok: true, structured: outcome.success, text: successText(outcome.success) }
-      : { ok: false, failure: outcome.failure, text: failureText(outcome.failure) };
+      ? { ok: true, structured: outcome.success, text: textOf(outcome.success) }
+      : { ok: false, failure: outcome.failure, text: textOf(outcome.failure) };
   };
   return { call, carryOut, waits, logged, close: () => httpClient.close() };
 }
