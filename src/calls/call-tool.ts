@@ -21,12 +21,8 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
   const callTool: CallTool = async (operation, args, context) => {
     const given = validate(operation, args, cloud.region);
     checkPolicy(policy, operation, given.region, context.principal);
-    const { planOnly, planId, allowRepeat, ...input } = await insertSecrets(
-      operation,
-      given,
-      secretFiles,
-      cloud.region,
-    );
+    const complete = await insertSecrets(operation, given, secretFiles, cloud.region);
+    const { planOnly, planId, allowRepeat, ...input } = complete.input;
 
     const { region, query = {}, ...request } = operation.request(input);
     const endpoint = resolveEndpoint(cloud, operation.service, region);
@@ -52,7 +48,8 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     };
     const regionSource = regionSourceOf(cloud, region);
     const unsigned = { method: operation.method, query, ...request };
-    const call = { operation, change: operation.change, input, request: unsigned, endpoint, regionSource };
+    const { secretNames } = complete;
+    const call = { operation, change: operation.change, input, request: unsigned, endpoint, regionSource, secretNames };
     return change(call, steering, open, context, dependencies);
   };
 

@@ -38,7 +38,7 @@ export async function change(
   const made = makePlan(call);
   const plan = {
     ...made,
-    warnings: [...earlier.map((one) => `The very same was sent before: ${one}.`), ...made.warnings],
+    warnings: [...earlier.map((one) => `The same call was sent before: ${one}.`), ...made.warnings],
   };
   if (dependencies.confirm !== 'off' && !canBeShown(plan)) throw new Refusal('TooLargeToShow', []);
   const consent = await obtainConsent(call, plan, steering, context, dependencies);
@@ -122,23 +122,26 @@ function conclude({ call, plan, consent }: Order, reply: FinalReply | undefined,
     outcome: 'accepted',
     consent: consentWays[consent.how],
     sentAt,
-    next: 'Tell the user the outcome and the request IDs. Do not call again to check: no tool here reads its progress.',
+    next: 'Tell the user the outcome and the request IDs. Its progress shows only in the console: do not call again to check.',
     requestIds,
     ...(reply.attempts.length > 1 && { attempts: reply.attempts }),
   } as const;
   const unread = (problem: string): CallOutcome => ({
     kind: 'succeeded',
-    success: { ...common, ...acceptedUnread(operation.name, status, problem) },
+    success: { ...common, ...acceptedUnread(plan.summary, status, problem) },
   });
   const tell = (): CallOutcome => {
     if (answer.kind === 'unread') return unread(answer.problem);
     const { record, warnings } = answer;
     const contradictions = call.change.contradictions?.(record, input, endpoint.region) ?? [];
+    const contradiction =
+      contradictions.length === 0 ? [] : [`The answer contradicts the request: ${contradictions.join('; ')}.`];
     const shown = presentable(record);
+    const hadPlan = consent.how === 'planId' || consent.how === 'clicked';
     const success: Success = {
-      summary: [...contradictions, operation.summarize(record, input)].join(' '),
+      summary: [...contradiction, operation.summarize(record, input)].join(' '),
       ...common,
-      warnings: [...plan.warnings, ...warnings, ...shown.warnings],
+      warnings: [...(hadPlan ? [] : plan.warnings), ...warnings, ...shown.warnings],
       answer: shown.record,
     };
     return { kind: 'succeeded', success };
@@ -181,7 +184,7 @@ function concludeFailure(failure: Failure): Conclusion {
 /** What to do when nobody knows whether a change happened. */
 export const ifUnknown = ({ change: { lookFor }, input, endpoint: { region } }: PlannedCall, sentAt: string): string =>
   `Do not repeat it. It was sent at ${sentAt} to region ${region}. Wait ten minutes, then have the user look in the console for ` +
-  `${lookFor(input, region)}. If it is not there, call again with the same arguments and allowRepeat: true.`;
+  `${lookFor(input, region)}. If it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.`;
 
 /** Adds what has to be said about other changes. */
 function withNotes(outcome: CallOutcome, more: readonly string[]): CallOutcome {

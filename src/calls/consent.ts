@@ -53,6 +53,7 @@ export async function obtainConsent(
     case 'plan':
       return planned(call, plan, now().getTime(), {
         ...(step.withPlanId && { planId: tokens.issue({ use: 'plan', digest, nonce: newNonce() }) }),
+        planOnly,
         ...(step.withTicket && { claims: { digest, nonce: newNonce() } }),
       });
     case 'ask':
@@ -75,23 +76,35 @@ function redeem(planId: string, digest: string, tokens: ConsentTokens): string {
   ]);
 }
 
+/** What would carry a plan out, and whether the plan is all that was wanted. */
+interface Ways {
+  readonly planOnly: boolean;
+  readonly planId?: string;
+  readonly claims?: PlanClaims;
+}
+
+function nextAfterPlan(name: string, { planOnly, planId, claims }: Ways): string {
+  const byClick = 'The user sees this plan with a button to agree and one to do nothing.';
+  if (claims !== undefined && planId === undefined)
+    return `${byClick} Wait for the decision: only a click carries this plan out.`;
+  const condition =
+    claims !== undefined
+      ? `${byClick} Leave the decision to them. Only if they ask you to go ahead instead`
+      : planOnly
+        ? 'Show this plan to the user and stop there. Only if they then ask for it'
+        : 'Show this plan to the user. If they say yes to it';
+  const call = `call ${name} with the same arguments${planId === undefined ? '' : ' and this planId'}${planOnly ? ', without planOnly' : ''}`;
+  return `${condition}, ${call}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
+}
+
 /** The plan in place of an answer, with what would carry it out: a planId, a click, either, or neither. */
 function planned(
   { operation: { name }, change, input }: PlannedCall,
   plan: Plan,
   issuedAt: number,
-  { planId, claims }: { readonly planId?: string; readonly claims?: PlanClaims },
+  ways: Ways,
 ): CallOutcome {
-  const byPlanId = `If they agree to it after they have seen it, call ${name} with the same arguments, without planOnly, and with this planId. An agreement given before counts for nothing; other arguments need a new plan.`;
-  const byClick = 'The user sees this plan with a button to agree and one to do nothing.';
-  const next =
-    planId === undefined
-      ? claims === undefined
-        ? `Show this plan to the user. To act, call ${name} without planOnly.`
-        : `${byClick} Wait for the decision: only a click carries this plan out.`
-      : claims === undefined
-        ? `Show this plan to the user. ${byPlanId}`
-        : `${byClick} Leave the decision to them. Only if they ask you to go ahead instead: ${byPlanId}`;
+  const { planId, claims } = ways;
   return {
     kind: 'succeeded',
     success: {
@@ -99,7 +112,7 @@ function planned(
       outcome: 'planned',
       plan,
       ...(planId !== undefined && { planId, planExpires: new Date(issuedAt + tokenLifetimeMs).toISOString() }),
-      next,
+      next: nextAfterPlan(name, ways),
       warnings: [],
       requestIds: {},
     },

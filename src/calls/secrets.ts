@@ -84,7 +84,7 @@ const known = (name: string, names: readonly string[]) =>
   names.length === 0 ? 'the folder has no secrets' : `there are ${nearest(name, names, 20).map(quoteName).join(', ')}`;
 
 /**
- * Puts secrets in the place of their names, and checks them by the rules.
+ * Puts secrets in the place of their names, and checks them by the rules. The names are given back by the dotted path of the secret.
  * @throws Refusal
  */
 export async function insertSecrets(
@@ -92,7 +92,8 @@ export async function insertSecrets(
   given: Readonly<Record<string, unknown>>,
   files: SecretFiles,
   region: string,
-): Promise<Record<string, unknown>> {
+): Promise<{ readonly input: Record<string, unknown>; readonly secretNames: Readonly<Record<string, string>> }> {
+  const secretNames: Record<string, string> = {};
   let input: unknown = given;
   for (const [namePath, secretPath] of Object.entries(operation.secretNames ?? {})) {
     const name = textAt(input, namePath);
@@ -101,6 +102,7 @@ export async function insertSecrets(
     if (secret.kind === 'problem') throw new Refusal('InvalidArguments', [`${namePath}: ${secret.problem}`]);
     const withoutName = withValueAt(input, namePath, () => undefined);
     input = withValueAt(withoutName, secretPath, () => secret.text);
+    secretNames[secretPath] = name;
   }
-  return input === given ? { ...given } : validate(operation, input, region);
+  return { input: input === given ? { ...given } : validate(operation, input, region), secretNames };
 }

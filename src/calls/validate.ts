@@ -75,7 +75,7 @@ function hintsForTheRest(operation: Operation, args: unknown, issues: readonly I
     issues.flatMap(({ path, ...issue }) => path[0] ?? (issue.code === 'unrecognized_keys' ? issue.keys : [])),
   );
   const rest = Object.fromEntries(Object.entries(args).filter(([name]) => !wrong.has(name)));
-  const { defaults, warnings } = hintsOf(operation, operation.change, rest, textAt(rest, 'region') ?? configured);
+  const { defaults, warnings } = hintsOf(operation, operation.change, rest, textAt(rest, 'region') ?? configured, args);
   return { defaults: defaults.map(({ path, value }) => `${path}: ${value}`), warnings };
 }
 
@@ -108,7 +108,7 @@ function rule(issue: Issue): string {
   const values = issue.values.map(String);
   const named = typeof issue.input === 'string' || typeof issue.input === 'number';
   if (!named || values.length <= listedValues) return `must be ${alternatives(values)}`;
-  return `is not offered; nearest: ${nearest(String(issue.input), values).join(', ')}`;
+  return `is not one of the allowed values; nearest: ${nearest(String(issue.input), values).join(', ')}`;
 }
 
 function typeRule(issue: z.core.$ZodIssueInvalidType): string {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Change, Default, Operation } from '../tools/define-operation.js';
 import { type Endpoint, type UnsignedApiRequest, wireForm } from '../transport/request.js';
 import { leavesOf, valueAt, withValueAt } from '../util/objects.js';
-import { quote, spellOut } from '../util/quote.js';
+import { quote, quoteName, spellOut } from '../util/quote.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -37,10 +37,13 @@ export interface PlannedCall {
   readonly request: UnsignedApiRequest;
   readonly endpoint: Endpoint;
   readonly regionSource: RegionSource;
+  /** Names of the secrets that were given by name, by the dotted path of the secret. */
+  readonly secretNames?: Readonly<Record<string, string>>;
 }
 
 /** Makes the plan of a mutation. Nothing is sent, looked up or changed for it. */
-export function makePlan({ operation, change, input, request, endpoint, regionSource }: PlannedCall): Plan {
+export function makePlan(call: PlannedCall): Plan {
+  const { operation, change, input, request, endpoint } = call;
   const { origin, region, service, profile, credentials } = endpoint;
   const { path, query } = wireForm(endpoint, request);
   const { defaults, warnings } = hintsOf(operation, change, input, region);
@@ -53,12 +56,8 @@ export function makePlan({ operation, change, input, request, endpoint, regionSo
       [profile.dateHeader]: 'the time of sending',
       authorization: `signed as ${credentials.accessKeyId} for service ${service} in ${region}`,
     },
-    ...(request.body !== undefined && { body: withoutSecrets(operation, request.body) }),
-    where: [
-      `region ${region} (${regionSources[regionSource]})`,
-      ...zoneOf(defaults, input),
-      `account ${credentials.accessKeyId}`,
-    ],
+    ...(request.body !== undefined && { body: withoutSecrets(call, request.body) }),
+    where: [regionOf(call), ...zoneOf(defaults, input), `account ${credentials.accessKeyId}`],
     consequences: [
       ...(operation.effect === 'delete' ? ['This is destructive.'] : []),
       ...change.consequences(input, region),
@@ -71,32 +70,70 @@ export function makePlan({ operation, change, input, request, endpoint, regionSo
 
 const regionSources = { given: 'given', configured: 'configured', default: "this server's default" } as const;
 
+/** The region that the arguments name may be another one than that whose endpoint gets the request. */
+function regionOf({ input, endpoint: { region }, regionSource }: PlannedCall): string {
+  const given = textOf(input.region ?? input.regions);
+  const source = regionSources[regionSource];
+  if (given === undefined || given === region) return `region ${region} (${given === undefined ? source : 'given'})`;
+  return `region ${given} (given), request sent to ${region} (${source})`;
+}
+
 function zoneOf(defaults: readonly Default[], input: Fields): string[] {
-  const path = 'availabilityZone';
-  const [given, preset] = [valueAt(input, path), defaults.find((one) => one.path === path)];
-  if (typeof given === 'string') return [`zone ${given} (given)`];
+  const given = textOf(input.availabilityZone ?? input.availabilityZones);
+  const preset = defaults.find(({ path }) => path === 'availabilityZone');
+  if (given !== undefined) return [`zone ${given} (given)`];
   return preset === undefined ? [] : [`zone ${preset.value} (the cloud's default)`];
 }
 
-/** What the cloud does with what is absent, and what is allowed but probably not meant. */
-export function hintsOf(operation: Operation, change: Change, input: Fields, region: string) {
-  const { regions } = operation;
+/** A text, or the first one of a list. */
+const textOf = (value: unknown) => [value].flat().find((one) => typeof one === 'string');
+
+/**
+ * What the cloud does with what is absent, and what is allowed but probably not meant.
+ * @param given all the arguments, where some are wrong and so not in `input`
+ */
+export function hintsOf(operation: Operation, change: Change, input: Fields, region: string, given: Fields = input) {
+  const { regions, unknownDefaults = [] } = operation;
+  const isAbsent = (path: string) => valueAt(given, path) === undefined;
+  const isOmitted = (path: string) => {
+    const parent = path.split('.').slice(0, -1).join('.');
+    return isAbsent(path) && (parent === '' || !isAbsent(parent));
+  };
+  const isKnown = ({ inRegion }: Default) => inRegion === undefined || inRegion[region] !== undefined;
+  const defaults = operation.defaults.filter(({ path }) => isAbsent(path));
+  const unknown = [
+    ...unknownDefaults.filter(isOmitted),
+    ...defaults.filter((one) => !isKnown(one)).map(({ path }) => path),
+  ];
   const unlisted =
     regions === undefined || regions.includes(region)
       ? []
-      : [`Region ${quote(region, 40)} is not among those that the API reference lists: ${regions.join(', ')}.`];
+      : [
+          `Region ${quote(region, 40)} is not among those that the API reference lists: ${regions.join(', ')}. Whether the operation is available there is not documented.`,
+        ];
   return {
-    defaults: operation.defaults
-      .filter(({ path }) => valueAt(input, path) === undefined)
+    defaults: defaults
+      .filter(isKnown)
       .map(({ path, value, inRegion }) => ({ path, value: inRegion?.[region] ?? value })),
-    warnings: [...unlisted, ...change.warnings(input, region)],
+    warnings: [
+      ...unlisted,
+      ...change.warnings(input, region),
+      ...(unknown.length === 0
+        ? []
+        : [`Not given: ${unknown.join(', ')}. What the cloud uses instead is not documented.`]),
+    ],
   };
 }
 
-/** A copy in which secrets are fingerprints. */
-const withoutSecrets = ({ secrets = [] }: Operation, fields: unknown): unknown =>
-  secrets.reduce<unknown>(
-    (copy, path) => withValueAt(copy, path, (value) => (typeof value === 'string' ? fingerprint(value) : value)),
+/** A copy in which secrets are their names, or else fingerprints. */
+const withoutSecrets = ({ operation, secretNames = {} }: PlannedCall, fields: unknown): unknown =>
+  (operation.secrets ?? []).reduce<unknown>(
+    (copy, path) =>
+      withValueAt(copy, path, (value) => {
+        const name = secretNames[path];
+        if (name !== undefined) return `the secret ${quoteName(name)}`;
+        return typeof value === 'string' ? fingerprint(value) : value;
+      }),
     fields,
   );
 
@@ -167,10 +204,11 @@ const longestValue = 80;
  * that would be sent. Long values are cut, lines never are.
  * @returns undefined if that is too much for one screen: then nobody can be asked
  */
-export function questionText(plan: Plan, { operation, change, input, endpoint }: PlannedCall): string | undefined {
+export function questionText(plan: Plan, call: PlannedCall): string | undefined {
+  const { change, input, endpoint } = call;
   const [cost, ...consequences] = plan.consequences;
   const isNamed = (path: string) => change.named.some((name) => path === name || path.startsWith(`${name}.`));
-  const others = [...leavesOf(withoutSecrets(operation, input))].filter(
+  const others = [...leavesOf(withoutSecrets(call, input))].filter(
     ([path]) => !isNamed(path.replace(/\[\d+\]/g, '[]')),
   );
   const sentence = (title: string, parts: readonly string[]) =>

@@ -46,8 +46,8 @@ const refusals = {
     next: 'Ask the person who runs this server to set what is missing, or CLOUDOPS_SANDBOX=1 to try it without an account.',
   },
   Declined: {
-    reason: 'there is no consent',
-    next: 'Do not try again unless the user asks for it.',
+    reason: 'the user has not agreed to it',
+    next: 'Leave it at that, unless the user asks for it again.',
   },
   NobodyAsked: {
     reason: 'the client answered the question by itself, and nobody was asked',
@@ -66,8 +66,8 @@ const refusals = {
     next: 'Use a client that can ask its user (elicitation) or shows views (MCP Apps). The setting is CLOUDOPS_CONFIRM; only the person who runs this server can change it.',
   },
   Repeated: {
-    reason: 'the very same was sent in the last 10 minutes and was accepted, or its outcome is not known',
-    next: 'Look in the console first. Only if the user wants it a second time, call again with allowRepeat: true.',
+    reason: 'the same call was sent less than 10 minutes ago, and was accepted or has an unknown outcome',
+    next: 'Have the user look in the console. Only if they want it a second time, call again with allowRepeat: true.',
   },
   SenderUnavailable: {
     reason: 'a part of this server cannot be loaded',

@@ -8,9 +8,9 @@ import type { RequestIds } from './failure.js';
 export const consentWays = {
   asked: 'the user was asked through the client and agreed',
   clicked: 'the user agreed with a click in the change view',
-  planId: 'the call brought the planId of a plan',
+  planId: 'the call carried the planId of its plan',
   option: 'given beforehand with --yes',
-  off: 'nobody is asked (CLOUDOPS_CONFIRM=off)',
+  off: 'nobody was asked (CLOUDOPS_CONFIRM=off)',
 } as const;
 export type ConsentWay = keyof typeof consentWays;
 
@@ -54,8 +54,8 @@ export function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
   });
 }
 
-/** A change that was accepted stays accepted, even if nothing else of its answer can be read. */
-export const acceptedUnread = (name: string, status: number, problem: string) => ({
-  summary: `The cloud accepted ${name} (HTTP status ${status}). Follow it in the console, and do not send it again.`,
+/** A change that was accepted stays accepted, even if nothing else of its answer can be read. `planned` is what the plan said. */
+export const acceptedUnread = (planned: string, status: number, problem: string) => ({
+  summary: `The cloud accepted this (HTTP status ${status}): ${planned}`,
   warnings: [`The answer cannot be read, because ${problem}.`],
 });

@@ -50,6 +50,8 @@ export interface Operation<
   readonly secretNames?: Readonly<Record<string, string>>;
   /** What the cloud uses for arguments that are absent; the server never sends it. */
   readonly defaults: readonly Default[];
+  /** Arguments, by dotted path, of which nobody knows what the cloud uses when they are absent. */
+  readonly unknownDefaults?: readonly string[];
   /** Regions that the reference lists for it. Others are possible. */
   readonly regions?: readonly string[];
   /** What the reference leaves open, one sentence each. */
@@ -87,7 +89,7 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   readonly named: readonly string[];
   /** What to look for in the console when the outcome is not known, as the end of a sentence that begins with "Look for". */
   lookFor(input: Input, region: string): string;
-  /** Where the answer contradicts the request, one sentence each. */
+  /** Where the answer contradicts the request: `region "jp-east-1" instead of "jp-east-3"`. */
   contradictions?(record: Output, input: Input, region: string): readonly string[];
 }
 

@@ -88,7 +88,8 @@ export const listParts = defineOperation({
     'Shows what one multipart upload to object storage has received so far. View "summary" (default) reads the whole ' +
     'list: how many parts and bytes, which part numbers are missing, how fast it goes and, with expectedBytes or ' +
     'expectedParts, how far it is and how long it still takes. View "parts", also chosen by maxParts or ' +
-    'partNumberMarker, gives one page of single parts with ETags. It only reads. Have ready: bucket, key, upload ID.',
+    'partNumberMarker, gives one page of single parts with ETags (not always MD5s). It only reads: it cannot complete or ' +
+    'abort an upload. Have ready: bucket, object, upload ID.',
   effect: 'read',
   service: 'storage',
   method: 'GET',
@@ -104,6 +105,12 @@ export const listParts = defineOperation({
     'Values of encoding-type: services take "url", or ignore it.',
     'Error codes: those of S3 are what services of the family answer.',
     'Highest part number and smallest part: 10000 and 5 MiB by convention.',
+    'Where a region is: the reference gives codes, and no places.',
+  ],
+
+  elsewhere: [
+    'Uploading a part, completing an upload and aborting one: use the client that started it, or any S3 client.',
+    'Object storage in a region other than jp-east-1 and jp-west-2: the API reference lists no other.',
   ],
 
   input,

@@ -78,7 +78,8 @@ export const provisionKubeResourceGroup = defineOperation({
   description:
     'Sets up a resource group for the container platform: admin workstation and admin cluster, linked to an external cloud ' +
     'project. Its servers, disks and load balancer cost money. Have ready: resource group, name prefix, region, zone, SSH key ' +
-    'names, instance types, service account key. It answers at once with status "provisioning", and the setup continues in the cloud.',
+    'names, instance types, service account key. It answers at once with status "provisioning", and the setup continues in the cloud. ' +
+    'Groups, versions and locations cannot be listed here.',
   effect: 'create',
   service: 'catalog',
   method: 'POST',
@@ -124,13 +125,27 @@ export const provisionKubeResourceGroup = defineOperation({
     },
     { path: 'networkConfig.networkId', value: 'the common private network' },
   ],
+  unknownDefaults: [
+    'regions',
+    'availabilityZones',
+    'resourceNamePrefix',
+    'deploymentModel',
+    'adminWorkstation.volumeType',
+    'adminCluster.name',
+    'adminCluster.controlPlane.volumeType',
+    'adminCluster.controlPlane.nodeCount',
+  ],
   undocumented: [
     'Which arguments are required, apart from what a private LAN needs.',
     'Versions and locations on offer: GetKubeServerConfig lists them; its shape is not shown.',
     'Success status code, error codes, limits of rate, and how long it takes.',
     'Transitions between states after the first.',
+    'Where a region is: the reference gives codes, and no places.',
   ],
-  elsewhere: ['Listing resource groups, versions and locations, and reading the state of a group: in the console.'],
+  elsewhere: [
+    'Creating, listing and deleting resource groups, and reading the state of one: use the console.',
+    'Listing versions, locations, networks and SSH keys: use the console.',
+  ],
   errors: {
     'Client.InvalidParameterDuplicate':
       'The name prefix or a cluster name is in use. Ask the user for another; do not choose one.',
@@ -143,13 +158,15 @@ export const provisionKubeResourceGroup = defineOperation({
   change: {
     headline: ({ resourceGroupName, regions, adminCluster }, region) => {
       const control = adminCluster?.controlPlane?.nodeCount;
-      const pools = adminCluster?.nodePools ?? [];
+      const pools = adminCluster?.nodePools;
       const parts = [
         '1 workstation',
         control === undefined
-          ? 'control plane nodes (number not given)'
+          ? 'control plane (number of nodes not given)'
           : `${control} control plane ${plural(control, 'node')}`,
-        `${workers(pools)} ${plural(workers(pools), 'node')} in ${pools.length} ${plural(pools.length, 'pool')}`,
+        pools === undefined
+          ? 'no node pools'
+          : `${workers(pools)} ${plural(workers(pools), 'node')} in ${pools.length} ${plural(pools.length, 'pool')}`,
       ];
       return `Set up Kubernetes resource group ${quote(resourceGroupName)} in ${regions?.[0] ?? region}: ${parts.join(', ')}`;
     },
@@ -163,10 +180,17 @@ export const provisionKubeResourceGroup = defineOperation({
       ...[adminWorkstation, adminCluster?.controlPlane, ...(adminCluster?.nodePools ?? [])].flatMap((place) =>
         zoneWarnings(place?.availabilityZone, place?.region),
       ),
+      ...inheritance(regions ?? availabilityZones, [
+        adminWorkstation,
+        adminCluster?.controlPlane,
+        ...(adminCluster?.nodePools ?? []),
+      ]),
       ...(externalCloudConfig?.serviceAccountKey === undefined
         ? ['No service account key is given, so there is nothing to link the group to the external cloud with.']
         : []),
-      ...repeatedNames(adminCluster?.nodePools).map((name) => `Several node pools have the name ${quote(name)}.`),
+      ...repeatedNames(adminCluster?.nodePools).map(
+        (name) => `Several node pools have the name ${quote(name)}. What the cloud does then is not documented.`,
+      ),
     ],
     notChecked: ['that the resource group exists', 'that prefix and cluster name are free', 'that the SSH keys exist'],
     named: [
@@ -178,8 +202,8 @@ export const provisionKubeResourceGroup = defineOperation({
       'adminCluster.nodePools[].nodeCount',
       'adminCluster.nodePools[].instanceType',
     ],
-    lookFor: ({ resourceGroupName }) =>
-      `resource group ${quote(resourceGroupName)}, in status provisioning, configuring or provisioned`,
+    lookFor: ({ resourceGroupName, regions }, region) =>
+      `resource group ${quote(resourceGroupName)} in ${regions?.[0] ?? region} with status provisioning, configuring or provisioned`,
     contradictions: ({ name, configuration }, { resourceGroupName, regions, availabilityZones }) => [
       ...differs('resource group', resourceGroupName, name),
       ...differs('region', regions?.[0], configuration?.kube?.regions?.[0]),
@@ -206,7 +230,6 @@ export const provisionKubeResourceGroup = defineOperation({
         : [
             `The status of its admin cluster${admin.name === undefined ? '' : ` ${quote(admin.name)}`} is ${withMeaning(admin.status, clusterStatus)}.`,
           ]),
-      'No tool here can read its progress: follow the setup in the console, and do not send it again.',
     ].join(' ');
   },
 });
@@ -218,6 +241,14 @@ type Pools =
       readonly instanceType?: string | undefined;
     }[]
   | undefined;
+
+type Places = readonly ({ readonly region?: unknown; readonly availabilityZone?: unknown } | undefined)[];
+
+/** A warning if region and zone are given for the group, and not for each of its servers. */
+const inheritance = (ofGroup: unknown, servers: Places) =>
+  ofGroup !== undefined && servers.some((place) => place && (place.region ?? place.availabilityZone) === undefined)
+    ? ['Some servers have no region and zone of their own. Whether those of the group apply is not documented.']
+    : [];
 
 const plural = (count: number, noun: string) => (count === 1 ? noun : `${noun}s`);
 

@@ -13,7 +13,7 @@ import {
 
 /** Arguments with their rules, defaults of the cloud, and what the reference leaves open. */
 export function operationReference(operation: Operation): string {
-  const { name, api, description, input, defaults, undocumented } = operation;
+  const { name, api, description, input, defaults, undocumented, elsewhere = [] } = operation;
   return [
     `# ${name}`,
     '',
@@ -31,6 +31,9 @@ export function operationReference(operation: Operation): string {
     '',
     ...undocumented.map((sentence) => `- ${sentence}`),
     '',
+    ...(elsewhere.length === 0
+      ? []
+      : ['## Not possible here', '', ...elsewhere.map((sentence) => `- ${sentence}`), '']),
   ].join('\n');
 }
 

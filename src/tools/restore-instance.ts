@@ -15,10 +15,7 @@ import {
 } from './schema/fields.js';
 import { devopsState, devopsStatusCode, devopsStatusName, withMeaning } from './schema/meanings.js';
 import { like } from './schema/outputs.js';
-import { differs, zoneWarnings } from './schema/zones.js';
-
-/** Client libraries of the service ask for these (not in the reference). instanceType is left out: it has a default. */
-const expectedByClients = ['diskSize', 'firewallGroupName', 'parameterGroupName'] as const;
+import { differs, foreignZone, zoneWarnings } from './schema/zones.js';
 
 const bucketName = () => hyphenated({ min: 3, max: 32 });
 
@@ -30,7 +27,8 @@ export const restoreInstance = defineOperation({
   description:
     'Creates a new DevOps server (source hosting with a registry) from a backup. It costs money from its creation; the backup ' +
     'and the server it was taken from stay as they are. Have ready: the backup ID and a name for the new server. It answers at ' +
-    'once with state "RESTORING", and the restore continues in the cloud.',
+    'once with state "RESTORING", and the restore continues in the cloud. Servers and backups cannot be listed here, and a ' +
+    'public IP address cannot be chosen.',
   effect: 'create',
   service: 'devops',
   method: 'POST',
@@ -46,15 +44,17 @@ export const restoreInstance = defineOperation({
       inRegion: defaultZones,
     },
   ],
+  unknownDefaults: ['diskSize', 'firewallGroupName', 'parameterGroupName'],
   undocumented: [
     'Which arguments are required: this server requires backupId and instanceId. Client libraries of the service also require instanceType, diskSize, firewallGroupName and parameterGroupName.',
     'Success status code, error codes, limits of rate, and how long it takes.',
     'Transitions between states after the first.',
+    'Where a region is: the reference gives codes, and no places.',
   ],
   elsewhere: [
-    'Listing servers and backups, and reading the state of one: in the console.',
-    'A public IP address: the restore takes none, the cloud assigns it.',
-    'Object storage in regions other than jp-east-1 and jp-west-2.',
+    'Listing servers and backups, and reading the state of one: use the console.',
+    'Choosing a public IP address: a restore takes none, and the answer says which one the cloud assigned.',
+    'Object storage in a region other than jp-east-1 and jp-west-2: the API offers no other.',
   ],
   errors: {
     'Client.InvalidParameterDuplicate':
@@ -101,7 +101,9 @@ export const restoreInstance = defineOperation({
       .describe('Object storage of the application.')
       .optional(),
     region: region()
-      .describe('Region to restore in: jp-east-1, jp-east-3, jp-west-1 or jp-west-2; default is the configured one.')
+      .describe(
+        'Region to restore in: jp-east-1, jp-east-3, jp-west-1 or jp-west-2 (their places are not documented); default is the configured one.',
+      )
       .optional(),
     ...consentArguments,
   }),
@@ -116,7 +118,6 @@ export const restoreInstance = defineOperation({
     ],
     warnings: (input, region) => [
       ...zoneWarnings(input.availabilityZone, region),
-      ...absent(expectedByClients.filter((name) => input[name] === undefined)),
       ...(input.networkConfig?.networkId !== undefined && input.networkConfig.privateAddress === undefined
         ? ['networkConfig.networkId is given without privateAddress. What follows from that is not documented.']
         : []),
@@ -127,12 +128,14 @@ export const restoreInstance = defineOperation({
     notChecked: ['that the backup exists', 'that the name is free'],
     named: ['instanceId', 'backupId', 'diskSize', 'instanceType', 'region', 'availabilityZone'],
     lookFor: ({ instanceId }, region) =>
-      `a DevOps server ${quote(instanceId)} in ${region}, in state RESTORING, CREATING or RUNNING`,
-    contradictions: ({ instance = {} }, { instanceId, availabilityZone }, region) => [
+      `a DevOps server ${quote(instanceId)} in ${region} with state RESTORING, CREATING or RUNNING`,
+    contradictions: ({ instance = {} }, { instanceId, availabilityZone, instanceType, diskSize }, region) => [
       ...differs('region', region, instance.region),
       ...differs('zone', availabilityZone, instance.availabilityZone),
+      ...foreignZone(availabilityZone === undefined ? instance.availabilityZone : undefined, region),
       ...differs('name', instanceId, instance.instanceId),
-      ...zoneWarnings(instance.availabilityZone, region),
+      ...differs('type', instanceType, instance.instanceType),
+      ...differs('disk size', diskSize, instance.diskSize),
     ],
   },
 
@@ -179,20 +182,16 @@ export const restoreInstance = defineOperation({
 
   summarize({ instance = {} }, { instanceId }) {
     const { state, status = {} } = instance;
-    const code = status.code === undefined ? '' : `, code ${withMeaning(String(status.code), devopsStatusCode)}`;
     return [
       `The cloud accepted the restore of DevOps server ${quote(instance.instanceId ?? instanceId)}.`,
       ...(state === undefined ? [] : [`Its state is ${withMeaning(state, devopsState)}.`]),
-      ...(status.name === undefined ? [] : [`Its status is ${withMeaning(status.name, devopsStatusName)}${code}.`]),
-      'No tool here can read its progress: follow the restore in the console, and do not send it again.',
+      // Mostly the same word as the state.
+      ...(status.name === undefined || status.name === state
+        ? []
+        : [`Its status is ${withMeaning(status.name, devopsStatusName)}.`]),
+      ...(status.code === undefined
+        ? []
+        : [`Its status code is ${withMeaning(String(status.code), devopsStatusCode)}.`]),
     ].join(' ');
   },
 });
-
-/** One warning for all arguments that are absent though client libraries of the service ask for them. */
-const absent = (names: readonly string[]) =>
-  names.length === 0
-    ? []
-    : [
-        `Not given: ${names.join(', ')}. The API does not require them, client libraries do; what applies is not documented.`,
-      ];

@@ -26,7 +26,10 @@ export const upgradeKubeVersion = defineOperation({
     'Versions that are possible: GetKubeServerConfig lists them; its shape is not shown.',
     'Success status code, error codes, limits of rate, how long it takes, and whether it can be undone.',
   ],
-  elsewhere: ['Listing clusters and versions, and reading the state of a cluster: in the console.'],
+  elsewhere: [
+    'Listing clusters and versions, and reading the state of a cluster: use the console.',
+    'Going back to an earlier version: the API documents no way.',
+  ],
   errors: {
     'Client.InvalidParameterNotFound':
       'The resource group, the cluster or the version does not exist. Ask the user for the right one.',
@@ -48,7 +51,7 @@ export const upgradeKubeVersion = defineOperation({
     notChecked: ['that the cluster exists', 'that the version is possible', 'which version the cluster has now'],
     named: ['resourceGroupName', 'clusterName', 'version'],
     lookFor: ({ resourceGroupName, clusterName, version }) =>
-      `cluster ${quote(clusterName)} of resource group ${quote(resourceGroupName)}, in status configuring or with version ${quote(version)}`,
+      `cluster ${quote(clusterName)} of resource group ${quote(resourceGroupName)} with status configuring or version ${quote(version)}`,
     contradictions: (record, { clusterName }) => differs('cluster', clusterName, record.name),
   },
 
@@ -66,6 +69,5 @@ export const upgradeKubeVersion = defineOperation({
       `The cloud accepted the upgrade of cluster ${quote(clusterName)}.`,
       ...(status === undefined ? [] : [`Its status is ${withMeaning(status, clusterStatus)}.`]),
       ...(version === undefined ? [] : [`The answer gives its version as ${quote(version)}.`]),
-      'No tool here can read its progress: follow the upgrade in the console, and do not send it again.',
     ].join(' '),
 });

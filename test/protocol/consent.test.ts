@@ -166,7 +166,7 @@ describe.each(eras)('%s', (_name, era) => {
       expect((await call({ ...args, planId })).text).toContain('code: Repeated');
       const repeat = { ...args, allowRepeat: true };
       const second = await call(repeat);
-      expect(second.text).toContain('The very same was sent before');
+      expect(second.text).toContain('The same call was sent before');
       const { planId: secondId } = second.structured;
       expect((await call({ ...repeat, planId: secondId })).structured.outcome).toBe('accepted');
       expect((await call({ ...repeat, planId: secondId })).text).toContain('this consent was used before');
@@ -334,7 +334,7 @@ describe('the plan', () => {
     expect((await call()).text).toContain('code: Repeated');
     expect(questions).toHaveLength(1);
     await call({ ...args, allowRepeat: true });
-    expect(questions[1]).toContain('The very same was sent before');
+    expect(questions[1]).toContain('The same call was sent before');
   });
 
   test('a plan that is too long to be read is refused, not cut', async () => {

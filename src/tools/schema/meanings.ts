@@ -37,7 +37,7 @@ export const devopsState = {
   PROCESSING: 'being worked on',
   UPGRADING: 'being upgraded',
   'BACKING-UP': 'being backed up',
-  RESTORING: 'being created from the backup; not in the documented list of states, but in its example',
+  RESTORING: 'being created from the backup',
 };
 
 /** `status.code` of a DevOps server (reference, section 3). */
