@@ -47,7 +47,7 @@ export const listMultipartUploads = defineOperation({
   example: { bucket: 'demo-bucket' },
   defaults: [],
   undocumented: ['The whole operation: it is that of S3-compatible services, which differ in what they answer.'],
-  elsewhere: ['Aborting or completing an upload: with an S3 client or in the console.'],
+  elsewhere: ['Aborting or completing an upload: use an S3 client or the console.'],
 
   input: z
     .strictObject({
