@@ -1,38 +1,22 @@
 import { createHash } from 'node:crypto';
 import type { Cloud } from './cloud.js';
-import { type Fields, object, objects, parseObject } from './http.js';
+import { type Fields, object, parseObject } from './http.js';
 import type { ProvisionInput } from './operations/provision-kube-resource-group.js';
 import { notFound } from './rules.js';
 
-/** What the catalog API holds: resource groups and their clusters (reference, sections 2.3 to 2.5). */
-export interface Catalog {
-  /** By name. `changedAt` is not shown. */
-  readonly groups: Map<string, Fields>;
-  /** Those of all groups. `changedAt`, `group`, `project` and `isAdmin` are not shown. */
-  readonly clusters: Fields[];
-}
-
-/** Starts from what `catalogSnapshot` gave. */
-export function openCatalog(saved: unknown): Catalog {
-  const { groups, clusters } = object(saved);
-  return {
-    groups: new Map(objects(groups).map((group) => [String(group.name), group])),
-    clusters: [...objects(clusters)],
-  };
-}
-
-export const catalogSnapshot = ({ groups, clusters }: Catalog) => ({ groups: [...groups.values()], clusters });
+/** What a cluster is kept by. */
+export const clusterKey = (group: string, name: string) => `${group}/${name}`;
 
 /** Throws a `ServiceError` if there is none of this name. */
-export function findGroup({ catalog }: Cloud, name: string): Fields {
-  const group = catalog.groups.get(name);
+export function findGroup({ groups }: Cloud, name: string): Fields {
+  const group = groups.get(name);
   if (group === undefined) throw notFound('ResourceGroupName', `There is no resource group ${name}.`);
   return group;
 }
 
 /** A group as it is now. */
 export function showGroup(cloud: Cloud, { changedAt, ...group }: Fields): Fields {
-  const own = cloud.catalog.clusters.filter((cluster) => cluster.group === group.name);
+  const own = [...cloud.clusters.values()].filter((cluster) => cluster.group === group.name);
   const shown = (isAdmin: boolean) =>
     own.filter((cluster) => cluster.isAdmin === isAdmin).map((cluster) => showCluster(cloud, cluster));
   return {

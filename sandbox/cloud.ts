@@ -1,42 +1,42 @@
-import { type Catalog, catalogSnapshot, openCatalog } from './catalog.js';
-import type { Devops } from './devops.js';
-import { object, objects } from './http.js';
+import * as z from 'zod';
+import type { Fields } from './http.js';
 import { seededCatalog, seededInstances } from './seeds.js';
-import { openStorage, type Storage, type StorageOptions } from './storage/storage.js';
+import { type State, Table } from './state.js';
+import { openStorage, type Storage } from './storage/storage.js';
 
-/** What operations work on. */
+/** What operations work on. Fields that end in `changedAt` and the like are not shown; see catalog.ts and devops.ts. */
 export interface Cloud {
   now(): Date;
-  /** Of parts that are not the last, in bytes. */
-  readonly minimumPartSize: number;
   readonly storage: Storage;
-  readonly catalog: Catalog;
-  readonly devops: Devops;
+  /** Resource groups, by name (reference, section 2.5). */
+  readonly groups: Table<Fields>;
+  /** Clusters of all groups, by `clusterName` (reference, section 2.4). */
+  readonly clusters: Table<Fields>;
+  /** DevOps servers, by `instanceId` (reference, section 2.6). */
+  readonly instances: Table<Fields>;
   /** Whether a group, cluster or server that changed at a time (ISO 8601) has had the time to be ready. */
   hasSettled(changedAt: unknown): boolean;
-  /** Resolves once a change of the catalog or of DevOps is on disk. */
-  save(service: 'catalog' | 'devops'): Promise<void>;
   /** Resolves once everything that an answer may tell is on disk. */
   flushed(): Promise<void>;
 }
 
-export interface CloudOptions extends StorageOptions, Pick<Cloud, 'minimumPartSize'> {
+export interface CloudOptions extends Pick<Cloud, 'now'> {
+  readonly state: State;
+  /** How long groups, clusters and servers take until they are ready. */
   readonly secondsToSettle: number;
 }
 
-/** A cloud as its state left it. */
-export function openCloud({ secondsToSettle, minimumPartSize, ...options }: CloudOptions): Cloud {
-  const { state, now } = options;
-  const catalog = openCatalog(state.saved('catalog').at(-1) ?? seededCatalog());
-  const devops = { instances: [...objects(object(state.saved('devops').at(-1) ?? seededInstances()).instances)] };
+/** A cloud as its state left it. Throws a `SandboxProblem` if the state cannot be read. */
+export function openCloud({ now, state, secondsToSettle }: CloudOptions): Cloud {
+  const fields = z.record(z.string(), z.unknown());
+  const { groups, clusters } = seededCatalog();
   return {
     now,
-    minimumPartSize,
-    storage: openStorage(options),
-    catalog,
-    devops,
+    storage: openStorage(state),
+    groups: new Table('groups', fields, state, groups),
+    clusters: new Table('clusters', fields, state, clusters),
+    instances: new Table('instances', fields, state, seededInstances()),
     hasSettled: (changedAt) => now().getTime() - Date.parse(String(changedAt)) > secondsToSettle * 1000,
-    save: (service) => state.append({ [service]: service === 'catalog' ? catalogSnapshot(catalog) : devops }),
     flushed: () => state.flushed(),
   };
 }

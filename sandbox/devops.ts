@@ -2,11 +2,6 @@ import type { Cloud } from './cloud.js';
 import type { Fields } from './http.js';
 import type { RestoreInput } from './operations/restore-instance.js';
 
-/** What the DevOps API holds: servers (reference, section 2.6), with `createdAt`, which is not shown. */
-export interface Devops {
-  readonly instances: Fields[];
-}
-
 /** Backup that the sandbox has from the start. */
 export const seededBackupId = 'demobackup0000000000000000000001';
 

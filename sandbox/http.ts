@@ -61,14 +61,19 @@ export async function collect(pieces: AsyncIterable<Buffer>, maximum: number): P
   return Buffer.concat(kept);
 }
 
-/** A JSON object, or undefined. */
-export function parseObject(text: string): Record<string, unknown> | undefined {
+/** A JSON value; undefined if the text is none. */
+export function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+/** A JSON object, or undefined. */
+export function parseObject(text: string): Record<string, unknown> | undefined {
+  const value = parseJson(text);
+  return isObject(value) ? value : undefined;
 }
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -78,6 +83,3 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 /** An object as it is, anything else as one without fields. */
 export const object = (value: unknown): Fields => (isObject(value) ? value : {});
-
-/** The objects in a list; nothing if there is no list. */
-export const objects = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(object) : []);

@@ -1,7 +1,7 @@
 import { showCluster, showGroup } from './catalog.js';
 import type { Cloud } from './cloud.js';
 import { showInstance } from './devops.js';
-import { sizeOf } from './storage/objects.js';
+import { sizeOf } from './storage/records.js';
 
 /** One request, as the log keeps it. */
 export interface Logged {
@@ -23,33 +23,39 @@ export function describeCloud(
   endpoints: Readonly<Record<string, string>>,
   requests: readonly Logged[],
 ): string {
-  const { storage, catalog, devops } = cloud;
-  const { buckets, uploads, objects } = storage.contents;
+  const { buckets, uploads, objects, partsOf } = cloud.storage;
   const line = (name: unknown, ...facts: unknown[]) => `- ${JSON.stringify(name)}: ${facts.join(', ')}`;
   const quoted = (name: string, text: string) => `${name} ${JSON.stringify(text)}`;
-  const sections: Readonly<Record<string, readonly string[]>> = {
-    Endpoints: Object.entries(endpoints).map(([name, url]) => `- ${name}: ${url}`),
-    Buckets: [...buckets.keys()].map((name) => `- ${JSON.stringify(name)}`),
-    'Multipart uploads': [...uploads.values()].map(({ bucket, key, uploadId, parts }) =>
-      line(key, quoted('bucket', bucket), quoted('uploadId', uploadId), `${parts().size} parts`),
+  const sections = {
+    Endpoints: list(Object.entries(endpoints), ([name, url]) => `- ${name}: ${url}`),
+    Buckets: list(buckets.keys(), (name) => `- ${JSON.stringify(name)}`),
+    'Multipart uploads': list(uploads.values(), ({ bucket, key, uploadId }) =>
+      line(key, quoted('bucket', bucket), quoted('uploadId', uploadId), `${partsOf(uploadId).length} parts`),
     ),
-    Objects: [...objects.values()].map(({ bucket, key, parts }) =>
+    Objects: list(objects.values(), ({ bucket, key, parts }) =>
       line(key, quoted('bucket', bucket), `${sizeOf(parts)} bytes`),
     ),
-    'Resource groups': [...catalog.groups.values()].map((group) => line(group.name, showGroup(cloud, group).status)),
-    Clusters: catalog.clusters
-      .map((cluster) => showCluster(cloud, cluster))
-      .map(({ name, status, version }) => line(name, status, `version ${version}`)),
-    'DevOps servers': devops.instances.map((one) => line(one.instanceId, showInstance(cloud, one).state)),
-    'Last requests': requests.map(
+    'Resource groups': list(cloud.groups.values(), (group) => line(group.name, showGroup(cloud, group).status)),
+    Clusters: list(cloud.clusters.values(), (cluster) => {
+      const { name, status, version } = showCluster(cloud, cluster);
+      return line(name, status, `version ${version}`);
+    }),
+    'DevOps servers': list(cloud.instances.values(), (one) => line(one.instanceId, showInstance(cloud, one).state)),
+    'Last requests': list(
+      requests,
       ({ time, id, operation, status, method, url }) =>
         `- ${time} ${id} ${operation}: ${status}, ${quoted(method, url)}`,
     ),
   };
-  const shown = Object.entries(sections).map(([title, lines]) => {
-    const more = lines.length > shownEntries ? [`- and ${lines.length - shownEntries} more`] : [];
-    return [`## ${title}\n`, ...(lines.length > 0 ? lines.slice(0, shownEntries) : ['None.']), ...more, ''].join('\n');
-  });
   const about = 'A cloud on this machine, for trying. `GET /_sandbox/state` at the storage endpoint shows this text.';
+  const shown = Object.entries(sections).map(([title, lines]) => `## ${title}\n\n${lines.join('\n')}\n`);
   return ['# Sandbox\n', `${about}\n`, ...shown].join('\n');
+}
+
+/** A line for each of the first entries, and how many more there are. */
+function list<T>(entries: Iterable<T>, show: (entry: T) => string): string[] {
+  const all = [...entries];
+  if (all.length === 0) return ['None.'];
+  const more = all.length > shownEntries ? [`- and ${all.length - shownEntries} more`] : [];
+  return [...all.slice(0, shownEntries).map(show), ...more];
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
@@ -6,10 +6,10 @@ import { pipeline } from 'node:stream/promises';
 import { openCloud } from './cloud.js';
 import { answer, findOperation, type Route, refusal } from './dispatch.js';
 import { createFaults, loadFaults } from './faults.js';
-import { type Answer, type ApiRequest, collect, isObject, ServiceError, type ServiceName } from './http.js';
+import { type Answer, type ApiRequest, collect, ServiceError, type ServiceName } from './http.js';
 import { describeCloud, type Logged } from './inspect.js';
 import { checkSignature, type Keys } from './signature.js';
-import { openState, SandboxProblem, type State, temporaryState } from './state.js';
+import { derive, openState, SandboxProblem, type State, temporaryState } from './state.js';
 import { isLoopback } from './storage/requests.js';
 import type { Storage } from './storage/storage.js';
 
@@ -23,7 +23,8 @@ export interface Sandbox {
     readonly endpoints: { readonly storage: string; readonly catalog: string; readonly devops: string };
     readonly signingServices: { readonly storage: string; readonly catalog: string; readonly devops: string };
   };
-  readonly storage: Pick<Storage, 'addUpload'>;
+  /** For tests, which put there what they need. */
+  readonly storage: Storage;
   /** What it holds and was asked, as Markdown. No secret is in it. */
   describe(): Promise<string>;
   close(): Promise<void>;
@@ -41,10 +42,6 @@ export interface SandboxOptions {
   readonly stateFile?: string | undefined;
   /** How it is to fail: `list_parts=503*3`, or `@` and a file. */
   readonly fault?: string | undefined;
-  /** How long groups, clusters and servers take until they are ready; 20 if not given. */
-  readonly secondsToSettle?: number;
-  /** Of parts that are not the last, in bytes; 5 MiB, as on S3, if not given. */
-  readonly minimumPartSize?: number;
 }
 
 /** No bucket can have these names, so that the APIs share one port with object storage. */
@@ -58,21 +55,19 @@ const keptRequests = 50;
 
 /** Starts a sandbox. Throws a `SandboxProblem` if it cannot. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { port = 0, secondsToSettle = 20, minimumPartSize = 5 * 1024 * 1024 } = options;
+  const { port = 0 } = options;
   const planned = loadFaults(options.fault ?? '');
   if ('problem' in planned) throw new SandboxProblem(planned.problem);
   const now = () => new Date(options.now().getTime() + planned.rules.skewSeconds * 1000);
   const state = await open({ ...options, now });
-  const { seed, started } = origin(state);
   let draws = 0;
   const random = () => {
     draws += 1;
-    return derived(seed, 'chance', draws).readUInt32BE() / 2 ** 32;
+    return derive(state, 'chance', draws).readUInt32BE() / 2 ** 32;
   };
   const faults = createFaults(planned.rules, { random });
-  const keys = options.keys ?? derivedKeys(seed);
-  const uploadId = (count: number) => derived(seed, 'upload', count).toString('base64url');
-  const cloud = openCloud({ now, secondsToSettle, minimumPartSize, state, started, uploadId });
+  const keys = options.keys ?? derivedKeys(state);
+  const cloud = openCloud({ now, state, secondsToSettle: 20 });
   if (state.durable) await cloud.storage.tidy();
 
   const requests: Logged[] = [];
@@ -147,33 +142,20 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
 }
 
-const stateVersion = 1;
-
 async function open({ stateFile, seed, now }: SandboxOptions): Promise<State> {
-  const first = { sandbox: stateVersion, seed: seed ?? randomBytes(16).toString('hex'), started: now().toISOString() };
-  if (stateFile === undefined) return temporaryState(first);
-  const state = await openState(stateFile, first);
-  if (seed === undefined || seed === origin(state).seed) return state;
+  const origin = { seed: seed ?? randomBytes(16).toString('hex'), started: now().toISOString() };
+  if (stateFile === undefined) return temporaryState(origin);
+  const state = await openState(stateFile, origin);
+  if (seed === undefined || seed === state.origin.seed) return state;
   await state.close();
   throw new SandboxProblem(
     `The state ${stateFile} was begun with another seed; leave the seed out, or name another file.`,
   );
 }
 
-/** What a sandbox began with. */
-function origin({ first }: State): { seed: string; started: Date } {
-  const { seed, started } = isObject(first) ? first : {};
-  return { seed: String(seed), started: new Date(String(started)) };
-}
-
-const derived = (seed: string, ...names: readonly (string | number)[]) =>
-  createHash('sha256')
-    .update(JSON.stringify([seed, ...names]))
-    .digest();
-
-const derivedKeys = (seed: string): Keys => ({
-  accessKeyId: `SANDBOX${derived(seed, 'access key').toString('hex', 0, 6).toUpperCase()}`,
-  secretAccessKey: derived(seed, 'secret').toString('base64url'),
+const derivedKeys = (state: State): Keys => ({
+  accessKeyId: `SANDBOX${derive(state, 'access key').toString('hex', 0, 6).toUpperCase()}`,
+  secretAccessKey: derive(state, 'secret').toString('base64url'),
 });
 
 function listen(server: Server, port: number): Promise<void> {

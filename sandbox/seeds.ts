@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { clusterRecord, groupRecord } from './catalog.js';
+import { clusterKey, clusterRecord, groupRecord } from './catalog.js';
 import { instanceRecord, seededBackupId, seededDevops } from './devops.js';
+import type { Fields } from './http.js';
 import { provisionRules } from './operations/provision-kube-resource-group.js';
 import { restoreRules } from './operations/restore-instance.js';
-import type { Part, Upload, UploadName } from './storage/contents.js';
+import { type Part, partName, type Upload, type UploadName } from './storage/records.js';
 
 /** What is there from the start. */
 
@@ -40,44 +41,32 @@ export const seededGroup = {
 
 const mebibyte = 1024 * 1024;
 
-/** These uploads, as of the time the sandbox started for the first time. */
-export function seededUploads(started: Date): Upload[] {
-  const before = (seconds: number) => new Date(started.getTime() - seconds * 1000).toISOString();
-  const part = (partNumber: number, size: number, secondsAgo: number): Part => ({
-    partNumber,
-    size,
-    etag: createHash('md5').update(`part ${partNumber}`).digest('hex'),
-    lastModified: before(secondsAgo),
-  });
-  const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
-  const upload = (name: UploadName, secondsAgo: number, parts: () => Part[]): Upload => ({
-    ...name,
-    initiated: before(secondsAgo),
-    headers: {},
-    parts: once(parts),
-  });
-  const missing = [5, 11, 12];
-  return [
-    upload(seededUpload, 680, () =>
-      numbers(15)
-        .filter((number) => !missing.includes(number))
-        .map((number) => part(number, 8 * mebibyte, (16 - number) * 40)),
-    ),
-    upload(seededLargeUpload, 23_700, () =>
-      numbers(10_000).map((number) => part(number, (number === 10_000 ? 3 : 16) * mebibyte, 23_600 - number * 2)),
-    ),
-    upload(seededEmptyUpload, 45, () => []),
-  ];
+/** These uploads, as of the time (ISO 8601) the sandbox started for the first time. */
+export const seededUploads = (started: string): Upload[] =>
+  [
+    { name: seededUpload, secondsAgo: 680 },
+    { name: seededLargeUpload, secondsAgo: 23_700 },
+    { name: seededEmptyUpload, secondsAgo: 45 },
+  ].map(({ name, secondsAgo }) => ({ ...name, initiated: before(started, secondsAgo), headers: {} }));
+
+/** Their parts, by `partName`. */
+export function* seededParts(started: string): Generator<[string, Part]> {
+  const etags = createHash('shake256', { outputLength: 10_000 * 16 })
+    .update('parts')
+    .digest('hex');
+  const part = (uploadId: string, partNumber: number, size: number, secondsAgo: number): [string, Part] => {
+    const etag = etags.slice((partNumber - 1) * 32, partNumber * 32);
+    const lastModified = before(started, secondsAgo);
+    return [partName(uploadId, partNumber), { partNumber, size, etag, lastModified, checksums: {} }];
+  };
+  for (const number of [1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15])
+    yield part(seededUpload.uploadId, number, 8 * mebibyte, (16 - number) * 40);
+  for (let number = 1; number < 10_000; number += 1)
+    yield part(seededLargeUpload.uploadId, number, 16 * mebibyte, 23_600 - number * 2);
+  yield part(seededLargeUpload.uploadId, 10_000, 3 * mebibyte, 3600);
 }
 
-/** The parts by number, made when they are first asked for. */
-export function once(make: () => readonly Part[]): Upload['parts'] {
-  let parts: Map<number, Part> | undefined;
-  return () => {
-    parts ??= new Map(make().map((part) => [part.partNumber, part]));
-    return parts;
-  };
-}
+const before = (time: string, seconds: number) => new Date(Date.parse(time) - seconds * 1000).toISOString();
 
 /** A group with two clusters. */
 export function seededCatalog() {
@@ -98,12 +87,19 @@ export function seededCatalog() {
       },
     });
   const group = groupRecord(resourceGroupName, input(adminCluster), '2026-01-01T00:00:00.000Z');
-  const clusters = [clusterRecord(input(adminCluster), group, true), clusterRecord(input(userCluster), group, false)];
-  return { groups: [group], clusters };
+  const cluster = (name: string, isAdmin: boolean): [string, Fields] => [
+    clusterKey(resourceGroupName, name),
+    clusterRecord(input(name), group, isAdmin),
+  ];
+  return {
+    groups: [[resourceGroupName, group] as const],
+    clusters: [cluster(adminCluster, true), cluster(userCluster, false)],
+  };
 }
 
 /** One server. */
 export function seededInstances() {
   const input = restoreRules.parse({ ...seededDevops, backupId: seededBackupId });
-  return { instances: [instanceRecord(input, 'jp-east-1', new Date('2026-01-01T00:00:00Z'))] };
+  const instance = instanceRecord(input, 'jp-east-1', new Date('2026-01-01T00:00:00Z'));
+  return [[seededDevops.instanceId, instance] as const];
 }

@@ -1,23 +1,43 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type FileHandle, mkdir, mkdtemp, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isObject } from './http.js';
+import * as z from 'zod';
+import { parseJson } from './http.js';
 
 /** What the sandbox cannot start with. The message is a sentence for the user. */
 export class SandboxProblem extends Error {
   override readonly name = 'SandboxProblem';
 }
 
+/** The record that a table has under a key from now on; null if none any more. */
+export type Change = readonly [table: string, key: string, record: unknown];
+
+const version = 2;
+
+/** What a state begins with. */
+const origin = z.object({
+  sandbox: z.literal(version),
+  seed: z.string(),
+  /** When the sandbox started for the first time (ISO 8601, UTC). */
+  started: z.string(),
+});
+export type Origin = Omit<z.output<typeof origin>, 'sandbox'>;
+
+/** Changes that belong together. */
+const changesLine = z.array(z.tuple([z.string(), z.string(), z.unknown()]));
+
 /** Where the sandbox keeps what it knows. */
 export interface State {
-  /** What the state began with. */
-  readonly first: unknown;
-  /** What was appended under a name before this start, oldest first. */
-  saved(name: string): readonly unknown[];
-  /** Adds a record. Resolves once it is on disk; after a failure nothing more is accepted. */
-  append(record: unknown): Promise<void>;
-  /** Resolves once everything appended so far is on disk. */
+  readonly origin: Origin;
+  /** What was kept before this start, oldest first. */
+  readonly changes: readonly Change[];
+  /** Keeps a change with the next `flushed`. */
+  keep(change: Change): void;
+  /** How many changes were ever kept. */
+  count(): number;
+  /** Resolves once everything kept so far is on disk, what came since the last time at once; after a failure never again. */
   flushed(): Promise<void>;
   /** The folder for bodies. */
   folder(): Promise<string>;
@@ -26,39 +46,99 @@ export interface State {
   close(): Promise<void>;
 }
 
-/** State that is gone with the process, its folder with `close`. */
-export function temporaryState(first: unknown): State {
-  let made: Promise<string> | undefined;
+/** Bytes that follow from the seed of a state and some names. */
+export const derive = ({ origin }: State, ...names: readonly (string | number)[]) =>
+  createHash('sha256')
+    .update(JSON.stringify([origin.seed, ...names]))
+    .digest();
+
+/** Records by their keys, as a state has them. What is changed here is kept there. */
+export class Table<T> extends Map<string, T> {
+  readonly #name: string;
+  readonly #state: State;
+  /** Throws a `SandboxProblem` if the state has something else than these records. */
+  constructor(name: string, record: z.ZodType<T>, state: State, seeds: Iterable<readonly [string, NoInfer<T>]>) {
+    super();
+    this.#name = name;
+    this.#state = state;
+    for (const [key, value] of seeds) super.set(key, value);
+    for (const [table, key, value] of state.changes) {
+      if (table !== name) continue;
+      const { data, error } = record.nullable().safeParse(value);
+      if (error !== undefined) throw new SandboxProblem(`The sandbox's state has ${name} that cannot be read.`);
+      if (data === null) super.delete(key);
+      else super.set(key, data);
+    }
+  }
+  override set(key: string, value: T): this {
+    this.#state.keep([this.#name, key, value]);
+    return super.set(key, value);
+  }
+  override delete(key: string): boolean {
+    if (this.has(key)) this.#state.keep([this.#name, key, null]);
+    return super.delete(key);
+  }
+}
+
+/** Where changes and bodies go. */
+interface Medium extends Pick<State, 'folder' | 'durable' | 'close'> {
+  write(changes: readonly Change[]): Promise<void>;
+}
+
+function createState(origin: Origin, changes: readonly Change[], medium: Medium): State {
+  const waiting: Change[] = [];
+  let count = changes.length;
+  let written = Promise.resolve();
   return {
-    first,
-    saved: () => [],
-    append: async () => undefined,
-    flushed: async () => undefined,
-    folder: () => {
-      made ??= mkdtemp(join(tmpdir(), 'cloudops-sandbox-'));
-      return made;
+    ...medium,
+    origin,
+    changes,
+    keep: (change) => {
+      count += 1;
+      waiting.push(change);
     },
-    durable: false,
+    count: () => count,
+    flushed: () => {
+      written = written.then(() => (waiting.length > 0 ? medium.write(waiting.splice(0)) : undefined));
+      return written;
+    },
     close: async () => {
-      // A body may still be arriving.
-      if (made !== undefined) await rm(await made, { recursive: true, force: true, maxRetries: 5 });
+      await written.catch(() => undefined);
+      await medium.close();
     },
   };
 }
 
+/** State that is gone with the process, its folder with `close`. */
+export function temporaryState(origin: Origin): State {
+  let made: Promise<string> | undefined;
+  return createState(origin, [], {
+    durable: false,
+    write: async () => undefined,
+    folder: () => {
+      made ??= mkdtemp(join(tmpdir(), 'cloudops-sandbox-'));
+      return made;
+    },
+    close: async () => {
+      // A body may still be arriving.
+      if (made !== undefined) await rm(await made, { recursive: true, force: true, maxRetries: 5 });
+    },
+  });
+}
+
 /**
  * State in an append-only file of JSON lines, which a process may leave at any moment: a line that was not finished was
- * not answered. Bodies are in the folder `<path>.parts` beside it. A new file begins with `first`.
- * Throws a `SandboxProblem` if the file is in use, is not one of a sandbox, or cannot be read or written.
+ * not answered. Bodies are in the folder `<path>.parts` beside it. Throws a `SandboxProblem` if the file is in use, is
+ * not one of a sandbox, or cannot be read or written.
  */
-export async function openState(path: string, first: { readonly sandbox: number }): Promise<State> {
+export async function openState(path: string, ifNew: Origin): Promise<State> {
   const folder = `${path}.parts`;
   let unlock: (() => void) | undefined;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     unlock = lock(`${path}.lock`);
-    const records = await readRecords(path, first);
-    return appendTo(await open(path, 'a'), records, folder, unlock);
+    const { origin, changes } = await readLines(path, ifNew);
+    return createState(origin, changes, appendTo(await open(path, 'a'), folder, unlock));
   } catch (error) {
     unlock?.();
     if (error instanceof SandboxProblem) throw error;
@@ -67,62 +147,41 @@ export async function openState(path: string, first: { readonly sandbox: number 
   }
 }
 
-function appendTo(file: FileHandle, records: readonly unknown[], folder: string, unlock: () => void): State {
-  let waiting: string[] = [];
-  let written: Promise<void> = Promise.resolve();
-  // Records that come while others are being written share one write.
-  const write = async () => {
-    const lines = waiting.join('');
-    waiting = [];
-    if (lines === '') return;
-    await file.appendFile(lines);
+const appendTo = (file: FileHandle, folder: string, unlock: () => void): Medium => ({
+  durable: true,
+  write: async (changes) => {
+    await file.appendFile(`${JSON.stringify(changes)}\n`);
     await file.datasync();
-  };
-  return {
-    first: records[0],
-    saved: (name) => records.flatMap((record) => (isObject(record) && name in record ? [record[name]] : [])),
-    append: (record) => {
-      waiting.push(`${JSON.stringify(record)}\n`);
-      written = written.then(write);
-      return written;
-    },
-    flushed: () => written,
-    folder: async () => folder,
-    durable: true,
-    close: async () => {
-      await written.catch(() => undefined);
-      await file.close();
-      unlock();
-    },
-  };
-}
+  },
+  folder: async () => folder,
+  close: async () => {
+    await file.close();
+    unlock();
+  },
+});
 
-async function readRecords(path: string, first: { readonly sandbox: number }): Promise<unknown[]> {
+async function readLines(path: string, ifNew: Origin): Promise<Pick<State, 'origin' | 'changes'>> {
   const bytes = await readFile(path).catch((error) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
   if (bytes === undefined) {
-    await writeFile(`${path}.new`, `${JSON.stringify(first)}\n`, { mode: 0o600, flush: true });
+    await writeFile(`${path}.new`, `${JSON.stringify({ sandbox: version, ...ifNew })}\n`, { mode: 0o600, flush: true });
     await rename(`${path}.new`, path);
-    return [first];
+    return { origin: ifNew, changes: [] };
   }
   const end = bytes.lastIndexOf('\n') + 1;
-  const records = bytes
-    .toString('utf8', 0, end)
-    .split('\n')
-    .slice(0, -1)
-    .map((line, index): unknown => {
-      try {
-        return JSON.parse(line);
-      } catch {
-        throw new SandboxProblem(`Line ${index + 1} of ${path} cannot be read: it is damaged or no sandbox's state.`);
-      }
-    });
-  if (!isObject(records[0]) || records[0].sandbox !== first.sandbox)
+  const [first, ...lines] = bytes.toString('utf8', 0, end).split('\n').slice(0, -1).map(parseJson);
+  const { data } = origin.safeParse(first);
+  if (data === undefined)
     throw new SandboxProblem(`${path} is not the state of a sandbox of this version; name another file.`);
+  const changes = lines.flatMap((line, index) => {
+    const { data } = changesLine.safeParse(line);
+    if (data !== undefined) return data;
+    throw new SandboxProblem(`Line ${index + 2} of ${path} cannot be read: it is damaged.`);
+  });
   await truncate(path, end);
-  return records;
+  return { origin: data, changes };
 }
 
 /** Keeps a second sandbox from the file. What a process left behind that is gone does not count. */

@@ -7,7 +7,8 @@ export const abortMultipartUpload = defineOperation({
   source: 's3',
   answers: 'nothing',
   async handle({ parameters, query }, { storage }) {
-    await storage.commit({ op: 'abort', uploadId: storage.findUpload(parameters, query).uploadId });
+    const { uploadId } = storage.findUpload(parameters, query);
+    await storage.files.remove(storage.endUpload(uploadId));
     return empty({}, 204);
   },
 });

@@ -1,11 +1,20 @@
+import { createHash } from 'node:crypto';
 import { ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { readShort } from '../storage/bodies.js';
-import { checksumAlgorithms, checksumHeader, checksumHeaders } from '../storage/checksums.js';
-import { completedObject, type StoredObject, type Upload } from '../storage/contents.js';
+import {
+  checksumAlgorithms,
+  checksumElement,
+  checksumElements,
+  checksumHeader,
+  checksumHeaders,
+  compositeChecksum,
+} from '../storage/checksums.js';
 import { encodeKey } from '../storage/listing.js';
-import { sizeOf } from '../storage/objects.js';
+import { objectName, type Part, partName, type StoredObject, sizeOf, type Upload } from '../storage/records.js';
 import { isDocumentOf, textOf, xml } from '../storage/xml.js';
+
+const minimumPartSize = 5 * 1024 * 1024;
 
 export const completeMultipartUpload = defineOperation({
   name: 'complete_multipart_upload',
@@ -13,22 +22,23 @@ export const completeMultipartUpload = defineOperation({
   headers: ['x-amz-mp-object-size'],
   source: 's3',
   streams: true,
-  async handle(request, { storage, now, minimumPartSize }) {
+  async handle(request, { storage, now }) {
     const { parameters, query, headers } = request;
     // A checksum is that of the object here, and not of the body.
     const ofBody = Object.entries(headers).filter(([name]) => !checksumHeaders.includes(name));
     const named = namedParts(await readShort({ ...request, headers: Object.fromEntries(ofBody) }));
-    const uploadId = query.get('uploadId') ?? '';
-    const before = storage.contents.completed.get(uploadId);
+    const before = storage.objects.get(objectName(parameters));
     // The first answer may have been lost.
-    if (before?.bucket === parameters.bucket && before.key === parameters.key && isMadeOf(before, named))
+    if (before !== undefined && before.uploadId === query.get('uploadId') && isMadeOf(before, named))
       return answerOf(before);
     const upload = storage.findUpload(parameters, query);
-    checkParts(upload, named, minimumPartSize);
-    const change = { partNumbers: named.map(({ partNumber }) => partNumber), lastModified: now().toISOString() };
-    const object = completedObject(upload, change);
+    const parts = checkedParts(upload.uploadId, named, storage.parts);
+    const object = completedObject(upload, parts, now().toISOString());
     checkObject(object, headers);
-    await storage.commit({ op: 'complete', uploadId, ...change });
+    const used = new Set(parts);
+    const unused = storage.endUpload(upload.uploadId).filter((part) => !used.has(part));
+    const replaced = storage.storeObject(object);
+    await storage.files.remove([...unused, ...replaced]);
     return answerOf(object);
   },
 });
@@ -36,17 +46,17 @@ export const completeMultipartUpload = defineOperation({
 interface NamedPart {
   readonly partNumber: number;
   readonly etag: string | undefined;
-  /** Base64, by algorithm. */
-  readonly checksums: readonly (readonly [algorithm: string, value: string | undefined])[];
+  /** Base64, by their headers. */
+  readonly checksums: readonly (readonly [header: string, value: string | undefined])[];
 }
 
 function namedParts(body: Buffer): NamedPart[] {
   const document = body.toString('utf8');
-  const elements = ['Part', 'PartNumber', 'ETag', ...checksumAlgorithms.map((algorithm) => `Checksum${algorithm}`)];
+  const elements = ['Part', 'PartNumber', 'ETag', ...checksumAlgorithms.map(checksumElement)];
   const named = [...document.matchAll(/<Part>([\s\S]*?)<\/Part>/g)].map(([, part = '']) => ({
     partNumber: Number(textOf(part, 'PartNumber')),
     etag: textOf(part, 'ETag')?.replaceAll('"', ''),
-    checksums: checksumAlgorithms.map((algorithm) => [algorithm, textOf(part, `Checksum${algorithm}`)] as const),
+    checksums: checksumAlgorithms.map((one) => [checksumHeader(one), textOf(part, checksumElement(one))] as const),
   }));
   const isDocument = isDocumentOf(document, 'CompleteMultipartUpload', elements);
   if (!isDocument || named.length === 0 || named.some(({ partNumber }) => Number.isNaN(partNumber)))
@@ -58,42 +68,52 @@ const isMadeOf = ({ parts }: StoredObject, named: readonly NamedPart[]) =>
   parts.length === named.length &&
   parts.every(({ partNumber, etag }, at) => partNumber === named[at]?.partNumber && etag === named[at]?.etag);
 
-/** Throws a `ServiceError` if no object can be made of these parts. */
-function checkParts({ uploadId, parts, algorithm }: Upload, named: readonly NamedPart[], minimumSize: number): void {
+/** The parts that a client names. Throws a `ServiceError` if no object can be made of them. */
+function checkedParts(uploadId: string, named: readonly NamedPart[], parts: ReadonlyMap<string, Part>): Part[] {
   if (named.some(({ partNumber }, index) => partNumber <= (named[index - 1]?.partNumber ?? 0)))
     throw new ServiceError(400, 'InvalidPartOrder', 'The parts must be in ascending order.');
-  for (const [index, { partNumber, etag, checksums }] of named.entries()) {
-    const part = parts().get(partNumber);
-    const refuse = (code: string, message: string, details = {}) =>
-      new ServiceError(400, code, message, { UploadId: uploadId, PartNumber: String(partNumber), ...details });
-    const isOther = checksums.some(
-      ([name, value]) => value !== undefined && !(name === algorithm && value === part?.checksum),
-    );
+  return named.map(({ partNumber, etag, checksums }, index) => {
+    const part = parts.get(partName(uploadId, partNumber));
+    const about = { UploadId: uploadId, PartNumber: String(partNumber) };
+    const isOther = checksums.some(([header, value]) => value !== undefined && value !== part?.checksums[header]);
     if (part === undefined || part.etag !== etag || isOther)
-      throw refuse('InvalidPart', 'A part was not uploaded, or its ETag or checksum is another one.');
-    if (part.size < minimumSize && index < named.length - 1)
-      throw refuse('EntityTooSmall', 'A part that is not the last is too small.', {
-        ProposedSize: String(part.size),
-        MinSizeAllowed: String(minimumSize),
-      });
-  }
+      throw new ServiceError(
+        400,
+        'InvalidPart',
+        'A part was not uploaded, or its ETag or checksum is another one.',
+        about,
+      );
+    if (part.size >= minimumPartSize || index === named.length - 1) return part;
+    throw new ServiceError(400, 'EntityTooSmall', 'A part that is not the last is too small.', {
+      ...about,
+      ProposedSize: String(part.size),
+      MinSizeAllowed: String(minimumPartSize),
+    });
+  });
+}
+
+function completedObject(upload: Upload, parts: readonly Part[], lastModified: string): StoredObject {
+  const { bucket, key, uploadId, headers, algorithm } = upload;
+  const digests = Buffer.from(parts.map(({ etag }) => etag).join(''), 'hex');
+  const etag = `${createHash('md5').update(digests).digest('hex')}-${parts.length}`;
+  const checksums = compositeChecksum(algorithm, parts);
+  return { bucket, key, uploadId, headers, etag, lastModified, parts: [...parts], checksums };
 }
 
 /** Throws a `ServiceError` if the object is not what the client says it is. */
-function checkObject({ parts, checksum }: StoredObject, headers: Readonly<Record<string, string>>): void {
+function checkObject({ parts, checksums }: StoredObject, headers: Readonly<Record<string, string>>): void {
   const { 'x-amz-mp-object-size': size } = headers;
   if (size !== undefined && Number(size) !== sizeOf(parts))
     throw new ServiceError(400, 'InvalidRequest', `The parts do not have ${size} bytes together.`);
-  const own = checksum && checksumHeader(checksum.algorithm);
-  const wrong = checksumHeaders.find((name) => name in headers && !(name === own && headers[name] === checksum?.value));
+  const wrong = checksumHeaders.find((name) => name in headers && headers[name] !== checksums[name]);
   if (wrong !== undefined) throw new ServiceError(400, 'BadDigest', `The object does not match ${wrong}.`);
 }
 
-const answerOf = ({ bucket, key, etag, checksum }: StoredObject) =>
+const answerOf = ({ bucket, key, etag, checksums }: StoredObject) =>
   xml('CompleteMultipartUploadResult', {
     Location: `/${bucket}/${encodeKey(key)}`,
     Bucket: bucket,
     Key: key,
     ETag: `"${etag}"`,
-    ...(checksum && { [`Checksum${checksum.algorithm}`]: checksum.value, ChecksumType: 'COMPOSITE' }),
+    ...checksumElements(checksums),
   });

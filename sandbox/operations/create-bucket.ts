@@ -8,16 +8,16 @@ export const createBucket = defineOperation({
   request: 'PUT /{bucket}',
   source: 's3',
   answers: 'nothing',
-  async handle({ parameters: { bucket }, body }, { storage, now }) {
+  handle({ parameters: { bucket }, body }, { storage, now }) {
     if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
       throw new ServiceError(400, 'InvalidBucketName', 'The specified bucket is not valid.');
-    if (storage.contents.buckets.has(bucket))
+    if (storage.buckets.has(bucket))
       throw new ServiceError(409, 'BucketAlreadyOwnedByYou', 'You have this bucket already.');
     const configuration = body.toString('utf8');
     if (configuration !== '' && !isDocumentOf(configuration, 'CreateBucketConfiguration', ['LocationConstraint']))
       throw notOffered('more about a bucket than its LocationConstraint');
     const region = textOf(configuration, 'LocationConstraint');
-    await storage.commit({ op: 'bucket', bucket, created: now().toISOString(), region });
+    storage.buckets.set(bucket, { created: now().toISOString(), region });
     return empty({ location: `/${bucket}` });
   },
 });

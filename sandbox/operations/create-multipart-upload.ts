@@ -9,14 +9,14 @@ export const createMultipartUpload = defineOperation({
   request: 'POST /{bucket}/{key}?uploads',
   headers: [...objectHeaders, 'x-amz-checksum-algorithm'],
   source: 's3',
-  async handle({ parameters: { bucket, key }, headers }, { storage, now }) {
+  handle({ parameters: { bucket, key }, headers }, { storage, now }) {
     storage.checkBucket(bucket);
     const { 'x-amz-checksum-algorithm': algorithm } = headers;
     if (algorithm !== undefined && !checksumAlgorithms.includes(algorithm))
       throw notOffered(`the checksum ${algorithm}, but ${checksumAlgorithms.join(', ')}`);
     const uploadId = storage.nextUploadId();
     const initiated = now().toISOString();
-    await storage.commit({ op: 'create', bucket, key, uploadId, initiated, headers: keptHeaders(headers), algorithm });
+    storage.uploads.set(uploadId, { bucket, key, uploadId, initiated, headers: keptHeaders(headers), algorithm });
     const answer = xml('InitiateMultipartUploadResult', { Bucket: bucket, Key: key, UploadId: uploadId });
     const chosen = algorithm && { 'x-amz-checksum-algorithm': algorithm, 'x-amz-checksum-type': 'COMPOSITE' };
     return { ...answer, headers: { ...answer.headers, ...(chosen || {}) } };

@@ -1,6 +1,6 @@
 import { empty } from '../http.js';
 import { defineOperation } from '../operation.js';
-import { objectName } from '../storage/contents.js';
+import { objectName } from '../storage/records.js';
 
 /** An object that is not there is as good as deleted. */
 export const deleteObject = defineOperation({
@@ -10,7 +10,9 @@ export const deleteObject = defineOperation({
   answers: 'nothing',
   async handle({ parameters }, { storage }) {
     storage.checkBucket(parameters.bucket);
-    if (storage.contents.objects.has(objectName(parameters))) await storage.commit({ op: 'delete', ...parameters });
+    const object = storage.objects.get(objectName(parameters));
+    storage.objects.delete(objectName(parameters));
+    await storage.files.remove(object?.parts ?? []);
     return empty({}, 204);
   },
 });

@@ -7,6 +7,6 @@ export const getBucketLocation = defineOperation({
   source: 's3',
   handle({ parameters: { bucket } }, { storage }) {
     storage.checkBucket(bucket);
-    return xml('LocationConstraint', storage.contents.buckets.get(bucket)?.region ?? '');
+    return xml('LocationConstraint', storage.buckets.get(bucket)?.region ?? '');
   },
 });

@@ -5,11 +5,8 @@ export const listBuckets = defineOperation({
   name: 'list_buckets',
   request: 'GET /',
   source: 's3',
-  handle(_, { storage: { contents } }) {
-    const buckets = [...contents.buckets].map(([Name, { created }]) => ({ Name, CreationDate: created ?? beforeKept }));
+  handle(_, { storage }) {
+    const buckets = [...storage.buckets].map(([Name, { created }]) => ({ Name, CreationDate: created }));
     return xml('ListAllMyBucketsResult', { Buckets: { Bucket: buckets } });
   },
 });
-
-/** Older states do not say when a bucket was created. */
-const beforeKept = '2026-01-01T00:00:00.000Z';

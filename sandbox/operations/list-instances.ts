@@ -8,5 +8,5 @@ export const listInstances = defineOperation({
   request: 'GET /v1/instances',
   source: 'sandbox',
   handle: (_, cloud) =>
-    json(200, { instances: cloud.devops.instances.map((instance) => showInstance(cloud, instance)) }),
+    json(200, { instances: [...cloud.instances.values()].map((instance) => showInstance(cloud, instance)) }),
 });

@@ -15,7 +15,7 @@ export const listMultipartUploads = defineOperation({
     const [keyMarker, idMarker, prefix] = [given('key-marker'), given('upload-id-marker'), given('prefix')];
     const maximum = pageSize(query, 'max-uploads');
     const { encode, type } = keyEncoding(query);
-    const after = [...storage.contents.uploads.values()]
+    const after = [...storage.uploads.values()]
       .filter((upload) => upload.bucket === bucket && upload.key.startsWith(prefix))
       .filter(({ key, uploadId }) => {
         const isSameKey = key === keyMarker && idMarker !== '';

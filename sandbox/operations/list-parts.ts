@@ -1,4 +1,5 @@
 import { defineOperation } from '../operation.js';
+import { checksumElements } from '../storage/checksums.js';
 import { aboutUpload, keyEncoding, pageSize, wholeNumber } from '../storage/listing.js';
 import { xml } from '../storage/xml.js';
 
@@ -13,9 +14,7 @@ export const listParts = defineOperation({
     const marker = wholeNumber(query, 'part-number-marker', 0);
     const maximum = pageSize(query, 'max-parts');
     const { encode, type } = keyEncoding(query);
-    const after = [...upload.parts().values()]
-      .filter(({ partNumber }) => partNumber > marker)
-      .sort((a, b) => a.partNumber - b.partNumber);
+    const after = storage.partsOf(upload.uploadId).filter(({ partNumber }) => partNumber > marker);
     const page = after.slice(0, maximum);
     const isTruncated = after.length > page.length;
     // The reference's sample leaves these out of an answer that is not truncated.
@@ -32,12 +31,12 @@ export const listParts = defineOperation({
       'Encoding-Type': type,
       ...(isTruncated && paging),
       IsTruncated: isTruncated,
-      Part: page.map(({ partNumber, lastModified, etag, size, checksum }) => ({
+      Part: page.map(({ partNumber, lastModified, etag, size, checksums }) => ({
         PartNumber: partNumber,
         LastModified: lastModified,
         ETag: `"${etag}"`,
         Size: size,
-        [`Checksum${upload.algorithm}`]: checksum,
+        ...checksumElements(checksums),
       })),
     });
   },

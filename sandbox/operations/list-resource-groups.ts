@@ -7,6 +7,5 @@ export const listResourceGroups = defineOperation({
   service: 'catalog',
   request: 'GET /v1/resource-groups',
   source: 'sandbox',
-  handle: (_, cloud) =>
-    json(200, { groups: [...cloud.catalog.groups.values()].map((group) => showGroup(cloud, group)) }),
+  handle: (_, cloud) => json(200, { groups: [...cloud.groups.values()].map((group) => showGroup(cloud, group)) }),
 });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { clusterRecord, groupRecord, kubeOf, serviceAccountOf, showGroup } from '../catalog.js';
+import { clusterKey, clusterRecord, groupRecord, kubeOf, serviceAccountOf, showGroup } from '../catalog.js';
 import type { Cloud } from '../cloud.js';
 import { json, parseObject } from '../http.js';
 import { defineOperation } from '../operation.js';
@@ -124,23 +124,22 @@ export const provisionKubeResourceGroup = defineOperation({
   source: 'reference',
   invents: ['status', 'versions', 'servers', 'balancer'],
   rules: provisionRules,
-  async handle({ parameters: { resourceGroupName }, input }, cloud) {
+  handle({ parameters: { resourceGroupName }, input }, cloud) {
     checkUnique(resourceGroupName, input, cloud);
     const group = groupRecord(resourceGroupName, input, cloud.now().toISOString());
-    cloud.catalog.groups.set(resourceGroupName, group);
-    cloud.catalog.clusters.push(clusterRecord(input, group, true));
-    await cloud.save('catalog');
+    cloud.groups.set(resourceGroupName, group);
+    cloud.clusters.set(clusterKey(resourceGroupName, input.adminCluster.name), clusterRecord(input, group, true));
     return json(200, showGroup(cloud, group));
   },
 });
 
-function checkUnique(group: string, input: ProvisionInput, { catalog: { groups, clusters } }: Cloud): void {
+function checkUnique(group: string, input: ProvisionInput, { groups, clusters }: Cloud): void {
   const prefix = input.resourceNamePrefix;
   const { projectId } = serviceAccountOf(input);
   const { name } = input.adminCluster;
   if (groups.has(group)) throw duplicate('ResourceGroupName', `${group} is provisioned already.`);
   if (prefix !== '' && [...groups.values()].some((other) => kubeOf(other).resourceNamePrefix === prefix))
     throw duplicate('ResourceNamePrefix', `Another resource group has the prefix ${prefix}.`);
-  if (name !== '' && clusters.some((other) => other.project === projectId && other.name === name))
+  if (name !== '' && [...clusters.values()].some((other) => other.project === projectId && other.name === name))
     throw duplicate('AdminClusterName', `The external cloud project ${projectId} has a cluster ${name}.`);
 }

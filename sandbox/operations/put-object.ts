@@ -1,6 +1,6 @@
 import { empty } from '../http.js';
 import { defineOperation } from '../operation.js';
-import { checksumHeader } from '../storage/checksums.js';
+import { wholeChecksum } from '../storage/checksums.js';
 import { keptHeaders, objectHeaders } from '../storage/objects.js';
 
 export const putObject = defineOperation({
@@ -13,12 +13,14 @@ export const putObject = defineOperation({
   async handle(request, { storage, now }) {
     const { bucket, key } = request.parameters;
     storage.checkBucket(bucket);
-    const { file, size, md5: etag, checksums } = await storage.files.receive(request);
+    const received = await storage.files.receive(request);
+    const { etag } = received;
+    const checksums = wholeChecksum(received.checksums);
     const lastModified = now().toISOString();
-    const [checksum] = [...checksums].map(([algorithm, value]) => ({ algorithm, value }));
-    const parts = [{ partNumber: 1, size, etag, lastModified, file }];
+    const parts = [{ ...received, partNumber: 1, lastModified }];
     const headers = keptHeaders(request.headers);
-    await storage.commit({ op: 'object', object: { bucket, key, etag, lastModified, headers, parts, checksum } });
-    return empty({ etag: `"${etag}"`, ...(checksum && { [checksumHeader(checksum.algorithm)]: checksum.value }) });
+    const replaced = storage.storeObject({ bucket, key, etag, lastModified, headers, parts, checksums });
+    await storage.files.remove(replaced);
+    return empty({ etag: `"${etag}"`, ...checksums });
   },
 });

@@ -66,22 +66,20 @@ export const restoreInstance = defineOperation({
   source: 'reference',
   invents: ['status', 'versions', 'groups', 'urls'],
   rules: restoreRules,
-  async handle({ input, headers }, cloud) {
+  handle({ input, headers }, cloud) {
     checkNames(input, cloud);
     const region = /Credential=[^/]+\/\d+\/([^/]+)\//.exec(headers.authorization ?? '')?.[1] ?? '';
     const instance = instanceRecord(input, region, cloud.now());
-    cloud.devops.instances.push(instance);
-    await cloud.save('devops');
+    cloud.instances.set(input.instanceId, instance);
     return json(200, { instance: showInstance(cloud, instance) });
   },
 });
 
-function checkNames(input: RestoreInput, { devops }: Cloud): void {
+function checkNames(input: RestoreInput, { instances }: Cloud): void {
   if (input.backupId !== seededBackupId) throw notFound('Backup', `There is no backup ${input.backupId}.`);
   if (input.firewallGroupName !== firewallGroupName)
     throw notFound('FirewallGroup', `There is no firewall group ${input.firewallGroupName}.`);
   if (input.parameterGroupName !== parameterGroupName)
     throw notFound('ParameterGroup', `There is no parameter group ${input.parameterGroupName}.`);
-  if (devops.instances.some(({ instanceId }) => instanceId === input.instanceId))
-    throw duplicate('Instance', `A server ${input.instanceId} exists.`);
+  if (instances.has(input.instanceId)) throw duplicate('Instance', `A server ${input.instanceId} exists.`);
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { findGroup, showCluster } from '../catalog.js';
+import { clusterKey, findGroup, showCluster } from '../catalog.js';
 import { json } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { notFound, refuse } from '../rules.js';
@@ -12,17 +12,15 @@ export const upgradeKubeVersion = defineOperation({
   source: 'reference',
   invents: ['status', 'versions', 'servers', 'balancer'],
   rules: z.strictObject({ version: z.string() }),
-  async handle({ parameters: { resourceGroupName, clusterName }, input: { version } }, cloud) {
-    const { clusters } = cloud.catalog;
+  handle({ parameters: { resourceGroupName, clusterName }, input: { version } }, cloud) {
     findGroup(cloud, resourceGroupName);
-    const index = clusters.findIndex(({ group, name }) => group === resourceGroupName && name === clusterName);
-    const cluster = clusters[index];
+    const key = clusterKey(resourceGroupName, clusterName);
+    const cluster = cloud.clusters.get(key);
     if (cluster === undefined) throw notFound('ClusterName', `${resourceGroupName} has no cluster ${clusterName}.`);
     if (!cloud.hasSettled(cluster.changedAt))
       throw refuse(409, 'ResourceIncorrectState.Cluster', `${clusterName} is ${cluster.status}: wait until it runs.`);
     const changed = { ...cluster, version, status: 'configuring', changedAt: cloud.now().toISOString() };
-    clusters[index] = changed;
-    await cloud.save('catalog');
+    cloud.clusters.set(key, changed);
     return json(200, showCluster(cloud, changed));
   },
 });

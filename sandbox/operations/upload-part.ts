@@ -1,7 +1,7 @@
 import { empty, ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
-import { checksumHeader } from '../storage/checksums.js';
 import { wholeNumber } from '../storage/listing.js';
+import { partName } from '../storage/records.js';
 
 export const uploadPart = defineOperation({
   name: 'upload_part',
@@ -15,21 +15,15 @@ export const uploadPart = defineOperation({
     const partNumber = wholeNumber(query, 'partNumber', 0);
     if (partNumber < 1 || partNumber > 10_000)
       throw new ServiceError(400, 'InvalidArgument', 'partNumber must be a whole number from 1 to 10000.');
-    const { uploadId, algorithm = '' } = storage.findUpload(parameters, query);
-    const { file, size, md5: etag, checksums } = await storage.files.receive(request, algorithm);
+    const { uploadId, algorithm } = storage.findUpload(parameters, query);
+    const received = await storage.files.receive(request, algorithm);
+    const part = { ...received, partNumber, lastModified: now().toISOString() };
     // It may have been completed or aborted in the meantime.
-    if (!storage.contents.uploads.has(uploadId)) await storage.files.remove([file]);
+    if (!storage.uploads.has(uploadId)) await storage.files.remove([part]);
     storage.findUpload(parameters, query);
-    const part = {
-      partNumber,
-      size,
-      etag,
-      lastModified: now().toISOString(),
-      file,
-      checksum: checksums.get(algorithm),
-    };
-    await storage.commit({ op: 'part', uploadId, part });
-    const named = [...checksums].map(([algorithm, value]) => [checksumHeader(algorithm), value]);
-    return empty({ etag: `"${etag}"`, ...Object.fromEntries(named) });
+    const replaced = storage.parts.get(partName(uploadId, partNumber));
+    storage.parts.set(partName(uploadId, partNumber), part);
+    await storage.files.remove(replaced === undefined ? [] : [replaced]);
+    return empty({ etag: `"${part.etag}"`, ...part.checksums });
   },
 });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { type ApiRequest, collect, ServiceError } from '../http.js';
-import { checksumAlgorithms, checksumHeader, checksumHeaders, createDigest } from './checksums.js';
+import { type Checksums, checksumAlgorithms, checksumHeader, checksumHeaders, createDigest } from './checksums.js';
 import { notOffered } from './requests.js';
 
 /** A body on its way, and the headers that say what it should be. */
@@ -10,10 +10,10 @@ export type Incoming = Pick<ApiRequest, 'headers' | 'stream'>;
 export interface Received {
   /** Bytes. */
   readonly size: number;
-  /** Hexadecimal. */
-  readonly md5: string;
-  /** Base64, by algorithm: those that the client sent, and the one that was wanted. */
-  readonly checksums: ReadonlyMap<string, string>;
+  /** MD5, hexadecimal. */
+  readonly etag: string;
+  /** Those that the client sent, and the one that was wanted. */
+  readonly checksums: Checksums;
 }
 
 const maximumText = 8 * 1024 * 1024;
@@ -46,7 +46,7 @@ export async function* checkedPayload(
   const isSent = (header: string) => header in headers || header === announced;
   const digests = checksumAlgorithms
     .filter((algorithm) => algorithm === wanted || isSent(checksumHeader(algorithm)))
-    .map((algorithm) => ({ algorithm, digest: createDigest(algorithm) }));
+    .map((algorithm) => ({ header: checksumHeader(algorithm), digest: createDigest(algorithm) }));
   const md5 = createHash('md5');
 
   const tooLarge = new ServiceError(400, 'EntityTooLarge', `The body may have at most ${maximum} bytes.`);
@@ -69,14 +69,14 @@ export async function* checkedPayload(
       `The body has ${size} bytes, not those of x-amz-decoded-content-length.`,
     );
   const binary = md5.digest();
-  const checksums = new Map(digests.map(({ algorithm, digest }) => [algorithm, digest.digest().toString('base64')]));
+  const checksums = Object.fromEntries(
+    digests.map(({ header, digest }) => [header, digest.digest().toString('base64')]),
+  );
   const given = { ...headers, ...trailers };
-  const computed = new Map([...checksums].map(([algorithm, value]) => [checksumHeader(algorithm), value]));
-  if ('content-md5' in headers) computed.set('content-md5', binary.toString('base64'));
-  for (const [header, value] of computed)
+  for (const [header, value] of Object.entries({ ...checksums, 'content-md5': binary.toString('base64') }))
     if ((isSent(header) || header in given) && given[header] !== value)
       throw new ServiceError(400, 'BadDigest', `The body does not match ${header}.`);
-  onEnd({ size, md5: binary.toString('hex'), checksums });
+  onEnd({ size, etag: binary.toString('hex'), checksums });
 }
 
 /** What arrives. The stream stays open if the reading ends early, so that an answer can be sent. */

@@ -8,10 +8,15 @@ interface Digest {
   digest(): Buffer;
 }
 
+/** Base64, by their headers. */
+export type Checksums = Record<string, string>;
+
 export const checksumAlgorithms = ['CRC32', 'SHA1', 'SHA256'];
 
 /** The header or trailer that holds a checksum. */
 export const checksumHeader = (algorithm: string) => `x-amz-checksum-${algorithm.toLowerCase()}`;
+
+const typeHeader = 'x-amz-checksum-type';
 
 export const checksumHeaders = checksumAlgorithms.map(checksumHeader);
 
@@ -30,9 +35,27 @@ export function createDigest(algorithm: string): Digest {
   };
 }
 
-/** The checksum of an object: that of its parts' checksums, and how many there were. All base64. */
-export function compositeChecksum(algorithm: string, checksums: readonly string[]): string {
+/** The element that holds a checksum. */
+export const checksumElement = (algorithm: string) => `Checksum${algorithm}`;
+
+/** The elements that say what headers about checksums do. */
+export const checksumElements = (headers: Checksums) => ({
+  ...Object.fromEntries(checksumAlgorithms.map((one) => [checksumElement(one), headers[checksumHeader(one)]])),
+  ChecksumType: headers[typeHeader],
+});
+
+/** The headers of an object whose checksum is that of its parts' checksums, and how many there were. */
+export function compositeChecksum(
+  algorithm: string | undefined,
+  parts: readonly { checksums: Checksums }[],
+): Checksums {
+  if (algorithm === undefined) return {};
+  const header = checksumHeader(algorithm);
   const digest = createDigest(algorithm);
-  for (const checksum of checksums) digest.update(Buffer.from(checksum, 'base64'));
-  return `${digest.digest().toString('base64')}-${checksums.length}`;
+  for (const { checksums } of parts) digest.update(Buffer.from(checksums[header] ?? '', 'base64'));
+  return { [header]: `${digest.digest().toString('base64')}-${parts.length}`, [typeHeader]: 'COMPOSITE' };
 }
+
+/** The headers of an object that came at once, with these checksums. */
+export const wholeChecksum = (checksums: Checksums): Checksums =>
+  Object.keys(checksums).length === 0 ? {} : { ...checksums, [typeHeader]: 'FULL_OBJECT' };

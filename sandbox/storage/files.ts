@@ -7,12 +7,14 @@ import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../http.js';
 import type { State } from '../state.js';
 import { checkedPayload, type Incoming, type Received } from './bodies.js';
-import type { Part } from './contents.js';
+import type { Part } from './records.js';
 
 const maximumBody = 5 * 1024 ** 3;
 
+const filesOf = (parts: readonly Part[]) => parts.flatMap(({ file }) => file ?? []);
+
 /** The files that hold what was uploaded. */
-export function createFiles({ folder, durable }: Pick<State, 'folder' | 'durable'>) {
+export function createFiles({ folder, durable, flushed }: State) {
   let readers = 0;
   /** Removed while somebody reads. */
   const waiting: string[] = [];
@@ -20,6 +22,7 @@ export function createFiles({ folder, durable }: Pick<State, 'folder' | 'durable
   async function remove(files: readonly string[]): Promise<void> {
     if (files.length === 0) return;
     if (readers > 0) return void waiting.push(...files);
+    await flushed();
     const path = await folder();
     await Promise.all(files.map((file) => rm(join(path, file), { force: true })));
   }
@@ -69,9 +72,12 @@ export function createFiles({ folder, durable }: Pick<State, 'folder' | 'durable
         remove(waiting.splice(0)).catch(() => undefined);
       });
     },
-    remove,
-    async keepOnly(files: ReadonlySet<string>): Promise<void> {
-      await remove((await readdir(await folder())).filter((file) => !files.has(file)));
+    /** Deletes the bodies of parts, once it is on disk that nothing has these any more. */
+    remove: (parts: readonly Part[]) => remove(filesOf(parts)),
+    /** Deletes all bodies but those of some parts. */
+    async keepOnly(parts: readonly Part[]): Promise<void> {
+      const kept = new Set(filesOf(parts));
+      await remove((await readdir(await folder())).filter((file) => !kept.has(file)));
     },
   };
 }

@@ -1,5 +1,5 @@
 import { type ApiRequest, ServiceError } from '../http.js';
-import type { Upload } from './contents.js';
+import type { Upload } from './records.js';
 
 /** What the lists of object storage have in common. */
 

@@ -1,6 +1,5 @@
 import { type Answer, type ApiRequest, empty, ServiceError } from '../http.js';
-import { checksumHeader } from './checksums.js';
-import type { Part, StoredObject } from './contents.js';
+import { type StoredObject, sizeOf } from './records.js';
 import { isListed, notOffered } from './requests.js';
 
 /** What PutObject, GetObject and HeadObject say about an object. */
@@ -18,14 +17,12 @@ export const keptHeaders = (headers: ApiRequest['headers']) =>
       .filter(([name, value]) => value !== '' && isListed(name, objectHeaders)),
   );
 
-export const sizeOf = (parts: readonly Part[]) => parts.reduce((total, { size }) => total + size, 0);
-
 /** Headers of a request for an object that are understood. */
 export const readHeaders = ['range', 'if-match', 'x-amz-checksum-mode'];
 
 /** Which bytes a request is for, and the answer to it without them. Throws a `ServiceError` if it cannot have them. */
 export function describeObject(
-  { etag, lastModified, headers, parts, checksum }: StoredObject,
+  { etag, lastModified, headers, parts, checksums }: StoredObject,
   request: ApiRequest,
 ): { readonly answer: Answer; readonly first: number; readonly last: number } {
   if (![undefined, '*', etag, `"${etag}"`].includes(request.headers['if-match']))
@@ -33,7 +30,7 @@ export function describeObject(
   const size = sizeOf(parts);
   const range = rangeOf(request.headers.range, size);
   const { first, last } = range ?? { first: 0, last: size - 1 };
-  const hasChecksum = checksum !== undefined && request.headers['x-amz-checksum-mode'] === 'ENABLED' && !range;
+  const isChecked = request.headers['x-amz-checksum-mode'] === 'ENABLED' && range === undefined;
   const answer = empty(
     {
       'content-type': 'binary/octet-stream',
@@ -43,10 +40,7 @@ export function describeObject(
       etag: `"${etag}"`,
       'last-modified': new Date(lastModified).toUTCString(),
       ...(range && { 'content-range': `bytes ${first}-${last}/${size}` }),
-      ...(hasChecksum && {
-        [checksumHeader(checksum.algorithm)]: checksum.value,
-        'x-amz-checksum-type': checksum.value.includes('-') ? 'COMPOSITE' : 'FULL_OBJECT',
-      }),
+      ...(isChecked && checksums),
     },
     range === undefined ? 200 : 206,
   );

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { devopsInstanceTypes } from '../../src/tools/schema/enumerations.js';
 import { connectInProcess, eras } from '../support/in-process.js';
 import { offeredBy, openPolicy } from '../support/operations.js';
+import { addUpload } from '../support/sandbox.js';
 
 /** Resources, prompts, completions, instructions and progress, in both protocol eras. */
 
@@ -87,7 +88,7 @@ describe.each(eras)('%s', (_name, era) => {
       etag: 'e',
       lastModified: '1970-01-01T00:00:00.000Z',
     }));
-    session.sandbox.storage.addUpload({ bucket: 'b', key: 'k', uploadId: 'progress', parts });
+    addUpload(session.sandbox, { bucket: 'b', key: 'k', uploadId: 'progress' }, parts);
     const seen: number[] = [];
     const result = await session.client.callTool(
       { name: 'list_parts', arguments: { bucket: 'b', object: 'k', uploadId: 'progress' } },

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { never, testCaller } from '../support/caller.js';
+import { addUpload } from '../support/sandbox.js';
 
 /** What an upload of 10,000 parts costs an agent to read (o200k), however the parts lie. */
 
@@ -30,7 +31,7 @@ const upload = (uploadId: string, numberOf: (index: number) => number, sizeOf: (
     etag: etag(index),
     lastModified: new Date(Date.now() - 1e7 + index * 997).toISOString(),
   }));
-  sandbox.storage.addUpload({ bucket: 'tokens', key, uploadId, parts });
+  addUpload(sandbox, { bucket: 'tokens', key, uploadId }, parts);
   return { bucket: 'tokens', object: key, uploadId, expectedBytes: 9e13, expectedParts: 12_000 };
 };
 

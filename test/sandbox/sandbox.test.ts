@@ -7,6 +7,7 @@ import { listParts } from '../../src/tools/list-parts.js';
 import { spellOut } from '../../src/util/quote.js';
 import { encodeQuery } from '../../src/util/uri.js';
 import { never, testCaller } from '../support/caller.js';
+import { addUpload } from '../support/sandbox.js';
 
 let sandbox: Sandbox;
 const now = () => new Date('2026-11-20T12:00:00Z');
@@ -47,8 +48,8 @@ test('for any key, the sandbox reads back the very key that was asked for', asyn
   await fc.assert(
     fc.asyncProperty(keys, async (key) => {
       count += 1;
-      const upload = { bucket: 'keys', key, uploadId: `upload-${count}`, parts: [] };
-      sandbox.storage.addUpload(upload);
+      const upload = { bucket: 'keys', key, uploadId: `upload-${count}` };
+      addUpload(sandbox, upload, []);
       const result = await caller.call(
         listParts,
         { bucket: 'keys', object: key, uploadId: upload.uploadId },

@@ -149,7 +149,7 @@ describe('a restart', () => {
   test('drops a line that was not finished, as it was not answered', async () => {
     const stateFile = newFile();
     await withSandbox({ stateFile }, (s3) => s3.send(new CreateBucketCommand({ Bucket })));
-    appendFileSync(stateFile, '{"storage":{"op":"bucket","bu');
+    appendFileSync(stateFile, '[["buckets","la');
     await withSandbox({ stateFile }, (s3) => s3.send(new CreateBucketCommand({ Bucket: 'second' })));
     await withSandbox({ stateFile }, async (s3) => {
       const { Buckets = [] } = await s3.send(new ListBucketsCommand({}));
@@ -164,7 +164,7 @@ describe('a file is left as it is', () => {
     ['of another version', '{"sandbox":0}\n', /not the state of a sandbox/],
     [
       'that is damaged',
-      '{"sandbox":1,"seed":"s","started":"2026-01-01T00:00:00.000Z"}\n{"sto\n',
+      '{"sandbox":2,"seed":"s","started":"2026-01-01T00:00:00.000Z"}\n{"sto\n',
       /Line 2 of .* damaged/,
     ],
   ])('%s', async (_what, content, problem) => {

@@ -2,17 +2,18 @@ import { Readable } from 'node:stream';
 import { openCloud } from '../../sandbox/cloud.js';
 import { answer, findOperation } from '../../sandbox/dispatch.js';
 import type { ServiceName } from '../../sandbox/http.js';
-import { temporaryState } from '../../sandbox/state.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import { type Change, temporaryState } from '../../sandbox/state.js';
+import { type Part, partName, type UploadName } from '../../sandbox/storage/records.js';
 
 /** The sandbox's cloud in this process, without HTTP and signatures. Everything is there again after `reopen`. */
 export function testCloud({ now, secondsToSettle = 30 }: { now: () => Date; secondsToSettle?: number }) {
-  const records: unknown[] = [];
+  const kept: Change[] = [];
   const open = () => {
-    const kept: Record<string, unknown>[] = JSON.parse(JSON.stringify(records));
-    const append = async (record: unknown) => void records.push(record);
-    const saved = (name: string) => kept.flatMap((record) => (name in record ? [record[name]] : []));
-    const state = { ...temporaryState({}), saved, append };
-    return openCloud({ state, now, secondsToSettle, minimumPartSize: 0, started: now(), uploadId: String });
+    const changes: Change[] = JSON.parse(JSON.stringify(kept));
+    const keep = (change: Change) => void kept.push(change);
+    const state = { ...temporaryState({ seed: 'test', started: now().toISOString() }), changes, keep };
+    return openCloud({ state, now, secondsToSettle });
   };
   let cloud = open();
   return {
@@ -20,7 +21,7 @@ export function testCloud({ now, secondsToSettle = 30 }: { now: () => Date; seco
       cloud = open();
     },
     /** How many changes were kept. */
-    changes: () => records.length,
+    changes: () => kept.length,
     async send(service: ServiceName, method: string, path: string, body: unknown = {}, headers = {}) {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       const request = { id: 'test', service, method, path, query: new Map(), headers, body: Buffer.from(text) };
@@ -29,4 +30,11 @@ export function testCloud({ now, secondsToSettle = 30 }: { now: () => Date; seco
       return { status: response.status, headers: response.headers, body: JSON.parse(response.body) };
     },
   };
+}
+
+/** Puts an upload into a sandbox. */
+export function addUpload({ storage }: Sandbox, upload: UploadName, parts: readonly Omit<Part, 'checksums'>[]): void {
+  storage.buckets.set(upload.bucket, { created: '2026-01-01T00:00:00Z' });
+  storage.uploads.set(upload.uploadId, { ...upload, initiated: '2026-01-01T00:00:00Z', headers: {} });
+  for (const part of parts) storage.parts.set(partName(upload.uploadId, part.partNumber), { ...part, checksums: {} });
 }
