@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { toDotPath } from 'zod/v4/core';
 import { hintsOf } from '../consent/plan.js';
 import { Refusal } from '../results/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
@@ -87,13 +88,13 @@ const listedValues = 8;
 /** One function for each problem that an issue stands for: its text is made only if it is shown. */
 function describersOf(issue: Issue, operation: Operation): (() => string)[] {
   if (issue.code !== 'unrecognized_keys') return [() => describe(issue, operation)];
-  const path = z.core.toDotPath(issue.path);
+  const path = toDotPath(issue.path);
   const known = argumentNames(operation.input, issue.path);
   return issue.keys.map((key) => () => unknownArgument(path === '' ? key : `${path}.${key}`, key, known));
 }
 
 function describe(issue: Issue, operation: Operation): string {
-  const path = z.core.toDotPath(issue.path);
+  const path = toDotPath(issue.path);
   if (issue.input === undefined) {
     const rule = issue.code === 'custom' ? issue.message : 'is required';
     return `${path === '' ? 'arguments' : path}: ${rule}`;

@@ -1,4 +1,5 @@
-import * as z from 'zod';
+import type * as z from 'zod';
+import { toDotPath } from 'zod/v4/core';
 import { isObject, withoutNulls } from '../util/objects.js';
 import { quote, spellOut } from '../util/quote.js';
 
@@ -21,7 +22,7 @@ export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   if (!isObject(given))
     return { record: {}, warnings: [`The answer is ${show(value)}, not an object; it was left out.`] };
   const { issues } = parsed.error;
-  const missing = issues.filter(({ input }) => input === undefined).map(({ path }) => z.core.toDotPath(path));
+  const missing = issues.filter(({ input }) => input === undefined).map(({ path }) => toDotPath(path));
   const odd = issues.filter(({ input }) => input !== undefined);
   const repaired = structuredClone(given);
   const warnings = odd.map((issue) => repair(repaired, issue));
@@ -42,7 +43,7 @@ const listed = (names: readonly string[]) =>
 
 /** Converts or takes out the value that an issue is about. Returns the warning. */
 function repair(record: unknown, issue: z.core.$ZodIssue): string {
-  const name = z.core.toDotPath(issue.path);
+  const name = toDotPath(issue.path);
   const expected = issue.code === 'invalid_type' ? issue.expected : 'unknown';
   const converted = convert(issue.input, expected);
   const parent = issue.path.slice(0, -1).reduce<unknown>((at, step) => Object(at)[step], record);

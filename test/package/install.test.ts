@@ -18,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { seededUpload } from '../../sandbox/sandbox.js';
-import { operations } from '../../src/tools/index.js';
+import { offeredBy, openPolicy } from '../support/operations.js';
 import { cleanEnv } from '../support/server-process.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-package-'));
@@ -57,6 +57,7 @@ describe('the tarball', () => {
       'dist/THIRD-PARTY-NOTICES.txt',
       'dist/sbom.cdx.json',
       'dist/ui/change.html',
+      'dist/ui/page.html',
       'dist/ui/upload.html',
       'mcp.json',
       'package.json',
@@ -163,7 +164,7 @@ describe.each(['20', '22', '24', '26'])('on Node %s', (release) => {
     await client.connect(new StdioClientTransport({ command: node, args, cwd: project, env: cleanEnv() }));
     try {
       const { tools } = await client.listTools();
-      expect(tools.map(({ name }) => name)).toEqual(operations.map(({ name }) => name));
+      expect(tools.map(({ name }) => name)).toEqual(offeredBy(openPolicy).map(({ name }) => name));
       const { bucket, key: object, uploadId } = seededUpload;
       const result = await client.callTool({ name: 'list_parts', arguments: { bucket, object, uploadId } });
       expect(result).toMatchObject({ structuredContent: { answer: { view: 'summary', partCount: 12 } } });
