@@ -170,3 +170,49 @@ test('a colon on the wire is %3A in the canonical request of catalog and DevOps,
   );
   expect(canonicalRequest.split('\n')[1]).toBe('/v1/a%2520b/instances%3Arestore');
 });
+
+describe('what is sent', () => {
+  const temporary = { ...credentials, sessionToken: 'temporary' };
+  const scope = 'Credential=AKIDTEST/20261120/r/s/aws4_request';
+  const emptyHash = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
+  test.each([
+    ['storage', storageProfile, 'x-ext-date', 'x-ext-security-token', { 'x-ext-content-sha256': emptyHash }],
+    ['S3-compatible storage', s3Profile, 'x-amz-date', 'x-amz-security-token', { 'x-amz-content-sha256': emptyHash }],
+    ['catalog and DevOps', apiProfile, 'x-amz-date', 'x-amz-security-token', {}],
+  ])('%s: these headers and no others, all of them signed', async (_what, profile, dateHeader, tokenHeader, hash) => {
+    const { headers } = await sign(
+      { method: 'GET', host: 'h:8443', path: '/', query: {}, headers: { accept: 'x/y' } },
+      { profile, credentials: temporary, region: 'r', service: 's', date },
+    );
+    const { authorization = '', ...others } = headers;
+    const sent = {
+      accept: 'x/y',
+      host: 'h:8443',
+      [dateHeader]: '20261120T123456Z',
+      [tokenHeader]: 'temporary',
+      ...hash,
+    };
+    expect(others).toEqual(sent);
+    const names = Object.keys(sent).toSorted().join(';');
+    const [, before, value] = /^(.*), Signature=(.*)$/.exec(authorization) ?? [];
+    expect(before).toBe(`AWS4-HMAC-SHA256 ${scope}, SignedHeaders=${names}`);
+    expect(value).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test('a part of a query without a value is signed with an empty one', async () => {
+    const { canonicalRequest } = await sign(
+      { method: 'GET', host: 'h', path: '/b', query: { uploads: true }, headers: {} },
+      { profile: s3Profile, credentials, region: 'r', service: 's3', date },
+    );
+    expect(canonicalRequest.split('\n')[2]).toBe('uploads=');
+  });
+
+  test('without a session token there is no header for one', async () => {
+    const { headers } = await sign(
+      { method: 'GET', host: 'h', path: '/', query: {}, headers: {} },
+      { profile: apiProfile, credentials, region: 'r', service: 's', date },
+    );
+    expect(Object.keys(headers).toSorted()).toEqual(['authorization', 'host', 'x-amz-date']);
+  });
+});
