@@ -66,7 +66,7 @@ export function createConsentTokens(key: Uint8Array | string, caller: string, no
       return Buffer.concat([claims, macOf(claims)]).toString('base64url');
     },
     verify: (token) => {
-      const bytes = Buffer.from(token.trim(), 'base64url');
+      const bytes = Buffer.from(token, 'base64url');
       const [claims, mac] = [bytes.subarray(0, claimsBytes), bytes.subarray(claimsBytes)];
       if (bytes.length !== claimsBytes + macBytes || !timingSafeEqual(mac, macOf(claims)))
         throw new InvalidToken('forged');

@@ -119,7 +119,7 @@ function normalise(text: string): string {
           : String.fromCharCode(Number.parseInt(code, 16)),
       )
       .replace(/%([0-9a-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
-      .replace(/&(?:#(\d{1,6})|#x([0-9a-f]{1,6})|(amp|lt|gt|quot|apos));/gi, (whole, decimal, hex, name) => {
+      .replace(/&(?:#(\d{1,20})|#x([0-9a-f]{1,20})|(amp|lt|gt|quot|apos));/gi, (whole, decimal, hex, name) => {
         if (name !== undefined) return entities[name.toLowerCase()] ?? whole;
         const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
         return code <= 0x10ffff ? String.fromCodePoint(code) : whole;

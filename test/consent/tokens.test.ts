@@ -1,6 +1,13 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
-import { createConsentTokens, InvalidToken, isDigestOf, newNonce, tokenLifetimeMs } from '../../src/consent/tokens.js';
+import { beforeEach, describe, expect, test } from 'vitest';
+import {
+  type ConsentTokens,
+  createConsentTokens,
+  InvalidToken,
+  isDigestOf,
+  newNonce,
+  tokenLifetimeMs,
+} from '../../src/consent/tokens.js';
 import { runs } from '../support/runs.js';
 
 const key = 'k'.repeat(32);
@@ -8,8 +15,14 @@ const issuedAt = Date.parse('2026-11-21T12:00:00Z');
 const at = (milliseconds: number) => () => new Date(issuedAt + milliseconds);
 const digest = 'd1'.repeat(32);
 const nonce = '0123456789abcdef';
-const { issue, verify } = createConsentTokens(key, 'alice', at(0));
-const token = issue({ use: 'plan', digest, nonce });
+const { issue, verify }: ConsentTokens = {
+  issue: (claims) => createConsentTokens(key, 'alice', at(0)).issue(claims),
+  verify: (token) => createConsentTokens(key, 'alice', at(0)).verify(token),
+};
+let token = '';
+beforeEach(() => {
+  token = issue({ use: 'plan', digest, nonce });
+});
 
 const reason = (attempt: () => unknown): string => {
   try {

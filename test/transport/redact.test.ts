@@ -98,6 +98,88 @@ test.each([
   expect(createRedactor([serviceAccount, 'short', undefined, secret]).finds(text)).toBe(false);
 });
 
+describe('16 characters make the difference', () => {
+  const letters = 'abcdefghijklmnopqrstuvwxyzABCDEF';
+  test.each([
+    ['its first 15 characters', letters.slice(0, 15), false],
+    ['its first 16', letters.slice(0, 16), true],
+    ['its last 15', letters.slice(-15), false],
+    ['its last 16', letters.slice(-16), true],
+    ['its last 16 and more', `${letters.slice(-16)}, and so on`, true],
+    ['15 in the middle of other words', `words ${letters.slice(8, 23)} words`, false],
+    ['16 in the middle of other words', `words ${letters.slice(8, 24)} words`, true],
+    ['twice 8 that do not belong together', letters.slice(0, 8) + letters.slice(16, 24), false],
+  ])('of a longer secret, %s', (_what, text, found) => {
+    expect(createRedactor([letters]).finds(text)).toBe(found);
+  });
+
+  test.each([
+    [7, 7, false],
+    [8, 8, true],
+    [8, 7, false],
+    [15, 15, true],
+    [15, 14, false],
+    [16, 16, true],
+    [16, 15, false],
+    [17, 16, true],
+  ])('of a secret of %i characters, %i', (length, given, found) => {
+    const { finds } = createRedactor([letters.slice(0, length)]);
+    for (const before of ['', '-', '----', '-------'])
+      expect(finds(`${before}${letters.slice(0, given)}-`), before).toBe(found);
+  });
+});
+
+describe('characters with a spelling of their own', () => {
+  const marked = `&<>"'`.repeat(4);
+  const entities: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": 'apos' };
+  const named = marked.replace(/./g, (character) => `&${entities[character]};`);
+  test.each([
+    ['by the names of HTML', marked, named],
+    ['by the names of HTML, in capitals', marked, named.toUpperCase()],
+    ['by the names of HTML, twice', marked, named.replaceAll('&', '&amp;')],
+    ['without its white space', 'a\nb\tc\rd\fe f\n'.repeat(3), 'abcdef'.repeat(3)],
+    ['white space of JSON in the text', 'abcdef'.repeat(3), 'a\\nb\\tc\\rd\\fe\\bf\\n'.repeat(3)],
+    ['any other escape of JSON', '"/'.repeat(10), '\\"\\/'.repeat(10)],
+    ['in base64 that is all signs', '>>>???'.repeat(4), 'Pj4-Pz8_'.repeat(4)],
+    ['in Latin-1', 'é'.repeat(20), Buffer.from('é'.repeat(20)).toString('latin1')],
+    ['in HTML with leading zeros', 'abcdefghijklmnop', html('abcdefghijklmnop').replaceAll('#', '#00000')],
+    ['above the basic plane', '\u{1f511}'.repeat(10), '&#128273;'.repeat(10)],
+  ])('are found %s', (_how, given, text) => {
+    expect(createRedactor([given]).finds(text)).toBe(true);
+  });
+
+  test.each(['&#1114112;', '&#x110000;', '&#999999;&#xffffff;', '&nbsp;&toString;', '%zz%', '\\u12', '\\'])(
+    'what stands for none is no error: %s',
+    (text) => expect(createRedactor([secret]).clean({ text })).toEqual({ text }),
+  );
+
+  test('the last of all is one', () => {
+    expect(createRedactor(['\u{10ffff}'.repeat(10)]).finds('&#x10ffff;'.repeat(10))).toBe(true);
+  });
+});
+
+describe('of a secret that is JSON', () => {
+  const inner = 'abcdefghijklmnopqrst';
+  test.each([
+    ...['private_key', 'clientSecret', 'access_token', 'PASSWORD'].map(
+      (name) => [`the field ${name} is looked for`, { [name]: inner, id: 'z'.repeat(20) }, inner, true] as const,
+    ),
+    ['a field of another name is not, beside one', { key: 'y'.repeat(20), project: inner }, inner, false],
+    ['all of it is, without such a field', { project: inner }, JSON.stringify({ project: inner }), true],
+    ['all of it is, if such a field is not text', { key: { project: inner } }, inner, true],
+    ['all of it is, if it is a list', [inner], inner, true],
+    ['all of it is, if it is a text', inner, inner, true],
+  ] as const)('%s', (_what, given, text, found) => {
+    expect(createRedactor([JSON.stringify(given)]).finds(text)).toBe(found);
+  });
+});
+
+test('a signature is 64 hexadecimal digits, and less is none', () => {
+  const { finds } = createRedactor([]);
+  expect(finds(`signature=${'0af9'.repeat(16)}`)).toBe(true);
+  expect(finds(`signature=${'0af9'.repeat(16).slice(1)}`)).toBe(false);
+});
+
 test('a secret of 8 to 15 characters is found whole', () => {
   const { finds } = createRedactor(['pass-w/rd']);
   expect(finds('it is pass-w/rd')).toBe(true);
