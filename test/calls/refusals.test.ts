@@ -1,0 +1,176 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Elicitor, Reply } from '../../src/consent/elicitation.js';
+import type { ConsentClaims } from '../../src/consent/tokens.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { type CapturingServer, startServer } from '../support/http-server.js';
+
+/** What a person's "no" is worth: it is written down, spends the question, and ends the asking after a few. */
+
+const backupId = 'a'.repeat(32);
+const start = Date.parse('2026-11-21T12:00:00Z');
+const minute = 60_000;
+
+let cloud: CapturingServer;
+let time: number;
+let asked: number;
+beforeEach(async () => {
+  cloud = await startServer((_request, response) => response.end('{"instance":{}}'));
+  time = start;
+  asked = 0;
+});
+afterEach(() => cloud.close());
+
+/** Asks while the call runs; the person takes two seconds. */
+const person = (reply: Reply, afterMs = 2000): Elicitor => ({
+  ask: async () => {
+    asked += 1;
+    time += afterMs;
+    return reply;
+  },
+});
+
+function setUp(journal = createMemoryJournal()) {
+  const caller = testCaller(cloud.origin, { journal, confirm: 'ask', now: () => new Date(time) });
+  const ask = async (name: string, elicitor: Elicitor, principal?: string) => {
+    const { ok, ...result } = await caller.call(
+      restoreInstance,
+      { backupId, instanceId: name },
+      {
+        signal: never,
+        elicitor,
+        principal: principal === undefined ? undefined : { name: principal, scopes: ['cloudops:write'] },
+      },
+    );
+    return 'failure' in result ? result.failure.code : 'accepted';
+  };
+  return { ...caller, journal, ask };
+}
+
+test.each(['declined', 'cancelled', 'notChosen', 'unanswered'] as const)(
+  '%s: it is in the journal, and nothing is sent',
+  async (reply) => {
+    const { ask, journal, close } = setUp();
+    expect(await ask('one', person(reply))).toBe('Declined');
+    expect(await journal.list({})).toMatchObject([
+      { tool: 'restore_instance', consent: 'asked', answeredAfterMs: 2000, ending: { outcome: 'declined' } },
+    ]);
+    expect(cloud.requests).toEqual([]);
+    await close();
+  },
+);
+
+describe('after three refusals in ten minutes', () => {
+  test('nobody is asked any more, whatever the change', async () => {
+    const { ask, close } = setUp();
+    for (const name of ['one', 'two', 'three']) expect(await ask(name, person('declined'))).toBe('Declined');
+    expect(await ask('four', person('agreed'))).toBe('TooManyRefusals');
+    expect(asked).toBe(3);
+    expect(cloud.requests).toEqual([]);
+    await close();
+  });
+
+  test('they are when the first of them is older', async () => {
+    const { ask, close } = setUp();
+    for (const name of ['one', 'two', 'three']) await ask(name, person('declined'));
+    time = start + 10 * minute + 2000;
+    expect(await ask('four', person('agreed'))).toBe('TooManyRefusals');
+    time += 1;
+    expect(await ask('four', person('agreed'))).toBe('accepted');
+    await close();
+  });
+
+  test('of one caller, others are asked all the same', async () => {
+    const { ask, close } = setUp();
+    for (const name of ['one', 'two', 'three']) await ask(name, person('declined'), 'alice');
+    expect(await ask('four', person('agreed'), 'alice')).toBe('TooManyRefusals');
+    expect(await ask('four', person('agreed'), 'bob')).toBe('accepted');
+    await close();
+  });
+});
+
+test('refusals that cannot be counted stop the asking', async () => {
+  const countDeclined = () => Promise.reject(new Error('gone'));
+  const { ask, close } = setUp({ ...createMemoryJournal(), countDeclined });
+  expect(await ask('one', person('agreed'))).toBe('JournalUnavailable');
+  expect(asked).toBe(0);
+  await close();
+});
+
+test('a refusal that cannot be written down is one', async () => {
+  const decline = () => Promise.reject(new Error('gone'));
+  const { ask, close } = setUp({ ...createMemoryJournal(), decline });
+  expect(await ask('one', person('declined'))).toBe('Declined');
+  expect(cloud.requests).toEqual([]);
+  await close();
+});
+
+describe('a client that brings the answer with another call', () => {
+  /** The question of a first call, as the client sends it back. */
+  const questionOf = async ({ carryOut }: ReturnType<typeof setUp>) => {
+    const outcome = await carryOut(
+      restoreInstance,
+      { backupId, instanceId: 'one' },
+      { tokens: noTokens, client: 'test 1', signal: never, elicitor: { ask: async () => 'later' } },
+    );
+    if (outcome.kind !== 'inputRequired') throw new Error(`the call ended as ${outcome.kind}`);
+    // A token holds the first half of the digest.
+    return { ...outcome.claims, digest: outcome.claims.digest.slice(0, 32), issuedAt: time };
+  };
+  const noTokens = {
+    issue: () => {
+      throw new Error('not to be called');
+    },
+    verify: () => {
+      throw new Error('not to be called');
+    },
+  };
+  const bringing = (claims: ConsentClaims, reply: Reply): Elicitor => ({
+    ask: async () => 'later',
+    brought: { claims, read: () => reply },
+  });
+
+  test.each(['agreed', 'declined'] as const)('answers it once: after "no", %s is refused', async (second) => {
+    const session = setUp();
+    const claims = await questionOf(session);
+    time += 5000;
+    expect(await session.ask('one', bringing(claims, 'declined'))).toBe('Declined');
+    expect(await session.ask('one', bringing(claims, second))).toBe('PlanRefused');
+    expect(cloud.requests).toEqual([]);
+    await session.close();
+  });
+
+  test('cannot take the answer for another change', async () => {
+    const session = setUp();
+    const claims = await questionOf(session);
+    expect(await session.ask('two', bringing(claims, 'agreed'))).toBe('PlanRefused');
+    expect(cloud.requests).toEqual([]);
+    await session.close();
+  });
+
+  test('is not counted out of a question that was asked before the third refusal', async () => {
+    const session = setUp();
+    const claims = await questionOf(session);
+    for (const name of ['a', 'b', 'c']) await session.ask(name, person('declined'));
+    expect(await session.ask('one', bringing(claims, 'agreed'))).toBe('accepted');
+    await session.close();
+  });
+});
+
+test.each([
+  ['declined', 999, 'NobodyAsked'],
+  ['cancelled', 999, 'NobodyAsked'],
+  ['declined', 1000, 'Declined'],
+  ['notChosen', 0, 'Declined'],
+  ['unanswered', 0, 'Declined'],
+] as const)('%s after %i ms: %s', async (reply, afterMs, code) => {
+  const { ask, close } = setUp();
+  expect(await ask('one', person(reply, afterMs))).toBe(code);
+  await close();
+});
+
+test('in a terminal nobody is too quick', async () => {
+  const { ask, close } = setUp();
+  expect(await ask('one', { ...person('declined', 1), isDirect: true })).toBe('Declined');
+  await close();
+});

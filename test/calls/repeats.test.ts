@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { auditScope, writeScope } from '../../src/calls/principal.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { type CapturingServer, startServer } from '../support/http-server.js';
+
+/** The very same request is not sent again by itself, whatever arguments led to it; and what a caller learns of the first. */
+
+const args = { backupId: 'a'.repeat(32), instanceId: 'marker-1' };
+
+let cloud: CapturingServer;
+beforeEach(async () => {
+  cloud = await startServer((_request, response) => response.end('{"instance":{}}'));
+});
+afterEach(() => cloud.close());
+
+describe('two calls that come to the same bytes for the same account', () => {
+  test.each<readonly [string, object, object]>([
+    ['the region named, and left to its default', {}, { region: 'jp-east-1' }],
+    ['a number as a number, and as text', { diskSize: 200 }, { diskSize: '200' }],
+    ['null, and nothing', { description: null }, {}],
+    ['arguments in another order', {}, { instanceId: args.instanceId, backupId: args.backupId }],
+  ])('%s: the second is refused', async (_what, first, second) => {
+    const { call, close } = testCaller(cloud.origin);
+    expect((await call(restoreInstance, { ...args, ...first }, { signal: never })).ok).toBe(true);
+    const again = await call(restoreInstance, { ...second, ...args, ...second }, { signal: never });
+    expect(again).toMatchObject({ ok: false, failure: { code: 'Repeated', mayHaveHappened: false } });
+    expect(cloud.requests).toHaveLength(1);
+    await close();
+  });
+
+  test.each<readonly [string, object]>([
+    ['another name', { instanceId: 'other' }],
+    ['a field more', { description: 'x' }],
+  ])('%s is another change', async (_what, second) => {
+    const { call, close } = testCaller(cloud.origin);
+    await call(restoreInstance, args, { signal: never });
+    expect((await call(restoreInstance, { ...args, ...second }, { signal: never })).ok).toBe(true);
+    expect(cloud.requests).toHaveLength(2);
+    await close();
+  });
+
+  test('of another account are another change', async () => {
+    const journal = createMemoryJournal();
+    for (const accessKeyId of ['AKIDONE', 'AKIDTWO']) {
+      const cloudOf = { credentials: { accessKeyId, secretAccessKey: 's' } };
+      const { call, close } = testCaller(cloud.origin, { journal, cloud: cloudOf });
+      expect((await call(restoreInstance, args, { signal: never })).ok).toBe(true);
+      await close();
+    }
+    expect(cloud.requests).toHaveLength(2);
+  });
+
+  test('with allowRepeat the second is sent, and its plan says that it is one', async () => {
+    const { call, close } = testCaller(cloud.origin);
+    await call(restoreInstance, args, { signal: never });
+    const plan = await call(restoreInstance, { ...args, planOnly: true }, { signal: never });
+    expect(plan).toMatchObject({
+      structured: {
+        plan: { warnings: expect.arrayContaining([expect.stringMatching(/^The very same was sent before: /)]) },
+      },
+    });
+    expect((await call(restoreInstance, { ...args, allowRepeat: true }, { signal: never })).ok).toBe(true);
+    expect(cloud.requests).toHaveLength(2);
+    await close();
+  });
+});
+
+describe('what is said of the first change', () => {
+  const principal = (name: string, ...scopes: string[]) => ({ name, scopes: [writeScope, ...scopes] });
+
+  test.each([
+    ['its own caller reads it', principal('alice'), true],
+    ['another caller learns that there is one', principal('bob'), false],
+    ['one whose name begins alike does too', principal('alice2'), false],
+    ['who may audit reads it', principal('carol', auditScope), true],
+    ['who is alone with the server reads it', undefined, true],
+  ] as const)('%s', async (_what, viewer, isShown) => {
+    for (const raced of [false, true]) {
+      const memory = createMemoryJournal();
+      // Where two calls race, only the journal's own check finds the first.
+      const journal = raced ? { ...memory, findDuplicate: async () => undefined } : memory;
+      const { call, close } = testCaller(cloud.origin, { journal });
+      await call(restoreInstance, args, { signal: never, principal: principal('alice') });
+      const { ok, text } = await call(restoreInstance, args, { signal: never, principal: viewer });
+      expect(ok).toBe(false);
+      expect(text).toContain('code: Repeated');
+      expect(text.includes('marker-1')).toBe(isShown);
+      expect(text.includes('alice')).toBe(isShown);
+      await close();
+    }
+  });
+});
