@@ -50,12 +50,15 @@ export async function obtainConsent(
       throw new Refusal('NeedsHuman', [step.problem]);
     case 'redeem':
       return { kind: 'given', how: 'planId', nonce: redeem(planId ?? '', digest, tokens) };
-    case 'plan':
+    case 'plan': {
+      // The same for both, so that a click spends the planId too: no model carries out what a person turned down.
+      const claims = { digest, nonce: newNonce() };
       return planned(call, plan, now().getTime(), {
-        ...(step.withPlanId && { planId: tokens.issue({ use: 'plan', digest, nonce: newNonce() }) }),
+        ...(step.withPlanId && { planId: tokens.issue({ use: 'plan', ...claims }) }),
         planOnly,
-        ...(step.withTicket && { claims: { digest, nonce: newNonce() } }),
+        ...(step.withTicket && { claims }),
       });
+    }
     case 'ask':
       return ask(call, plan, digest, context, dependencies);
   }

@@ -73,8 +73,8 @@ async function connect({
     () => handle.close(),
     () => client.close(),
   );
-  const plan = async () => {
-    const result = await client.callTool(restore);
+  const plan = async (args: Record<string, unknown> = restore.arguments) => {
+    const result = await client.callTool({ ...restore, arguments: args });
     return { result, proposed: readProposedChange(result._meta) };
   };
   const decide = async (ticket: unknown, decision: unknown) => {
@@ -174,6 +174,32 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     const { result, proposed } = await plan();
     expect(result.structuredContent).toHaveProperty('planId');
     expect(proposed?.ticket).toBeDefined();
+  });
+
+  test.each(['accept', 'decline'])('has spent the planId with a click to %s', async (decision) => {
+    const { client, plan, decide, requests } = await connect({ era, confirm: 'ask' });
+    // With allowRepeat, nothing but the plan itself keeps the change from being sent again.
+    const given = { ...restore.arguments, allowRepeat: true };
+    const { result, proposed } = await plan(given);
+    await decide(proposed?.ticket, decision);
+    const { planId } = Object(result.structuredContent);
+    const again = await client.callTool({ ...restore, arguments: { ...given, planId } });
+    expect(again.structuredContent).toMatchObject({ code: 'PlanRefused', mayHaveHappened: false });
+    expect(await requests()).toBe(decision === 'accept' ? 1 : 0);
+  });
+
+  test('is asked in a form where it has forms, and its view shows the outcome', async () => {
+    const capabilities = { ...withViews, elicitation: { form: {} } };
+    const { client, plan } = await connect({ era, capabilities });
+    const questions: string[] = [];
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      questions.push(params.message);
+      return { action: 'accept', content: { decision: 'Create server restored-server' } };
+    });
+    const { result, proposed } = await plan();
+    expect(questions).toHaveLength(1);
+    expect(proposed).toBeUndefined();
+    expect(readOutcome(result._meta)?.kind).toBe('accepted');
   });
 
   test.each(['plan', 'off'] as const)('gets no ticket in the mode %s', async (confirm) => {
