@@ -34,6 +34,7 @@ export async function read(
   const shown = presentable(record);
   const success: Success = {
     summary: operation.summarize(record, input),
+    ...(operation.next !== undefined && { next: operation.next(record) }),
     warnings: [...warnings, ...shown.warnings],
     requestIds,
     ...(retried.length > 0 && { attempts: retried }),

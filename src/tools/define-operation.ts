@@ -71,6 +71,8 @@ export interface Operation<
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>>;
   /** What the answer means, in a few sentences of plain text. */
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): string;
+  /** What to do after a read, in one sentence. What to do after a change is the same for all. */
+  next?(record: Lenient<z.output<Output>>): string;
 }
 
 /** What a change would do, for the person who decides and for the agent that reports it. `region` is the one it goes to. */

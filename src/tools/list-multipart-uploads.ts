@@ -159,6 +159,10 @@ export const listMultipartUploads = defineOperation({
       ...(uploads.length < uploadCount ? [`The first ${uploads.length} are listed; a prefix narrows the list.`] : []),
     ].join(' ');
   },
+  next: ({ uploadCount }) =>
+    uploadCount === 0
+      ? 'If you expected one, check bucket, prefix and region.'
+      : 'To see how far an upload is, call list_parts with its object and uploadId.',
 });
 
 /** Where the next page begins. Servers are known that name no marker although more follows: then it is the last upload. */

@@ -180,6 +180,10 @@ export const listParts = defineOperation({
     const upload = `upload ${quote(uploadId)} of object ${quote(object)} to bucket ${quote(bucket)}`;
     return record.view === 'parts' ? pageSentences(record, upload) : summarySentences(record, upload);
   },
+  next: (record) =>
+    record.view === 'parts' && record.isTruncated === true
+      ? `For the parts that follow, call again with partNumberMarker ${record.nextPartNumberMarker ?? numbersOf(record).at(-1)}.`
+      : 'To see what has changed since, call again with the same arguments.',
 });
 
 type PageRecord = Lenient<z.output<typeof page>>;
@@ -205,11 +209,10 @@ function shortened({ parts = [], ...rest }: PageRecord): PageRecord {
   return { ...rest, parts: fitting, isTruncated: true, nextPartNumberMarker: fitting.at(-1)?.partNumber };
 }
 
-function pageSentences({ parts = [], isTruncated, nextPartNumberMarker }: PageRecord, upload: string): string {
+function pageSentences({ parts = [], isTruncated }: PageRecord, upload: string): string {
   const numbers = numbersOf({ parts });
   const bytes = parts.reduce((sum, { size = 0 }) => sum + size, 0);
-  const marker = nextPartNumberMarker ?? numbers.at(-1);
-  const more = isTruncated ? `More follow: call again with partNumberMarker ${marker}.` : 'No parts follow these.';
+  const more = isTruncated ? 'More follow.' : 'No parts follow these.';
   if (parts.length === 0) return `No parts here of ${upload}. ${more}`;
   const named =
     parts.length === 1 ? `Part ${numbers[0]}` : `${parts.length} parts, numbers ${numbers[0]} to ${numbers.at(-1)}`;

@@ -165,7 +165,7 @@ describe.each(eras)('%s', (_name, era) => {
     const { structured } = await call(tool, args);
     expect(Object.keys(structured)[0]).toBe('summary');
     expect(structured.summary).toMatch(/\.$/);
-    if (tool !== 'list_parts' || structured.code !== undefined) expect(structured.next).toMatch(/\.$/);
+    expect(structured.next).toMatch(/\.$/);
   });
 
   test('Gemini CLI adds wait_for_previous to every call: it is left out; anything else unknown is refused', async () => {
