@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/**/*.process.test.ts', 'test/{s3,s3-clients,package,browser}/**'],
+    exclude: ['test/**/*.process.test.ts', 'test/{s3,s3-clients,package,browser,clients}/**'],
     globalSetup: 'scripts/schemas.mjs',
     testTimeout: 30_000,
     maxWorkers: 2,

@@ -1,0 +1,139 @@
+import type { clients } from './client.js';
+
+/** A file of a client: its path below the home folder, and its text. */
+export type File = readonly [path: string, text: string];
+
+/** An agent without a person in front of it, and how its model is replaced. */
+export interface Agent {
+  readonly title: string;
+  readonly client: keyof typeof clients;
+  /** Its name for `client-config`, and where the block goes. The rest of the file makes it ask nobody but the stand-in. */
+  readonly config: string;
+  files(block: string, origin: string): readonly File[];
+  env(origin: string): Readonly<Record<string, string>>;
+  /** Lists the servers, with what says that ours can be used. */
+  readonly list: readonly string[];
+  readonly listed: RegExp;
+  /** Gives the model a task. */
+  readonly task: readonly string[];
+  /** Whether it says that it can ask its user, though nobody is there. */
+  readonly asks: boolean;
+}
+
+const merged = (block: string, more: object) => JSON.stringify({ ...more, ...JSON.parse(block) });
+
+export const agents: readonly Agent[] = [
+  {
+    title: 'Claude Code (claude -p)',
+    client: '@anthropic-ai/claude-code',
+    config: 'claude-code',
+    files: (block) => [
+      ['project/.mcp.json', block],
+      // The approval that it asks a person for.
+      ['.claude/settings.json', '{"enableAllProjectMcpServers": true}'],
+    ],
+    env: (origin) => ({
+      ANTHROPIC_API_KEY: 'dummy',
+      ANTHROPIC_BASE_URL: origin,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      DISABLE_AUTOUPDATER: '1',
+      // The tools at once, not on demand, so that the script can call them.
+      ENABLE_TOOL_SEARCH: 'false',
+      MCP_CONNECTION_NONBLOCKING: 'false',
+    }),
+    list: ['mcp', 'list'],
+    listed: /cloudops.*Connected/,
+    task: ['-p', 'Go', '--mcp-config', '.mcp.json', '--strict-mcp-config', '--allowedTools', 'mcp__cloudops'],
+    asks: true,
+  },
+  {
+    title: 'Codex (codex exec)',
+    client: '@openai/codex',
+    config: 'codex',
+    files: (block, origin) => [
+      [
+        '.codex/config.toml',
+        `model = "scripted"
+model_provider = "scripted"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[model_providers.scripted]
+name = "Scripted"
+base_url = "${origin}/v1"
+env_key = "SCRIPTED_KEY"
+wire_api = "responses"
+
+${block}`,
+      ],
+    ],
+    env: () => ({ SCRIPTED_KEY: 'dummy' }),
+    list: ['mcp', 'list'],
+    listed: /cloudops .*enabled/,
+    task: [
+      'exec',
+      // Otherwise it begins before the server is there.
+      ...['-c', 'mcp_servers.cloudops.required=true'],
+      ...['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', 'Go'],
+    ],
+    asks: true,
+  },
+  {
+    title: 'Gemini CLI (gemini -p)',
+    client: '@google/gemini-cli',
+    config: 'gemini',
+    files: (block) => [
+      [
+        '.gemini/settings.json',
+        merged(block, {
+          security: { auth: { selectedType: 'gemini-api-key' } },
+          privacy: { usageStatisticsEnabled: false },
+          general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+        }),
+      ],
+    ],
+    env: (origin) => ({
+      GEMINI_API_KEY: 'dummy',
+      GOOGLE_GEMINI_BASE_URL: origin,
+      // It starts servers only in folders that it trusts.
+      GEMINI_CLI_TRUST_WORKSPACE: 'true',
+    }),
+    list: ['mcp', 'list'],
+    listed: /cloudops.*Connected/,
+    task: ['-p', 'Go', '-m', 'gemini-2.5-flash', '--yolo'],
+    asks: false,
+  },
+  {
+    title: 'opencode (opencode run)',
+    client: 'opencode-ai',
+    config: 'opencode',
+    files: (block, origin) => [
+      [
+        '.config/opencode/opencode.json',
+        merged(block, {
+          model: 'anthropic/scripted',
+          small_model: 'anthropic/scripted',
+          enabled_providers: ['anthropic'],
+          provider: {
+            anthropic: {
+              options: { baseURL: `${origin}/v1`, apiKey: 'dummy' },
+              models: { scripted: { name: 'Scripted', tool_call: true } },
+            },
+          },
+        }),
+      ],
+    ],
+    env: () => ({
+      OPENCODE_DISABLE_AUTOUPDATE: '1',
+      OPENCODE_DISABLE_MODELS_FETCH: '1',
+      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+      OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+    }),
+    list: ['mcp', 'list'],
+    listed: /cloudops.*connected/,
+    task: ['run', 'Go'],
+    asks: false,
+  },
+];

@@ -1,0 +1,68 @@
+import { seededUpload } from '../../sandbox/sandbox.js';
+import { operations } from '../../src/tools/index.js';
+import type { ScriptedCall } from './scripted-model.js';
+
+/** A call, and what has to reach the model of its answer. */
+export interface Expected extends ScriptedCall {
+  readonly what: string;
+  readonly summary: string;
+  readonly next: string;
+}
+
+const changes = operations.filter(({ change }) => change !== undefined);
+
+const { bucket, key, uploadId } = seededUpload;
+const upload = { bucket, object: key, uploadId };
+
+/** With the settings as they are at first: a read and its error, plans, arguments that are refused, and a change that waits for a person. */
+export const asked = (unattended: Pick<Expected, 'summary' | 'next'>): readonly Expected[] => [
+  { what: 'an upload', tool: 'list_parts', args: upload, summary: 'has 12 parts', next: 'call again' },
+  {
+    what: 'an upload that is not there',
+    tool: 'list_parts',
+    args: { ...upload, uploadId: 'unknown' },
+    summary: 'list_parts failed: the service refused it with NoSuchUpload',
+    next: 'The upload was completed or aborted',
+  },
+  ...changes.map(({ name, example }) => ({
+    what: `a plan: ${name}`,
+    tool: name,
+    args: { ...example, planOnly: true },
+    summary: `Plan of ${name}; nothing was sent`,
+    next: 'Show this plan to the user',
+  })),
+  {
+    what: 'arguments that break a rule no schema can say',
+    tool: 'provision_kube_resource_group',
+    args: {
+      resourceGroupName: 'team-blue',
+      externalCloudConfig: { serviceAccountKey: '{}', serviceAccountKeyName: 'key' },
+    },
+    summary: 'provision_kube_resource_group was not sent: its arguments need correcting',
+    next: 'Correct what is listed and call again',
+  },
+  ...changes.map(({ name, example }) => ({
+    what: `nobody is there: ${name}`,
+    tool: name,
+    args: { ...example },
+    ...unattended,
+  })),
+];
+
+/** Every change with CLOUDOPS_CONFIRM=off, and then again. */
+export const sent: readonly Expected[] = [
+  ...changes.map(({ name, example }) => ({
+    what: name,
+    tool: name,
+    args: { ...example },
+    summary: 'The cloud accepted the ',
+    next: 'Tell the user the outcome and the request IDs',
+  })),
+  ...changes.map(({ name, example }) => ({
+    what: `again: ${name}`,
+    tool: name,
+    args: { ...example },
+    summary: `${name} was not sent: the very same was sent in the last 10 minutes`,
+    next: 'Look in the console first',
+  })),
+];
