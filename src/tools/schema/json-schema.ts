@@ -7,11 +7,13 @@ export type JsonSchema = Record<string, unknown>;
  * The JSON Schema of a tool's arguments, for every host: nothing but types, descriptions, enumerations of words and plain limits.
  */
 export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
-  return convert(schema, 'input', ({ jsonSchema }) => {
+  return convert(schema, 'input', ({ zodSchema, jsonSchema }) => {
     simplify(jsonSchema);
     // "Not empty" goes without saying.
     if (jsonSchema.minLength === 1) delete jsonSchema.minLength;
-    if (jsonSchema.enum?.every(Number.isInteger)) describeNumbers(jsonSchema, jsonSchema.enum.map(Number));
+    // Not at the literal itself: a description belongs to what is around it, and would replace the one that is made here.
+    if (zodSchema._zod.def.type !== 'literal' && jsonSchema.enum?.every(Number.isInteger))
+      describeNumbers(jsonSchema, jsonSchema.enum.map(Number));
     if (typeof jsonSchema.listed === 'string') {
       describe(jsonSchema, jsonSchema.listed);
       delete jsonSchema.listed;
@@ -57,7 +59,7 @@ export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
   });
 }
 
-type Override = (context: { jsonSchema: z.core.JSONSchema.BaseSchema }) => void;
+type Override = (context: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }) => void;
 
 function convert(schema: z.ZodObject, io: 'input' | 'output', override: Override): JsonSchema {
   const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(schema, { io, override, reused: 'inline' });

@@ -43,7 +43,7 @@ export const adminWorkstation = z
 export const adminCluster = z
   .strictObject({
     name: clusterName().describe('Unique in the project; default not documented.').optional(),
-    version: text(255).describe("Version; the platform's default when absent.").optional(),
+    version: text(255).describe("The platform's default when absent.").optional(),
     keyName: text(255).describe('SSH key.').optional(),
     initialAccountingType: oneOfListed(accountingTypes, 'See workstation.').optional(),
     kubeServiceMeshConfig: z
@@ -59,7 +59,7 @@ export const adminCluster = z
       .optional(),
     controlPlaneLoadBalancer: z
       .strictObject({
-        type: oneOf(['elastic-load-balancer']).describe('The only type.').optional(),
+        type: oneOf(['elastic-load-balancer']).describe('Type.').optional(),
         vip: ipAddress().describe('Required with a private LAN.').optional(),
         systemIpAddresses: z.array(ipAddress()).describe('Exactly two with a private LAN, none without.').optional(),
       })
