@@ -1,3 +1,4 @@
+import { markdownTable } from '../util/markdown.js';
 import { quote } from '../util/quote.js';
 import type { Config } from './load.js';
 import { helpOf, type Setting, settingNames, settings, variableName } from './settings.js';
@@ -42,9 +43,4 @@ export function describeConfig({ origins, sandbox }: Config, viewer: 'operator' 
     markdownTable(['setting', 'value', 'from', 'meaning'], rows),
     '',
   ].join('\n');
-}
-
-export function markdownTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  return [line(heads), `|${heads.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
 }

@@ -1,4 +1,4 @@
-import { markdownTable } from './describe.js';
+import { markdownTable } from '../util/markdown.js';
 import { helpOf, optionName, type Row, sections, variableName } from './settings.js';
 
 /** docs/CONFIGURATION.md: what can be set, and how. */
@@ -16,7 +16,7 @@ export function configurationDocument(): string {
 
 const introduction = `# Configuration
 
-This page is generated from the table of settings: \`node scripts/configuration-doc.mjs\`. \`cloudops-mcp --help\` prints the same.
+This page is generated from the table of settings by \`npm run docs\`. \`cloudops-mcp --help\` prints the same.
 
 A setting is an environment variable or a command-line option, and the option wins: \`CLOUDOPS_READ_ONLY=1\` is \`--read-only\`,
 \`CLOUDOPS_REGION=jp-west-2\` is \`--region jp-west-2\`. A variable that is empty counts as not set. Switches take \`1\`, \`true\`, \`yes\`

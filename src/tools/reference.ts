@@ -1,3 +1,4 @@
+import { markdownTable } from '../util/markdown.js';
 import type { Operation } from './define-operation.js';
 import { devopsInstanceTypes, nodeInstanceTypes, workstationInstanceTypes } from './schema/enumerations.js';
 import { inputJsonSchema, type JsonSchema } from './schema/json-schema.js';
@@ -11,30 +12,43 @@ import {
 
 /** What the server knows of the API, as Markdown for agents and people. */
 
-/** Arguments with their rules, defaults of the cloud, and what the reference leaves open. */
+/** What an operation takes and what the API leaves open. */
 export function operationReference(operation: Operation): string {
-  const { name, api, description, input, defaults, undocumented, elsewhere = [] } = operation;
-  return [
+  const { name, api, description } = operation;
+  const parts = [
     `# ${name}`,
-    '',
-    `Operation ${api} of the API reference. ${description}`,
-    '',
+    `Operation ${api}. ${description}`,
     '## Arguments',
-    '',
-    ...argumentLines(inputJsonSchema(input), ''),
-    '',
-    '## Defaults of the cloud',
-    '',
-    ...(defaults.length === 0 ? ['None.'] : defaults.map(({ path, value }) => `- \`${path}\`: ${value}`)),
-    '',
-    '## Not documented by the API',
-    '',
-    ...undocumented.map((sentence) => `- ${sentence}`),
-    '',
-    ...(elsewhere.length === 0
-      ? []
-      : ['## Not possible here', '', ...elsewhere.map((sentence) => `- ${sentence}`), '']),
-  ].join('\n');
+    argumentReference(operation),
+    ...gaps(operation, '##'),
+  ];
+  return `${parts.join('\n\n')}\n`;
+}
+
+/** What the API leaves open and what the operation can't do, below headings of a level such as `##`. */
+export function gaps({ undocumented, elsewhere = [] }: Operation, heading: string): string[] {
+  const section = (title: string, sentences: readonly string[]) =>
+    sentences.length === 0 ? [] : [`${heading} ${title}`, sentences.map((sentence) => `- ${sentence}`).join('\n')];
+  return [...section('Not documented by the API', undocumented), ...section('Not possible here', elsewhere)];
+}
+
+/** Every argument, at any depth, with its rules and what the cloud uses in its absence: a table, and long lists of values after it. */
+export function argumentReference({ input, defaults }: Operation): string {
+  const longLists = new Map<string, string>();
+  const rows = argumentsOf(inputJsonSchema(input), '').map(({ path, field, required }) => {
+    const items = field.items as JsonSchema | undefined;
+    const rules = [
+      ...(required ? ['required'] : []),
+      ...rulesOf(field, longLists),
+      ...(items?.type === 'string' ? rulesOf(items, longLists) : []),
+    ].join(', ');
+    const text = [rules, String(field.description ?? '')].filter((part) => part !== '').join('. ');
+    const type = items === undefined ? typeName(field) : `list of ${typeName(items)}`;
+    const preset = defaults.find((one) => one.path === path)?.value ?? '';
+    return [`\`${path}\``, type, text.charAt(0).toUpperCase() + text.slice(1), preset];
+  });
+  const table = markdownTable(['argument', 'type', 'rules', 'when absent'], rows);
+  return [table, ...[...longLists].map(([values, name]) => `List ${name}: ${values}.`)].join('\n\n');
 }
 
 /** The three lists of server types. */
@@ -66,46 +80,53 @@ export function statesReference(): string {
   return ['# States', '', note, ...lists.map(section), ''].join('\n');
 }
 
-type Fields = Readonly<Record<string, JsonSchema>>;
+interface Argument {
+  readonly path: string;
+  readonly field: JsonSchema;
+  readonly required: boolean;
+}
 
-function argumentLines(schema: JsonSchema, prefix: string): string[] {
-  const required = Array.isArray(schema.required) ? schema.required : [];
-  return Object.entries((schema.properties ?? {}) as Fields).flatMap(([name, field]) => {
-    const path = `${prefix}${name}`;
+/** The arguments of an object and of what is in it; `nodePools[].name` is in a list. */
+function argumentsOf({ properties = {}, required }: JsonSchema, prefix: string): Argument[] {
+  return Object.entries(properties as Readonly<Record<string, JsonSchema>>).flatMap(([name, field]) => {
+    const path = prefix + name;
     const items = field.items as JsonSchema | undefined;
-    const facts = [
-      typeName(field, items),
-      ...(required.includes(name) ? ['required'] : []),
-      ...rules(field),
-      ...(items === undefined ? [] : rules(items)),
-      ...(typeof field.description === 'string' ? [field.description] : []),
-    ];
     return [
-      `- \`${path}\`: ${facts.join('; ')}`,
-      ...argumentLines(field, `${path}.`),
-      ...(items === undefined ? [] : argumentLines(items, `${path}[].`)),
+      { path, field, required: Array.isArray(required) && required.includes(name) },
+      ...(items === undefined ? argumentsOf(field, `${path}.`) : argumentsOf(items, `${path}[].`)),
     ];
   });
 }
 
-const typeName = ({ type }: JsonSchema, items: JsonSchema | undefined) =>
-  type === 'array'
-    ? `list of ${items?.type}`
-    : type === 'string'
-      ? 'text'
-      : type === 'integer'
-        ? 'whole number'
-        : String(type);
+const typeNames = new Map<unknown, string>([
+  ['string', 'text'],
+  ['integer', 'whole number'],
+  ['boolean', 'true or false'],
+]);
+const typeName = ({ type }: JsonSchema) => typeNames.get(type) ?? String(type);
 
-function rules(field: JsonSchema): string[] {
-  const bound = (words: string, value: unknown) => (value === undefined ? [] : [`${words} ${value}`]);
+function rulesOf(field: JsonSchema, longLists: Map<string, string>): string[] {
   return [
-    ...(Array.isArray(field.enum) ? [`one of ${field.enum.join(', ')}`] : []),
-    ...bound('at least', field.minimum),
-    ...bound('characters at least', field.minLength),
-    ...bound('characters at most', field.maxLength),
-    ...bound('pattern', field.pattern),
-    ...bound('entries at least', field.minItems),
-    ...bound('entries at most', field.maxItems),
+    ...(Array.isArray(field.enum) ? [oneOf(field.enum, longLists)] : []),
+    ...range(field.minimum, field.maximum),
+    ...range(field.minLength, field.maxLength, 'character', 'characters'),
+    ...range(field.minItems, field.maxItems, 'entry', 'entries'),
+    ...(field.pattern === undefined ? [] : [`pattern \`${field.pattern}\``]),
   ];
+}
+
+/** `one of a, b`; a long list gets a letter, under which it is added to `longLists`. */
+function oneOf(values: readonly unknown[], longLists: Map<string, string>): string {
+  const text = values.map((value) => `\`${value}\``).join(', ');
+  if (values.length <= 8) return values.length === 1 ? `only ${text}` : `one of ${text}`;
+  const name = longLists.get(text) ?? String.fromCharCode(65 + longLists.size);
+  longLists.set(text, name);
+  return `one of list ${name} below`;
+}
+
+function range(low: unknown, high: unknown, one = '', many = ''): string[] {
+  const counted = (bound: unknown) => `${bound} ${bound === 1 ? one : many}`.trim();
+  if (low === undefined) return high === undefined ? [] : [`at most ${counted(high)}`];
+  if (low === high) return [`exactly ${counted(high)}`];
+  return [high === undefined ? `at least ${counted(low)}` : `${low} to ${counted(high)}`];
 }

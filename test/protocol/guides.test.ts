@@ -33,8 +33,8 @@ describe.each(eras)('%s', (_name, era) => {
 
   test('the reference of an operation has its rules, defaults and what is not documented', async () => {
     const text = await read('cloudops://reference/restore_instance');
-    expect(text).toContain('- `instanceId`: text; required;');
-    expect(text).toContain('- `availabilityZone`: by region: east-11 in jp-east-1');
+    expect(text).toContain('| `instanceId` | text | Required, ');
+    expect(text).toMatch(/^\| `availabilityZone` .*\| by region: east-11 in jp-east-1/m);
     expect(text).toMatch(/## Not documented by the API\n\n- Which arguments are required/);
     expect(await read('cloudops://reference/states')).toContain('`DELETEING`: being deleted; the service spells it so');
     expect(await read('cloudops://reference/instance-types')).toContain(devopsInstanceTypes.join(', '));

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { seededBackupId, seededDevops } from '../../sandbox/devops.js';
-import { operations } from '../../sandbox/dispatch.js';
 import { faultKinds, parseFaults } from '../../sandbox/faults.js';
 import { inventedWords } from '../../sandbox/invented.js';
 import { seededEmptyUpload, seededGroup, seededLargeUpload, seededUpload } from '../../sandbox/seeds.js';
@@ -36,14 +35,6 @@ test('the page explains every fault, and its examples are understood', () => {
   const scenarios = [...page.matchAll(/```(?:json)?\n(\{[^`]*|list_parts=[^`]*)```/g)];
   expect(scenarios).toHaveLength(2);
   for (const [, text = ''] of scenarios) expect(parseFaults(text.trim())).toHaveProperty('rules');
-});
-
-test('the page lists every operation, with its request and where it is described', () => {
-  const source = { reference: 'the reference', s3: 'S3', sandbox: 'nothing else' };
-  const rows = operations.map(({ name, service = 'storage', request, source: by }) => {
-    return [`\`${name}\``, `${service}: \`${request}\``, source[by]];
-  });
-  expect(table('operation')).toEqual(rows);
 });
 
 test('the page explains every word of x-sandbox-invented', () => {
