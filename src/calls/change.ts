@@ -117,7 +117,9 @@ function conclude({ call, plan, consent }: Order, reply: FinalReply | undefined,
   const { status, requestIds } = answer;
   // A page in place of an answer comes from something in between: nobody knows whether the API got the request.
   if (answer.kind === 'unread' && answer.isForeign)
-    return concludeFailure(unreadableAnswer(failedCall, status, answer.problem, requestIds, reply.attempts));
+    return concludeFailure(
+      unreadableAnswer(failedCall, answer.problem, { status, requestIds, attempts: reply.attempts }),
+    );
   const common = {
     outcome: 'accepted',
     consent: consentWays[consent.how],

@@ -66,18 +66,20 @@ async function* pagesOf(
     const reply = await client.send({ method: operation.method, query, ...request });
     const answer = readAnswer(call, next.input, reply, endpoint.origin);
     if (answer.kind === 'failed') return yield answer;
+    const { requestIds } = answer;
+    const { attempts } = reply;
     if (answer.kind === 'unread') {
-      const failure = unreadableAnswer(call, answer.status, answer.problem, answer.requestIds, reply.attempts);
+      const failure = unreadableAnswer(call, answer.problem, { status: answer.status, requestIds, attempts });
       return yield { kind: 'failed', failure };
     }
     collected.push({
       record: answer.record,
       ...(answer.answeredAt !== undefined && { answeredAt: answer.answeredAt }),
     });
-    yield { ...answer, kind: 'page', attempts: reply.attempts };
+    yield { ...answer, kind: 'page', attempts };
     next = operation.pages?.next(next.input, collected) ?? { kind: 'end' };
     if (next.kind === 'inconsistent') {
-      const failure = inconsistentPages(call, next.problem, answer.requestIds, reply.attempts);
+      const failure = inconsistentPages(call, next.problem, { requestIds, attempts });
       return yield { kind: 'failed', failure };
     }
   }

@@ -34,13 +34,13 @@ export function readAnswer(
 ): Answer {
   const { operation } = call;
   const { attempts } = reply;
-  if (reply.kind === 'failed') return { kind: 'failed', failure: noAnswer(call, reply.failure, {}, attempts, origin) };
+  if (reply.kind === 'failed') return { kind: 'failed', failure: noAnswer(call, reply.failure, origin, { attempts }) };
   const { status, headers, bodyFailure } = reply.response;
   const requestIds = requestIdsOf(headers);
   if (status < 200 || status > 299) return { kind: 'failed', failure: errorAnswer(call, reply, requestIds) };
   const isRead = operation.effect === 'read';
   if (bodyFailure !== undefined && isRead)
-    return { kind: 'failed', failure: noAnswer(call, bodyFailure, requestIds, attempts, origin) };
+    return { kind: 'failed', failure: noAnswer(call, bodyFailure, origin, { requestIds, attempts }) };
 
   const unread = { kind: 'unread', status, requestIds, isForeign: reply.body.kind === 'html' } as const;
   if (bodyFailure !== undefined) return { ...unread, problem: `its body was lost on the way (${bodyFailure.code})` };

@@ -39,22 +39,14 @@ export interface FailedCall {
   readonly ifUnknown: string;
 }
 
+/** What is known of the requests and their answers. */
+type Exchange = Partial<Pick<Failure, 'status' | 'requestIds' | 'attempts'>>;
+
 /** No answer, or only the beginning of one. */
-export function noAnswer(
-  call: FailedCall,
-  failure: HttpFailure,
-  requestIds: RequestIds,
-  attempts: readonly Attempt[],
-  origin: string,
-): Failure {
+export function noAnswer(call: FailedCall, failure: HttpFailure, origin: string, exchange: Exchange): Failure {
   const { code, mayHaveArrived } = failure;
-  return failureOf(call, mayHaveArrived, {
-    problem: httpFailureText(failure, origin),
-    code,
-    requestIds,
-    attempts,
-    next: httpFailureRemedies[code],
-  });
+  const problem = httpFailureText(failure, origin);
+  return failureOf(call, mayHaveArrived, { problem, code, ...exchange, next: httpFailureRemedies[code] });
 }
 
 /** An answer whose status is not a success. */
@@ -82,17 +74,13 @@ export function errorAnswer(
 }
 
 /** A success that is no answer of the API. */
-export function unreadableAnswer(
-  call: FailedCall,
-  status: number,
-  problem: string,
-  requestIds: RequestIds,
-  attempts: readonly Attempt[],
-): Failure {
-  const next = 'Check that the configured endpoint is the right API and not a proxy or a sign-in page, then try again.';
-  const why = `the answer cannot be read, because ${problem}`;
-  return failureOf(call, true, { problem: why, code: 'UnreadableAnswer', status, requestIds, attempts, next });
-}
+export const unreadableAnswer = (call: FailedCall, problem: string, exchange: Exchange): Failure =>
+  failureOf(call, true, {
+    problem: `the answer cannot be read, because ${problem}`,
+    code: 'UnreadableAnswer',
+    ...exchange,
+    next: 'Check that the configured endpoint is the right API and not a proxy or a sign-in page, then try again.',
+  });
 
 /** A fault of this server, after the request may have been sent. */
 export const serverFault = (call: FailedCall): Failure =>
@@ -103,17 +91,11 @@ export const serverFault = (call: FailedCall): Failure =>
   });
 
 /** Pages that would not end, or cannot be trusted to be the whole list. */
-export const inconsistentPages = (
-  call: FailedCall,
-  problem: string,
-  requestIds: RequestIds,
-  attempts: readonly Attempt[],
-): Failure =>
+export const inconsistentPages = (call: FailedCall, problem: string, exchange: Exchange): Failure =>
   failureOf(call, false, {
     problem: `the pages of the answer do not fit together, because ${problem}`,
     code: 'InconsistentPages',
-    requestIds,
-    attempts,
+    ...exchange,
     next: 'Try again. If it happens again, tell the support of the service.',
   });
 
