@@ -111,7 +111,7 @@ function planned(
   return {
     kind: 'succeeded',
     success: {
-      summary: `Plan of ${name}; nothing was sent. ${plan.summary}`,
+      summary: `Plan of ${name}; nothing was sent.`,
       outcome: 'planned',
       plan,
       ...(planId !== undefined && { planId, planExpires: new Date(issuedAt + tokenLifetimeMs).toISOString() }),

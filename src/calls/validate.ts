@@ -109,7 +109,7 @@ function rule(issue: Issue): string {
   const values = issue.values.map(String);
   const named = typeof issue.input === 'string' || typeof issue.input === 'number';
   if (!named || values.length <= listedValues) return `must be ${alternatives(values)}`;
-  return `is not one of the allowed values; nearest: ${nearest(String(issue.input), values).join(', ')}`;
+  return `is not allowed; nearest: ${nearest(String(issue.input), values).join(', ')}`;
 }
 
 function typeRule(issue: z.core.$ZodIssueInvalidType): string {

@@ -117,7 +117,7 @@ export function hintsOf(operation: Operation, change: Change, input: Fields, reg
       .map(({ path, value, inRegion }) => ({ path, value: inRegion?.[region] ?? value })),
     warnings: [
       ...unlisted,
-      ...change.warnings(input, region),
+      ...new Set(change.warnings(input, region)),
       ...(unknown.length === 0
         ? []
         : [`Not given: ${unknown.join(', ')}. What the cloud uses instead is not documented.`]),
@@ -170,6 +170,7 @@ const sorted = (_key: string, value: unknown): unknown =>
  */
 export function planLines(plan: Plan): string[] {
   return [
+    plan.summary,
     `Where: ${plan.where.map(spellOut).join(', ')}.`,
     '',
     ...section('What will happen:', plan.consequences),

@@ -175,23 +175,24 @@ export const provisionKubeResourceGroup = defineOperation({
       'Its servers, disks and load balancer cost money from their creation.',
       `Workstation: ${adminWorkstation?.instanceType ?? 'type not given'}. Control plane: ${adminCluster?.controlPlane?.nodeCount ?? '?'} × ${adminCluster?.controlPlane?.instanceType ?? 'type not given'}. Node pools: ${poolsText(adminCluster?.nodePools)}.`,
     ],
-    warnings: ({ regions, availabilityZones, externalCloudConfig, adminWorkstation, adminCluster }) => [
-      ...zoneWarnings(availabilityZones?.[0], regions?.[0]),
-      ...[adminWorkstation, adminCluster?.controlPlane, ...(adminCluster?.nodePools ?? [])].flatMap((place) =>
-        zoneWarnings(place?.availabilityZone, place?.region),
-      ),
-      ...inheritance(regions ?? availabilityZones, [
-        adminWorkstation,
-        adminCluster?.controlPlane,
-        ...(adminCluster?.nodePools ?? []),
-      ]),
-      ...(externalCloudConfig?.serviceAccountKey === undefined
-        ? ['No service account key is given, so there is nothing to link the group to the external cloud with.']
-        : []),
-      ...repeatedNames(adminCluster?.nodePools).map(
-        (name) => `Several node pools have the name ${quote(name)}. What the cloud does then is not documented.`,
-      ),
-    ],
+    warnings({ regions, availabilityZones, externalCloudConfig, adminWorkstation, adminCluster }) {
+      const { controlPlane, nodePools = [] } = adminCluster ?? {};
+      const servers = [adminWorkstation, controlPlane, ...nodePools].filter((one) => one !== undefined);
+      const withoutPlace = servers.some((one) => (one.region ?? one.availabilityZone) === undefined);
+      return [
+        ...zoneWarnings(availabilityZones?.[0], regions?.[0]),
+        ...servers.flatMap(({ availabilityZone, region }) => zoneWarnings(availabilityZone, region)),
+        ...(withoutPlace && (regions ?? availabilityZones) !== undefined
+          ? ['Some servers have no region and zone of their own. Whether those of the group apply is not documented.']
+          : []),
+        ...(externalCloudConfig?.serviceAccountKey === undefined
+          ? ['No service account key is given, so there is nothing to link the group to the external cloud with.']
+          : []),
+        ...repeatedNames(nodePools).map(
+          (name) => `Several node pools have the name ${quote(name)}. What the cloud does then is not documented.`,
+        ),
+      ];
+    },
     notChecked: ['that the resource group exists', 'that prefix and cluster name are free', 'that the SSH keys exist'],
     named: [
       'resourceGroupName',
@@ -241,14 +242,6 @@ type Pools =
       readonly instanceType?: string | undefined;
     }[]
   | undefined;
-
-type Places = readonly ({ readonly region?: unknown; readonly availabilityZone?: unknown } | undefined)[];
-
-/** A warning if region and zone are given for the group, and not for each of its servers. */
-const inheritance = (ofGroup: unknown, servers: Places) =>
-  ofGroup !== undefined && servers.some((place) => place && (place.region ?? place.availabilityZone) === undefined)
-    ? ['Some servers have no region and zone of their own. Whether those of the group apply is not documented.']
-    : [];
 
 const plural = (count: number, noun: string) => (count === 1 ? noun : `${noun}s`);
 

@@ -10,7 +10,7 @@ vi.mock('../../src/util/did-you-mean.js', { spy: true });
 test('a value outside a long list is answered with the nearest ones', () => {
   const args = { resourceGroupName: 'g', adminCluster: { controlPlane: { instanceType: 'h2-large20' } } };
   expect(problems(provisionKubeResourceGroup, args)).toEqual([
-    'adminCluster.controlPlane.instanceType: "h2-large20" is not one of the allowed values; nearest: h2-large16, h2-large24, h2-large32',
+    'adminCluster.controlPlane.instanceType: "h2-large20" is not allowed; nearest: h2-large16, h2-large24, h2-large32',
   ]);
 });
 

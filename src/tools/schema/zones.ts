@@ -1,28 +1,27 @@
 import { quote } from '../../util/quote.js';
 
-/** `east-11` is in jp-east-1, `west-13` in jp-west-1, `jp-west-21` in jp-west-2 (from the defaults of section 4.4). */
-const regionOf = (zone: string) => /^(?:jp-)?(east|west)-(\d)\d$/.exec(zone)?.slice(1).join('-');
-
-const otherRegion = (zone: string, region: string): string | undefined => {
-  const expected = regionOf(zone);
-  return expected === undefined || region === `jp-${expected}` ? undefined : `jp-${expected}`;
-};
-
-/** A warning if a zone and a region are both given and do not belong together. Zones of another form are left alone. */
-export function zoneWarnings(zone: string | undefined, region: string | undefined): string[] {
-  if (zone === undefined || region === undefined) return [];
-  const expected = otherRegion(zone, region);
-  return expected === undefined
-    ? []
-    : [
-        `Zone ${zone} seems to be in ${expected}, not in ${quote(region, 40)}. What the cloud does then is not documented.`,
-      ];
+/**
+ * The region that a zone seems to be in, if that is not the region given: `east-11` is in jp-east-1, `west-13` in jp-west-1,
+ * `jp-west-21` in jp-west-2 (from the defaults of section 4.4). Nothing is known of zones of another form.
+ */
+function otherRegion(zone: string | undefined, region: string | undefined): string | undefined {
+  const [, side, number] = /^(?:jp-)?(east|west)-(\d)\d$/.exec(zone ?? '') ?? [];
+  const expected = `jp-${side}-${number}`;
+  return side === undefined || region === undefined || region === expected ? undefined : expected;
 }
 
-/** For an answer whose zone does not belong to the region that was asked for: `zone "east-11", which seems to be in jp-east-1`. */
+/** A warning if a zone and a region do not belong together. */
+export function zoneWarnings(zone: string | undefined, region: string | undefined): string[] {
+  const other = otherRegion(zone, region);
+  if (other === undefined) return [];
+  const where = `in ${other}, not in ${quote(region ?? '', 40)}`;
+  return [`Zone ${zone} seems to be ${where}. What the cloud does then is not documented.`];
+}
+
+/** For an answer whose zone does not belong to the region that was asked for: `zone east-11, which seems to be in jp-east-1`. */
 export function foreignZone(zone: string | undefined, region: string): string[] {
-  const expected = zone === undefined ? undefined : otherRegion(zone, region);
-  return expected === undefined ? [] : [`zone ${quote(zone ?? '', 60)}, which seems to be in ${expected}`];
+  const other = otherRegion(zone, region);
+  return other === undefined ? [] : [`zone ${zone}, which seems to be in ${other}`];
 }
 
 /** For an answer that names another value than was asked for: `region "jp-east-1" instead of "jp-east-3"`. */
