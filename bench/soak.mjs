@@ -1,0 +1,263 @@
+// Mixed load over HTTP for a long time, with everything going wrong: npm run bench:soak [-- --minutes 10] [--seed 1].
+// Two callers, each with several clients, read and change through two replicas that share a journal in PostgreSQL. The sandbox
+// behind them answers wrongly by a drawn scenario, one replica is killed or stopped again and again, and the database crashes
+// twice. At the end, what clients were told, what the journal says, and what the cloud has must agree.
+import { spawn } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { importSource } from '../scripts/source.mjs';
+import { startCloud } from './soak-cloud.mjs';
+
+const { values: options } = parseArgs({
+  options: { minutes: { type: 'string', default: '10' }, seed: { type: 'string', default: '1' } },
+});
+const durationMs = Number(options.minutes) * 60_000;
+const callers = ['alice', 'bob'];
+const clientsPerCaller = 3;
+const restartEveryMs = 25_000;
+const databaseAwayMs = 12_000;
+
+/** Numbers from 0 to below 1, the same for the same seed. */
+function randomFrom(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+const random = randomFrom(Number(options.seed));
+
+const folder = mkdtempSync(join(tmpdir(), 'cloudops-soak-'));
+const children = new Set();
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+function run(args, env = {}) {
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { PATH: process.env.PATH, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.add(child);
+  child.on('exit', () => children.delete(child));
+  return child;
+}
+
+const json = async (child) => {
+  child.stderr.resume();
+  for await (const line of createInterface(child.stdout)) return JSON.parse(line);
+};
+
+const { startPostgres } = await importSource("export { startPostgres } from './test/support/postgres.ts'");
+const postgres = await startPostgres();
+const cloud = await startCloud({ folder, random, run, json });
+const tokensFile = join(folder, 'tokens');
+writeFileSync(
+  tokensFile,
+  callers.map((name) => `${name} ${createHash('sha256').update(`token-of-${name}`).digest('hex')}\n`).join(''),
+  { mode: 0o600 },
+);
+const settings = {
+  ...cloud.settings,
+  CLOUDOPS_JOURNAL: postgres.url('soak'),
+  CLOUDOPS_STATE_KEY: 'k'.repeat(32),
+  CLOUDOPS_CONFIRM: 'plan',
+  CLOUDOPS_TIMEOUT_MS: '20000',
+};
+
+/** A replica; `port` is where it listens now. */
+async function startReplica() {
+  const args = ['http', '--port', '0', '--http-tokens-file', tokensFile, '--http-rate', '1000'];
+  const child = run(args, settings);
+  child.stdout.resume();
+  const ended = new Promise((resolve) => child.on('exit', resolve));
+  const port = await new Promise((resolve, reject) => {
+    createInterface(child.stderr).on('line', (line) => {
+      if (line.includes('"event":"listening"')) resolve(JSON.parse(line).port);
+    });
+    void ended.then((code) => reject(new Error(`a replica ended with ${code}`)));
+  });
+  return { child, ended, port };
+}
+
+const replicas = [await startReplica(), await startReplica()];
+const counts = { reads: 0, plans: 0, changes: 0, repeats: 0, unanswered: 0, restarts: 0 };
+/** What each change was answered with, by the name of its server: every call that tried it. */
+const told = new Map();
+
+/** One call of a tool through either replica: the structured answer, or nothing if there was none. */
+async function callTool(caller, name, args) {
+  const { port } = replicas[Math.floor(random() * replicas.length)];
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer token-of-${caller}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2025-06-18',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
+      signal: AbortSignal.timeout(60_000),
+    });
+    const text = await response.text();
+    return JSON.parse(/^data: (\{.*)$/m.exec(text)?.[1] ?? text).result?.structuredContent;
+  } catch {
+    counts.unanswered += 1;
+    return undefined;
+  }
+}
+
+/** Plans a change and carries it out; perhaps twice at once, and perhaps once more by somebody else. */
+async function changeSomething(caller) {
+  const instanceId = `s-${randomUUID().slice(0, 13)}`;
+  const args = { backupId: 'demobackup0000000000000000000001', instanceId };
+  const act = async (by) => {
+    counts.plans += 1;
+    const planned = await callTool(by, 'restore_instance', args);
+    const answer =
+      planned?.planId === undefined
+        ? planned
+        : await callTool(by, 'restore_instance', { ...args, planId: planned.planId });
+    counts.changes += 1;
+    told.set(instanceId, [...(told.get(instanceId) ?? []), answer ?? { code: 'no answer' }]);
+  };
+  const twice = random() < 0.2;
+  await Promise.all(twice ? [act(caller), act(caller)] : [act(caller)]);
+  if (random() < 0.3) {
+    counts.repeats += 1;
+    await act(callers[Math.floor(random() * callers.length)]);
+  }
+}
+
+async function readSomething(caller) {
+  counts.reads += 1;
+  const args = { bucket: 'demo-bucket', object: 'backups/2026/database.dump', uploadId: 'demo-upload-in-progress' };
+  await callTool(caller, 'list_parts', args);
+}
+
+const begun = Date.now();
+const isOver = () => Date.now() - begun > durationMs;
+
+async function client(caller) {
+  for (; !isOver(); await delay(200 * random()))
+    await (random() < 0.6 ? readSomething(caller) : changeSomething(caller));
+}
+
+/** Kills or stops the second replica, in turn, and starts another. The first runs all the time. */
+async function restart() {
+  for (let kill = true; ; kill = !kill) {
+    await delay(restartEveryMs);
+    if (isOver()) return;
+    const old = replicas[1];
+    old.child.kill(kill ? 'SIGKILL' : 'SIGTERM');
+    await old.ended;
+    replicas[1] = await startReplica();
+    counts.restarts += 1;
+  }
+}
+
+async function crashDatabase() {
+  for (const part of [1 / 3, 2 / 3]) {
+    await delay(begun + durationMs * part - Date.now());
+    await postgres.stop();
+    await delay(databaseAwayMs);
+    await postgres.start();
+  }
+}
+
+const memory = [];
+async function watchMemory() {
+  for (; !isOver(); await delay(2000)) {
+    const status = readFileSync(`/proc/${replicas[0].child.pid}/status`, 'utf8');
+    memory.push(Number(/VmRSS:\s+(\d+)/.exec(status)[1]) / 1024);
+  }
+}
+
+const clients = callers.flatMap((caller) => Array.from({ length: clientsPerCaller }, () => client(caller)));
+await Promise.all([...clients, restart(), crashDatabase(), watchMemory()]);
+
+// A replica that starts anew ends what those that were killed left open.
+for (const { child, ended } of replicas) {
+  child.kill('SIGTERM');
+  await ended;
+}
+const last = await startReplica();
+replicas.splice(0, 2, last, last);
+await changeSomething('alice');
+last.child.kill('SIGTERM');
+await last.ended;
+
+const rows = postgres.sql(
+  'soak',
+  "select coalesce(outcome, 'open') || ' ' || (intent->>'what') from cloudops_mutations",
+);
+/** Outcomes in the journal by the name of the server, without those that were not sent. */
+const journal = new Map();
+for (const row of rows.split('\n')) {
+  const [, outcome, instanceId] = /^(not sent|\w+) .*?"(s-[\w-]+)"/.exec(row);
+  if (outcome !== 'not sent') journal.set(instanceId, [...(journal.get(instanceId) ?? []), outcome]);
+}
+const instances = await cloud.instances();
+const mine = (id) => told.get(id) ?? [];
+const isAccepted = ({ outcome }) => outcome === 'accepted';
+const wrong = {
+  'sent twice': [...cloud.asked].filter(([, times]) => times > 1).map(([id]) => id),
+  'sent, and not in the journal': [...cloud.asked.keys()].filter((id) => !journal.has(id)),
+  'in the journal twice': [...journal].filter(([, outcomes]) => outcomes.length > 1).map(([id]) => id),
+  'still open': [...journal].filter(([, outcomes]) => outcomes.includes('open')).map(([id]) => id),
+  'accepted in the journal, and not in the cloud': [...journal]
+    .filter(([id, outcomes]) => outcomes.includes('accepted') && !instances.has(id))
+    .map(([id]) => id),
+  'rejected in the journal, and in the cloud': [...journal]
+    .filter(([id, outcomes]) => outcomes.includes('rejected') && instances.has(id))
+    .map(([id]) => id),
+  'told accepted, and not so in the journal': [...told.keys()].filter(
+    (id) => mine(id).some((one) => isAccepted(one) && !one.notes?.length) && !journal.get(id)?.includes('accepted'),
+  ),
+  'told accepted twice': [...told.keys()].filter((id) => mine(id).filter(isAccepted).length > 1),
+};
+
+const tally = (values) => {
+  const counted = {};
+  for (const value of values) counted[value] = (counted[value] ?? 0) + 1;
+  return counted;
+};
+const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
+const part = (from, to) => median(memory.slice(Math.floor(memory.length * from), Math.ceil(memory.length * to)));
+const memoryThen = { 'second fifth': part(0.2, 0.4), 'last fifth': part(0.8, 1), most: Math.max(...memory) };
+console.log(
+  JSON.stringify(
+    {
+      minutes: (Date.now() - begun) / 60_000,
+      ...counts,
+      sent: cloud.asked.size,
+      journal: tally([...journal.values()].flat()),
+      answers: tally([...told.values()].flat().map(({ outcome, code }) => outcome ?? code)),
+      'memory of the replica that ran all the time, MiB': memoryThen,
+      wrong: Object.fromEntries(Object.entries(wrong).map(([what, ids]) => [what, ids.length])),
+    },
+    null,
+    2,
+  ),
+);
+const first = Object.entries(wrong).find(([, ids]) => ids.length > 0);
+if (first !== undefined) {
+  const [id] = first[1];
+  console.error(`${first[0]}: ${id}`, { asked: cloud.asked.get(id), journal: journal.get(id), told: mine(id) });
+}
+const grew = memoryThen['last fifth'] > 1.2 * memoryThen['second fifth'];
+if (grew) console.error('memory grew');
+postgres.remove();
+process.exit(first === undefined && !grew ? 0 : 1);

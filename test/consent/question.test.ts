@@ -1,0 +1,293 @@
+import { describe, expect, test } from 'vitest';
+import {
+  canBeShown,
+  fingerprint,
+  hintsOf,
+  idempotencyKey,
+  makePlan,
+  type PlannedCall,
+  planLines,
+  questionText,
+} from '../../src/consent/plan.js';
+import { apiProfile } from '../../src/signing/profiles.js';
+import type { Change, Operation } from '../../src/tools/define-operation.js';
+import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+
+/** What a person reads before they decide: everything that would be sent, or no question at all. */
+
+const credentials = { accessKeyId: 'AKIDTEST', secretAccessKey: 'MARKER' };
+const endpoint = {
+  origin: 'https://api.example.com',
+  pathPrefix: '/x',
+  region: 'jp-east-1',
+  service: 'devops',
+  profile: apiProfile,
+  credentials,
+};
+
+/** Consequences and warnings as a test wants them; everything else is that of a real operation. */
+function callOf(
+  input: Record<string, unknown>,
+  change: Partial<Change> = {},
+  more: Partial<Operation> = {},
+): PlannedCall {
+  const base = restoreInstance as Operation;
+  if (base.change === undefined) throw new Error('restore_instance is a change');
+  const { region: _, query = {}, ...request } = base.request(input);
+  const all = { ...base.change, warnings: () => [], notChecked: [], ...change };
+  const operation = { ...base, defaults: [], unknownDefaults: [], change: all, ...more };
+  return {
+    operation,
+    change: all,
+    input,
+    request: { method: 'POST', query, ...request },
+    endpoint,
+    regionSource: 'given',
+  };
+}
+const question = (call: PlannedCall) => questionText(makePlan(call), call);
+const input = { backupId: 'a'.repeat(32), instanceId: 'one' };
+
+describe('the question', () => {
+  test('has the decision in its first line, then a line for each thing that there is to know', () => {
+    const call = callOf(
+      { ...input, availabilityZone: 'east-12', diskSize: 200, networkConfig: { networkId: 'n "1"' } },
+      {
+        headline: () => 'Create it',
+        consequences: () => ['It costs money.', 'It cannot be undone.'],
+        named: ['backupId', 'instanceId'],
+        warnings: () => ['It is a warning.'],
+        notChecked: ['whether there is room', 'the quota'],
+      },
+      { defaults: [{ path: 'instanceType', value: 'e-large' }] },
+    );
+    expect(question(call)?.split('\n')).toEqual([
+      'Create it? It costs money.',
+      'It cannot be undone.',
+      'Where: region jp-east-1 (given), zone east-12 (given), account AKIDTEST.',
+      'Also: availabilityZone "east-12", diskSize 200, networkConfig (networkId "n \\"1\\"").',
+      'Defaults: instanceType e-large.',
+      'It is a warning.',
+      'Not checked: whether there is room, the quota.',
+    ]);
+  });
+
+  test('says nothing of what there is nothing of', () => {
+    const call = callOf(input, {
+      headline: () => 'Create it',
+      consequences: () => [],
+      named: ['backupId', 'instanceId'],
+    });
+    expect(question(call)?.split('\n')).toEqual(['Create it?', 'Where: region jp-east-1 (given), account AKIDTEST.']);
+  });
+
+  test('leaves out only what the headline names, or what lies inside it', () => {
+    const named = {
+      headline: () => 'Create it',
+      consequences: () => [],
+      named: ['backupId', 'instanceId', 'networkConfig'],
+    };
+    const call = callOf({ ...input, networkConfig: { networkId: 'inside' }, networkConfigs: 'beside' }, named);
+    expect(question(call)).toContain('Also: networkConfigs "beside".');
+    expect(question(call)).not.toContain('inside');
+  });
+
+  test('cuts long values and never a line: all that is sent is there by its name', () => {
+    const call = callOf({ ...input, description: 'x'.repeat(255), firewallGroupName: 'f' });
+    const text = question(call);
+    expect(text).toMatch(/description "x{79,80}…" \(cut, 255 characters\), firewallGroupName "f"\./);
+  });
+
+  test.each([
+    [6, 8],
+    [7, 8],
+    [20, 8],
+  ])('with %i warnings it has %i lines below its first, with all warnings in them', (count, lines) => {
+    const warnings = Array.from({ length: count }, (_, index) => `Warning ${index}.`);
+    const call = callOf(input, {
+      consequences: () => ['It costs money.', 'More.'],
+      named: Object.keys(input),
+      warnings: () => warnings,
+    });
+    const text = question(call) ?? '';
+    expect(text.split('\n').length - 1).toBe(Math.min(lines, count + 2));
+    for (const warning of warnings) expect(text).toContain(warning);
+  });
+
+  test('is not asked if it would be longer than 2,000 characters', () => {
+    const at = (length: number) => question(callOf(input, { warnings: () => ['x'.repeat(length)] }));
+    const shortest = at(0)?.length ?? 0;
+    expect(at(2000 - shortest)).toHaveLength(2000);
+    expect(at(2001 - shortest)).toBeUndefined();
+  });
+
+  test('shows what is invisible', () => {
+    const text = question(callOf({ ...input, description: 'a\u202eb\nc' }, { headline: () => 'Create \u202e' }));
+    expect(text).not.toMatch(/\u202e/);
+    expect(text?.split('\n')[0]).toContain('\\u{202e}');
+  });
+});
+
+describe('the plan', () => {
+  const secretCall = (): PlannedCall => {
+    const operation = provisionKubeResourceGroup as Operation;
+    if (operation.change === undefined) throw new Error('it is a change');
+    const given = { resourceGroupName: 'g', externalCloudConfig: { serviceAccountKey: 'MARKER-key' } };
+    const { region: _, query = {}, ...request } = operation.request(given);
+    return {
+      operation,
+      change: operation.change,
+      input: given,
+      request: { method: 'POST', query, ...request },
+      endpoint,
+      regionSource: 'default',
+    };
+  };
+
+  test('has a fingerprint in place of a secret, in the request and in the question', () => {
+    const call = secretCall();
+    const plan = makePlan(call);
+    expect(JSON.stringify(plan)).toContain(fingerprint('MARKER-key'));
+    expect(JSON.stringify([plan, planLines(plan), questionText(plan, call)])).not.toContain('MARKER');
+    expect(fingerprint('MARKER-key')).toMatch(/^sha256:[0-9a-f]{12}$/);
+    expect(fingerprint('MARKER-key')).not.toBe(fingerprint('MARKER-kez'));
+  });
+
+  test('names method, URL, account, service and region of the request', () => {
+    expect(makePlan(callOf(input))).toMatchObject({
+      method: 'POST',
+      url: 'https://api.example.com/x/v1/instances:restore',
+      headers: {
+        'content-type': 'application/json',
+        'x-amz-date': 'the time of sending',
+        authorization: 'signed as AKIDTEST for service devops in jp-east-1',
+      },
+      body: input,
+    });
+  });
+
+  test('of a request without a body has neither a body nor its type', () => {
+    const call = callOf(input);
+    const { body: _, ...request } = call.request;
+    const plan = makePlan({ ...call, request });
+    expect(Object.keys(plan)).not.toContain('body');
+    expect(Object.keys(plan.headers)).toEqual(['x-amz-date', 'authorization']);
+    expect(canBeShown(plan)).toBe(true);
+  });
+
+  test('says of a deletion that it is one', () => {
+    const consequences = () => ['It is gone.'];
+    expect(makePlan(callOf(input, { consequences }, { effect: 'delete' })).consequences).toEqual([
+      'This is destructive.',
+      'It is gone.',
+    ]);
+    expect(makePlan(callOf(input, { consequences })).consequences).toEqual(['It is gone.']);
+  });
+
+  test('says where the zone comes from, if there is one', () => {
+    const defaults = [
+      { path: 'availabilityZone', value: 'east-11', inRegion: { 'jp-east-1': 'east-11', 'jp-west-1': 'west-12' } },
+    ];
+    const zone = (given: object, region = 'jp-east-1') => {
+      const call = callOf({ ...input, ...given }, {}, { defaults });
+      return makePlan({ ...call, endpoint: { ...endpoint, region } }).where.filter((each) => each.startsWith('zone'));
+    };
+    expect(zone({})).toEqual(["zone east-11 (the cloud's default)"]);
+    expect(zone({}, 'jp-west-1')).toEqual(["zone west-12 (the cloud's default)"]);
+    expect(zone({ availabilityZone: 'east-13' })).toEqual(['zone east-13 (given)']);
+    expect(makePlan(callOf(input)).where.filter((each) => each.startsWith('zone'))).toEqual([]);
+  });
+
+  test.each([
+    [39_998, true],
+    [39_999, false],
+  ])('with a request of %i characters and two quotation marks can be shown: %s', (length, shown) => {
+    expect(canBeShown({ ...makePlan(callOf(input)), body: 'x'.repeat(length) })).toBe(shown);
+  });
+
+  test('warns of a region that the reference does not list, where it lists any', () => {
+    const warnings = (regions: readonly string[] | undefined) => {
+      const { operation, change } = callOf(input, { warnings: () => ['own'] });
+      const { regions: _, ...rest } = operation;
+      return hintsOf({ ...rest, ...(regions !== undefined && { regions }) }, change, input, 'mars-1').warnings;
+    };
+    expect(warnings(['mars-1'])).toEqual(['own']);
+    expect(warnings(undefined)).toEqual(['own']);
+    expect(warnings(['a', 'b'])).toEqual([expect.stringMatching(/^Region "mars-1" .*: a, b\. /), 'own']);
+  });
+
+  test('names what nobody knows the default of, where it could have been given', () => {
+    const unknownDefaults = ['diskSize', 'networkConfig.networkId', 'description'];
+    const defaults = [{ path: 'availabilityZone', value: 'z', inRegion: { 'jp-west-1': 'west-12' } }];
+    const warnings = (given: object) => {
+      const { operation, change } = callOf(input, {}, { unknownDefaults, defaults });
+      return hintsOf(operation, change, { ...input, ...given }, 'jp-east-1').warnings;
+    };
+    expect(warnings({ description: 'd' })).toEqual([
+      expect.stringMatching(/^Not given: diskSize, availabilityZone\. /),
+    ]);
+    expect(warnings({ diskSize: 1, description: 'd', availabilityZone: 'a', networkConfig: {} })).toEqual([
+      expect.stringMatching(/^Not given: networkConfig\.networkId\. /),
+    ]);
+    expect(warnings({ diskSize: 1, description: 'd', availabilityZone: 'a' })).toEqual([]);
+  });
+
+  test.each([
+    [{}, 'region jp-east-1 (configured)'],
+    [{ region: 'jp-east-1' }, 'region jp-east-1 (given)'],
+    [{ regions: ['jp-west-2', 'x'] }, 'region jp-west-2 (given), request sent to jp-east-1 (configured)'],
+  ])('says where the region comes from, and which one gets the request: %j', (given, region) => {
+    const call = callOf(input);
+    expect(makePlan({ ...call, input: { ...input, ...given }, regionSource: 'configured' }).where[0]).toBe(region);
+  });
+
+  test('as text has its sections apart, and none that is empty', () => {
+    const plan = {
+      ...makePlan(callOf(input)),
+      consequences: ['c\nd'],
+      warnings: [],
+      defaults: [{ path: 'p', value: 'v' }],
+      notChecked: ['n'],
+    };
+    expect(planLines(plan).slice(0, 11)).toEqual([
+      'Where: region jp-east-1 (given), account AKIDTEST.',
+      '',
+      'What will happen:',
+      expect.stringMatching(/^- c.+d$/),
+      '',
+      'Defaults that the cloud applies:',
+      '- p: v',
+      '',
+      'Not checked:',
+      '- n',
+      '',
+    ]);
+    expect(planLines(plan).slice(11)).toEqual([
+      'Request:',
+      'POST https://api.example.com/x/v1/instances:restore',
+      'content-type: application/json',
+      'x-amz-date: the time of sending',
+      'authorization: signed as AKIDTEST for service devops in jp-east-1',
+      '{',
+      `  "backupId": "${'a'.repeat(32)}",`,
+      '  "instanceId": "one"',
+      '}',
+    ]);
+  });
+});
+
+test('the key of a request is the same for the same fields in any order, and another for another request or account', () => {
+  const call = callOf(input);
+  const key = idempotencyKey(call);
+  const others: PlannedCall[] = [
+    { ...call, request: { ...call.request, method: 'PUT' } },
+    { ...call, request: { ...call.request, path: '/v1/other' } },
+    { ...call, request: { ...call.request, query: { a: 'b' } } },
+    { ...call, request: { ...call.request, body: { ...input, instanceId: 'two' } } },
+    { ...call, endpoint: { ...endpoint, origin: 'https://other.example.com' } },
+    { ...call, endpoint: { ...endpoint, credentials: { ...credentials, accessKeyId: 'AKIDOTHER' } } },
+  ];
+  expect(new Set([key, ...others.map(idempotencyKey)]).size).toBe(7);
+  expect(idempotencyKey({ ...call, input: {}, regionSource: 'default' })).toBe(key);
+});
