@@ -250,7 +250,8 @@ describe('the plan', () => {
       defaults: [{ path: 'p', value: 'v' }],
       notChecked: ['n'],
     };
-    expect(planLines(plan).slice(0, 11)).toEqual([
+    expect(planLines(plan).slice(0, 12)).toEqual([
+      plan.summary,
       'Where: region jp-east-1 (given), account AKIDTEST.',
       '',
       'What will happen:',
@@ -263,7 +264,7 @@ describe('the plan', () => {
       '- n',
       '',
     ]);
-    expect(planLines(plan).slice(11)).toEqual([
+    expect(planLines(plan).slice(12)).toEqual([
       'Request:',
       'POST https://api.example.com/x/v1/instances:restore',
       'content-type: application/json',
