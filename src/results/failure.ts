@@ -96,7 +96,7 @@ export const inconsistentPages = (call: FailedCall, problem: string, exchange: E
     problem: `the pages of the answer do not fit together, because ${problem}`,
     code: 'InconsistentPages',
     ...exchange,
-    next: 'Try again. If it happens again, tell the support of the service.',
+    next: 'Try again. If it happens again, report it to the support of the service.',
   });
 
 /** Why it failed, as the end of a sentence, and what is known about it. */

@@ -2,7 +2,7 @@ import type { FailureCode, HttpFailure } from '../transport/http-client.js';
 import { quote } from '../util/quote.js';
 
 const uploadGone =
-  'The upload was completed or aborted, or bucket, object or uploadId is mistyped. If it was completed, the object exists.';
+  'The upload was completed or aborted, or bucket, object or uploadId is mistyped: ask the user. If it was completed, the object exists.';
 const noPermission =
   'The credentials are valid but may not do this. Ask for the permission; trying again will not help.';
 

@@ -1,7 +1,7 @@
 import type { Operation, Service } from './define-operation.js';
 
 /**
- * What the server tells a model about itself. Clients that search their tools search this text too.
+ * What a model reads about the server. Clients that search their tools search this text too.
  * @param readOnly whether a setting keeps this server from changing anything
  */
 export function instructionsFor(operations: readonly Operation[], readOnly: boolean): string {

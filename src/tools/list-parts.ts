@@ -61,7 +61,7 @@ const input = z
     expectedParts: wholeNumber(1).describe('Number of parts of the whole object, if known.').optional(),
     encodingType: text().describe('Encoding of keys in the answer; rarely needed.').optional(),
     maxParts: wholeNumber(1)
-      .describe(`View "parts": parts a page, ${defaultPage} when absent. The service may give fewer.`)
+      .describe(`View "parts": parts per page, ${defaultPage} when absent. The service may give fewer.`)
       .optional(),
     partNumberMarker: wholeNumber(0).describe('View "parts": list only parts with a higher number.').optional(),
     region: region().describe('Region of the bucket; the configured one when absent.').optional(),

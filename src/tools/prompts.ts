@@ -11,7 +11,7 @@ import {
 export interface PromptArgument {
   readonly description: string;
   readonly required?: boolean;
-  /** Values to offer while typing. */
+  /** Values to suggest while typing. */
   readonly values?: readonly string[];
 }
 

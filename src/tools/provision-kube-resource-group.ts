@@ -16,11 +16,11 @@ const input = z
     regions: z
       .array(text())
       .length(1, 'must hold exactly one region')
-      .describe('One; whether those below follow is not documented.')
+      .describe('One; inheritance is not documented.')
       .optional(),
     availabilityZones: z.array(text()).length(1, 'must hold exactly one zone').describe('One.').optional(),
     resourceNamePrefix: characters(1, 6, '[a-z0-9]', 'lowercase letters or digits')
-      .describe('Unique prefix of names.')
+      .describe('Unique name prefix.')
       .optional(),
     deploymentModel: oneOf(deploymentModels).describe('Its default is not documented.').optional(),
     networkConfig: z
@@ -37,7 +37,7 @@ const input = z
           .refine(isJsonObject, 'must be the text of a JSON object, as the external cloud issued it')
           .describe('Service account key: its JSON text.')
           .optional(),
-        serviceAccountKeyName: text(255).describe('Or name of a secret of this server.').optional(),
+        serviceAccountKeyName: text(255).describe('Or the name of a secret on this server.').optional(),
         location: text(255).describe('As GetKubeServerConfig lists.').optional(),
       })
       .describe('External cloud.')
@@ -137,7 +137,7 @@ export const provisionKubeResourceGroup = defineOperation({
   ],
   undocumented: [
     'Which arguments are required, apart from what a private LAN needs.',
-    'Versions and locations on offer: GetKubeServerConfig lists them; its shape is not shown.',
+    'Versions and locations that are possible: GetKubeServerConfig lists them; its shape is not shown.',
     'Success status code, error codes, limits of rate, and how long it takes.',
     'Transitions between states after the first.',
     'Where a region is: the reference gives codes, and no places.',

@@ -54,7 +54,7 @@ export const restoreInstance = defineOperation({
   elsewhere: [
     'Listing servers and backups, and reading the state of one: use the console.',
     'Choosing a public IP address: a restore takes none, and the answer says which one the cloud assigned.',
-    'Object storage in a region other than jp-east-1 and jp-west-2: the API offers no other.',
+    'Object storage in a region other than jp-east-1 and jp-west-2: the API takes no other.',
   ],
   errors: {
     'Client.InvalidParameterDuplicate':
@@ -72,7 +72,7 @@ export const restoreInstance = defineOperation({
     diskSize: oneOfNumbers([100, 200, 300, 400]).describe('Initial disk capacity in GB.').optional(),
     availabilityZone: oneOf(devopsZones)
       .describe(
-        "When absent, the region's: east-11, east-31, west-12 or jp-west-21 in jp-east-1, jp-east-3, jp-west-1, jp-west-2.",
+        'Default by region: east-11 in jp-east-1, east-31 in jp-east-3, west-12 in jp-west-1, jp-west-21 in jp-west-2.',
       )
       .optional(),
     description: memo(255).describe('Memo, at most 255 characters.').optional(),
@@ -88,7 +88,7 @@ export const restoreInstance = defineOperation({
         account: characters(1, 128, '[A-Za-z0-9]', 'letters or digits')
           .describe('Object storage account that the application uses.')
           .optional(),
-        region: oneOf(objectStorageRegions).describe('Its region; no others are possible.').optional(),
+        region: oneOf(objectStorageRegions).describe('Its region; there are no others.').optional(),
         bucketUseObjects: z
           .strictObject({
             lfs: bucketName().describe('For large-file objects.').optional(),

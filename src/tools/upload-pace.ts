@@ -10,9 +10,9 @@ export interface Part {
 }
 
 /**
- * Whether an upload goes on, and how fast, in bytes per second:
+ * Whether an upload is going, and how fast, in bytes per second:
  * - `unknown`: no part has come, or no time could be read.
- * - `live`: parts come; without a rate if there are too few to tell one by.
+ * - `live`: parts come; without a rate if there are too few to work one out.
  * - `late`: no part has come for much longer than between any two before.
  * - `stopped`: for so long that none is likely to come. The rate is that of before.
  */
@@ -23,13 +23,13 @@ export type Pace =
 
 export interface Rate {
   readonly bytesPerSecond: number;
-  /** Seconds until so many more bytes have come; undefined if that is too close to tell. */
+  /** Seconds until so many more bytes have come; undefined if that is too close to say. */
   secondsLeft(remainingBytes: number): number | undefined;
 }
 
 /** A rate is that of the last ten minutes, or of longer if parts are slower than that. */
 const windowMs = 600_000;
-/** Services tell the time of an answer in whole seconds: shorter than this, a rate is mostly rounding. */
+/** Services give the time of an answer in whole seconds: shorter than this, a rate is mostly rounding. */
 const minimumBaseMs = 5000;
 /** A gap between parts that is so many times as long as any other is a pause. */
 const pauseFactor = 2.5;
@@ -37,7 +37,7 @@ const pauseFactor = 2.5;
 const stoppedFactor = 5;
 const minimumStoppedMs = 120_000;
 const stoppedWithoutRateMs = 1_800_000;
-/** As many parts at a time as clients upload unless they are told to. */
+/** As many parts at a time as clients upload by default. */
 const usualParallel = 10;
 /** Less than this is over before anybody has read it. */
 const minimumSecondsLeft = 10;

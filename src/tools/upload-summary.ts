@@ -102,7 +102,7 @@ const bytesOf = (parts: readonly Part[]) => parts.reduce((sum, { size }) => sum 
 const list = <Name extends string>(name: Name, all: readonly Range[]) =>
   all.length === 0 ? {} : { [name]: all.slice(0, maximumEntries) };
 
-/** The number of the last part of the whole object, where it is known: as told, or worked out if all parts are of one size. */
+/** The number of the last part of the whole object, where it is known: as given, or worked out if all parts are of one size. */
 function lastPartOf(parts: readonly Part[], { expectedBytes, expectedParts }: Expectation): number | undefined {
   if (expectedParts !== undefined) return expectedParts;
   const [first] = parts;

@@ -64,7 +64,7 @@ function outcomeOf(outcome: Ended): ChangeOutcome | undefined {
     sentence: spellOut(summary),
     details: [...warnings, ...notes, ...(consent === undefined ? [] : [`Consent: ${consent}.`])].map(spellOut),
     requestIds,
-    next: 'It goes on in the cloud. Follow it in the console.',
+    next: 'It continues in the cloud. Follow it in the console.',
   };
 }
 

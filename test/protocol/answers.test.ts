@@ -76,10 +76,10 @@ describe.each(eras)('%s', (eraName, era) => {
       const result = await session.client.callTool({ name: tool, arguments: args });
       const text = result.content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
       // The sandbox listens on a port of its own each time.
-      const settled = JSON.parse(
+      const masked = JSON.parse(
         JSON.stringify({ text, structured: result.structuredContent }).replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:1'),
       );
-      answers.set(name, settled as Answer);
+      answers.set(name, masked as Answer);
     }
   });
   afterAll(() => session.close());

@@ -184,7 +184,7 @@ const structureOf = (ended: Ended): Readonly<Record<string, unknown>> => ({
 });
 
 /** Ports are the system's choice, and a planId holds a random number. */
-const settled = (text: string) =>
+const masked = (text: string) =>
   text.replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:1').replace(/\b[\w-]{60}\b/g, '<60 characters>');
 
 describe.each(Object.entries(situations))('%s', (name, situation) => {
@@ -195,7 +195,7 @@ describe.each(Object.entries(situations))('%s', (name, situation) => {
 
   test('is as reviewed', async () => {
     const { text, structured } = answer;
-    const shown = settled(`${text}\n\n--- structuredContent\n${JSON.stringify(structured, null, 2)}\n`);
+    const shown = masked(`${text}\n\n--- structuredContent\n${JSON.stringify(structured, null, 2)}\n`);
     expect(shown).not.toContain('MARKER');
     await expect(shown).toMatchFileSnapshot(golden(name));
   });

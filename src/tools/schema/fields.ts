@@ -105,6 +105,6 @@ export const region = () =>
 /** Arguments of every tool that is not a read. They steer the call; none of them is sent. */
 export const consentArguments = {
   planOnly: flag().describe('Only show the plan.').optional(),
-  planId: text(200).describe('From the plan: carry it out.').optional(),
-  allowRepeat: flag().describe('Send the same again.').optional(),
+  planId: text(200).describe('From a plan that the user agreed to.').optional(),
+  allowRepeat: flag().describe('Send the same call again.').optional(),
 };
