@@ -99,7 +99,13 @@ async function connect(
   const clientInfo = { name: 'cloudops-mcp view', version };
   await peer.request('initialize', { protocolVersion: '2025-11-25', capabilities, clientInfo }, answerMs);
   peer.notify('notifications/initialized', {});
-  return { peer, close: () => server.close() };
+  return {
+    peer,
+    close: async () => {
+      await server.close();
+      peer.close();
+    },
+  };
 }
 
 /** Opens the browser where the system knows how to. The address is printed in any case. */

@@ -26,6 +26,8 @@ export interface Peer {
   notify(method: string, params: Fields): void;
   /** Takes a message of the other side. What is not JSON-RPC is ignored. */
   receive(message: unknown): void;
+  /** The connection is closed: requests that wait for an answer end without one. */
+  close(): void;
 }
 
 export interface PeerHandlers {
@@ -68,6 +70,11 @@ export function createPeer(send: (message: Fields) => void, { onRequest, onNotif
         pending.set(id, { resolve: ended(resolve), reject: ended(reject) });
         send({ jsonrpc: '2.0', id, method, params });
       }),
+    close() {
+      for (const { reject } of pending.values())
+        reject(new RequestFailed('unanswered', 'the connection was closed before the answer'));
+      pending.clear();
+    },
     notify: (method, params) => send({ jsonrpc: '2.0', method, params }),
     receive(message) {
       const fields = fieldsOf(message);

@@ -42,6 +42,13 @@ test('a request without an answer ends', async () => {
   vi.useRealTimers();
 });
 
+test('a request that waits when the connection is closed ends at once', async () => {
+  const { request, close } = peer();
+  const waiting = request('slow', {}, 60_000);
+  close();
+  await expect(waiting).rejects.toMatchObject({ kind: 'unanswered' });
+});
+
 test('requests of the other side are answered, also those that are not known or fail', async () => {
   const { receive, sent } = peer();
   receive({ jsonrpc: '2.0', id: 'x', method: 'ping' });
