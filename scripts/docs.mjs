@@ -2,15 +2,14 @@
 // `<!-- end -->` in other documents, and parts of manifest.json and server.json. With --check nothing is written, and the exit code says
 // whether everything is current.
 import { readFileSync, writeFileSync } from 'node:fs';
+import { configurationDocument } from './configuration-doc.mjs';
 import { importSource } from './source.mjs';
 import { toolsDocument } from './tools-doc.mjs';
 
-const { operations, prompts, promptText, sandboxOperations, configurationDocument, markdownTable } =
-  await importSource(`
+const { operations, prompts, promptText, sandboxOperations, markdownTable } = await importSource(`
   export { operations } from './src/tools/index.js';
   export { prompts, promptText } from './src/tools/prompts.js';
   export { operations as sandboxOperations } from './sandbox/dispatch.js';
-  export { configurationDocument } from './src/config/document.js';
   export { markdownTable } from './src/util/markdown.js';`);
 
 const effects = { read: 'reads', create: 'creates', change: 'changes', delete: 'deletes' };

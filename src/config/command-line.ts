@@ -14,7 +14,7 @@ export interface CommandSyntax {
 /** A command line, read once for the command and for the settings. */
 export interface CommandLine {
   readonly positionals: readonly string[];
-  /** The command's own options that were given: their value, or `''` for a switch. */
+  /** The command's own options that were given: their value, or `1` for a switch. */
   readonly options: Readonly<Record<string, string>>;
   /** Settings by name, such as `READ_ONLY` or `JOURNAL_FILE`. */
   readonly settings: Readonly<Record<string, string>>;
@@ -26,30 +26,33 @@ export interface CommandLine {
 const asked = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version' } as const;
 const isAsked = (arg: string): arg is keyof typeof asked => Object.hasOwn(asked, arg);
 
-const settingOptions = new Map(inputs.map((input) => [optionName(input.name), input]));
-const isSwitch = (option: string) => {
-  const input = settingOptions.get(option);
-  return input !== undefined && settings[input.setting].kind === 'switch';
-};
+/** Where the value of an option goes, and how it is written. */
+interface Option {
+  readonly name: string;
+  readonly into: Record<string, string>;
+  readonly isSwitch: boolean;
+  readonly isSecret: boolean;
+}
 
 /** Reads arguments: `--region jp-east-1`, `--region=jp-east-1`, `--read-only`, and what the command takes itself. */
 export function parseCommandLine(args: readonly string[], syntax: CommandSyntax = {}): CommandLine {
   const { positionals: most = 0, options: own = {} } = syntax;
-  const ownOptions = Object.keys(own).map((name) => `--${name}`);
-  const isValue = (option: string) =>
-    own[option.slice(2)] === 'value' || (settingOptions.has(option) && !isSwitch(option));
-  const positionals: string[] = [];
-  const options: Record<string, string> = {};
-  const given: Record<string, string> = {};
-  const problems: string[] = [];
+  const line = { positionals: [] as string[], options: {}, settings: {}, problems: [] as string[] };
   let wants: CommandLine['wants'];
+  const known = new Map<string, Option>();
+  for (const { name, setting, isFile } of inputs) {
+    const { kind, secret = false } = settings[setting];
+    const isSecret = secret && !isFile;
+    known.set(optionName(name), { name, into: line.settings, isSwitch: kind === 'switch', isSecret });
+  }
+  for (const [name, kind] of Object.entries(own))
+    known.set(`--${name}`, { name, into: line.options, isSwitch: kind === 'switch', isSecret: false });
 
-  const types = [...settingOptions.keys(), ...ownOptions].map((option) => {
-    return [option.slice(2), { type: isValue(option) ? 'string' : 'boolean' }] as const;
-  });
   const { tokens } = parseArgs({
-    args: args.map((arg, index) => unambiguous(arg, args[index + 1], isValue)),
-    options: Object.fromEntries(types),
+    args: args.map((arg, index) => unambiguous(arg, args[index + 1], known.get(arg)?.isSwitch === false)),
+    options: Object.fromEntries(
+      Array.from(known, ([option, { isSwitch }]) => [option.slice(2), { type: isSwitch ? 'boolean' : 'string' }]),
+    ),
     strict: false,
     tokens: true,
   });
@@ -59,38 +62,34 @@ export function parseCommandLine(args: readonly string[], syntax: CommandSyntax 
     const written = args[token.index] ?? '';
     if (token.index === skipped || token.kind === 'option-terminator') continue;
     if (token.kind === 'positional') {
-      if (positionals.length < most) positionals.push(written);
-      else problems.push('There is an argument too many; options begin with --.');
+      if (line.positionals.length < most) line.positionals.push(written);
+      else line.problems.push('There is an argument too many; options begin with --.');
       continue;
     }
-    const [option = ''] = written.split('=', 1);
+    const [name = ''] = written.split('=', 1);
+    const option = known.get(name);
     const next = args[token.index + 1];
     const value = token.inlineValue ? token.value : next;
-    const input = settingOptions.get(option);
     if (isAsked(written)) wants ??= asked[written];
-    else if (Object.hasOwn(own, option.slice(2))) {
-      if (!isValue(option)) options[token.name] = '';
-      else if (value) options[token.name] = value;
-      else problems.push(`${option} needs a value.`);
-    } else if (input === undefined) {
-      problems.push(`${quoteName(option)} is not an option${hint(option, [...settingOptions.keys(), ...ownOptions])}`);
+    else if (option === undefined) {
+      line.problems.push(`${quoteName(name)} is not an option${hint(name, [...known.keys()])}`);
       // It may be the value of a misspelt option, and so a secret.
       if (!token.inlineValue && next?.startsWith('--') === false) skipped = token.index + 1;
-    } else if (settings[input.setting].secret && !input.isFile) problems.push(secretOption(input.name));
-    else if (isSwitch(option)) given[input.name] = token.value ?? '1';
-    else if (value?.trim()) given[input.name] = value.trim();
-    else problems.push(`${option} needs a value.`);
+    } else if (option.isSecret) line.problems.push(secretOption(option.name));
+    else if (option.isSwitch) option.into[option.name] = token.value ?? '1';
+    else if (value?.trim()) option.into[option.name] = value.trim();
+    else line.problems.push(`${name} needs a value.`);
   }
-  return { positionals, options, settings: given, wants, problems };
+  return { ...line, wants };
 }
 
 /**
  * An argument as `parseArgs` understands what we mean: an option with one dash is no group of short options, and what begins
  * with two dashes is never the value of the option before it.
  */
-function unambiguous(arg: string, next: string | undefined, isValue: (option: string) => boolean): string {
+function unambiguous(arg: string, next: string | undefined, takesValue: boolean): string {
   if (/^-[^-]/.test(arg)) return `--${arg}`;
-  return isValue(arg) && (next === undefined || next.startsWith('--') || isAsked(next)) ? `${arg}=` : arg;
+  return takesValue && (next === undefined || next.startsWith('--') || isAsked(next)) ? `${arg}=` : arg;
 }
 
 /** What to say of a secret on the command line, where everybody on the machine can read it. */

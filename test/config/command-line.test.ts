@@ -15,7 +15,7 @@ test.each<[string[], Partial<CommandLine>]>([
     { settings: { READ_ONLY: '1', ALLOW_HTTP: 'off' }, positionals: ['a', 'b'] },
   ],
   [['--state-key-file', 'k'], { settings: { STATE_KEY_FILE: 'k' } }],
-  [['a', '--json', '--since', '24h', '-'], { positionals: ['a', '-'], options: { json: '', since: '24h' } }],
+  [['a', '--json', '--since', '24h', '-'], { positionals: ['a', '-'], options: { json: '1', since: '24h' } }],
   [['--', '--region', '-x'], { positionals: ['--region', '-x'], settings: {} }],
   [['--help'], { wants: 'help' }],
   [['a', '--region', '-h'], { wants: 'help' }],

@@ -1,18 +1,9 @@
-import { markdownTable } from '../util/markdown.js';
-import { helpOf, optionName, type Row, sections, variableName } from './settings.js';
+// Makes docs/CONFIGURATION.md of the table of settings.
+import { importSource } from './source.mjs';
 
-/** docs/CONFIGURATION.md: what can be set, and how. */
-export function configurationDocument(): string {
-  const parts = Object.entries(sections).map(([title, rows]) => {
-    const lines = Object.entries<Row>(rows).map(([name, row]) => [
-      `\`${variableName(name)}\``,
-      row.secret ? '' : `\`${optionName(name)}\``,
-      helpOf(row),
-    ]);
-    return `## ${title}\n\n${markdownTable(['variable', 'option', 'meaning'], lines)}\n`;
-  });
-  return [introduction, ...parts, otherVariables].join('\n');
-}
+const { helpOf, markdownTable, optionName, sections, variableName } = await importSource(`
+  export { helpOf, optionName, sections, variableName } from './src/config/settings.js';
+  export { markdownTable } from './src/util/markdown.js';`);
 
 const introduction = `# Configuration
 
@@ -42,3 +33,15 @@ const otherVariables = `## Variables of other programs
 | \`XDG_CACHE_HOME\`, or \`LOCALAPPDATA\` on Windows | folder in which Node 22.1 and newer keeps compiled code, so that the next start is faster |
 | \`NO_COLOR\` | no colours on a terminal |
 `;
+
+export function configurationDocument() {
+  const parts = Object.entries(sections).map(([title, rows]) => {
+    const lines = Object.entries(rows).map(([name, row]) => [
+      `\`${variableName(name)}\``,
+      row.secret ? '' : `\`${optionName(name)}\``,
+      helpOf(row),
+    ]);
+    return `## ${title}\n\n${markdownTable(['variable', 'option', 'meaning'], lines)}\n`;
+  });
+  return [introduction, ...parts, otherVariables].join('\n');
+}
