@@ -1,5 +1,6 @@
 import { canBeShown, idempotencyKey, makePlan, type Plan, type PlannedCall } from '../consent/plan.js';
-import { describe, type Ending } from '../journal/journal.js';
+import type { Ending } from '../journal/entry.js';
+import { describe } from '../journal/journal.js';
 import { readAnswer } from '../results/answer.js';
 import { type FailedCall, type Failure, serverFault, unreadableAnswer } from '../results/failure.js';
 import { presentable } from '../results/record.js';

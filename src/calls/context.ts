@@ -1,7 +1,8 @@
 import type { ConsentMode } from '../consent/decision.js';
 import type { Elicitor } from '../consent/elicitation.js';
 import type { ConsentClaims, ConsentTokens } from '../consent/tokens.js';
-import type { Intent, Journal } from '../journal/journal.js';
+import type { Intent } from '../journal/entry.js';
+import type { Journal } from '../journal/journal.js';
 import type { Failure } from '../results/failure.js';
 import type { Success } from '../results/success.js';
 import type { OpenClient } from '../transport/open-client.js';

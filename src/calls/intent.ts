@@ -1,5 +1,5 @@
 import type { Plan, PlannedCall } from '../consent/plan.js';
-import type { Intent } from '../journal/journal.js';
+import type { Intent } from '../journal/entry.js';
 import type { Consent } from './consent.js';
 import type { CallContext, CallDependencies } from './context.js';
 

@@ -1,7 +1,5 @@
-import type { BeginResult, Ending, Intent, Mutation } from './journal.js';
-
-/** A line of the journal. */
-export type Entry = { readonly intent: Intent } | { readonly ending: Ending };
+import type { Entry, Intent, Mutation } from './entry.js';
+import type { BeginResult } from './journal.js';
 
 /** For this long a change that was accepted, or whose outcome is not known, is not sent again unless that is asked for. */
 export const duplicateWindowMs = 10 * 60 * 1000;

@@ -19,29 +19,24 @@ export async function append(path: string, lines: string, now: () => Date, onWri
   if (Buffer.byteLength(lines) >= maximumBytes) throw new Error('the entry is too large');
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   for (;;) {
-    const { file, size, mode, dev, ino } = await openJournalFile(
-      path,
-      constants.O_RDWR | constants.O_APPEND | constants.O_CREAT,
-    );
-    try {
-      if (size > rotatedBytes && (await rotate(path, now()))) continue;
-      if ((mode & 0o777) !== 0o600) await file.chmod(0o600);
-      // A line that a crash cut short must not swallow this one.
-      const bytes = Buffer.from(`${(await endsMidLine(file, size)) ? '\n' : ''}${lines}`);
-      onWrite();
-      const { bytesWritten } = await file.write(bytes);
-      if (bytesWritten !== bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`);
-      await file.sync();
-      if (size === 0) await syncFolder(dirname(path));
-      // If another process rotated the file meanwhile, the lines are not where others look for them.
-      const current = await lstat(path).catch(() => undefined);
-      if (current?.dev === dev && current.ino === ino) return;
-    } finally {
-      await file.close();
-    }
+    await using file = await openJournalFile(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
+    const { size, mode, dev, ino } = await file.stat();
+    if (size > rotatedBytes && (await rotate(path, now()))) continue;
+    if ((mode & 0o777) !== 0o600) await file.chmod(0o600);
+    // A line that a crash cut short must not swallow this one.
+    const bytes = Buffer.from(`${(await endsMidLine(file, size)) ? '\n' : ''}${lines}`);
+    onWrite();
+    const { bytesWritten } = await file.write(bytes);
+    if (bytesWritten !== bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`);
+    await file.sync();
+    if (size === 0) await syncFolder(dirname(path));
+    // If another process rotated the file meanwhile, the lines are not where others look for them.
+    const current = await lstat(path).catch(() => undefined);
+    if (current?.dev === dev && current.ino === ino) return;
   }
 }
 
+/** Resolves with whether it could be renamed. */
 async function rotate(path: string, time: Date): Promise<boolean> {
   const rotated = `${path}.${time.toISOString().replace(/[:.]/g, '-')}-${randomUUID().slice(0, 8)}`;
   return rename(path, rotated).then(
@@ -58,7 +53,6 @@ async function endsMidLine(file: FileHandle, size: number): Promise<boolean> {
 
 /** Makes the file's name durable too. Not every system lets a folder be flushed. */
 async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r').catch(() => undefined);
+  await using handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);
-  await handle?.close();
 }

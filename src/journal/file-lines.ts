@@ -1,9 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 import * as z from 'zod';
-import type { Entry } from './conflict.js';
-import { storedEnding, storedEndingSchema, storedIntent, storedIntentSchema } from './entry.js';
+import { type Entry, storedEnding, storedEndingSchema, storedIntent, storedIntentSchema } from './entry.js';
 
-/** What is read at once, in bytes. Between two such pieces other work goes on. */
+/** What is read at once, in bytes. Between two such pieces there is time for other work. */
 const chunkBytes = 64 * 1024;
 const newline = 0x0a;
 
@@ -27,7 +26,8 @@ export async function* linesAfter(file: FileHandle, offset: number): AsyncGenera
 }
 
 /** The lines of a file, last one first. */
-export async function* linesFromEnd(file: FileHandle, size: number): AsyncGenerator<Buffer> {
+export async function* linesFromEnd(file: FileHandle): AsyncGenerator<Buffer> {
+  const { size } = await file.stat();
   let pieces: Buffer[] = [];
   for (let position = size; position > 0; ) {
     const length = Math.min(chunkBytes, position);

@@ -1,8 +1,8 @@
-import { boundedCaller } from './bounds.js';
-import { abandonedMs } from './conflict.js';
+import { abandonedMs, mutationsOf } from './conflict.js';
+import { boundedCaller, type Entry, type Mutation } from './entry.js';
 import { linesFromEnd, readLine } from './file-lines.js';
-import { type OpenFile, readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
-import { defaultLimit, type Ending, type ListOptions, type Mutation } from './journal.js';
+import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
+import { defaultLimit, type ListOptions } from './journal.js';
 
 /** What is read at most for each change that is wanted, in bytes. */
 const listedBytes = 16 * 1024;
@@ -16,50 +16,38 @@ export async function listNewest(
   { since = 0, limit = defaultLimit, caller }: ListOptions,
 ): Promise<Mutation[]> {
   const name = boundedCaller(caller);
-  const endings = new Map<string, Ending>();
-  const mutations = new Map<string, Mutation>();
+  const entries: Entry[] = [];
+  const ids = new Set<string>();
   for await (const line of linesNewestFirst(path, since, limit * listedBytes)) {
     const entry = readLine(line);
     if (entry === undefined || 'time' in entry) continue;
-    if ('ending' in entry) {
-      const { id } = entry.ending;
-      // What is known is not made unknown by a process that took another to be gone.
-      if ((endings.get(id)?.outcome ?? 'unknown') === 'unknown') endings.set(id, entry.ending);
-      continue;
+    if ('intent' in entry) {
+      const { intent } = entry;
+      if (Date.parse(intent.time) < since - abandonedMs) break;
+      if (Date.parse(intent.time) < since || (name !== undefined && intent.caller !== name)) continue;
+      ids.add(intent.id);
     }
-    const { intent } = entry;
-    if (Date.parse(intent.time) < since - abandonedMs) break;
-    if (Date.parse(intent.time) < since || (name !== undefined && intent.caller !== name)) continue;
-    mutations.set(intent.id, { ...intent, ending: endings.get(intent.id) });
-    if (mutations.size === limit) break;
+    entries.push(entry);
+    if (ids.size === limit) break;
   }
-  return [...mutations.values()].reverse();
+  return mutationsOf(entries.reverse());
 }
 
 /** Of the file and then, if they are asked for, of those that were rotated since a time (milliseconds). */
 async function* linesNewestFirst(path: string, since: number, maximumBytes: number): AsyncGenerator<Buffer> {
   let bytes = 0;
-  for await (const opened of newestFirst(path, since))
-    for await (const line of linesFromEnd(opened.file, opened.size)) {
-      bytes += line.length;
-      if (bytes > maximumBytes) return;
-      yield line;
-    }
-}
-
-async function* newestFirst(path: string, since: number): AsyncGenerator<OpenFile> {
-  const current = await readJournalFile(path);
-  if (current !== undefined) yield* closedAfter(current);
-  for (const rotated of (await rotatedFiles(path, since)).reverse()) {
-    const opened = await readRotatedFile(rotated);
-    if (opened !== undefined) yield* closedAfter(opened);
+  for await (const opened of newestFirst(path, since)) {
+    await using file = opened;
+    if (file !== undefined)
+      for await (const line of linesFromEnd(file)) {
+        bytes += line.length;
+        if (bytes > maximumBytes) return;
+        yield line;
+      }
   }
 }
 
-async function* closedAfter(opened: OpenFile): AsyncGenerator<OpenFile> {
-  try {
-    yield opened;
-  } finally {
-    await opened.file.close();
-  }
+async function* newestFirst(path: string, since: number) {
+  yield readJournalFile(path);
+  for (const rotated of (await rotatedFiles(path, since)).reverse()) yield readRotatedFile(rotated);
 }

@@ -3,19 +3,8 @@ import { type FileHandle, lstat, open, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { textAt } from '../util/objects.js';
 
-/** A file of the journal that is open. */
-export interface OpenFile {
-  readonly file: FileHandle;
-  readonly dev: number;
-  readonly ino: number;
-  /** In bytes, when it was opened. */
-  readonly size: number;
-  /** Permissions and type. */
-  readonly mode: number;
-}
-
 /** What is in the way is something else. It guards against nothing, and it is not ours to change. */
-export class NotAJournal extends Error {
+class NotAJournal extends Error {
   readonly code: string;
   constructor(code = 'it is not a journal') {
     super(code);
@@ -29,9 +18,9 @@ const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 /**
  * Opens a file of the journal. No link is followed, and no pipe or device is waited for or written to.
  * @param flags for reading, or for reading and appending
- * @throws NotAJournal, or the system's error
+ * @throws the system's error, or an Error with a `code` if it is not a journal
  */
-export async function openJournalFile(path: string, flags: number): Promise<OpenFile> {
+export async function openJournalFile(path: string, flags: number): Promise<FileHandle> {
   const file = await open(path, flags | guards, 0o600).catch((error: unknown) => {
     throw textAt(error, 'code') === 'ELOOP' ? new NotAJournal('it is a link') : error;
   });
@@ -40,22 +29,27 @@ export async function openJournalFile(path: string, flags: number): Promise<Open
     if (stats.isDirectory()) throw new NotAJournal('EISDIR');
     if (!stats.isFile()) throw new NotAJournal('it is not a regular file');
     await checkBeginning(file);
-    const { dev, ino, size, mode } = stats;
-    return { file, dev, ino, size, mode };
+    return file;
   } catch (error) {
     await file.close();
     throw error;
   }
 }
 
-/** The same, for reading; undefined if there is none. */
-export async function readJournalFile(path: string): Promise<OpenFile | undefined> {
-  try {
-    return await openJournalFile(path, constants.O_RDONLY);
-  } catch (error) {
+/** Opens a file of the journal for reading; undefined if there is none. */
+export async function readJournalFile(path: string): Promise<FileHandle | undefined> {
+  return openJournalFile(path, constants.O_RDONLY).catch((error: unknown) => {
     if (textAt(error, 'code') === 'ENOENT') return undefined;
     throw error;
-  }
+  });
+}
+
+/** The same for a rotated file; undefined also if something else happens to lie there. */
+export async function readRotatedFile(path: string): Promise<FileHandle | undefined> {
+  return readJournalFile(path).catch((error: unknown) => {
+    if (error instanceof NotAJournal) return undefined;
+    throw error;
+  });
 }
 
 /** Paths of rotated files that were written to since a time (milliseconds), oldest first. */
@@ -68,16 +62,6 @@ export async function rotatedFiles(path: string, since: number): Promise<string[
     if (stats?.isFile() && stats.mtimeMs >= since) paths.push(join(folder, name));
   }
   return paths;
-}
-
-/** Opens a rotated file; undefined if it has gone or is something else that happens to lie there. */
-export async function readRotatedFile(path: string): Promise<OpenFile | undefined> {
-  try {
-    return await readJournalFile(path);
-  } catch (error) {
-    if (error instanceof NotAJournal) return undefined;
-    throw error;
-  }
 }
 
 const beginnings = ['{"intent"', '{"ending"'];

@@ -1,7 +1,8 @@
+import type { FileHandle } from 'node:fs/promises';
 import { abandonedMs, addEntry, type Mutations } from './conflict.js';
+import type { Mutation } from './entry.js';
 import { linesAfter, readLine } from './file-lines.js';
-import { type OpenFile, readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
-import type { Mutation } from './journal.js';
+import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
 
 /** What this process knows of the recent past of a journal in a file, which others write to as well. */
 export interface Tail {
@@ -30,8 +31,8 @@ export function createTail(path: string, now: () => Date): Tail {
   let notUnderstood: number[] = [];
   let turn: Promise<unknown> = Promise.resolve();
 
-  const add = async (opened: OpenFile, from: number): Promise<void> => {
-    const { file, dev, ino } = opened;
+  const add = async (file: FileHandle, from: number): Promise<void> => {
+    const { dev, ino } = await file.stat();
     for await (const { line, end } of linesAfter(file, from)) {
       position = { dev, ino, offset: end, last: line.subarray(-comparedBytes) };
       const entry = readLine(line);
@@ -44,18 +45,14 @@ export function createTail(path: string, now: () => Date): Tail {
     mutations = new Map();
     notUnderstood = [];
     for (const rotated of await rotatedFiles(path, since)) {
-      const opened = await readRotatedFile(rotated);
-      try {
-        if (opened !== undefined) await add(opened, 0);
-      } finally {
-        await opened?.file.close();
-      }
+      await using file = await readRotatedFile(rotated);
+      if (file !== undefined) await add(file, 0);
     }
     position = undefined;
   };
   const refresh = async (): Promise<readonly Mutation[]> => {
     const since = now().getTime() - abandonedMs;
-    const current = await readJournalFile(path);
+    await using current = await readJournalFile(path);
     try {
       if (current === undefined || position === undefined || !(await hasGrown(position, current)))
         await startAnew(since);
@@ -63,8 +60,6 @@ export function createTail(path: string, now: () => Date): Tail {
     } catch (error) {
       position = undefined;
       throw error;
-    } finally {
-      await current?.file.close();
     }
     for (const [id, { time, ending }] of mutations)
       if (ending !== undefined && Date.parse(time) < since && Date.parse(ending.time) < since) mutations.delete(id);
@@ -82,9 +77,10 @@ export function createTail(path: string, now: () => Date): Tail {
 }
 
 /** Whether a file is the one that was read before, and only grew. */
-async function hasGrown({ dev, ino, offset, last }: Position, opened: OpenFile): Promise<boolean> {
-  if (opened.dev !== dev || opened.ino !== ino) return false;
+async function hasGrown({ dev, ino, offset, last }: Position, file: FileHandle): Promise<boolean> {
+  const stats = await file.stat();
+  if (stats.dev !== dev || stats.ino !== ino) return false;
   const length = last.length;
-  const { buffer, bytesRead } = await opened.file.read(Buffer.alloc(length + 1), 0, length + 1, offset - length - 1);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length + 1), 0, length + 1, offset - length - 1);
   return bytesRead === length + 1 && buffer.subarray(0, length).equals(last) && buffer[length] === 0x0a;
 }

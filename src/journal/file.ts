@@ -1,12 +1,11 @@
 import { basename } from 'node:path';
-import { boundedCaller } from './bounds.js';
-import { type Entry, findConflict, findDuplicate, isNonceSpent, writtenBefore } from './conflict.js';
-import { boundedEnding, boundedIntent } from './entry.js';
+import { findConflict, findDuplicate, isNonceSpent, writtenBefore } from './conflict.js';
+import { boundedCaller, boundedEnding, boundedIntent, type Ending, type Entry } from './entry.js';
 import { append } from './file-append.js';
 import { writeLine } from './file-lines.js';
 import { listNewest } from './file-list.js';
 import { createTail } from './file-tail.js';
-import { type Ending, type Journal, unwritable } from './journal.js';
+import { type Journal, unwritable } from './journal.js';
 import { createPersistence } from './persistence.js';
 
 /**

@@ -1,48 +1,6 @@
-import * as z from 'zod';
 import { reasonOf } from '../util/log.js';
 import { quote, quoteName } from '../util/quote.js';
-import { boundedCaller } from './bounds.js';
-
-/** What is written before a change is sent. It holds no secret. Times are ISO 8601, UTC. */
-export const intentSchema = z.object({
-  id: z.string(),
-  time: z.string(),
-  tool: z.string(),
-  /** What would happen, in a sentence. */
-  what: z.string(),
-  /** Method and URL. */
-  target: z.string(),
-  account: z.string(),
-  /** Name and version of the client, as it says. */
-  client: z.string(),
-  /** Who called, where callers are told apart. */
-  caller: z.string().optional(),
-  /** How consent was given; `other` is a way that only a newer version knows. */
-  consent: z.enum(['asked', 'clicked', 'planId', 'option', 'off', 'other']).catch('other'),
-  /** How long the person took to answer. */
-  answeredAfterMs: z.number().optional().catch(undefined),
-  /** The same for the same change. */
-  digest: z.string(),
-  /** Of the plan or question that was answered. Consent with the same nonce counts once. */
-  nonce: z.string().optional(),
-  process: z.object({ pid: z.int(), host: z.string() }),
-});
-export type Intent = z.infer<typeof intentSchema>;
-
-/** What came of the intent with the same id. */
-export const endingSchema = z.object({
-  id: z.string(),
-  time: z.string(),
-  /** An outcome that only a newer version knows may mean that the change was made. */
-  outcome: z.enum(['accepted', 'rejected', 'unknown', 'not sent', 'declined']).catch('unknown'),
-  status: z.int().optional(),
-  code: z.string().optional(),
-  requestIds: z.record(z.string(), z.string()).optional(),
-});
-export type Ending = z.infer<typeof endingSchema>;
-
-/** An intent with what came of it, if anything did yet. */
-export type Mutation = Intent & { readonly ending?: Ending | undefined };
+import { boundedCaller, type Ending, type Intent, type Mutation } from './entry.js';
 
 /** What came of writing an intent. Only what has `begun` may be sent. */
 export type BeginResult =

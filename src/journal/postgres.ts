@@ -1,26 +1,29 @@
 import pg from 'pg';
 import * as z from 'zod';
-import { boundedCaller } from './bounds.js';
 import { abandonedMs, findConflict, findDuplicate, isNonceSpent } from './conflict.js';
 import { databaseName } from './database-url.js';
 import {
+  boundedCaller,
   boundedEnding,
   boundedIntent,
+  type Ending,
+  type Intent,
+  type Mutation,
   storedEnding,
   storedEndingSchema,
   storedIntent,
   storedIntentSchema,
 } from './entry.js';
-import { defaultLimit, type Ending, type Intent, type Journal, type Mutation, unwritable } from './journal.js';
+import { defaultLimit, type Journal, unwritable } from './journal.js';
 import { createPersistence, Permanent } from './persistence.js';
 
-/** Bounds, in milliseconds. A server that does not answer is one that is away. */
+/** Bounds, in milliseconds. A server that does not answer counts as one that cannot be reached. */
 const connectMs = 3_000;
 const statementMs = 5_000;
 /** Longer than a statement, so that the server's own limit, which leaves nothing in doubt, comes first. */
 const answerMs = 7_000;
 const connections = 5;
-/** Of its own, so that whoever reads the journal again and again keeps nobody from writing. */
+/** Of its own, so that reading the journal again and again keeps nobody from writing. */
 const readingConnections = 2;
 
 /** More open changes than this are ended next time. */
@@ -55,7 +58,7 @@ const migrationLock = 0x636c6f7564;
 
 /**
  * A journal in PostgreSQL, for servers that share it. Of intents with the same digest or nonce, the primary key of
- * `cloudops_guards` lets one at a time look for conflicts and be written; who loses the connection leaves nothing locked.
+ * `cloudops_guards` lets one at a time look for conflicts and be written; a lost connection leaves nothing locked.
  * No state is kept in the process or the connection, so that servers may come and go, behind a pooler too.
  * @param url its password is in no error
  */
@@ -209,7 +212,8 @@ async function selectRelated(client: pg.PoolClient, digest: string, nonce: strin
      where nonce = $2 or (digest = $1 and (time >= $3 or ended >= $3)) order by number`,
     [digest, nonce, new Date(time - abandonedMs)],
   );
-  return rowsSchema.parse(rows).map(mutationIn);
+  // One that is not understood may be one in conflict: then this throws.
+  return z.array(rowSchema).parse(rows);
 }
 
 /** The same, where no other intent with the digest or the nonce can be written until this transaction ends. */
@@ -257,17 +261,10 @@ async function update(client: pg.PoolClient, ending: Ending): Promise<void> {
 const storedCaller = (caller: string | undefined) =>
   caller === undefined ? undefined : JSON.stringify(boundedCaller(caller));
 
-const rowSchema = z.object({ intent: storedIntentSchema, ending: storedEndingSchema.nullable() });
-/** A row that is not understood may be one in conflict. */
-const rowsSchema = z.array(rowSchema);
+const rowSchema = z
+  .object({ intent: storedIntentSchema, ending: storedEndingSchema.nullable() })
+  .transform(({ intent, ending }): Mutation => ({ ...intent, ending: ending ?? undefined }));
 
-const mutationIn = ({ intent, ending }: z.infer<typeof rowSchema>): Mutation => ({
-  ...intent,
-  ending: ending ?? undefined,
-});
-
+/** The changes in rows, without what only a newer version understands. */
 const understoodIn = (rows: readonly unknown[]): Mutation[] =>
-  rows.flatMap((row) => {
-    const { data } = rowSchema.safeParse(row);
-    return data === undefined ? [] : [mutationIn(data)];
-  });
+  rows.flatMap((row) => rowSchema.safeParse(row).data ?? []);

@@ -1,6 +1,7 @@
 import { type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import type { Intent, Journal, Mutation } from './journal.js';
+import type { Intent, Mutation } from './entry.js';
+import type { Journal } from './journal.js';
 
 /** How long after its intent a mutation must have ended, whatever became of its process, beyond the time of a call. */
 const slackMs = 60_000;

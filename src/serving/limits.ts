@@ -6,7 +6,7 @@ export interface HttpLimits {
   /** All bodies that are being received, together. */
   readonly bodiesBytes: number;
   readonly concurrentCalls: number;
-  /** Calls that run or wait for one caller, where callers are told apart, so that there is always room for others. */
+  /** Calls of one authenticated caller that run or wait, so that there is always room for others. */
   readonly callsOfCaller: number;
   readonly waitingCalls: number;
   readonly waitMs: number;
@@ -76,7 +76,7 @@ export function createConcurrencyLimiter({ concurrentCalls, callsOfCaller, waiti
       return running;
     },
     /**
-     * Resolves with what to call when the call has ended. `caller` is undefined where callers are not told apart.
+     * Resolves with what to call when the call has ended. `caller` is undefined where callers are not authenticated.
      * @throws HttpError if there is no room, not even to wait
      */
     async acquire(caller?: string): Promise<() => void> {

@@ -43,14 +43,10 @@ export function parseTokens(text: string): { tokens: readonly StaticToken[]; pro
  */
 export async function readTokensFile(path: string): Promise<string> {
   // Opening a FIFO must not wait for its writer.
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const stats = await file.stat();
-    if (!stats.isFile() || stats.size > maximumBytes) throw new Error('not a regular file of at most 1 MiB');
-    return await file.readFile('utf8');
-  } finally {
-    await file.close();
-  }
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const stats = await file.stat();
+  if (!stats.isFile() || stats.size > maximumBytes) throw new Error('not a regular file of at most 1 MiB');
+  return await file.readFile('utf8');
 }
 
 export interface TokensFileOptions {
@@ -70,7 +66,7 @@ type Contents =
 
 /**
  * Authenticates by the tokens of a file, which is read again at most once a second, so that a token can be revoked without
- * a restart. A file with a problem revokes but never grants; while it cannot be read at all, nobody is authenticated.
+ * a restart. A file with a problem revokes, and adds nothing; while it cannot be read at all, nobody is authenticated.
  */
 export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions): Authenticate {
   let good = parseTokens(text).tokens;
@@ -113,7 +109,7 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
   };
 }
 
-/** What two versions of a file both grant. */
+/** What two versions of a file both allow. */
 const inBoth = (earlier: readonly StaticToken[], later: readonly StaticToken[]): StaticToken[] =>
   earlier.flatMap((token) =>
     later

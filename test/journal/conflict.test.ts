@@ -2,12 +2,11 @@ import { describe, expect, test } from 'vitest';
 import {
   abandonedMs,
   duplicateWindowMs,
-  type Entry,
   findConflict,
   mutationsOf,
   writtenBefore,
 } from '../../src/journal/conflict.js';
-import type { Ending, Intent } from '../../src/journal/journal.js';
+import type { Ending, Entry, Intent } from '../../src/journal/entry.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
 const now = Date.parse('2026-11-20T12:00:00Z');

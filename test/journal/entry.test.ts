@@ -1,15 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { bounded } from '../../src/journal/bounds.js';
 import {
+  bounded,
   boundedEnding,
   boundedIntent,
+  type Ending,
+  type Intent,
   storedEnding,
   storedEndingSchema,
   storedIntent,
   storedIntentSchema,
 } from '../../src/journal/entry.js';
-import type { Ending, Intent } from '../../src/journal/journal.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
 const noon = Date.parse('2026-11-20T12:00:00Z');

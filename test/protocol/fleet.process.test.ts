@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { Mutation } from '../../src/journal/journal.js';
+import type { Mutation } from '../../src/journal/entry.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
 import { type RawServer, startRaw, toolCall } from '../support/raw-client.js';

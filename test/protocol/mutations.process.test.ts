@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Mutation } from '../../src/journal/journal.js';
+import type { Mutation } from '../../src/journal/entry.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { startRaw, toolCall } from '../support/raw-client.js';
 import { runServer } from '../support/server-process.js';

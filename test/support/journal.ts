@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Ending, Intent } from '../../src/journal/journal.js';
+import type { Ending, Intent } from '../../src/journal/entry.js';
 
 /** The same mutation each time, under an id of its own, at a time in milliseconds. */
 export const intentAt = (time: number, changes: Partial<Intent> = {}): Intent => ({
