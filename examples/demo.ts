@@ -8,7 +8,7 @@ import * as z from 'zod';
 import packageJson from '../package.json' with { type: 'json' };
 import { seededBackupId } from '../sandbox/devops.js';
 import { seededUpload } from '../sandbox/sandbox.js';
-import { painter } from '../src/cli/text.js';
+import { painter } from '../src/cli/command.js';
 
 /**
  * Shows newcomers in one screen what matters: starts the server on its sandbox as a host would, connects a real MCP client,

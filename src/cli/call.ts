@@ -12,8 +12,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
 import { createLog, type Log, reasonOf } from '../util/log.js';
 import { quoteName } from '../util/quote.js';
-import { type Command, type Invocation, notOneOf, type Terminal } from './command.js';
-import { bar } from './text.js';
+import { bar, type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 
 /** `cloudops-mcp call`: one call of a tool, the same way an agent's call takes, without an MCP client. */
 export const callCommand: Command = {
@@ -24,21 +23,22 @@ export const callCommand: Command = {
   run: async (invocation) => {
     const { options, terminal } = invocation;
     const [tool = ''] = invocation.positionals;
-    const given = await readInvocation(invocation);
+    const call = await readCall(invocation).catch((error: unknown) => {
+      if (error instanceof UsageError) return error;
+      throw error;
+    });
     const outcome =
-      given.kind === 'problems'
-        ? usageFailure(tool, given.problems)
-        : await call(given, options.yes !== undefined, terminal);
+      call instanceof UsageError ? usageFailure(tool, call) : await carryOut(call, options.yes !== undefined, terminal);
     if (options.json !== undefined) terminal.print(`${JSON.stringify(forMachines(tool, outcome))}\n`);
     else if (outcome.kind === 'succeeded') terminal.print(`${textOf(outcome.success)}\n`);
     else terminal.printError(`${textOf(outcome.failure)}\n`);
-    return exitCode(outcome, given.kind === 'call' && Object(given.args).planOnly === true);
+    return exitCode(outcome, 'args' in call && Object(call.args).planOnly === true);
   },
 };
 
 type Ended = Exclude<CallOutcome, { kind: 'inputRequired' }>;
 
-function usageFailure(tool: string, problems: readonly string[]): Ended {
+function usageFailure(tool: string, { problems }: UsageError): Ended {
   const refusal = new Refusal('Usage', problems);
   return { kind: 'failed', failure: refusalFailure(tool === '' ? 'The call' : quoteName(tool), refusal, false) };
 }
@@ -60,54 +60,47 @@ function exitCode(outcome: Ended, planned: boolean): number {
 
 const withoutConsent = ['Declined', 'NobodyAsked', 'TooManyRefusals', 'TooLargeToShow', 'NeedsHuman', 'PlanRefused'];
 
-export interface Given {
-  readonly kind: 'call';
+export interface Call {
   readonly operation: Operation;
   readonly args: unknown;
   readonly config: Config;
 }
 
-/** What is to be called and how, or why that cannot be understood. */
-export async function readInvocation(
-  invocation: Invocation,
-): Promise<Given | { readonly kind: 'problems'; readonly problems: readonly string[] }> {
-  const { positionals, options, config, terminal } = invocation;
+/**
+ * What is to be called, and how.
+ * @throws UsageError
+ */
+export async function readCall(invocation: Invocation): Promise<Call> {
+  const { positionals, options, terminal } = invocation;
   const [tool = '', given = '{}'] = positionals;
   const operation = operations.find(({ name }) => name === tool);
   const names = operations.map(({ name }) => name);
-  if (operation === undefined) return { kind: 'problems', problems: [notOneOf('tool', tool, names)] };
-  if (!config.ok) return { kind: 'problems', problems: config.problems };
-  const parsed = await readArguments(given, terminal.stdin);
-  if ('problem' in parsed) return { kind: 'problems', problems: [parsed.problem] };
-  if (options.plan !== undefined && operation.effect === 'read')
-    return { kind: 'problems', problems: [`${tool} only reads: there is nothing to plan.`] };
-  const args = options.plan === undefined ? parsed.value : { ...Object(parsed.value), planOnly: true };
-  return { kind: 'call', operation, args, config: config.config };
+  if (operation === undefined) throw new UsageError([notOneOf('tool', tool, names)]);
+  const config = validConfig(invocation);
+  const args = await readArguments(given, terminal.stdin);
+  if (options.plan === undefined) return { operation, args, config };
+  if (operation.effect === 'read') throw new UsageError([`${tool} only reads: there is nothing to plan.`]);
+  return { operation, args: { ...Object(args), planOnly: true }, config };
 }
 
 /** The arguments as they are given, or those of a file or of stdin. What is read is not shown: it may hold a secret. */
-async function readArguments(
-  given: string,
-  stdin: Terminal['stdin'],
-): Promise<{ readonly value: unknown } | { readonly problem: string }> {
-  const source = given === '-' ? 'what stdin gave' : given.startsWith('@') ? quoteName(given.slice(1)) : 'the argument';
+async function readArguments(given: string, stdin: Terminal['stdin']): Promise<unknown> {
+  const path = given.startsWith('@') ? given.slice(1) : undefined;
+  const source = given === '-' ? 'what stdin gave' : path === undefined ? 'the argument' : quoteName(path);
+  const hint = ': write \'{"bucket": "b"}\' in single quotes, or @file for a file that holds it';
   try {
-    const json =
-      given === '-' ? await text(stdin) : given.startsWith('@') ? await readFile(given.slice(1), 'utf8') : given;
-    return { value: JSON.parse(json.replace(/^\uFEFF/, '')) };
+    const json = given === '-' ? await text(stdin) : path === undefined ? given : await readFile(path, 'utf8');
+    return JSON.parse(json.replace(/^\uFEFF/, ''));
   } catch (error) {
-    if (!(error instanceof SyntaxError)) return { problem: `${source} cannot be read (${reasonOf(error)})` };
-    if (source !== 'the argument') return { problem: `${source} is not JSON` };
-    return {
-      problem: `${source} is not JSON: write '{"bucket": "b"}' in single quotes, or @file for a file that holds it`,
-    };
+    if (!(error instanceof SyntaxError)) throw new UsageError([`${source} cannot be read (${reasonOf(error)})`]);
+    throw new UsageError([`${source} is not JSON${source === 'the argument' ? hint : ''}`]);
   }
 }
 
 /** A mutation whose call has ended leaves nothing to wait for. */
 const graceMs = 1000;
 
-async function call({ operation, args, config }: Given, agreed: boolean, terminal: Terminal): Promise<Ended> {
+async function carryOut({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<Ended> {
   const runtime = await startRuntime(config, terminal.version, logFor(config, terminal), terminal.now);
   const signal = terminal.interrupted();
   const progress = progressOn(terminal.stderr, Number(Object(args).expectedParts));
@@ -137,7 +130,7 @@ function lastingOf({ sandbox, stateKey }: Config): string {
     : '';
 }
 
-/** People read the answer: the log is only for those who ask for it. What an earlier process left open is told to all. */
+/** People read the answer: the log is only for those who ask for it. What an earlier process left open is for everybody. */
 export function logFor({ origins, logLevel }: Config, { now, printError }: Terminal): Log {
   if (origins.some(({ name }) => name === 'CLOUDOPS_LOG_LEVEL')) return createLog(logLevel, now, printError);
   return (_level, event) => {

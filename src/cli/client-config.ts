@@ -1,9 +1,9 @@
-import { resolve } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { delimiter, dirname, join, resolve, sep } from 'node:path';
 import type { Config } from '../config/load.js';
 import { isLoopback } from '../util/uri.js';
 import { type Client, clients, type LocalServer, type Quote } from './clients.js';
-import { type Command, notOneOf, withConfig } from './command.js';
-import { launchCommand } from './launch.js';
+import { type Command, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 
 /** `cloudops-mcp client-config`: what to paste into the settings of an MCP client, and where. No secret is in it. */
 export const clientConfigCommand: Command = {
@@ -12,80 +12,88 @@ export const clientConfigCommand: Command = {
     'print the configuration of an MCP client; --http for a server that runs elsewhere, --json for the block alone',
   positionals: 1,
   options: { http: 'value', windows: 'switch', json: 'switch' },
-  run: withConfig(async ({ positionals: [name = ''], options, terminal }, config) => {
+  run: async (invocation) => {
+    const { options, terminal } = invocation;
+    const [name = ''] = invocation.positionals;
+    const config = validConfig(invocation);
     const client = Object.hasOwn(clients, name) ? clients[name] : undefined;
+    if (client === undefined) throw new UsageError([notOneOf('client', name, Object.keys(clients))]);
     const windows = options.windows !== undefined || terminal.platform === 'win32';
-    const answer =
-      client === undefined
-        ? { problem: notOneOf('client', name, Object.keys(clients)) }
-        : options.http === undefined
-          ? forLocal(client, config, launchCommand(terminal), windows)
-          : forRemote(client, options.http, windows);
-    if ('problem' in answer) {
-      terminal.printError(`${answer.problem}\n`);
-      return 2;
-    }
-    terminal.print(options.json === undefined ? answer.instructions : `${answer.block}\n`);
+    const quote = quoteFor(windows);
+    const instructions =
+      options.http === undefined
+        ? forLocal(client, config, launchCommand(terminal), windows, quote)
+        : forRemote(client, options.http, quote);
+    terminal.print(options.json === undefined ? textOf(client, instructions) : `${instructions.block}\n`);
     return 0;
-  }),
+  },
 };
 
-interface Answer {
+/** What a user has to do to connect a client. */
+interface Instructions {
+  /** For the client's configuration file. */
   readonly block: string;
-  /** The block with what a person has to know. */
-  readonly instructions: string;
+  /** The client's own command that does the same. */
+  readonly command: string | undefined;
+  /** Names of variables. */
+  readonly secrets: readonly string[];
+  readonly notes: readonly string[];
 }
 
-function forLocal(client: Client, config: Config, launch: readonly string[], windows: boolean): Answer {
+function forLocal(
+  { local, notes = [], downloadNote }: Client,
+  config: Config,
+  launch: readonly string[],
+  windows: boolean,
+  quote: Quote,
+): Instructions {
   const server = localServer(config, launch, windows);
   const hasEndpoint = config.sandbox || Object.values(config.cloud.endpoints).some((url) => url !== undefined);
   return {
-    block: client.local.block(server),
-    instructions: instructions(client, {
-      block: client.local.block(server),
-      command: client.local.command?.(server, quoteFor(windows)),
-      secrets: server.secrets,
-      notes: [
-        ...(client.notes ?? []),
-        ...(launch[0] === 'npx' && client.downloadNote !== undefined ? [client.downloadNote] : []),
-        ...(hasEndpoint
-          ? []
-          : ['No endpoint is set. Add --storage-url, --catalog-url or --devops-url, or try with --sandbox.']),
-      ],
-    }),
+    block: local.block(server),
+    command: local.command?.(server, quote),
+    secrets: server.secrets,
+    notes: [
+      ...notes,
+      ...(launch[0] === 'npx' && downloadNote !== undefined ? [downloadNote] : []),
+      ...(hasEndpoint
+        ? []
+        : ['No endpoint is set. Add --storage-url, --catalog-url or --devops-url, or try with --sandbox.']),
+    ],
   };
 }
 
 /** Settings other than our own would stop a server that finds them in its environment. */
 const tokenVariable = 'MCP_CLOUDOPS_TOKEN';
 
-function forRemote(client: Client, url: string, windows: boolean): Answer | { readonly problem: string } {
-  const { remote, notes = [] } = client;
-  if (typeof remote === 'string') return { problem: remote };
-  const problem = urlProblem(url);
-  if (problem !== undefined) return { problem };
+/** @throws UsageError */
+function forRemote({ remote, notes = [] }: Client, url: string, quote: Quote): Instructions {
+  if (typeof remote === 'string') throw new UsageError([remote]);
+  checkUrl(url);
   const server = { url, token: tokenVariable };
   const noToken = 'Leave the token out if the server asks for none, or if its OAuth issuer signs users in.';
   return {
     block: remote.block(server),
-    instructions: instructions(client, {
-      block: remote.block(server),
-      command: remote.command?.(server, quoteFor(windows)),
-      secrets: [tokenVariable],
-      notes: [...notes, noToken],
-    }),
+    command: remote.command?.(server, quote),
+    secrets: [tokenVariable],
+    notes: [...notes, noToken],
   };
 }
 
-/** What is wrong with the URL of a server. It is not shown: it may hold a password. */
-function urlProblem(text: string): string | undefined {
+/**
+ * The URL of a server is not shown: it may hold a password.
+ * @throws UsageError
+ */
+function checkUrl(text: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    return '--http takes the URL of the server, such as https://cloudops.example.com/mcp.';
-  if (url.username !== '' || url.password !== '') return 'The URL of --http must not hold a user name or password.';
+    throw new UsageError(['--http takes the URL of the server, such as https://cloudops.example.com/mcp.']);
+  if (url.username !== '' || url.password !== '')
+    throw new UsageError(['The URL of --http must not hold a user name or password.']);
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
-    return 'The URL of --http must begin with https://: over plain http, others could read the bearer token.';
-  return undefined;
+    throw new UsageError([
+      'The URL of --http must begin with https://: over plain http, others could read the bearer token.',
+    ]);
 }
 
 function localServer({ origins, sandbox }: Config, launch: readonly string[], windows: boolean): LocalServer {
@@ -110,19 +118,9 @@ const quoteFor =
   (value) =>
     /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", windows ? "''" : `'\\''`)}'`;
 
-function instructions(
+function textOf(
   { title, places, secrets: secretsNote }: Client,
-  {
-    block,
-    command,
-    secrets,
-    notes,
-  }: {
-    readonly block: string;
-    readonly command: string | undefined;
-    readonly secrets: readonly string[];
-    readonly notes: readonly string[];
-  },
+  { block, command, secrets, notes }: Instructions,
 ): string {
   return [
     `${title}: add this to`,
@@ -134,4 +132,34 @@ function instructions(
     ...notes.flatMap((note) => ['', note]),
     '',
   ].join('\n');
+}
+
+/** Whether `npx -y cloudops-mcp` can install the package: the one place to change when it is published. */
+const isPublished = false;
+
+/** The command that starts this very server again, for a client that runs it elsewhere: program and arguments. */
+export function launchCommand(
+  { script, env, platform }: Pick<Terminal, 'script' | 'env' | 'platform'>,
+  published = isPublished,
+): readonly string[] {
+  if (isOnPath(script, env.PATH ?? env.Path ?? '', platform)) return ['cloudops-mcp'];
+  const byNpx = script.split(sep).includes('_npx');
+  return byNpx && published ? ['npx', '-y', 'cloudops-mcp'] : ['node', script];
+}
+
+/** Whether a shell that is given `cloudops-mcp` runs this script: after a global installation or `npm link`. */
+function isOnPath(script: string, path: string, platform: NodeJS.Platform): boolean {
+  // npm adds folders of packages to the PATH of what it runs. Clients do not have them.
+  const folders = path
+    .split(delimiter)
+    .filter((folder) => folder !== '' && !/node_modules[\\/]\.bin[\\/]?$/.test(folder));
+  return folders.some((folder) => {
+    // On Windows, npm puts a script beside the folder of global packages instead of a link to one of them.
+    if (platform === 'win32') return dirname(dirname(script)) === join(folder, 'node_modules', 'cloudops-mcp');
+    try {
+      return realpathSync(join(folder, 'cloudops-mcp')) === script;
+    } catch {
+      return false;
+    }
+  });
 }

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import { styleText } from 'node:util';
 import type { CommandLine, CommandSyntax } from '../config/command-line.js';
 import type { Config, ConfigResult } from '../config/load.js';
 import { nearest } from '../util/did-you-mean.js';
@@ -36,25 +37,51 @@ export interface Command extends CommandSyntax {
   /** What follows the command's name: `[--json] [--since 24h]`. */
   readonly usage: string;
   readonly about: string;
-  /** Resolves with the exit code. */
+  /**
+   * Resolves with the exit code.
+   * @throws UsageError
+   */
   run(invocation: Invocation): Promise<number>;
 }
 
-/** A command that cannot run unless the configuration is valid. */
-export const withConfig =
-  (run: (invocation: Invocation, config: Config) => Promise<number>): Command['run'] =>
-  async (invocation) => {
-    const { config, terminal } = invocation;
-    if (config.ok) return run(invocation, config.config);
-    terminal.printError(problemsText(config.problems));
-    return 2;
-  };
+/** What keeps a command from being begun: sentences for the user, with no value of a secret. The exit code is 2. */
+export class UsageError extends Error {
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.problems = problems;
+  }
+}
 
-export const problemsText = (problems: readonly string[]) =>
-  `cloudops-mcp cannot start:\n${problems.map((problem) => `- ${problem}\n`).join('')}`;
+/** @throws UsageError if the configuration is not valid */
+export function validConfig({ config }: Invocation): Config {
+  if (config.ok) return config.config;
+  throw new UsageError(config.problems);
+}
+
+/**
+ * The number that `--port` gives.
+ * @throws UsageError if it is no port
+ */
+export function portOf(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new UsageError(['--port takes a number from 0 to 65535; 0 takes a free one.']);
+}
 
 /** What to say when a command, a tool or the like does not exist, or was not named. */
 export const notOneOf = (kind: string, given: string, names: readonly string[]) => {
   if (given === '') return `Name a ${kind}: ${names.join(', ')}.`;
   return `${quoteName(given)} is not a ${kind}; did you mean ${nearest(given, names, 1)[0]}? The ${kind}s are ${names.join(', ')}.`;
 };
+
+/** Colours for people: on a terminal, and not where NO_COLOR is set. */
+export const painter =
+  ({ isTty, env }: Pick<Terminal, 'isTty' | 'env'>) =>
+  (format: Parameters<typeof styleText>[0], text: string): string =>
+    isTty && !env.NO_COLOR ? styleText(format, text) : text;
+
+/** `██████░░░░` for a share from 0 to 1. */
+export function bar(share: number, width = 30): string {
+  const full = Math.round(Math.min(1, Math.max(0, share)) * width);
+  return '█'.repeat(full) + '░'.repeat(width - full);
+}

@@ -16,11 +16,9 @@ import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { quote, spellOut } from '../util/quote.js';
-import type { Command, Terminal } from './command.js';
-import { type Finding, ok, problem, warning } from './finding.js';
-import { type ProbeOptions, probe } from './probe.js';
+import { type Command, painter, type Terminal } from './command.js';
+import { type Finding, ok, type ProbeOptions, probe, problem, warning } from './probe.js';
 import { insecureTlsWarning } from './run-until-signal.js';
-import { painter } from './text.js';
 
 /** `cloudops-mcp doctor`: checks what a call depends on, and says how to fix it. It changes nothing in the cloud. */
 export const doctorCommand: Command = {

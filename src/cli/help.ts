@@ -1,6 +1,6 @@
 import { helpOf, optionName, type Row, sections, variableName } from '../config/settings.js';
 import type { Command } from './command.js';
-import { commands, defaultCommand } from './commands.js';
+import { commands, defaultCommand } from './run.js';
 
 /** `cloudops-mcp help`, and `--help` with any command. */
 export const helpCommand: Command = {

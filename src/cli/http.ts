@@ -8,7 +8,7 @@ import { defaultHttpLimits } from '../serving/limits.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../serving/tokens-file.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { isLoopback } from '../util/uri.js';
-import { type Command, problemsText, withConfig } from './command.js';
+import { type Command, portOf, UsageError, validConfig } from './command.js';
 import { runUntilSignal } from './run-until-signal.js';
 
 /** Calls under way get this long to end when the process is asked to. */
@@ -19,15 +19,12 @@ export const httpCommand: Command = {
   usage: '[--host 127.0.0.1] [--port 8080]',
   about: 'serve MCP over HTTP at /mcp',
   options: { host: 'value', port: 'value' },
-  run: withConfig(async ({ options: { host = '127.0.0.1', port = '8080' }, terminal }, config) => {
-    const { now, printError } = terminal;
-    const access = await accessOf(host, config.http, now);
-    const problems = 'problems' in access ? [...access.problems] : [];
-    if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) problems.push('--port must be a port from 0 to 65535.');
-    if ('problems' in access || problems.length > 0) {
-      printError(problemsText(problems));
-      return 2;
-    }
+  run: async (invocation) => {
+    const { terminal } = invocation;
+    const { host = '127.0.0.1', port = '8080' } = invocation.options;
+    const config = validConfig(invocation);
+    const listen = { host, port: portOf(port) };
+    const access = await accessOf(host, config.http, terminal.now);
     return runUntilSignal(config, terminal, async ({ server, inFlight }, log, stop) => {
       if (access.authenticate !== undefined && config.stateKey === undefined)
         log('warn', 'state key', {
@@ -37,10 +34,9 @@ export const httpCommand: Command = {
       // A change carries on when its connection is lost, and its outcome is recorded.
       inFlight.detach();
       const { rate, metrics: metricsAt } = config.http;
-      const listen = { host, port: Number(port) };
       try {
         const http = await serveHttp({
-          ...{ listen, metricsAt, rate, log, now },
+          ...{ listen, metricsAt, rate, log, now: terminal.now },
           server: { ...server, configuration: () => describeConfig(config, 'caller') },
           hosts: access.hosts,
           resource: access.resource,
@@ -54,23 +50,26 @@ export const httpCommand: Command = {
         return 0;
       } catch (error) {
         if (!(error instanceof Error && 'syscall' in error && error.syscall === 'listen')) throw error;
-        printError(`cloudops-mcp cannot listen: ${error.message}\n`);
+        terminal.printError(`cloudops-mcp cannot listen: ${error.message}\n`);
         return 1;
       }
     });
-  }),
+  },
 };
 
 interface Access extends Pick<HttpOptions, 'hosts' | 'resource'> {
   readonly authenticate: ((log: Log) => Authenticate) | undefined;
 }
 
-/** Under which host names the server is reached and how it authenticates callers, or why it cannot start. */
+/**
+ * Under which host names the server is reached, and how it authenticates callers.
+ * @throws UsageError
+ */
 async function accessOf(
   host: string,
   { tokensFile, issuer, audience, allowedHosts }: Config['http'],
   now: () => Date,
-): Promise<Access | { readonly problems: readonly string[] }> {
+): Promise<Access> {
   const listensLocally = isLoopback(host === '::1' ? '[::1]' : host);
   const publicUrl =
     audience !== undefined && /^https?:/i.test(audience) && URL.canParse(audience) ? new URL(audience) : undefined;
@@ -84,30 +83,25 @@ async function accessOf(
   const [first] = hosts;
   if (first === undefined)
     problems.push('CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.');
-  const tokens = tokensFile === undefined ? undefined : await readTokens(tokensFile);
-  problems.push(...(tokens?.problems ?? []));
-  if (problems.length > 0) return { problems };
-  if (issuer === undefined || audience === undefined)
-    return {
-      hosts,
-      resource: undefined,
-      authenticate: tokens && ((log) => authenticateByTokensFile({ ...tokens, now, log })),
-    };
+  const read = () => readTokensFile(tokensFile ?? '');
+  // As it is at the start: its problems keep the server from starting.
+  const text =
+    tokensFile === undefined
+      ? undefined
+      : await read().catch((error: unknown) => {
+          problems.push(`The file that CLOUDOPS_HTTP_TOKENS_FILE names cannot be read (${reasonOf(error)}).`);
+          return undefined;
+        });
+  if (text !== undefined) problems.push(...parseTokens(text).problems);
+  if (problems.length > 0) throw new UsageError(problems);
+  if (issuer === undefined || audience === undefined) {
+    const authenticate =
+      text === undefined ? undefined : (log: Log) => authenticateByTokensFile({ text, read, now, log });
+    return { hosts, resource: undefined, authenticate };
+  }
   return {
     hosts,
     resource: { url: publicUrl === undefined ? `https://${first}/mcp` : audience, issuer },
     authenticate: (log) => authenticateByIssuer({ issuer, audience, now, log }),
   };
-}
-
-/** The file as it is at the start; its problems keep the server from starting. */
-async function readTokens(path: string) {
-  const read = () => readTokensFile(path);
-  try {
-    const text = await read();
-    return { text, read, problems: parseTokens(text).problems };
-  } catch (error) {
-    const problem = `The file that CLOUDOPS_HTTP_TOKENS_FILE names cannot be read (${reasonOf(error)}).`;
-    return { text: '', read, problems: [problem] };
-  }
 }

@@ -1,19 +1,20 @@
 import { describe, nothingYet } from '../journal/journal.js';
 import { openJournal } from '../runtime.js';
 import { reasonOf } from '../util/log.js';
-import { type Command, withConfig } from './command.js';
+import { type Command, UsageError, validConfig } from './command.js';
 
 /** `cloudops-mcp journal`: what was changed, and with what outcome. */
 export const journalCommand: Command = {
   usage: '[--json] [--since 24h]',
   about: 'print the journal of changes',
   options: { json: 'switch', since: 'value' },
-  run: withConfig(async ({ options: { json, since }, terminal: { print, printError, now } }, config) => {
+  run: async (invocation) => {
+    const { json, since } = invocation.options;
+    const { print, printError, now } = invocation.terminal;
+    const config = validConfig(invocation);
     const from = since === undefined ? 0 : parseSince(since, now());
-    if (Number.isNaN(from)) {
-      printError('--since takes a time such as 2026-11-20T12:00:00Z, or a span such as 30m, 24h or 7d.\n');
-      return 2;
-    }
+    if (Number.isNaN(from))
+      throw new UsageError(['--since takes a time such as 2026-11-20T12:00:00Z, or a span such as 30m, 24h or 7d.']);
     const journal = await openJournal(config, now);
     try {
       const mutations = await journal.list({ since: from, limit: maximumPrinted });
@@ -28,7 +29,7 @@ export const journalCommand: Command = {
     } finally {
       await journal.close();
     }
-  }),
+  },
 };
 
 /** What is read and printed at once. */

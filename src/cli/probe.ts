@@ -1,11 +1,28 @@
 import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { httpFailureRemedies, httpFailureText } from '../results/remedies.js';
 import type { HttpClient, Proxies } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
 import { isLoopback } from '../util/uri.js';
-import { type Finding, ok, problem, warning } from './finding.js';
+
+/** What a check of `doctor` found, with what to do about it unless it is in order. */
+export interface Finding {
+  readonly check: string;
+  readonly status: 'ok' | 'warning' | 'problem';
+  readonly detail: string;
+  readonly remedy?: string;
+}
+
+export const ok = (check: string, detail: string): Finding => ({ check, status: 'ok', detail });
+
+const finding =
+  (status: 'warning' | 'problem') =>
+  (check: string, detail: string, remedy: string): Finding => ({ check, status, detail, remedy });
+
+export const warning = finding('warning');
+export const problem = finding('problem');
 
 export interface ProbeOptions {
   readonly httpClient: HttpClient;
@@ -81,15 +98,14 @@ function proxyOf(
 }
 
 /** When the certificate expires (milliseconds), if there is one. Whether it is trusted shows when a request is sent. */
-const certificateExpiry = (host: string, port: number): Promise<number | undefined> =>
-  new Promise((resolve) => {
-    const socket = connect({ host, port, ...(isIP(host) === 0 && { servername: host }) }, () => {
-      resolve(Date.parse(socket.getPeerCertificate().valid_to));
-      socket.end();
-    });
-    const giveUp = () => {
-      resolve(undefined);
-      socket.destroy();
-    };
-    socket.on('error', giveUp).setTimeout(10_000, giveUp);
-  });
+async function certificateExpiry(host: string, port: number): Promise<number | undefined> {
+  const socket = connect({ host, port, ...(isIP(host) === 0 && { servername: host }) });
+  try {
+    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(10_000) });
+    return Date.parse(socket.getPeerCertificate().valid_to);
+  } catch {
+    return undefined;
+  } finally {
+    socket.destroy();
+  }
+}

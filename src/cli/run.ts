@@ -1,18 +1,42 @@
 import { readFileSync } from 'node:fs';
 import { parseCommandLine } from '../config/command-line.js';
 import { loadConfig } from '../config/load.js';
-import { notOneOf, problemsText, type Terminal } from './command.js';
-import { commands, defaultCommand } from './commands.js';
+import { type Command, notOneOf, type Terminal, UsageError } from './command.js';
+
+/** Every command by its name, loaded when it is named, so that serving starts without the others. */
+export const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  call: async () => (await import('./call.js')).callCommand,
+  'client-config': async () => (await import('./client-config.js')).clientConfigCommand,
+  doctor: async () => (await import('./doctor.js')).doctorCommand,
+  help: async () => (await import('./help.js')).helpCommand,
+  http: async () => (await import('./http.js')).httpCommand,
+  journal: async () => (await import('./journal.js')).journalCommand,
+  sandbox: async () => (await import('./sandbox.js')).sandboxCommand,
+  view: async () => (await import('./view.js')).viewCommand,
+};
+
+/** Runs when no command is named. */
+export const defaultCommand = async (): Promise<Command> => (await import('./stdio.js')).stdioCommand;
 
 /** Runs a command line. Resolves with the exit code. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
+  try {
+    return await run(args, terminal);
+  } catch (error) {
+    // The class is in a module that is loaded only for a sandbox.
+    const ofSandbox = error instanceof Error && error.name === 'SandboxProblem';
+    if (!ofSandbox && !(error instanceof UsageError)) throw error;
+    const problems = error instanceof UsageError ? error.problems : [error.message];
+    terminal.printError(`cloudops-mcp cannot start:\n${problems.map((problem) => `- ${problem}\n`).join('')}`);
+    return 2;
+  }
+}
+
+async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const [first = ''] = args;
   const isNamed = first !== '' && !first.startsWith('-');
   const load = isNamed ? (Object.hasOwn(commands, first) ? commands[first] : undefined) : defaultCommand;
-  if (load === undefined) {
-    terminal.printError(`${notOneOf('command', first, Object.keys(commands))}\n`);
-    return 2;
-  }
+  if (load === undefined) throw new UsageError([notOneOf('command', first, Object.keys(commands))]);
   const command = await load();
   const commandLine = parseCommandLine(isNamed ? args.slice(1) : args, command);
   const { positionals, options, wants } = commandLine;
@@ -22,9 +46,5 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   }
   const config = loadConfig({ env: terminal.env, commandLine, readFile: (path) => readFileSync(path, 'utf8') });
   const { run } = wants === 'help' ? (await import('./help.js')).helpCommand : command;
-  return run({ positionals, options, config, terminal }).catch((error: unknown) => {
-    if (!(error instanceof Error && error.name === 'SandboxProblem')) throw error;
-    terminal.printError(problemsText([error.message]));
-    return 2;
-  });
+  return run({ positionals, options, config, terminal });
 }

@@ -1,21 +1,19 @@
 import { once } from 'node:events';
 import { startSandbox } from '../../sandbox/sandbox.js';
-import { type Command, problemsText, withConfig } from './command.js';
+import { type Command, portOf, validConfig } from './command.js';
 
 /** `cloudops-mcp sandbox`: the sandbox alone, for servers, agents and clients under test, until a signal ends it. */
 export const sandboxCommand: Command = {
   usage: '[--port N] [--state FILE] [--seed TEXT] [--fault PLAN] [--json]',
   about: 'run the sandbox alone, and print what points servers and S3 clients at it',
   options: { port: 'value', state: 'value', seed: 'value', fault: 'value', json: 'switch' },
-  run: withConfig(async ({ options, terminal: { print, printError, now, interrupted } }, { sandboxOptions }) => {
-    const { port = '0', state, seed, fault, json } = options;
-    if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
-      printError(problemsText(['--port takes a number from 0 to 65535; 0 takes a free one.']));
-      return 2;
-    }
+  run: async (invocation) => {
+    const { print, now, interrupted } = invocation.terminal;
+    const { sandboxOptions } = validConfig(invocation);
+    const { port = '0', state, seed, fault, json } = invocation.options;
     const sandbox = await startSandbox({
       now,
-      port: Number(port),
+      port: portOf(port),
       stateFile: state ?? sandboxOptions.stateFile,
       seed: seed ?? sandboxOptions.seed,
       fault: fault ?? sandboxOptions.fault,
@@ -41,5 +39,5 @@ export const sandboxCommand: Command = {
     if (!stop.aborted) await once(stop, 'abort');
     await sandbox.close();
     return 0;
-  }),
+  },
 };

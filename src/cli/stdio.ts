@@ -1,17 +1,17 @@
 import { createServer } from '../server.js';
 import { serveStdio } from '../serving/stdio.js';
-import { type Command, withConfig } from './command.js';
+import { type Command, validConfig } from './command.js';
 import { runUntilSignal } from './run-until-signal.js';
 
 /** `cloudops-mcp`: serves the client that started it. */
 export const stdioCommand: Command = {
   usage: '',
   about: 'serve MCP on stdin and stdout',
-  run: withConfig(({ terminal }, config) =>
-    runUntilSignal(config, terminal, async ({ inFlight, server }, log, stop) => {
-      const { stdin, stdout } = terminal;
+  run: async (invocation) => {
+    const { stdin, stdout } = invocation.terminal;
+    return runUntilSignal(validConfig(invocation), invocation.terminal, async ({ inFlight, server }, log, stop) => {
       await serveStdio(() => createServer(server), { stdin, stdout, stop, onEnd: inFlight.detach, log });
       return 0;
-    }),
-  ),
+    });
+  },
 };

@@ -8,8 +8,8 @@ import { createServer, type ServerDependencies } from '../server.js';
 import { serveViewPage } from '../serving/view-page.js';
 import { isObject, textAt } from '../util/objects.js';
 import { readView, viewOf } from '../views/offer.js';
-import { type Given, logFor, readInvocation } from './call.js';
-import { type Command, problemsText, type Terminal } from './command.js';
+import { type Call, logFor, readCall } from './call.js';
+import { type Command, portOf, type Terminal, UsageError } from './command.js';
 
 /** `cloudops-mcp view`: a call of a tool, shown in the browser by the view that chats show, for people without such a chat. */
 export const viewCommand: Command = {
@@ -18,19 +18,9 @@ export const viewCommand: Command = {
   positionals: 2,
   options: { port: 'value', 'no-open': 'switch' },
   async run(invocation) {
-    const { options, terminal } = invocation;
-    const given = await readInvocation(invocation);
-    const { port = '0' } = options;
-    const problems =
-      given.kind === 'problems'
-        ? given.problems
-        : /^\d{1,5}$/.test(port) && Number(port) <= 65_535
-          ? []
-          : ['--port takes a number from 0 to 65535; 0 takes a free one.'];
-    if (given.kind === 'call' && problems.length === 0)
-      return show(given, Number(port), options['no-open'] === undefined, terminal);
-    terminal.printError(problemsText(problems));
-    return 2;
+    const { port = '0', 'no-open': noOpen } = invocation.options;
+    const call = await readCall(invocation);
+    return show(call, portOf(port), noOpen === undefined, invocation.terminal);
   },
 };
 
@@ -41,24 +31,21 @@ const graceMs = 10_000;
 const answerMs = 15 * 60_000;
 
 async function show(
-  { operation, args, config }: Given,
+  { operation, args, config }: Call,
   port: number,
   open: boolean,
   terminal: Terminal,
 ): Promise<number> {
-  const { version, now, print, printError } = terminal;
+  const { version, now, print } = terminal;
   const name = viewOf(operation);
-  if (name === undefined) {
-    printError(problemsText([`${operation.name} has no view.`]));
-    return 2;
-  }
+  if (name === undefined) throw new UsageError([`${operation.name} has no view.`]);
   const log = logFor(config, terminal);
   // The page is for deciding: nothing is done before its button is clicked, whatever is set for agents.
   const runtime = await startRuntime({ ...config, confirm: 'human' }, version, log, now);
   const { peer, close } = await connect(runtime.server, version);
   const call = (params: unknown) => peer.request('tools/call', isObject(params) ? params : {}, answerMs);
   const result = call({ name: operation.name, arguments: args });
-  // The page asks for it, and is told.
+  // The page asks for it, and shows what went wrong.
   result.catch(() => undefined);
   const page = await serveViewPage({
     port,

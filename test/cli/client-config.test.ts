@@ -1,13 +1,11 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
-import { clientConfigCommand } from '../../src/cli/client-config.js';
+import { delimiter, dirname, join, relative, resolve } from 'node:path';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { launchCommand } from '../../src/cli/client-config.js';
 import { clients } from '../../src/cli/clients.js';
 import type { Terminal } from '../../src/cli/command.js';
-import { launchCommand } from '../../src/cli/launch.js';
-import { parseCommandLine } from '../../src/config/command-line.js';
-import { loadConfig } from '../../src/config/load.js';
+import { runCommandLine } from '../../src/cli/run.js';
 import { fakeTerminal } from '../support/terminal.js';
 
 /**
@@ -34,10 +32,8 @@ const script = '/clone/dist/main.js';
 
 /** Runs the command in this process, from a clone. */
 async function run(args: readonly string[], given: Record<string, string> = env, changes: Partial<Terminal> = {}) {
-  const { positionals, options, ...commandLine } = parseCommandLine(args, clientConfigCommand);
-  const { terminal, printed } = fakeTerminal({ script, ...changes });
-  const config = loadConfig({ env: given, commandLine, readFile: () => 'MARKER' });
-  const code = await clientConfigCommand.run({ positionals, options, config, terminal });
+  const { terminal, printed } = fakeTerminal({ script, ...changes, env: { ...given, ...changes.env } });
+  const code = await runCommandLine(['client-config', ...args], terminal);
   expect(printed.stdout + printed.stderr).not.toContain('MARKER');
   return { code, ...printed };
 }
@@ -181,11 +177,14 @@ test('the address of a database may hold a password, and is treated as a secret'
 });
 
 test('files are named so that they are found from any folder; a secret from a file needs no reference', async () => {
-  const given = { CLOUDOPS_JOURNAL: 'journal.jsonl', CLOUDOPS_SECRET_ACCESS_KEY_FILE: 'package.json' };
+  const secret = join(mkdtempSync(join(tmpdir(), 'cloudops-secret-')), 'secret');
+  onTestFinished(() => rmSync(dirname(secret), { recursive: true }));
+  writeFileSync(secret, 'MARKER');
+  const given = { CLOUDOPS_JOURNAL: 'journal.jsonl', CLOUDOPS_SECRET_ACCESS_KEY_FILE: relative('.', secret) };
   const { mcpServers } = JSON.parse(await print('cursor', { given, flags: ['--json', '--access-key-id', 'A'] }));
   expect(mcpServers.cloudops.env).toEqual({
     CLOUDOPS_JOURNAL: resolve('journal.jsonl'),
-    CLOUDOPS_SECRET_ACCESS_KEY_FILE: resolve('package.json'),
+    CLOUDOPS_SECRET_ACCESS_KEY_FILE: secret,
     CLOUDOPS_ACCESS_KEY_ID: 'A',
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { commands } from '../../src/cli/commands.js';
-import { runCommandLine } from '../../src/cli/run.js';
+import { commands, runCommandLine } from '../../src/cli/run.js';
 import { settingNames, settings, variableName } from '../../src/config/settings.js';
 import { fakeTerminal } from '../support/terminal.js';
 

@@ -141,7 +141,7 @@ describe('who may not enter a server that is not on loopback alone', () => {
     [['--http-issuer', 'http://id.example.com', '--http-audience', 'x'], ['plain http is for loopback only']],
     [['--http-allowed-hosts', 'a.example.com:80'], ['host names without port']],
     [['--http-metrics-port', '70000'], ['it must be a port']],
-    [['--port', 'x'], ['--port must be a port']],
+    [['--port', 'x'], ['--port takes a number from 0 to 65535']],
   ])('%j: it does not start', async (args, texts) => {
     const run = await runServer(['http', '--sandbox', ...args]);
     expect(run.code).toBe(2);
