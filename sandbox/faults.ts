@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import * as z from 'zod';
 import { operations } from './dispatch.js';
-import { type Answer, parseObject } from './http.js';
+import { type Answer, splitOnce } from './http.js';
 import type { Operation } from './operation.js';
 
 /** One request and the means to answer it. */
@@ -110,11 +109,12 @@ async function inPieces({ act, incoming, outgoing, ids }: Exchange, pieces: numb
 }
 
 /** Whether a fault is for an operation. What changes a text, or cuts an answer, needs one. */
-function isFor(named: string, { name, answers }: Operation, kind: string): boolean {
+function isFor(named: string, { name, request, answersBytes }: Operation, kind: string): boolean {
+  const hasBody = /^(GET|POST) /.test(request);
   if (!['*', name].includes(named)) return false;
   if (kind.includes('marker')) return name === 'list_parts';
-  if (kind.endsWith('-body')) return answers !== 'nothing';
-  return answers === undefined || !['empty', 'truncated', 'malformed', 'oversized'].includes(kind);
+  if (kind.endsWith('-body')) return hasBody;
+  return (hasBody && answersBytes === undefined) || !['empty', 'truncated', 'malformed', 'oversized'].includes(kind);
 }
 
 /** Carries out what was planned; `random` gives numbers from 0 to below 1. */
@@ -148,20 +148,19 @@ export function loadFaults(text: string): ReturnType<typeof parseFaults> {
   try {
     return parseFaults(readFileSync(text.slice(1), 'utf8'));
   } catch {
-    return { problem: `The fault scenario ${text.slice(1)} cannot be read.` };
+    return { problem: `The faults in ${text.slice(1)} cannot be read.` };
   }
 }
 
 /**
- * Reads `restore_instance=reset-after-request*2,list_parts=503*3,latency=uniform(10,200),skew=1200`, or the same as a
- * JSON object, in which a value may be a list. Returns a sentence about the first thing that is wrong.
+ * Reads `restore_instance=reset-after-request*2,list_parts=503*3,latency=uniform(10,200),skew=1200`, separated by commas
+ * or line breaks. Returns a sentence about the first thing that is wrong.
  */
 export function parseFaults(text: string): { readonly rules: FaultRules } | { readonly problem: string } {
-  const pairs = text.trim().startsWith('{') ? jsonPairs(text) : textPairs(text);
-  if (pairs === undefined)
-    return { problem: 'The fault scenario is not a JSON object of texts, numbers and lists of them.' };
   let rules = noFaults;
-  for (const [name, value] of pairs) {
+  // Commas in parentheses do not separate.
+  for (const pair of text.split(/\n|,(?![^(\n]*\))/).filter((pair) => pair.trim() !== '')) {
+    const [name = '', value = ''] = splitOnce(pair, '=').map((part) => part.trim());
     const read = name === 'latency' ? readLatency(value) : name === 'skew' ? readSkew(value) : readFault(name, value);
     if (typeof read === 'string') return { problem: read };
     rules = { ...rules, ...read, faults: [...rules.faults, ...(read.faults ?? [])] };
@@ -169,30 +168,12 @@ export function parseFaults(text: string): { readonly rules: FaultRules } | { re
   return { rules };
 }
 
-type Pair = readonly [string, string];
-
-/** Commas in parentheses do not separate. */
-const textPairs = (text: string): Pair[] =>
-  text
-    .split(/,(?![^(]*\))/)
-    .filter((pair) => pair.trim() !== '')
-    .map((pair) => [pair.split('=', 1).join('').trim(), pair.slice(pair.indexOf('=') + 1).trim()]);
-
-const scenario = z.record(z.string(), z.union([z.string(), z.number(), z.array(z.union([z.string(), z.number()]))]));
-
-function jsonPairs(text: string): Pair[] | undefined {
-  const { data } = scenario.safeParse(parseObject(text));
-  return (
-    data && Object.entries(data).flatMap(([name, value]) => [value].flat().map((one): Pair => [name, String(one)]))
-  );
-}
-
 function readFault(operation: string, value: string): Partial<FaultRules> | string {
   const names = operations.map(({ name }) => name);
   if (operation !== '*' && !names.includes(operation))
     return `${operation} is not an operation; the nearest is ${nearest(operation, [...names, 'latency', 'skew'])}.`;
   const [, kind = '', amount, times] = /^([\w-]+)(?::(\d{1,6}))?(?:\*([1-9]\d{0,5}))?$/.exec(value) ?? [];
-  if (kind === '') return `${value} is not a fault: write kind, kind:amount or kind*times, such as 503*3.`;
+  if (kind === '') return `${value || operation} is not a fault: write kind, kind:amount or kind*times, such as 503*3.`;
   if (!kinds.has(kind)) return `${kind} is not a fault; the nearest is ${nearest(kind, kinds.keys())}.`;
   if (kind.includes('marker') && operation !== 'list_parts') return `${kind} is a fault of list_parts only.`;
   if (!operations.some((one) => isFor(operation, one, kind)))

@@ -6,6 +6,8 @@ export interface ApiRequest {
   readonly id: string;
   readonly service: ServiceName;
   readonly method: string;
+  /** As on the wire. */
+  readonly url: string;
   /** As on the wire, without the service's own prefix. */
   readonly path: string;
   /** Decoded; the last of a repeated name. */
@@ -48,6 +50,12 @@ export const json = (status: number, value: unknown): Answer => ({
 
 /** An answer without a body. */
 export const empty = (headers: Answer['headers'] = {}, status = 200): Answer => ({ status, headers, body: '' });
+
+/** A text up to the first separator, and from there on. */
+export function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
 
 /** All the pieces of a body, which may have some bytes at most. */
 export async function collect(pieces: AsyncIterable<Buffer>, maximum: number): Promise<Buffer> {

@@ -30,7 +30,7 @@ export function describeCloud(
     Endpoints: list(Object.entries(endpoints), ([name, url]) => `- ${name}: ${url}`),
     Buckets: list(buckets.keys(), (name) => `- ${JSON.stringify(name)}`),
     'Multipart uploads': list(uploads.values(), ({ bucket, key, uploadId }) =>
-      line(key, quoted('bucket', bucket), quoted('uploadId', uploadId), `${partsOf(uploadId).length} parts`),
+      line(key, quoted('bucket', bucket), quoted('uploadId', uploadId), `${partsOf(uploadId).size} parts`),
     ),
     Objects: list(objects.values(), ({ bucket, key, parts }) =>
       line(key, quoted('bucket', bucket), `${sizeOf(parts)} bytes`),

@@ -25,4 +25,4 @@ export function invented(answer: Answer, ...words: readonly (keyof typeof invent
 const sourceWords = { reference: [], s3: ['operation'], sandbox: ['read'] } as const;
 
 /** What an operation's every answer has to be marked with. */
-export const inventedBy = ({ source, invents = [] }: Operation) => [...sourceWords[source], ...invents];
+export const inventedBy = ({ source = 's3', invents = [] }: Operation) => [...sourceWords[source], ...invents];

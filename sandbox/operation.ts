@@ -27,12 +27,12 @@ export interface Operation<Request extends string = string, Input = unknown> {
   readonly options?: readonly string[];
   /** Storage: headers that it understands beside those of every request; `x-amz-meta-` stands for all that begin so. */
   readonly headers?: readonly string[];
-  /** What describes it: the API reference, S3 (which the reference refers to), or nothing but the sandbox. */
-  readonly source: 'reference' | 's3' | 'sandbox';
+  /** What describes it: the API reference, S3 (which the reference refers to) if not given, or nothing but the sandbox. */
+  readonly source?: 'reference' | 's3' | 'sandbox';
   /** What its answer holds that its source does not show. */
   readonly invents?: readonly (keyof typeof inventedWords)[];
-  /** What its answer is, a document if not given. It decides which faults the operation can have. */
-  readonly answers?: 'bytes' | 'nothing';
+  /** Its answer is bytes: not a document, as other answers to GET and POST are. */
+  readonly answersBytes?: true;
   /** It reads a body of any size from the request's `stream` by itself. */
   readonly streams?: true;
   /** For a JSON body: the reference, read a second time. */

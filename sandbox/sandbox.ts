@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { openCloud } from './cloud.js';
 import { answer, findOperation, type Route, refusal } from './dispatch.js';
 import { createFaults, loadFaults } from './faults.js';
-import { type Answer, type ApiRequest, collect, ServiceError, type ServiceName } from './http.js';
+import { type Answer, type ApiRequest, collect, splitOnce } from './http.js';
 import { describeCloud, type Logged } from './inspect.js';
-import { checkSignature, type Keys } from './signature.js';
+import { checkSignature, type Keys, signingServices } from './signature.js';
 import { derive, openState, SandboxProblem, type State, temporaryState } from './state.js';
 import { isLoopback } from './storage/requests.js';
 import type { Storage } from './storage/storage.js';
@@ -47,8 +48,6 @@ export interface SandboxOptions {
 /** No bucket can have these names, so that the APIs share one port with object storage. */
 const prefixes = { catalog: '/_catalog', devops: '/_devops' };
 const statePath = '/_sandbox/state';
-/** As signatures name the services. */
-const signingServices = { storage: 's3', catalog: 'catalog', devops: 'devops' };
 
 const maximumBody = 32 * 1024 * 1024;
 const keptRequests = 50;
@@ -78,20 +77,21 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
   /** Takes one request: reads it, answers it, and notes it in the log. */
   async function serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    if (pathOf(incoming) === statePath) return respond(incoming, outgoing, showState(incoming));
+    if (splitOnce(incoming.url ?? '', '?')[0] === statePath) return respond(incoming, outgoing, showState(incoming));
     count += 1;
     const id = `sandbox-${String(count).padStart(6, '0')}`;
     const request = requestOf(incoming, id);
     const route = findOperation(request);
-    const { method = 'GET', url = '/' } = incoming;
+    const { method } = request;
     const operation = route?.operation.name ?? 'unknown';
-    const logged: Logged = { time: now().toISOString(), id, operation, method, url: withoutSecrets(url), status: 0 };
+    const url = withoutSecrets(request.url);
+    const logged: Logged = { time: now().toISOString(), id, operation, method, url, status: 0 };
     requests.push(logged);
     if (requests.length > keptRequests) requests.shift();
     const ids = { ...requestIds(id, 'x-amz-date' in request.headers), date: now().toUTCString() };
     let content: Readable | undefined;
     const act = async () => {
-      const answer = await authenticated(route, request, url);
+      const answer = await authenticated(route, request);
       content = answer.content;
       logged.status = answer.status;
       return answer;
@@ -107,12 +107,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     }
   }
 
-  async function authenticated(route: Route | undefined, unread: ApiRequest, url: string): Promise<Answer> {
-    const storage = unread.service === 'storage';
-    const request = storage ? unread : { ...unread, body: await collect(unread.stream, maximumBody) };
-    const service = signingServices[request.service];
-    const problem = checkSignature({ ...request, url }, { service, storage, keys, now: now() });
-    return problem === undefined ? answer(route, request, cloud) : refusal(request, asServiceSays(problem, storage));
+  async function authenticated(route: Route | undefined, unread: ApiRequest): Promise<Answer> {
+    const isStorage = unread.service === 'storage';
+    const request = isStorage ? unread : { ...unread, body: await collect(unread.stream, maximumBody) };
+    const problem = checkSignature(request, keys, now());
+    return problem === undefined ? answer(route, request, cloud) : refusal(request, problem);
   }
 
   function showState(incoming: IncomingMessage): Answer {
@@ -122,9 +121,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     return incoming.method === 'GET' ? text(200, describe()) : text(405, 'This can only be read.\n');
   }
 
-  await listen(server, port).catch(async (error) => {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening').catch(async ({ code }) => {
     await state.close();
-    throw error;
+    throw new SandboxProblem(`The sandbox cannot listen on port ${port} of 127.0.0.1 (${code}).`);
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const endpoints = { storage: url, catalog: url + prefixes.catalog, devops: url + prefixes.devops };
@@ -134,9 +134,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     storage: cloud.storage,
     describe: async () => describe(),
     close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
+      server.close();
       server.closeAllConnections();
-      await closed;
+      await once(server, 'close');
       await state.close();
     },
   };
@@ -158,30 +158,26 @@ const derivedKeys = (state: State): Keys => ({
   secretAccessKey: derive(state, 'secret').toString('base64url'),
 });
 
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', ({ code }: NodeJS.ErrnoException) =>
-      reject(new SandboxProblem(`The sandbox cannot listen on port ${port} of 127.0.0.1 (${code}).`)),
-    );
-    server.listen(port, '127.0.0.1', resolve);
-  });
-}
-
-const pathOf = (incoming: IncomingMessage) => (incoming.url ?? '/').split('?', 1)[0] ?? '';
-
 /** A request whose body has still to be read. */
 function requestOf(incoming: IncomingMessage, id: string): ApiRequest {
   const { method = 'GET', url = '/' } = incoming;
-  const whole = pathOf(incoming);
-  const service: ServiceName = whole.startsWith(`${prefixes.catalog}/`)
-    ? 'catalog'
-    : whole.startsWith(`${prefixes.devops}/`)
-      ? 'devops'
-      : 'storage';
+  const [whole, search] = splitOnce(url, '?');
+  const service = (['catalog', 'devops'] as const).find((name) => whole.startsWith(`${prefixes[name]}/`)) ?? 'storage';
   const path = service === 'storage' ? whole.replace(/^(\/[^/]+)\/$/, '$1') : whole.slice(prefixes[service].length);
+  // A plus sign is a plus sign: only forms write spaces so.
+  const query = new Map(new URLSearchParams(search.replaceAll('+', '%2B')));
   const headers = Object.entries(incoming.headers).map(([name, value]) => [name, [value ?? ''].flat().join(',')]);
-  const [query, body] = [parseQuery(url), Buffer.alloc(0)];
-  return { id, service, method, path, query, headers: Object.fromEntries(headers), body, stream: incoming };
+  return {
+    id,
+    service,
+    method,
+    url,
+    path,
+    query,
+    headers: Object.fromEntries(headers),
+    body: Buffer.alloc(0),
+    stream: incoming,
+  };
 }
 
 async function respond(incoming: IncomingMessage, outgoing: ServerResponse, answer: Answer): Promise<void> {
@@ -200,22 +196,6 @@ function requestIds(id: string, amz: boolean): Record<string, string> {
     'x-store-sg-trace-id': `${id}-c`,
     'x-gw-endpoint-request': '1',
   };
-}
-
-/** A refused signature in the words of the service that was called. */
-function asServiceSays({ status, code, message, details }: ServiceError, storage: boolean): ServiceError {
-  if (code === 'AuthorizationHeaderMalformed' && !storage)
-    return new ServiceError(400, 'Client.InvalidParameterIllegalInput.Authorization', message);
-  const isOwn = storage || ['RequestTimeTooSkewed', 'NotImplemented'].includes(code);
-  return isOwn
-    ? new ServiceError(status, code, message, details)
-    : new ServiceError(401, `Client.AuthFailure.${code}`, message, details);
-}
-
-function parseQuery(url: string): Map<string, string> {
-  const at = url.indexOf('?');
-  // A plus sign is a plus sign: only forms write spaces so.
-  return new Map(new URLSearchParams(at < 0 ? '' : url.slice(at + 1).replaceAll('+', '%2B')));
 }
 
 /** Takes what opens something out of a URL. */

@@ -4,7 +4,7 @@ import { instanceRecord, seededBackupId, seededDevops } from './devops.js';
 import type { Fields } from './http.js';
 import { provisionRules } from './operations/provision-kube-resource-group.js';
 import { restoreRules } from './operations/restore-instance.js';
-import { type Part, partName, type Upload, type UploadName } from './storage/records.js';
+import type { Part, Upload, UploadName } from './storage/records.js';
 
 /** What is there from the start. */
 
@@ -49,21 +49,22 @@ export const seededUploads = (started: string): Upload[] =>
     { name: seededEmptyUpload, secondsAgo: 45 },
   ].map(({ name, secondsAgo }) => ({ ...name, initiated: before(started, secondsAgo), headers: {} }));
 
-/** Their parts, by `partName`. */
-export function* seededParts(started: string): Generator<[string, Part]> {
-  const etags = createHash('shake256', { outputLength: 10_000 * 16 })
-    .update('parts')
-    .digest('hex');
-  const part = (uploadId: string, partNumber: number, size: number, secondsAgo: number): [string, Part] => {
-    const etag = etags.slice((partNumber - 1) * 32, partNumber * 32);
-    const lastModified = before(started, secondsAgo);
-    return [partName(uploadId, partNumber), { partNumber, size, etag, lastModified, checksums: {} }];
+/** The parts of one of them, by their numbers. */
+export function seededParts(uploadId: string, started: string): [string, Part][] {
+  const part = (partNumber: number, size: number, secondsAgo: number): [string, Part] => {
+    const etag = createHash('md5').update(`part ${partNumber}`).digest('hex');
+    return [String(partNumber), { partNumber, size, etag, lastModified: before(started, secondsAgo), checksums: {} }];
   };
-  for (const number of [1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15])
-    yield part(seededUpload.uploadId, number, 8 * mebibyte, (16 - number) * 40);
-  for (let number = 1; number < 10_000; number += 1)
-    yield part(seededLargeUpload.uploadId, number, 16 * mebibyte, 23_600 - number * 2);
-  yield part(seededLargeUpload.uploadId, 10_000, 3 * mebibyte, 3600);
+  switch (uploadId) {
+    case seededUpload.uploadId:
+      return [1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15].map((number) => part(number, 8 * mebibyte, (16 - number) * 40));
+    case seededLargeUpload.uploadId:
+      return Array.from({ length: 10_000 }, (_, index) =>
+        part(index + 1, (index === 9999 ? 3 : 16) * mebibyte, 23_598 - index * 2),
+      );
+    default:
+      return [];
+  }
 }
 
 const before = (time: string, seconds: number) => new Date(Date.parse(time) - seconds * 1000).toISOString();

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { ServiceError } from './http.js';
+import { type ApiRequest, ServiceError, splitOnce } from './http.js';
 
 /**
  * Checks Signature Version 4 with code of its own, so that the client's signer and this one can disagree
@@ -11,22 +11,11 @@ export interface Keys {
   readonly secretAccessKey: string;
 }
 
-export interface SignedRequest {
-  readonly method: string;
-  /** Path and query as on the wire. */
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Of APIs other than storage, whose signature covers it directly. */
-  readonly body: Buffer;
-}
+/** As signatures name the services. */
+export const signingServices = { storage: 's3', catalog: 'catalog', devops: 'devops' };
 
-export interface Rules {
-  readonly service: string;
-  /** Storage: the signature covers a header that says what the body is, and the path is encoded once. */
-  readonly storage: boolean;
-  readonly keys: Keys;
-  readonly now: Date;
-}
+/** The body is that of APIs other than storage, whose signature covers it directly. */
+export type SignedRequest = Pick<ApiRequest, 'service' | 'method' | 'url' | 'headers' | 'body'>;
 
 const toleranceMs = 15 * 60 * 1000;
 
@@ -34,8 +23,13 @@ const toleranceMs = 15 * 60 * 1000;
  * Checks a request's signature; undefined if it is right. What storage is sent has yet to be compared with the header
  * that the signature covers. A mismatch has the texts that were signed in its details, as text and as bytes.
  */
-export function checkSignature(request: SignedRequest, rules: Rules): ServiceError | undefined {
+export function checkSignature(request: SignedRequest, keys: Keys, now: Date): ServiceError | undefined {
   const { headers } = request;
+  const isStorage = request.service === 'storage';
+  const refuse = (status: number, code: string, message: string, details = {}) =>
+    isStorage || ['RequestTimeTooSkewed', 'NotImplemented'].includes(code)
+      ? new ServiceError(status, code, message, details)
+      : new ServiceError(401, `Client.AuthFailure.${code}`, message, details);
   if (headers.authorization === undefined && /[?&](X-Amz-)?Signature=/i.test(request.url))
     return refuse(501, 'NotImplemented', 'Presigned URLs are not offered: sign with the Authorization header.');
   if (headers.authorization === undefined) return refuse(403, 'AccessDenied', 'The request is not signed.');
@@ -45,30 +39,22 @@ export function checkSignature(request: SignedRequest, rules: Rules): ServiceErr
     );
   if (parsed === null) return refuse(400, 'AuthorizationHeaderMalformed', 'The Authorization header is malformed.');
   const [, accessKeyId = '', day = '', region = '', service = '', signedHeaders = '', signature = ''] = parsed;
-  if (service !== rules.service)
-    return refuse(
-      400,
-      'AuthorizationHeaderMalformed',
-      `The credential scope names the service ${service}; this endpoint is ${rules.service}.`,
-    );
-  if (accessKeyId !== rules.keys.accessKeyId)
-    return refuse(403, 'InvalidAccessKeyId', 'The access key does not exist.');
+  const own = signingServices[request.service];
+  if (service !== own)
+    return refuse(400, 'AuthorizationHeaderMalformed', `The scope names the service ${service}; this is ${own}.`);
+  if (accessKeyId !== keys.accessKeyId) return refuse(403, 'InvalidAccessKeyId', 'The access key does not exist.');
 
-  const dialect = rules.storage && headers['x-ext-date'] !== undefined ? 'ext' : 'amz';
+  const dialect = isStorage && headers['x-ext-date'] !== undefined ? 'ext' : 'amz';
   const date = headers[`x-${dialect}-date`] ?? '';
   const time = parseDate(date);
-  if (time === undefined || !date.startsWith(day))
+  if (Number.isNaN(time) || !date.startsWith(day))
     return refuse(403, 'AccessDenied', 'The date header is missing, malformed or not that of the credential scope.');
-  if (Math.abs(time - rules.now.getTime()) > toleranceMs)
-    return refuse(
-      403,
-      'RequestTimeTooSkewed',
-      'The difference between the request time and the current time is too large.',
-    );
+  if (Math.abs(time - now.getTime()) > toleranceMs)
+    return refuse(403, 'RequestTimeTooSkewed', 'The request was signed more than 15 minutes from the current time.');
 
   const names = signedHeaders.split(';');
   const hashHeader = `x-${dialect}-content-sha256`;
-  const required = ['host', `x-${dialect}-date`, ...(rules.storage ? [hashHeader] : [])];
+  const required = ['host', `x-${dialect}-date`, ...(isStorage ? [hashHeader] : [])];
   const signable = Object.keys(headers).filter((name) => /^x-(ext|amz)-/.test(name));
   const missing = [...required, ...signable].filter((name) => !names.includes(name));
   if (missing.length > 0) return refuse(403, 'AccessDenied', `These headers must be signed: ${missing.join(', ')}.`);
@@ -78,18 +64,18 @@ export function checkSignature(request: SignedRequest, rules: Rules): ServiceErr
   const [path = '', query = ''] = splitOnce(request.url, '?');
   const canonicalRequest = [
     request.method,
-    rules.storage ? encodedOnce(path) : encodedTwice(path),
+    isStorage ? encodedOnce(path) : encodedTwice(path),
     canonicalQuery(query),
     ...names.map((name) => `${name}:${(headers[name] ?? '').trim().replace(/ +/g, ' ')}`),
     '',
     signedHeaders,
-    rules.storage ? headers[hashHeader] : sha256(request.body),
+    isStorage ? headers[hashHeader] : sha256(request.body),
   ].join('\n');
   const scope = `${day}/${region}/${service}/aws4_request`;
   const stringToSign = ['AWS4-HMAC-SHA256', date, scope, sha256(canonicalRequest)].join('\n');
   const key = [day, region, service, 'aws4_request'].reduce<Buffer | string>(
     (previous, part) => createHmac('sha256', previous).update(part).digest(),
-    `AWS4${rules.keys.secretAccessKey}`,
+    `AWS4${keys.secretAccessKey}`,
   );
   const expected = createHmac('sha256', key).update(stringToSign).digest();
   if (timingSafeEqual(expected, Buffer.from(signature, 'hex'))) return undefined;
@@ -102,9 +88,6 @@ export function checkSignature(request: SignedRequest, rules: Rules): ServiceErr
   });
 }
 
-const refuse = (status: number, code: string, message: string, details = {}) =>
-  new ServiceError(status, code, message, details);
-
 /** Node gives each byte of a header as one character. */
 const sha256 = (data: Buffer | string) =>
   createHash('sha256')
@@ -113,29 +96,16 @@ const sha256 = (data: Buffer | string) =>
 
 const bytes = (text: string) => Buffer.from(text, 'latin1').toString('hex').replace(/..\B/g, '$& ');
 
-function parseDate(value: string): number | undefined {
-  const match = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(value);
-  if (match === null) return undefined;
-  const [, year, month, day, hour, minute, second] = match.map(Number);
-  return Date.UTC(year ?? 0, (month ?? 1) - 1, day, hour, minute, second);
-}
+/** Milliseconds; NaN if it is no date. */
+const parseDate = (value: string) =>
+  Date.parse(value.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 
-function splitOnce(text: string, separator: string): [string, string] {
-  const at = text.indexOf(separator);
-  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
-}
+const encode = (bytes: Buffer) =>
+  bytes
+    .toString('latin1')
+    .replace(/[^A-Za-z0-9._~-]/g, (character) => `%${Buffer.from(character, 'latin1').toString('hex').toUpperCase()}`);
 
-const encode = (text: string) => encodeBytes(Buffer.from(text, 'utf8'));
-
-const encodeBytes = (bytes: Buffer) =>
-  [...bytes]
-    .map((byte) => {
-      const character = String.fromCharCode(byte);
-      return /[A-Za-z0-9._~-]/.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
-    })
-    .join('');
-
-const decodeBytes = (text: string) =>
+const decode = (text: string) =>
   Buffer.from(
     text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
     'latin1',
@@ -145,7 +115,7 @@ const decodeBytes = (text: string) =>
 const encodedOnce = (path: string) =>
   path
     .split('/')
-    .map((segment) => encodeBytes(decodeBytes(segment)))
+    .map((segment) => encode(decode(segment)))
     .join('/');
 
 /** The path as on the wire, dot segments and empty ones resolved, encoded once more. */
@@ -155,14 +125,14 @@ function encodedTwice(path: string): string {
     if (segment === '..') kept.pop();
     else if (segment !== '' && segment !== '.') kept.push(segment);
   }
-  return `/${kept.map(encode).join('/')}${path.endsWith('/') && kept.length > 0 ? '/' : ''}`;
+  return `/${kept.map((segment) => encode(Buffer.from(segment))).join('/')}${path.endsWith('/') && kept.length > 0 ? '/' : ''}`;
 }
 
 const canonicalQuery = (query: string) =>
   query
     .split('&')
     .filter((pair) => pair !== '')
-    .map((pair) => splitOnce(pair, '=').map((text) => encodeBytes(decodeBytes(text))))
+    .map((pair) => splitOnce(pair, '=').map((text) => encode(decode(text))))
     .sort(([a = '', b = ''], [c = '', d = '']) => (a === c ? Number(b > d) - Number(b < d) : a > c ? 1 : -1))
     .map((pair) => pair.join('='))
     .join('&');

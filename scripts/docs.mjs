@@ -27,7 +27,7 @@ const tables = {
   ),
   sandbox: markdownTable(
     ['operation', 'request', 'described by'],
-    sandboxOperations.map(({ name, service = 'storage', request, source }) => [
+    sandboxOperations.map(({ name, service = 'storage', request, source = 's3' }) => [
       `\`${name}\``,
       `${service}: \`${request}\``,
       sources[source],

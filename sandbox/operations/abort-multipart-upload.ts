@@ -4,8 +4,6 @@ import { defineOperation } from '../operation.js';
 export const abortMultipartUpload = defineOperation({
   name: 'abort_multipart_upload',
   request: 'DELETE /{bucket}/{key}?uploadId',
-  source: 's3',
-  answers: 'nothing',
   async handle({ parameters, query }, { storage }) {
     const { uploadId } = storage.findUpload(parameters, query);
     await storage.files.remove(storage.endUpload(uploadId));

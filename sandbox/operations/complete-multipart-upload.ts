@@ -11,7 +11,7 @@ import {
   compositeChecksum,
 } from '../storage/checksums.js';
 import { encodeKey } from '../storage/listing.js';
-import { objectName, type Part, partName, type StoredObject, sizeOf, type Upload } from '../storage/records.js';
+import { objectName, type Part, type StoredObject, sizeOf, type Upload } from '../storage/records.js';
 import { isDocumentOf, textOf, xml } from '../storage/xml.js';
 
 const minimumPartSize = 5 * 1024 * 1024;
@@ -20,7 +20,6 @@ export const completeMultipartUpload = defineOperation({
   name: 'complete_multipart_upload',
   request: 'POST /{bucket}/{key}?uploadId',
   headers: ['x-amz-mp-object-size'],
-  source: 's3',
   streams: true,
   async handle(request, { storage, now }) {
     const { parameters, query, headers } = request;
@@ -32,7 +31,7 @@ export const completeMultipartUpload = defineOperation({
     if (before !== undefined && before.uploadId === query.get('uploadId') && isMadeOf(before, named))
       return answerOf(before);
     const upload = storage.findUpload(parameters, query);
-    const parts = checkedParts(upload.uploadId, named, storage.parts);
+    const parts = checkedParts(upload.uploadId, named, storage.partsOf(upload.uploadId));
     const object = completedObject(upload, parts, now().toISOString());
     checkObject(object, headers);
     const used = new Set(parts);
@@ -73,7 +72,7 @@ function checkedParts(uploadId: string, named: readonly NamedPart[], parts: Read
   if (named.some(({ partNumber }, index) => partNumber <= (named[index - 1]?.partNumber ?? 0)))
     throw new ServiceError(400, 'InvalidPartOrder', 'The parts must be in ascending order.');
   return named.map(({ partNumber, etag, checksums }, index) => {
-    const part = parts.get(partName(uploadId, partNumber));
+    const part = parts.get(String(partNumber));
     const about = { UploadId: uploadId, PartNumber: String(partNumber) };
     const isOther = checksums.some(([header, value]) => value !== undefined && value !== part?.checksums[header]);
     if (part === undefined || part.etag !== etag || isOther)

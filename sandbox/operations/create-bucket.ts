@@ -6,8 +6,6 @@ import { isDocumentOf, textOf } from '../storage/xml.js';
 export const createBucket = defineOperation({
   name: 'create_bucket',
   request: 'PUT /{bucket}',
-  source: 's3',
-  answers: 'nothing',
   handle({ parameters: { bucket }, body }, { storage, now }) {
     if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
       throw new ServiceError(400, 'InvalidBucketName', 'The specified bucket is not valid.');

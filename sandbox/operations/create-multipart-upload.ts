@@ -8,7 +8,6 @@ export const createMultipartUpload = defineOperation({
   name: 'create_multipart_upload',
   request: 'POST /{bucket}/{key}?uploads',
   headers: [...objectHeaders, 'x-amz-checksum-algorithm'],
-  source: 's3',
   handle({ parameters: { bucket, key }, headers }, { storage, now }) {
     storage.checkBucket(bucket);
     const { 'x-amz-checksum-algorithm': algorithm } = headers;

@@ -6,8 +6,6 @@ import { objectName } from '../storage/records.js';
 export const deleteObject = defineOperation({
   name: 'delete_object',
   request: 'DELETE /{bucket}/{key}',
-  source: 's3',
-  answers: 'nothing',
   async handle({ parameters }, { storage }) {
     storage.checkBucket(parameters.bucket);
     const object = storage.objects.get(objectName(parameters));

@@ -4,7 +4,6 @@ import { xml } from '../storage/xml.js';
 export const getBucketLocation = defineOperation({
   name: 'get_bucket_location',
   request: 'GET /{bucket}?location',
-  source: 's3',
   handle({ parameters: { bucket } }, { storage }) {
     storage.checkBucket(bucket);
     return xml('LocationConstraint', storage.buckets.get(bucket)?.region ?? '');

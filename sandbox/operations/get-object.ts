@@ -6,8 +6,7 @@ export const getObject = defineOperation({
   name: 'get_object',
   request: 'GET /{bucket}/{key}',
   headers: readHeaders,
-  source: 's3',
-  answers: 'bytes',
+  answersBytes: true,
   handle(request, { storage }) {
     const object = storage.findObject(request.parameters);
     const { answer, first, last } = describeObject(object, request);

@@ -4,8 +4,6 @@ import { defineOperation } from '../operation.js';
 export const headBucket = defineOperation({
   name: 'head_bucket',
   request: 'HEAD /{bucket}',
-  source: 's3',
-  answers: 'nothing',
   handle({ parameters }, { storage }) {
     storage.checkBucket(parameters.bucket);
     return empty();

@@ -5,7 +5,5 @@ export const headObject = defineOperation({
   name: 'head_object',
   request: 'HEAD /{bucket}/{key}',
   headers: readHeaders,
-  source: 's3',
-  answers: 'nothing',
   handle: (request, { storage }) => describeObject(storage.findObject(request.parameters), request).answer,
 });

@@ -4,7 +4,6 @@ import { xml } from '../storage/xml.js';
 export const listBuckets = defineOperation({
   name: 'list_buckets',
   request: 'GET /',
-  source: 's3',
   handle(_, { storage }) {
     const buckets = [...storage.buckets].map(([Name, { created }]) => ({ Name, CreationDate: created }));
     return xml('ListAllMyBucketsResult', { Buckets: { Bucket: buckets } });

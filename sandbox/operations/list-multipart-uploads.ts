@@ -7,7 +7,6 @@ export const listMultipartUploads = defineOperation({
   name: 'list_multipart_uploads',
   request: 'GET /{bucket}?uploads',
   options: ['delimiter', 'encoding-type', 'key-marker', 'max-uploads', 'prefix', 'upload-id-marker'],
-  source: 's3',
   handle({ parameters: { bucket }, query }, { storage }) {
     storage.checkBucket(bucket);
     const given = (name: string) => query.get(name) ?? '';

@@ -14,7 +14,9 @@ export const listParts = defineOperation({
     const marker = wholeNumber(query, 'part-number-marker', 0);
     const maximum = pageSize(query, 'max-parts');
     const { encode, type } = keyEncoding(query);
-    const after = storage.partsOf(upload.uploadId).filter(({ partNumber }) => partNumber > marker);
+    const after = [...storage.partsOf(upload.uploadId).values()]
+      .filter(({ partNumber }) => partNumber > marker)
+      .sort((a, b) => a.partNumber - b.partNumber);
     const page = after.slice(0, maximum);
     const isTruncated = after.length > page.length;
     // The reference's sample leaves these out of an answer that is not truncated.

@@ -7,8 +7,6 @@ export const putObject = defineOperation({
   name: 'put_object',
   request: 'PUT /{bucket}/{key}',
   headers: objectHeaders,
-  source: 's3',
-  answers: 'nothing',
   streams: true,
   async handle(request, { storage, now }) {
     const { bucket, key } = request.parameters;

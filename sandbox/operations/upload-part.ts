@@ -1,14 +1,11 @@
 import { empty, ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { wholeNumber } from '../storage/listing.js';
-import { partName } from '../storage/records.js';
 
 export const uploadPart = defineOperation({
   name: 'upload_part',
   request: 'PUT /{bucket}/{key}?uploadId',
   options: ['partNumber'],
-  source: 's3',
-  answers: 'nothing',
   streams: true,
   async handle(request, { storage, now }) {
     const { query, parameters } = request;
@@ -21,8 +18,9 @@ export const uploadPart = defineOperation({
     // It may have been completed or aborted in the meantime.
     if (!storage.uploads.has(uploadId)) await storage.files.remove([part]);
     storage.findUpload(parameters, query);
-    const replaced = storage.parts.get(partName(uploadId, partNumber));
-    storage.parts.set(partName(uploadId, partNumber), part);
+    const parts = storage.partsOf(uploadId);
+    const replaced = parts.get(String(partNumber));
+    parts.set(String(partNumber), part);
     await storage.files.remove(replaced === undefined ? [] : [replaced]);
     return empty({ etag: `"${part.etag}"`, ...part.checksums });
   },

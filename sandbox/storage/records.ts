@@ -50,5 +50,4 @@ export type UploadName = Pick<Upload, 'bucket' | 'key' | 'uploadId'>;
 export type ObjectName = Pick<Upload, 'bucket' | 'key'>;
 
 export const objectName = ({ bucket, key }: ObjectName) => `${bucket}/${key}`;
-export const partName = (uploadId: string, partNumber: number | string) => `${uploadId}/${partNumber}`;
 export const sizeOf = (parts: readonly Part[]) => parts.reduce((total, { size }) => total + size, 0);

@@ -8,7 +8,6 @@ import {
   objectName,
   type Part,
   part,
-  partName,
   type StoredObject,
   storedObject,
   type Upload,
@@ -32,7 +31,6 @@ export function openStorage(state: State) {
     state,
     seeds.map((one) => [one.uploadId, one] as const),
   );
-  const parts = new Table('parts', part, state, seededParts(started));
   const objects = new Table('objects', storedObject, state, []);
   const files = createFiles(state);
 
@@ -40,23 +38,23 @@ export function openStorage(state: State) {
     if (!buckets.has(name))
       throw new ServiceError(404, 'NoSuchBucket', 'The specified bucket does not exist.', { BucketName: name });
   };
-  const partsOf = (uploadId: string): Part[] => {
-    const own: Part[] = [];
-    for (const [name, part] of parts) if (name.startsWith(partName(uploadId, ''))) own.push(part);
-    return own.sort((a, b) => a.partNumber - b.partNumber);
+  const tables = new Map<string, Table<Part>>();
+  const partsOf = (uploadId: string): Table<Part> => {
+    const table =
+      tables.get(uploadId) ?? new Table(`parts of ${uploadId}`, part, state, seededParts(uploadId, started));
+    tables.set(uploadId, table);
+    return table;
   };
   return {
     buckets,
     /** By ID. */
     uploads,
-    /** By `partName`. */
-    parts,
     /** By `objectName`. */
     objects,
     files,
     checkBucket,
     nextUploadId: () => derive(state, 'upload', state.count()).toString('base64url'),
-    /** In the order of their numbers. */
+    /** The parts of an upload, by their numbers. Read when they are first asked for: there may be 10,000. */
     partsOf,
     /** The upload that a path and the `uploadId` of a query name. */
     findUpload({ bucket, key }: ObjectName, query: ReadonlyMap<string, string>): Upload {
@@ -74,9 +72,11 @@ export function openStorage(state: State) {
     },
     /** Ends an upload. Returns the parts that it had. */
     endUpload(uploadId: string): Part[] {
-      const ended = partsOf(uploadId);
+      const parts = partsOf(uploadId);
+      const ended = [...parts.values()];
       uploads.delete(uploadId);
-      for (const { partNumber } of ended) parts.delete(partName(uploadId, partNumber));
+      for (const number of parts.keys()) parts.delete(number);
+      tables.delete(uploadId);
       return ended;
     },
     /** Stores an object. Returns the parts of the one that was there. */
@@ -86,6 +86,9 @@ export function openStorage(state: State) {
       return previous?.parts ?? [];
     },
     /** Deletes what a process that was ended has left in the folder. */
-    tidy: () => files.keepOnly([...parts.values(), ...[...objects.values()].flatMap(({ parts }) => parts)]),
+    async tidy(): Promise<void> {
+      const unfinished = [...uploads.keys()].flatMap((uploadId) => [...partsOf(uploadId).values()]);
+      await files.keepOnly([...unfinished, ...[...objects.values()].flatMap(({ parts }) => parts)]);
+    },
   };
 }

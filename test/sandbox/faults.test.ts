@@ -221,10 +221,10 @@ describe('the text of faults', () => {
     expect(faults.next('complete_multipart_upload')?.kind).toBe('truncated');
   });
 
-  test('a scenario file says the same', () => {
-    const scenario = { list_parts: ['503*2', 'truncated*1'], '*': 'hang', skew: 60, latency: 'uniform(10,200)' };
+  test('lines of a file say the same', () => {
     const asText = rulesOf('list_parts=503*2,list_parts=truncated*1,*=hang,skew=60,latency=uniform(10,200)');
-    const asFile = rulesOf(JSON.stringify(scenario));
+    const lines = 'list_parts = 503*2\r\nlist_parts=truncated*1\n\n*=hang, skew=60\nlatency=uniform(10, 200)\n';
+    const asFile = rulesOf(lines);
     expect({ ...asFile, latency: asFile.latency(() => 0.5) }).toEqual({ ...asText, latency: 105 });
     expect(asFile.skewSeconds).toBe(60);
   });
@@ -251,17 +251,16 @@ describe('the text of faults', () => {
     ['latency=uniform(1)', 'latency must be'],
     ['latency=toString(1,2)', 'latency must be'],
     ['skew=soon', 'skew must be a whole number of seconds.'],
-    ['{"list_parts": true}', 'The fault scenario is not a JSON object'],
-    ['{"list_parts": ', 'The fault scenario is not a JSON object'],
-    ['@/nowhere', 'The fault scenario /nowhere cannot be read.'],
+    ['{"list_parts":"503"}', 'is not an operation'],
+    ['@/nowhere', 'The faults in /nowhere cannot be read.'],
   ])('%s is refused, and no sandbox starts with it', async (text, problem) => {
     expect(loadFaults(text)).toEqual({ problem: expect.stringContaining(problem) });
     await expect(startSandbox({ now, fault: text })).rejects.toThrow(problem);
   });
 
   test('after @ stands a file', () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'cloudops-faults-')), 'scenario.json');
-    writeFileSync(file, '{ "list_parts": "503*3" }');
+    const file = join(mkdtempSync(join(tmpdir(), 'cloudops-faults-')), 'faults.txt');
+    writeFileSync(file, 'list_parts=503*3\n');
     expect(loadFaults(`@${file}`)).toEqual(parseFaults('list_parts=503*3'));
     rmSync(dirname(file), { recursive: true });
   });

@@ -4,7 +4,7 @@ import { answer, findOperation } from '../../sandbox/dispatch.js';
 import type { ServiceName } from '../../sandbox/http.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { type Change, temporaryState } from '../../sandbox/state.js';
-import { type Part, partName, type UploadName } from '../../sandbox/storage/records.js';
+import type { Part, UploadName } from '../../sandbox/storage/records.js';
 
 /** The sandbox's cloud in this process, without HTTP and signatures. Everything is there again after `reopen`. */
 export function testCloud({ now, secondsToSettle = 30 }: { now: () => Date; secondsToSettle?: number }) {
@@ -24,7 +24,16 @@ export function testCloud({ now, secondsToSettle = 30 }: { now: () => Date; seco
     changes: () => kept.length,
     async send(service: ServiceName, method: string, path: string, body: unknown = {}, headers = {}) {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
-      const request = { id: 'test', service, method, path, query: new Map(), headers, body: Buffer.from(text) };
+      const request = {
+        id: 'test',
+        service,
+        method,
+        url: path,
+        path,
+        query: new Map(),
+        headers,
+        body: Buffer.from(text),
+      };
       const whole = { ...request, stream: Readable.from([]) };
       const response = await answer(findOperation(whole), whole, cloud);
       return { status: response.status, headers: response.headers, body: JSON.parse(response.body) };
@@ -36,5 +45,5 @@ export function testCloud({ now, secondsToSettle = 30 }: { now: () => Date; seco
 export function addUpload({ storage }: Sandbox, upload: UploadName, parts: readonly Omit<Part, 'checksums'>[]): void {
   storage.buckets.set(upload.bucket, { created: '2026-01-01T00:00:00Z' });
   storage.uploads.set(upload.uploadId, { ...upload, initiated: '2026-01-01T00:00:00Z', headers: {} });
-  for (const part of parts) storage.parts.set(partName(upload.uploadId, part.partNumber), { ...part, checksums: {} });
+  for (const part of parts) storage.partsOf(upload.uploadId).set(String(part.partNumber), { ...part, checksums: {} });
 }
