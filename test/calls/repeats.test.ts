@@ -57,7 +57,7 @@ describe('two calls that come to the same bytes for the same account', () => {
     const plan = await call(restoreInstance, { ...args, planOnly: true }, { signal: never });
     expect(plan).toMatchObject({
       structured: {
-        plan: { warnings: expect.arrayContaining([expect.stringMatching(/^The very same was sent before: /)]) },
+        plan: { warnings: expect.arrayContaining([expect.stringMatching(/^The same call was sent before: /)]) },
       },
     });
     expect((await call(restoreInstance, { ...args, allowRepeat: true }, { signal: never })).ok).toBe(true);
