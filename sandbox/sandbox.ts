@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { openCloud } from './cloud.js';
 import { answer, findOperation, type Route, refusal } from './dispatch.js';
-import { createFaults, loadFaults } from './faults.js';
+import { createFaults, type FaultRules, loadFaults } from './faults.js';
 import { type Answer, type ApiRequest, collect, splitOnce } from './http.js';
 import { describeCloud, type Logged } from './inspect.js';
 import { checkSignature, type Keys, signingServices } from './signature.js';
@@ -54,18 +54,28 @@ const keptRequests = 50;
 
 /** Starts a sandbox. Throws a `SandboxProblem` if it cannot. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { port = 0 } = options;
   const planned = loadFaults(options.fault ?? '');
   if ('problem' in planned) throw new SandboxProblem(planned.problem);
   const now = () => new Date(options.now().getTime() + planned.rules.skewSeconds * 1000);
   const state = await open({ ...options, now });
+  return serveState(state, { ...options, now }, planned.rules).catch(async (error) => {
+    await state.close();
+    throw error;
+  });
+}
+
+/** Serves the cloud that a state holds. */
+async function serveState(
+  state: State,
+  { now, port = 0, keys = derivedKeys(state) }: SandboxOptions,
+  rules: FaultRules,
+) {
   let draws = 0;
   const random = () => {
     draws += 1;
     return derive(state, 'chance', draws).readUInt32BE() / 2 ** 32;
   };
-  const faults = createFaults(planned.rules, { random });
-  const keys = options.keys ?? derivedKeys(state);
+  const faults = createFaults(rules, { random });
   const cloud = openCloud({ now, state, secondsToSettle: 20 });
   if (state.durable) await cloud.storage.tidy();
 
@@ -122,8 +132,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 
   server.listen(port, '127.0.0.1');
-  await once(server, 'listening').catch(async ({ code }) => {
-    await state.close();
+  await once(server, 'listening').catch(({ code }) => {
     throw new SandboxProblem(`The sandbox cannot listen on port ${port} of 127.0.0.1 (${code}).`);
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -148,9 +157,7 @@ async function open({ stateFile, seed, now }: SandboxOptions): Promise<State> {
   const state = await openState(stateFile, origin);
   if (seed === undefined || seed === state.origin.seed) return state;
   await state.close();
-  throw new SandboxProblem(
-    `The state ${stateFile} was begun with another seed; leave the seed out, or name another file.`,
-  );
+  throw new SandboxProblem(`The state ${stateFile} has another seed; leave the seed out, or name another file.`);
 }
 
 const derivedKeys = (state: State): Keys => ({

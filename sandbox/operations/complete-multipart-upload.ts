@@ -76,12 +76,7 @@ function checkedParts(uploadId: string, named: readonly NamedPart[], parts: Read
     const about = { UploadId: uploadId, PartNumber: String(partNumber) };
     const isOther = checksums.some(([header, value]) => value !== undefined && value !== part?.checksums[header]);
     if (part === undefined || part.etag !== etag || isOther)
-      throw new ServiceError(
-        400,
-        'InvalidPart',
-        'A part was not uploaded, or its ETag or checksum is another one.',
-        about,
-      );
+      throw new ServiceError(400, 'InvalidPart', 'A part is missing, or has another ETag or checksum.', about);
     if (part.size >= minimumPartSize || index === named.length - 1) return part;
     throw new ServiceError(400, 'EntityTooSmall', 'A part that is not the last is too small.', {
       ...about,

@@ -63,11 +63,7 @@ export async function* checkedPayload(
   if (sha256 !== undefined && sha256.digest('hex') !== declared)
     throw new ServiceError(400, 'XAmzContentSHA256Mismatch', 'The content-sha256 header does not match the body.');
   if (isChunked && Number(headers['x-amz-decoded-content-length'] ?? size) !== size)
-    throw new ServiceError(
-      400,
-      'IncompleteBody',
-      `The body has ${size} bytes, not those of x-amz-decoded-content-length.`,
-    );
+    throw new ServiceError(400, 'IncompleteBody', `The body has ${size} bytes: not x-amz-decoded-content-length.`);
   const binary = md5.digest();
   const checksums = Object.fromEntries(
     digests.map(({ header, digest }) => [header, digest.digest().toString('base64')]),

@@ -167,11 +167,17 @@ describe('a file is left as it is', () => {
       '{"sandbox":2,"seed":"s","started":"2026-01-01T00:00:00.000Z"}\n{"sto\n',
       /Line 2 of .* damaged/,
     ],
+    [
+      'with a record of another kind',
+      '{"sandbox":2,"seed":"s","started":"2026-01-01T00:00:00.000Z"}\n[["uploads","u",{"key":1}]]\n',
+      /has uploads that cannot be read/,
+    ],
   ])('%s', async (_what, content, problem) => {
     const stateFile = newFile();
     writeFileSync(stateFile, content);
     await expect(startSandbox({ now, stateFile })).rejects.toThrow(problem);
     expect(readFileSync(stateFile, 'utf8')).toBe(content);
+    expect(existsSync(`${stateFile}.lock`)).toBe(false);
   });
 
   test('that another process uses, but not one that is gone', async () => {
