@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { boundedIntent } from '../../src/journal/entry.js';
-import { describe as describeMutation, journalText } from '../../src/journal/journal.js';
+import { describe as describeMutation, type Ending, type Intent, journalText } from '../../src/journal/journal.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
@@ -27,8 +27,20 @@ test('of a change of another caller, one learns that there is one, and no more',
   expect(describeMutation(intentAt(noon), 'alice')).not.toContain('instances:restore');
 });
 
-test('how long a person took to answer is told', () => {
-  expect(describeMutation(intentAt(noon, { answeredAfterMs: 4200 }))).toContain('consent: asked after 4 s');
+test.each<
+  readonly [what: string, Partial<Intent>, Omit<Ending, 'id' | 'time'> | undefined, outcome: string, consent: string]
+>([
+  ['open', {}, undefined, 'no outcome yet', 'asked'],
+  ['ended', {}, { outcome: 'accepted' }, 'accepted', 'asked'],
+  ['ended with a code', {}, { outcome: 'rejected', code: 'Bad' }, 'rejected (Bad)', 'asked'],
+  ['agreed to by a person', { answeredAfterMs: 4200 }, { outcome: 'accepted' }, 'accepted', 'asked after 4 s'],
+])('a change that is %s is one line', (_what, intent, ended, outcome, consent) => {
+  const mutation = intentAt(noon, intent);
+  const ending = ended && { id: mutation.id, time: mutation.time, ...ended };
+  const line = describeMutation({ ...mutation, ending });
+  const what = 'restore_instance: A server "s" is created.  POST https://devops.example.com/v1/instances:restore';
+  expect(line).toBe(`2026-11-20T12:00:00.000Z  ${outcome}  ${what}  consent: ${consent}  client: "test 1"`);
+  expect(describeMutation({ ...mutation, ending, caller: 'alice' })).toBe(`${line}  caller: "alice"`);
 });
 
 test('the text for a caller holds what that caller asked for; without a caller, it holds everything', async () => {
@@ -39,4 +51,5 @@ test('the text for a caller holds what that caller asked for; without a caller, 
   const [one, all] = [await journalText(journal, 'bob'), await journalText(journal, undefined)];
   expect([one.includes('alice'), one.includes('For bob.')]).toEqual([false, true]);
   expect([all.includes('For alice.'), all.includes('For bob.')]).toEqual([true, true]);
+  expect(all.match(/^- .*$/gm)).toHaveLength(2);
 });

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { interruptedText, type RecoveryOptions, recoverInterrupted } from '../../src/journal/recovery.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
@@ -68,6 +68,32 @@ test('a journal that cannot be read or written is logged, and nothing is told', 
     logged: ['unresolved', 'journal'],
   });
   expect(await recover({ journal: { ...journal, listOpen: failing } })).toEqual({ recovered: [], logged: ['journal'] });
+});
+
+test('the log names the change that was left open, and why it cannot be ended', async () => {
+  const journal = createMemoryJournal();
+  const { id, tool, time, target } = intentAt(started, { process: { pid: noPid, host: 'here' } });
+  await journal.begin(intentAt(started, { id, process: { pid: noPid, host: 'here' } }), { allowRepeat: false });
+  const entries: unknown[] = [];
+  const log: RecoveryOptions['log'] = (...entry) => entries.push(entry);
+  await recover({ journal: { ...journal, end: () => Promise.reject(new Error('full')) }, log });
+  expect(entries).toEqual([
+    ['warn', 'unresolved', { id, tool, time, target }],
+    ['warn', 'journal', { error: 'full' }],
+  ]);
+});
+
+test.each([
+  ['of another user', 'EPERM', false],
+  ['gone', 'ESRCH', true],
+])('a process that is %s (%s)', async (_what, code, isInterrupted) => {
+  const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
+    throw Object.assign(new Error(code), { code });
+  });
+  const journal = createMemoryJournal();
+  await journal.begin(intentAt(now, { process: { pid: 1, host: 'here' } }), { allowRepeat: false });
+  expect((await recover({ journal })).recovered).toHaveLength(isInterrupted ? 1 : 0);
+  kill.mockRestore();
 });
 
 test('an ending that cannot be written is tried once: the next recovery comes soon', async () => {

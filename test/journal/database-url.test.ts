@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { databaseName, databaseUrlProblem, holdsPassword, isDatabaseUrl } from '../../src/journal/database-url.js';
+
+/** Where a journal is, as far as people may read it. */
+
+test.each([
+  ['postgres://u:MARKER@db.example.com:5432/cloudops?sslmode=require', 'postgres://db.example.com:5432/cloudops', true],
+  ['postgresql://u@db.example.com/cloudops', 'postgres://db.example.com/cloudops', false],
+  ['POSTGRES://db.example.com/cloudops?password=MARKER', 'postgres://db.example.com/cloudops', true],
+  ['postgres:///cloudops?host=/run/postgresql', 'postgres:///run/postgresql/cloudops', false],
+  ['postgres:///cloudops', 'postgres:///cloudops', false],
+  ['postgres://u:MARKER@host:port/d', 'a database', true],
+  ['mysql://u:MARKER@host/d', 'a database', true],
+])('%s', (url, name, secret) => {
+  expect(databaseName(url)).toBe(name);
+  expect(holdsPassword(url)).toBe(secret);
+  expect(isDatabaseUrl(url)).toBe(true);
+  expect(databaseUrlProblem(url) === undefined).toBe(name !== 'a database');
+  expect(`${databaseName(url)} ${databaseUrlProblem(url)}`).not.toContain('MARKER');
+});
+
+test.each(['/var/lib/journal', 'journal.jsonl', './a:b', '/at/postgres://db'])('%s is a file', (path) => {
+  expect(isDatabaseUrl(path)).toBe(false);
+});
