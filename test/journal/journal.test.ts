@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Ending, Intent } from '../../src/journal/entry.js';
 import { boundedIntent } from '../../src/journal/entry.js';
-import { describe as describeMutation, type Ending, type Intent, journalText } from '../../src/journal/journal.js';
+import { describe as describeMutation, journalText } from '../../src/journal/journal.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
