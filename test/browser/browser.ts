@@ -35,6 +35,7 @@ export interface ShowOptions {
   readonly callsTools?: boolean;
   readonly width?: number;
   readonly colorScheme?: 'light' | 'dark';
+  readonly reducedMotion?: 'reduce' | 'no-preference';
   /** In place of the view as it was built. */
   readonly html?: string;
 }
@@ -96,7 +97,14 @@ async function showView(
   name: ViewName,
   options: ShowOptions,
 ): Promise<ShownView> {
-  const { answer = unexpected, context: hostContext, callsTools, width, colorScheme = 'light' } = options;
+  const {
+    answer = unexpected,
+    context: hostContext,
+    callsTools,
+    width,
+    colorScheme = 'light',
+    reducedMotion = 'reduce',
+  } = options;
   const earlier = context.pages();
   const page = await context.newPage();
   for (const other of earlier) await other.close();
@@ -106,7 +114,7 @@ async function showView(
   page.on('console', (message) => {
     if (message.type() === 'error') reported.push(message.text());
   });
-  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+  await page.emulateMedia({ colorScheme, reducedMotion });
   await page.route('**/*', (route) =>
     route.request().url() === hostUrl
       ? route.fulfill({
@@ -156,6 +164,17 @@ export async function seriousFindings(view: Frame): Promise<string[]> {
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }
+
+/** The elements of a view that have an animation or a transition, by tag and class. */
+export const movingElements = (view: Frame): Promise<string[]> =>
+  view.evaluate(() =>
+    [...document.querySelectorAll('*')]
+      .filter((element) => {
+        const { animationName, transitionDuration } = getComputedStyle(element);
+        return animationName !== 'none' || !/^(0s(, )?)+$/.test(transitionDuration);
+      })
+      .map(({ tagName, className }) => `${tagName}.${className}`),
+  );
 
 declare global {
   interface Window {

@@ -1,7 +1,14 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { changeKey, type ProposedChange } from '../../ui/contract/change.js';
-import { type Browser, type ShownView, type ShowOptions, seriousFindings, startBrowser } from './browser.js';
+import {
+  type Browser,
+  movingElements,
+  type ShownView,
+  type ShowOptions,
+  seriousFindings,
+  startBrowser,
+} from './browser.js';
 import { accepted, plannedChange as change, outcomeResult, planResult, ticket } from './changes.js';
 
 let browser: Browser;
@@ -202,18 +209,56 @@ test('a call that has an outcome shows it at once', async () => {
 
 test('names are text, whatever they hold', async () => {
   const hostile = '<img src=x onerror="document.title=\'owned\'"></h1><script>document.title="owned"</script>';
-  const shown = await shownPlan({}, { sentence: hostile, effects: [hostile], accept: hostile, request: hostile });
+  const list = [hostile];
+  const answer = () =>
+    outcomeResult({
+      kind: 'rejected',
+      sentence: hostile,
+      details: list,
+      requestIds: { [hostile]: hostile },
+      next: hostile,
+    });
+  const shown = await shownPlan(
+    { answer },
+    {
+      sentence: hostile,
+      effects: list,
+      warnings: list,
+      defaults: list,
+      accept: hostile,
+      decline: hostile,
+      request: hostile,
+    },
+  );
   expect(await shown.view.getByRole('heading', { level: 1 }).textContent()).toBe(hostile);
+  expect(await shown.view.getByRole('listitem').allTextContents()).toEqual([hostile, hostile, hostile]);
+  await shown.view.getByRole('button').first().click();
+  await shown.view.getByRole('heading', { name: 'Refused by the cloud' }).waitFor();
+  expect(await shown.view.locator('dt, dd').allTextContents()).toEqual([hostile, hostile]);
   expect(await shown.view.locator('main img, main script').count()).toBe(0);
   expect(await shown.view.title()).toBe('Change');
   expect(shown.reported).toEqual([]);
 });
 
 test.each(['light', 'dark'] as const)('axe-core finds nothing serious in the %s theme', async (theme) => {
-  const shown = await shownPlan({ context: { theme }, colorScheme: theme, answer: () => outcomeResult(accepted) });
+  let calls = 0;
+  const answer = () => {
+    calls += 1;
+    if (calls === 1) throw new Error('the connection was lost');
+    return outcomeResult(accepted);
+  };
+  const shown = await shownPlan({ context: { theme }, colorScheme: theme, answer });
   await shown.view.getByText('The exact request').click();
   expect(await seriousFindings(shown.view)).toEqual([]);
   await button(shown, 'Create server wiki').click();
+  await shown.view.getByRole('heading', { name: 'No answer came' }).waitFor();
+  expect(await seriousFindings(shown.view)).toEqual([]);
+  await button(shown, 'Ask again').click();
   await shown.view.getByRole('heading', { name: 'Accepted' }).waitFor();
   expect(await seriousFindings(shown.view)).toEqual([]);
+});
+
+test('nothing in it moves by itself, whatever motion the person allows', async () => {
+  const shown = await shownPlan({ reducedMotion: 'no-preference' });
+  expect(await movingElements(shown.view)).toEqual([]);
 });

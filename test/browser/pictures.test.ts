@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { readProposedChange } from '../../ui/contract/change.js';
 import { type Browser, startBrowser } from './browser.js';
-import { plannedChange, planResult } from './changes.js';
+import { planResult } from './changes.js';
+import { startRealServer } from './real-server.js';
 import { mebibyte, partsOf, uploadResult, upTo } from './uploads.js';
 
 /** The pictures of the README. They are written where PICTURES says, and otherwise only made. */
@@ -42,10 +45,14 @@ test.each(themes)('the upload view, %s', async (theme) => {
   expect(picture.length).toBeGreaterThan(5000);
 });
 
-test.each(themes)('the change view, %s', async (theme) => {
+test.each(themes)('the change view, %s, with the plan of the real server', async (theme) => {
+  const server = await startRealServer();
+  const args = { ...restoreInstance.example, instanceId: 'wiki', diskSize: 200 };
+  const plan = readProposedChange((await server.call(restoreInstance.name, args))._meta);
+  await server.close();
   const { page, view, sendCall } = await browser.show('change', { context: context(theme), colorScheme: theme });
   await page.clock.setFixedTime('2026-11-20T12:00:30Z');
-  await sendCall({}, planResult({ ...plannedChange, expiresAt: '2026-11-20T12:10:00.000Z' }));
+  await sendCall({}, planResult({ ...plan, expiresAt: '2026-11-20T12:10:00.000Z' }));
   await view.getByRole('button', { name: 'Do nothing' }).waitFor();
   const picture = await page.locator('iframe').screenshot(path(`change-${theme}`));
   expect(picture.length).toBeGreaterThan(5000);

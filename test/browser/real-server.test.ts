@@ -1,22 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { CreateMultipartUploadCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3';
-import { type CallToolResult, Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { CallToolResult } from '@modelcontextprotocol/client';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { seededUpload, startSandbox } from '../../sandbox/sandbox.js';
+import { seededUpload } from '../../sandbox/sandbox.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { appsExtension, viewMimeType, viewUris } from '../../ui/contract/apps.js';
-import { cleanEnv, serverPath } from '../support/server-process.js';
+import { viewUris } from '../../ui/contract/apps.js';
+import { readProposedChange } from '../../ui/contract/change.js';
 import { type Browser, type ShownView, startBrowser } from './browser.js';
-
-/** The built server over stdio, behind a host that is made with the SDK, in front of a sandbox in this process. */
+import { type RealServer, startRealServer } from './real-server.js';
 
 let browser: Browser;
-let sandbox: Awaited<ReturnType<typeof startSandbox>>;
-let client: Client;
-let folder: string;
+let server: RealServer;
 
 beforeAll(async () => {
   browser = await startBrowser();
@@ -24,53 +17,46 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'cloudops-views-'));
-  sandbox = await startSandbox({ now: () => new Date() });
-  client = await connect();
+  server = await startRealServer();
 });
-afterEach(async () => {
-  await client.close();
-  await sandbox.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => server.close());
 
-async function connect(): Promise<Client> {
-  const { credentials, endpoints } = sandbox.cloud;
-  const env = cleanEnv({
-    CLOUDOPS_ACCESS_KEY_ID: credentials.accessKeyId,
-    CLOUDOPS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-    CLOUDOPS_STORAGE_URL: endpoints.storage,
-    CLOUDOPS_CATALOG_URL: endpoints.catalog,
-    CLOUDOPS_DEVOPS_URL: endpoints.devops,
-    CLOUDOPS_CONFIRM: 'human',
-    CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'),
-  });
-  const capabilities = { extensions: { [appsExtension]: { mimeTypes: [viewMimeType] } } };
-  const made = new Client({ name: 'test', version: '1' }, { capabilities });
-  await made.connect(
-    new StdioClientTransport({ command: process.execPath, args: [serverPath], env, stderr: 'ignore' }),
-  );
-  return made;
+interface ShownCall extends ShownView {
+  /** What the call that the view belongs to answered. */
+  readonly result: CallToolResult;
+  /** What the view's own calls answered, in order. */
+  readonly answers: CallToolResult[];
 }
 
 /** The view of a call, as a host shows it: HTML, arguments and result come from the server. */
-async function showCall(name: 'upload' | 'change', tool: string, args: Record<string, unknown>): Promise<ShownView> {
-  const result = await client.callTool({ name: tool, arguments: args });
+async function showCall(
+  name: 'upload' | 'change',
+  tool: string,
+  args: Record<string, unknown>,
+  prepare: (shown: ShownView) => Promise<unknown> = async () => undefined,
+): Promise<ShownCall> {
+  const { client, call } = server;
+  const result = await call(tool, args);
   const { contents } = await client.readResource({ uri: viewUris[name] });
   const [content] = contents;
   if (content === undefined || !('text' in content)) throw new Error('the view is text');
-  const answer = async (called: string, given: Readonly<Record<string, unknown>>) =>
-    (await client.callTool({ name: called, arguments: { ...given } })) as CallToolResult;
+  const answers: CallToolResult[] = [];
+  const answer = async (called: string, given: Readonly<Record<string, unknown>>) => {
+    const answered = await call(called, given);
+    answers.push(answered);
+    return answered;
+  };
   const shown = await browser.show(name, { html: content.text, answer });
-  await shown.sendCall(args, result as CallToolResult);
-  return shown;
+  await prepare(shown);
+  await shown.sendCall(args, result);
+  return { ...shown, result, answers };
 }
 
 const showPlan = () => showCall('change', restoreInstance.name, restoreInstance.example);
 const acceptName = /^Create server/;
 
-test('an upload is shown, and refreshed while an S3 client uploads', async () => {
-  const { credentials, endpoints } = sandbox.cloud;
+test('an upload is shown, refreshed while an S3 client uploads, and told to the model in the words of the tool', async () => {
+  const { credentials, endpoints } = server.sandbox.cloud;
   const s3 = new S3Client({ region: 'jp-east-1', endpoint: endpoints.storage, forcePathStyle: true, credentials });
   const place = { Bucket: seededUpload.bucket, Key: 'live/object.bin' };
   const { UploadId = '' } = await s3.send(new CreateMultipartUploadCommand(place));
@@ -78,36 +64,40 @@ test('an upload is shown, and refreshed while an S3 client uploads', async () =>
     s3.send(new UploadPartCommand({ ...place, UploadId, PartNumber: number, Body: Buffer.alloc(1000, number) }));
   await upload(1);
   const args = { bucket: place.Bucket, object: place.Key, uploadId: UploadId, expectedParts: 4 };
-  const { view, told } = await showCall('upload', 'list_parts', args);
-  const legend = view.getByRole('list', { name: 'Parts by state' });
+  const { page, view, told, answers } = await showCall('upload', 'list_parts', args, (shown) =>
+    shown.page.clock.install(),
+  );
   await view.getByRole('slider').waitFor();
-  expect((await legend.innerText()).replaceAll(/\s+/g, ' ')).toContain('3 still to come');
+  const legend = async () =>
+    (await view.getByRole('list', { name: 'Parts by state' }).innerText()).replaceAll(/\s+/g, ' ').trim();
+  expect(await legend()).toBe('1 too small 3 still to come');
   await upload(2);
+  await page.clock.fastForward(10_000);
+  await expect.poll(legend).toBe('2 too small 2 still to come');
   await upload(4);
   await view.getByRole('button', { name: 'Refresh' }).click();
-  await legend.getByText('missing').waitFor();
-  expect((await legend.innerText()).replaceAll(/\s+/g, ' ')).toContain('1 missing');
-  await expect.poll(() => told.length).toBe(1);
+  await expect.poll(legend).toBe('1 new since the last look 2 too small 1 missing');
+  await expect.poll(() => told.length).toBe(2);
+  expect(told).toEqual(answers.map(({ structuredContent }) => structuredContent?.summary));
   s3.destroy();
 });
 
-test('a click carries the change out, and the model is told', async () => {
+test('a click carries the change out, and the model is told, but not of the ticket', async () => {
   const shown = await showPlan();
   await shown.view.getByRole('button', { name: acceptName }).click();
   await shown.view.getByRole('heading', { name: 'Accepted' }).waitFor();
   expect(await shown.view.locator('dd').count()).toBeGreaterThan(0);
   await expect.poll(() => shown.told.length).toBe(1);
+  expect(shown.answers[0]?.content).toEqual([{ type: 'text', text: shown.told[0] }]);
+  const { ticket } = readProposedChange(shown.result._meta) ?? {};
+  expect(ticket).toBeDefined();
+  expect(JSON.stringify([shown.told, shown.answers])).not.toContain(ticket);
 });
 
 test('two views of one plan: the second click changes nothing', async () => {
-  const plan = (await client.callTool({
-    name: restoreInstance.name,
-    arguments: restoreInstance.example,
-  })) as CallToolResult;
-  const answer = async (name: string, given: Readonly<Record<string, unknown>>) =>
-    (await client.callTool({ name, arguments: { ...given } })) as CallToolResult;
+  const plan = await server.call(restoreInstance.name, restoreInstance.example);
   for (const heading of ['Accepted', 'Decided before']) {
-    const shown = await browser.show('change', { answer });
+    const shown = await browser.show('change', { answer: server.call });
     await shown.sendCall(restoreInstance.example, plan);
     await shown.view.getByRole('button', { name: acceptName }).click();
     await shown.view.getByRole('heading', { name: heading }).waitFor();
@@ -118,13 +108,13 @@ test('"Do nothing" sends nothing, and is in the journal', async () => {
   const { view } = await showPlan();
   await view.getByRole('button', { name: 'Do nothing' }).click();
   await view.getByRole('heading', { name: 'Nothing was done' }).waitFor();
-  const { contents } = await client.readResource({ uri: 'cloudops://journal' });
+  const { contents } = await server.client.readResource({ uri: 'cloudops://journal' });
   expect(JSON.stringify(contents)).toContain('declined');
 });
 
 test('a server that goes away after the click leaves the outcome open', async () => {
   const shown = await showPlan();
-  await client.close();
+  await server.client.close();
   await shown.view.getByRole('button', { name: acceptName }).click();
   await shown.view.getByRole('heading', { name: 'No answer came' }).waitFor();
 });

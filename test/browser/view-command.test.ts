@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { cleanEnv, serverPath } from '../support/server-process.js';
-import { type Browser, startBrowser } from './browser.js';
+import { type Browser, seriousFindings, startBrowser } from './browser.js';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -38,6 +38,7 @@ test('an upload is shown in the browser, and refreshed', async () => {
   await view.getByRole('slider').waitFor();
   await view.getByRole('button', { name: 'Refresh' }).click();
   expect(await view.getByRole('heading', { level: 1 }).innerText()).toContain(bucket);
+  for (const frame of page.frames()) expect(await seriousFindings(frame)).toEqual([]);
 });
 
 test('a change is carried out by a click alone, whatever is set for agents', async () => {
