@@ -62,7 +62,7 @@ export const sent: readonly Expected[] = [
     what: `again: ${name}`,
     tool: name,
     args: { ...example },
-    summary: `${name} was not sent: the very same was sent in the last 10 minutes`,
-    next: 'Look in the console first',
+    summary: `${name} was not sent: the same call was sent less than 10 minutes ago`,
+    next: 'Have the user look in the console',
   })),
 ];
