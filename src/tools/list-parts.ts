@@ -176,8 +176,7 @@ export const listParts = defineOperation({
   },
 
   summarize: (record) => {
-    const { bucket = '', object = '', uploadId = '' } = record;
-    const upload = `upload ${quote(uploadId)} of object ${quote(object)} to bucket ${quote(bucket)}`;
+    const upload = `The upload of ${quote(record.object ?? '')}`;
     return record.view === 'parts' ? pageSentences(record, upload) : summarySentences(record, upload);
   },
   next: (record) =>
@@ -213,10 +212,10 @@ function pageSentences({ parts = [], isTruncated }: PageRecord, upload: string):
   const numbers = numbersOf({ parts });
   const bytes = parts.reduce((sum, { size = 0 }) => sum + size, 0);
   const more = isTruncated ? 'More follow.' : 'No parts follow these.';
-  if (parts.length === 0) return `No parts here of ${upload}. ${more}`;
+  if (parts.length === 0) return `${upload} has no parts on this page. ${more}`;
   const named =
-    parts.length === 1 ? `Part ${numbers[0]}` : `${parts.length} parts, numbers ${numbers[0]} to ${numbers.at(-1)}`;
-  return `${named}, ${humanBytes(bytes)} in all, of ${upload}. ${more}`;
+    parts.length === 1 ? `part ${numbers[0]}` : `${parts.length} parts, numbers ${numbers[0]} to ${numbers.at(-1)}`;
+  return `${upload} has ${named}, ${humanBytes(bytes)} in all, on this page. ${more}`;
 }
 
 /** An ETag without its quotation marks. */

@@ -7,13 +7,13 @@ import type { summaryFields } from './upload-summary.js';
 /** A summary as its reader may find it: any field may be missing. */
 export type Summary = Lenient<z.output<z.ZodObject<typeof summaryFields>>>;
 
-/** What a summary means, in sentences, the most urgent first. `upload` names it: `upload "…" of object "…" to bucket "…"`. */
+/** What a summary means, in sentences, the most urgent first. `upload` names it: `The upload of "…"`. */
 export function summarySentences(summary: Summary, upload: string): string {
   const { partCount = 0, totalBytes = 0 } = summary;
   const whole =
     partCount === 0
-      ? `The ${upload} is open and has no parts yet.`
-      : `The ${upload} has ${counted(partCount, 'part')}, ${humanBytes(totalBytes)}${doneOf(summary)}.`;
+      ? `${upload} is open and has no parts yet.`
+      : `${upload} has ${counted(partCount, 'part')}, ${humanBytes(totalBytes)}${doneOf(summary)}.`;
   return [
     ...contradictions(summary),
     ...stop(summary),

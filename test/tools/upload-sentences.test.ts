@@ -37,7 +37,7 @@ const cases: Readonly<Record<string, readonly [readonly Part[], Expectation, num
 test('every sentence is as reviewed', async () => {
   const lines = Object.entries(cases).map(([name, [there, expectation, seconds]]) => {
     const checkedAt = new Date(start + seconds * 1000).toISOString();
-    return `# ${name}\n${summarySentences(summarise(there, expectation, checkedAt), 'upload "u" of object "o" to bucket "b"')}\n`;
+    return `# ${name}\n${summarySentences(summarise(there, expectation, checkedAt), 'The upload of "o"')}\n`;
   });
   await expect(lines.join('\n')).toMatchFileSnapshot(
     fileURLToPath(new URL('golden/upload-sentences.txt', import.meta.url)),
