@@ -75,11 +75,11 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   const [tool = '', given = '{}'] = positionals;
   const operation = operations.find(({ name }) => name === tool);
   const names = operations.map(({ name }) => name);
-  if (operation === undefined) throw new UsageError([notOneOf('tool', tool, names)]);
+  if (operation === undefined) throw new UsageError(notOneOf('tool', tool, names));
   const config = validConfig(invocation);
   const args = await readArguments(given, terminal.stdin);
   if (options.plan === undefined) return { operation, args, config };
-  if (operation.effect === 'read') throw new UsageError([`${tool} only reads: there is nothing to plan.`]);
+  if (operation.effect === 'read') throw new UsageError(`${tool} only reads: there is nothing to plan.`);
   return { operation, args: { ...Object(args), planOnly: true }, config };
 }
 
@@ -92,8 +92,8 @@ async function readArguments(given: string, stdin: Terminal['stdin']): Promise<u
     const json = given === '-' ? await text(stdin) : path === undefined ? given : await readFile(path, 'utf8');
     return JSON.parse(json.replace(/^\uFEFF/, ''));
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw new UsageError([`${source} cannot be read (${reasonOf(error)})`]);
-    throw new UsageError([`${source} is not JSON${source === 'the argument' ? hint : ''}`]);
+    if (!(error instanceof SyntaxError)) throw new UsageError(`${source} cannot be read (${reasonOf(error)})`);
+    throw new UsageError(`${source} is not JSON${source === 'the argument' ? hint : ''}`);
   }
 }
 

@@ -17,7 +17,7 @@ export const clientConfigCommand: Command = {
     const [name = ''] = invocation.positionals;
     const config = validConfig(invocation);
     const client = Object.hasOwn(clients, name) ? clients[name] : undefined;
-    if (client === undefined) throw new UsageError([notOneOf('client', name, Object.keys(clients))]);
+    if (client === undefined) throw new UsageError(notOneOf('client', name, Object.keys(clients)));
     const windows = options.windows !== undefined || terminal.platform === 'win32';
     const quote = quoteFor(windows);
     const instructions =
@@ -68,7 +68,7 @@ const tokenVariable = 'MCP_CLOUDOPS_TOKEN';
 
 /** @throws UsageError */
 function forRemote({ remote, notes = [] }: Client, url: string, quote: Quote): Instructions {
-  if (typeof remote === 'string') throw new UsageError([remote]);
+  if (typeof remote === 'string') throw new UsageError(remote);
   checkUrl(url);
   const server = { url, token: tokenVariable };
   const noToken = 'Leave the token out if the server asks for none, or if its OAuth issuer signs users in.';
@@ -87,13 +87,13 @@ function forRemote({ remote, notes = [] }: Client, url: string, quote: Quote): I
 function checkUrl(text: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new UsageError(['--http takes the URL of the server, such as https://cloudops.example.com/mcp.']);
+    throw new UsageError('--http takes the URL of the server, such as https://cloudops.example.com/mcp.');
   if (url.username !== '' || url.password !== '')
-    throw new UsageError(['The URL of --http must not hold a user name or password.']);
+    throw new UsageError('The URL of --http must not hold a user name or password.');
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
-    throw new UsageError([
+    throw new UsageError(
       'The URL of --http must begin with https://: over plain http, others could read the bearer token.',
-    ]);
+    );
 }
 
 function localServer({ origins, sandbox }: Config, launch: readonly string[], windows: boolean): LocalServer {

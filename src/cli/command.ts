@@ -47,7 +47,7 @@ export interface Command extends CommandSyntax {
 /** What keeps a command from being begun: sentences for the user, with no value of a secret. The exit code is 2. */
 export class UsageError extends Error {
   readonly problems: readonly string[];
-  constructor(problems: readonly string[]) {
+  constructor(...problems: readonly string[]) {
     super(problems.join('\n'));
     this.problems = problems;
   }
@@ -56,7 +56,7 @@ export class UsageError extends Error {
 /** @throws UsageError if the configuration is not valid */
 export function validConfig({ config }: Invocation): Config {
   if (config.ok) return config.config;
-  throw new UsageError(config.problems);
+  throw new UsageError(...config.problems);
 }
 
 /**
@@ -65,7 +65,7 @@ export function validConfig({ config }: Invocation): Config {
  */
 export function portOf(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new UsageError(['--port takes a number from 0 to 65535; 0 takes a free one.']);
+  throw new UsageError('--port takes a number from 0 to 65535; 0 takes a free one.');
 }
 
 /** What to say when a command, a tool or the like does not exist, or was not named. */

@@ -121,12 +121,12 @@ async function apiFindings(
   bucket: string | undefined,
   probing: ProbeOptions,
 ): Promise<Finding[]> {
-  const offered = operations.filter((operation) => operation.service === service && isAllowed(policy, operation));
-  if (offered.length === 0) return [];
+  const tools = operations.filter((operation) => operation.service === service && isAllowed(policy, operation));
+  if (tools.length === 0) return [];
   const missing = missingSettings(cloud, service);
   if (missing.length > 0) {
     const detail = `not set: ${missing.join(', ')}`;
-    const remedy = `Set them to call ${offered.map(({ name }) => name).join(' or ')}, or try with --sandbox.`;
+    const remedy = `Set them to call ${tools.map(({ name }) => name).join(' or ')}, or try with --sandbox.`;
     const isUnused = cloud.endpoints[service] === undefined;
     return [isUnused ? warning(service, detail, remedy) : problem(service, detail, remedy)];
   }

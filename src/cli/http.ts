@@ -93,7 +93,7 @@ async function accessOf(
           return undefined;
         });
   if (text !== undefined) problems.push(...parseTokens(text).problems);
-  if (problems.length > 0) throw new UsageError(problems);
+  if (problems.length > 0) throw new UsageError(...problems);
   if (issuer === undefined || audience === undefined) {
     const authenticate =
       text === undefined ? undefined : (log: Log) => authenticateByTokensFile({ text, read, now, log });

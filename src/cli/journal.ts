@@ -14,7 +14,7 @@ export const journalCommand: Command = {
     const config = validConfig(invocation);
     const from = since === undefined ? 0 : parseSince(since, now());
     if (Number.isNaN(from))
-      throw new UsageError(['--since takes a time such as 2026-11-20T12:00:00Z, or a span such as 30m, 24h or 7d.']);
+      throw new UsageError('--since takes a time such as 2026-11-20T12:00:00Z, or a span such as 30m, 24h or 7d.');
     const journal = await openJournal(config, now);
     try {
       const mutations = await journal.list({ since: from, limit: maximumPrinted });

@@ -36,7 +36,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const [first = ''] = args;
   const isNamed = first !== '' && !first.startsWith('-');
   const load = isNamed ? (Object.hasOwn(commands, first) ? commands[first] : undefined) : defaultCommand;
-  if (load === undefined) throw new UsageError([notOneOf('command', first, Object.keys(commands))]);
+  if (load === undefined) throw new UsageError(notOneOf('command', first, Object.keys(commands)));
   const command = await load();
   const commandLine = parseCommandLine(isNamed ? args.slice(1) : args, command);
   const { positionals, options, wants } = commandLine;

@@ -38,7 +38,7 @@ async function show(
 ): Promise<number> {
   const { version, now, print } = terminal;
   const name = viewOf(operation);
-  if (name === undefined) throw new UsageError([`${operation.name} has no view.`]);
+  if (name === undefined) throw new UsageError(`${operation.name} has no view.`);
   const log = logFor(config, terminal);
   // The page is for deciding: nothing is done before its button is clicked, whatever is set for agents.
   const runtime = await startRuntime({ ...config, confirm: 'human' }, version, log, now);

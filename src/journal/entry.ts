@@ -13,7 +13,7 @@ const intentSchema = z.object({
   account: z.string(),
   /** Name and version of the client, as it says. */
   client: z.string(),
-  /** Who called, where callers are told apart. */
+  /** Who called, where callers are authenticated. */
   caller: z.string().optional(),
   /** How consent was given; `other` is a way that only a newer version knows. */
   consent: z.enum(['asked', 'clicked', 'planId', 'option', 'off', 'other']).catch('other'),

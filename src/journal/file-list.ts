@@ -8,7 +8,7 @@ import { defaultLimit, type ListOptions } from './journal.js';
 const listedBytes = 16 * 1024;
 
 /**
- * The newest changes of a journal in a file, oldest first. Reads from the last line backwards, no further than is necessary.
+ * The newest changes of a journal in a file, oldest first. Reads from the last line backwards, no further than necessary.
  * @throws if the file cannot be read or is not a journal
  */
 export async function listNewest(

@@ -4,16 +4,6 @@ import type { Mutation } from './entry.js';
 import { linesAfter, readLine } from './file-lines.js';
 import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
 
-/** What this process knows of the recent past of a journal in a file, which others write to as well. */
-export interface Tail {
-  /**
-   * Reads what was appended since the last time. Resolves with the changes of the last two hours, and those without an
-   * outcome, in the order in which their intents were written.
-   * @throws if the file cannot be read, is not a journal, or has a recent intent that is not understood
-   */
-  read(): Promise<readonly Mutation[]>;
-}
-
 /** How far a file was read. */
 interface Position {
   readonly dev: number;
@@ -25,7 +15,8 @@ interface Position {
 
 const comparedBytes = 256;
 
-export function createTail(path: string, now: () => Date): Tail {
+/** What this process knows of the recent past of a journal in a file, which others write to as well. */
+export function createTail(path: string, now: () => Date) {
   let position: Position | undefined;
   let mutations: Mutations = new Map();
   let notUnderstood: number[] = [];
@@ -68,7 +59,12 @@ export function createTail(path: string, now: () => Date): Tail {
     return [...mutations.values()];
   };
   return {
-    read: () => {
+    /**
+     * Reads what was appended since the last time. Resolves with the changes of the last two hours, and those without an
+     * outcome, in the order in which their intents were written.
+     * @throws if the file cannot be read, is not a journal, or has a recent intent that is not understood
+     */
+    read: (): Promise<readonly Mutation[]> => {
       const result = turn.then(refresh);
       turn = result.catch(() => undefined);
       return result;

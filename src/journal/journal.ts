@@ -48,7 +48,7 @@ export interface Journal {
    */
   decline(intent: Intent): Promise<boolean>;
   /**
-   * How many changes of a caller (undefined where callers are not told apart) were declined since a time (milliseconds), which is
+   * How many changes of a caller (undefined where they are not authenticated) were declined since a time (milliseconds), which is
    * at most two hours ago.
    * @throws if the journal cannot be read
    */
@@ -67,7 +67,7 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** How many changes `list` gives, unless it is told. */
+/** How many changes `list` gives by default. */
 export const defaultLimit = 50;
 
 /**

@@ -7,23 +7,17 @@ const longestPauseMs = 5_000;
 /** An error that no further attempt can change. */
 export class Permanent extends Error {}
 
+type Attempt = () => Promise<void>;
+
 /** Writes that are tried again until they succeed. */
-export interface Persistence {
+export function createPersistence() {
+  const closing = new AbortController();
+  const underWay = new Set<Promise<void>>();
   /**
    * Tries until it succeeds; when the signal aborts or `close` is called, once more.
    * @throws the last error, or a `Permanent` one at once
    */
-  write(attempt: () => Promise<void>, signal?: AbortSignal): Promise<void>;
-  /** Tries once and, should that fail, goes on in the background. */
-  writeSoon(attempt: () => Promise<void>): Promise<void>;
-  /** Gives up what is being tried. Resolves when nothing is under way. */
-  close(): Promise<void>;
-}
-
-export function createPersistence(): Persistence {
-  const closing = new AbortController();
-  const underWay = new Set<Promise<void>>();
-  const write: Persistence['write'] = (attempt, signal) => {
+  const write = (attempt: Attempt, signal?: AbortSignal): Promise<void> => {
     const written = persist(attempt, AbortSignal.any([closing.signal, ...(signal === undefined ? [] : [signal])]));
     const ended = written.catch(() => undefined).finally(() => underWay.delete(ended));
     underWay.add(ended);
@@ -31,18 +25,20 @@ export function createPersistence(): Persistence {
   };
   return {
     write,
-    writeSoon: (attempt) =>
+    /** Tries once and, should that fail, again in the background. */
+    writeSoon: (attempt: Attempt): Promise<void> =>
       write(attempt, AbortSignal.abort()).catch(() => {
         write(attempt).catch(() => undefined);
       }),
-    close: async () => {
+    /** Gives up what is being tried. Resolves when nothing is under way. */
+    close: async (): Promise<void> => {
       closing.abort();
       await Promise.all(underWay);
     },
   };
 }
 
-async function persist(attempt: () => Promise<void>, signal: AbortSignal): Promise<void> {
+async function persist(attempt: Attempt, signal: AbortSignal): Promise<void> {
   for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
     try {
       return await attempt();

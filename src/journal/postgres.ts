@@ -137,16 +137,7 @@ export function createPostgresJournal(url: string, now: () => Date): Journal {
   };
 }
 
-interface Database {
-  /**
-   * Commits what the work does, flushed to disk whatever the database's own default is, or nothing of it.
-   * @param onCommit called when from now on it may have been committed
-   */
-  run<Result>(work: (client: pg.PoolClient) => Promise<Result>, onCommit?: () => void): Promise<Result>;
-  close(): Promise<void>;
-}
-
-function createDatabase(url: string, max: number): Database {
+function createDatabase(url: string, max: number) {
   const pool = new pg.Pool({
     connectionString: url,
     max,
@@ -162,7 +153,11 @@ function createDatabase(url: string, max: number): Database {
   pool.on('error', () => undefined);
   let migrated = false;
   return {
-    run: async (work, onCommit = () => {}) => {
+    /**
+     * Commits what the work does, flushed to disk whatever the database's own default is, or nothing of it.
+     * @param onCommit called when from now on it may have been committed
+     */
+    run: async <Result>(work: (client: pg.PoolClient) => Promise<Result>, onCommit = () => {}): Promise<Result> => {
       const client = await pool.connect();
       try {
         if (!migrated) await transaction(client, () => migrate(client));

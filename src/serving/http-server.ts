@@ -87,16 +87,14 @@ function oneHost({ headers, headersDistinct }: IncomingMessage): string | undefi
 const wrongHost = () => new HttpError(403, 'host', 'The Host header names a host that is not allowed here.');
 
 /**
- * Reads a request's body. Rejects if the client closes the connection.
- * @throws HttpError if it is too large, or if all bodies together are
+ * Reads the bodies of requests. Rejects if the client closes the connection.
+ * @param bodiesBytes for all bodies that are being received, together
  */
-export type BodyReader = (request: IncomingMessage) => Promise<Buffer>;
-
-/** @param bodiesBytes for all bodies that are being received, together */
-export function createBodyReader(bodyBytes: number, bodiesBytes: number): BodyReader {
+export function createBodyReader(bodyBytes: number, bodiesBytes: number) {
   const tooLarge = () => new HttpError(413, 'body', `A request has ${bodyBytes} bytes at most.`);
   let held = 0;
-  return async (request) => {
+  /** @throws HttpError if the body is too large, or if all bodies together are */
+  return async (request: IncomingMessage): Promise<Buffer> => {
     if (Number(request.headers['content-length'] ?? 0) > bodyBytes) throw tooLarge();
     const chunks: Buffer[] = [];
     let size = 0;

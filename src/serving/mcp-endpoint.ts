@@ -10,22 +10,19 @@ import { createBodyReader, HttpError } from './http-server.js';
 import { type ConcurrencyLimiter, createRateLimiter } from './limits.js';
 import type { Metrics } from './metrics.js';
 
-/** Serves one request to `/mcp`, with nothing kept after it. Rejects with HttpError if it is not served. */
-export type McpEndpoint = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-
-/** Checks from cheap to expensive: token, method, rate, type, size, room, JSON, scope; then the SDK answers. */
-export function createMcpEndpoint(
-  options: HttpOptions,
-  metrics: Metrics,
-  concurrency: ConcurrencyLimiter,
-): McpEndpoint {
+/**
+ * Serves requests to `/mcp`, with nothing kept after each. Checks from cheap to expensive: token, method, rate, type, size, room,
+ * JSON, scope; then the SDK answers.
+ */
+export function createMcpEndpoint(options: HttpOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, server, log, now } = options;
   const offer = makeOffer(server.operations);
   const readBody = createBodyReader(options.limits.bodyBytes, options.limits.bodiesBytes);
   const onFailedLogin = createFailedLogins(options.limits, now, log);
   const checkRate = createRateLimiter(options.rate, now);
 
-  return async (request, response) => {
+  /** @throws HttpError if the request is not served */
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
     if (request.method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
     const seconds = checkRate(principal?.name ?? '');

@@ -4,15 +4,10 @@ import type { CallOutcome } from '../calls/context.js';
 import { checkMetricsHost, HttpError } from './http-server.js';
 
 /** What is counted. Every label comes from a fixed list: nothing that a client chooses becomes one. */
-export interface Metrics {
-  called(tool: string, result: CallOutcome | undefined, milliseconds: number): void;
-  refused(reason: string): void;
-  /** In the text format of Prometheus. */
-  text(): Promise<string>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Counts for one process. `running` tells how many calls there are at present. */
-export function createMetrics(running: () => number): Metrics {
+/** Counts for one process. `running` says how many calls there are at present. */
+export function createMetrics(running: () => number) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -44,12 +39,13 @@ export function createMetrics(running: () => number): Metrics {
     },
   });
   return {
-    called: (tool, result, milliseconds) => {
+    called: (tool: string, result: CallOutcome | undefined, milliseconds: number): void => {
       calls.inc({ tool, outcome: outcomeOf(result) });
       durations.observe({ tool }, milliseconds / 1000);
     },
-    refused: (reason) => refusals.inc({ reason }),
-    text: () => registry.metrics(),
+    refused: (reason: string): void => refusals.inc({ reason }),
+    /** In the text format of Prometheus. */
+    text: (): Promise<string> => registry.metrics(),
   };
 }
 

@@ -60,9 +60,8 @@ export interface TokensFileOptions {
 
 const rereadAfterMs = 1000;
 
-type Contents =
-  | { readonly kind: 'read'; readonly text: string; readonly tokens: readonly StaticToken[] }
-  | { readonly kind: 'unreadable' };
+/** Undefined while the file cannot be read. */
+type Contents = { readonly text: string; readonly tokens: readonly StaticToken[] } | undefined;
 
 /**
  * Authenticates by the tokens of a file, which is read again at most once a second, so that a token can be revoked without
@@ -70,27 +69,23 @@ type Contents =
  */
 export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions): Authenticate {
   let good = parseTokens(text).tokens;
-  let contents: Promise<Contents> = Promise.resolve({ kind: 'read', text, tokens: good });
+  let contents: Promise<Contents> = Promise.resolve({ text, tokens: good });
   let readAt = now().getTime();
 
   const readAgain = async (before: Contents): Promise<Contents> => {
-    let changed: string;
-    try {
-      changed = await read();
-    } catch (error) {
-      if (before.kind === 'read')
-        log('error', 'tokens file', { problems: [`It cannot be read (${reasonOf(error)}).`] });
-      return { kind: 'unreadable' };
-    }
-    if (before.kind === 'read' && before.text === changed) return before;
+    const changed = await read().catch((error: unknown) => {
+      if (before) log('error', 'tokens file', { problems: [`It cannot be read (${reasonOf(error)}).`] });
+    });
+    if (changed === undefined) return undefined;
+    if (changed === before?.text) return before;
     const { tokens, problems } = parseTokens(changed);
-    if (problems.length === 0) {
-      good = tokens;
-      log('info', 'tokens file', { tokens: tokens.length });
-      return { kind: 'read', text: changed, tokens };
+    if (problems.length > 0) {
+      log('error', 'tokens file', { problems: problems.slice(0, 10), problemCount: problems.length });
+      return { text: changed, tokens: inBoth(good, tokens) };
     }
-    log('error', 'tokens file', { problems: problems.slice(0, 10), problemCount: problems.length });
-    return { kind: 'read', text: changed, tokens: inBoth(good, tokens) };
+    good = tokens;
+    log('info', 'tokens file', { tokens: tokens.length });
+    return { text: changed, tokens };
   };
 
   return async (token) => {
@@ -100,7 +95,7 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
       contents = contents.then(readAgain);
     }
     const current = await contents;
-    if (current.kind === 'unreadable') return { kind: 'unavailable', reason: 'tokens file' };
+    if (current === undefined) return { kind: 'unavailable', reason: 'tokens file' };
     const digest = createHash('sha256').update(token).digest();
     // Every token is compared, in constant time.
     const [found] = current.tokens.filter((candidate) => timingSafeEqual(candidate.digest, digest));

@@ -15,11 +15,6 @@ export interface ViewPage {
   callTool(params: unknown): Promise<object>;
 }
 
-export interface ViewPageHandle {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 /** No call that can be shown is larger. */
 const maximumBody = 512 * 1024;
 
@@ -28,7 +23,7 @@ const maximumBody = 512 * 1024;
  * user or page of the machine can guess it.
  * @throws NodeJS.ErrnoException if the port cannot be listened on
  */
-export async function serveViewPage({ port, host, view, call, callTool }: ViewPage): Promise<ViewPageHandle> {
+export async function serveViewPage({ port, host, view, call, callTool }: ViewPage) {
   const readBody = createBodyReader(maximumBody, 4 * maximumBody);
   const secret = randomBytes(16).toString('base64url');
   const answers: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => Promise<void>>> = {

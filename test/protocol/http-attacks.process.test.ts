@@ -225,7 +225,7 @@ test('a change whose client goes away, and whose server is then asked to stop, i
     signal: abort.signal,
   }).then((response) => response.text());
   gone.catch(() => undefined);
-  await vi.waitFor(() => expect(cloud.requests).toHaveLength(1));
+  await vi.waitFor(() => expect(cloud.requests).toHaveLength(1), 15_000);
   abort.abort();
   const stopped = server.stop();
   await vi.waitFor(async () => expect((await fetch(`${server.origin}/readyz`)).status).toBe(503));
