@@ -14,7 +14,7 @@ export const clients = {
   '@modelcontextprotocol/inspector': { version: '2.12.0', bin: 'mcp-inspector' },
 } as const;
 
-const serverPath = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+export const serverPath = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 export interface Ran {
   readonly code: number | null;

@@ -1,0 +1,116 @@
+import { fileURLToPath } from 'node:url';
+import type { Frame, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { listParts } from '../../../src/tools/list-parts.js';
+import { restoreInstance } from '../../../src/tools/restore-instance.js';
+import { clientConfig, serverPath } from '../client.js';
+import { type Inspector, startInspector } from './page.js';
+
+/** The Inspector's page in a browser: a host that others wrote, with questions and with views. */
+
+const picture = fileURLToPath(new URL('../../../docs/pictures/question-inspector.png', import.meta.url));
+const withoutElicitation = fileURLToPath(new URL('without-elicitation.mjs', import.meta.url));
+const upload = listParts.example;
+const restore = restoreInstance.example;
+const { backupId, instanceId } = restore;
+const accept = restoreInstance.change?.accept({ backupId, instanceId }) ?? '';
+
+const configuration = z.object({ mcpServers: z.object({ cloudops: z.looseObject({}) }) });
+
+let inspector: Inspector;
+beforeAll(async () => {
+  const { cloudops } = configuration.parse(JSON.parse(await clientConfig('claude-code'))).mcpServers;
+  inspector = await startInspector({
+    cloudops,
+    // It can ask its user. Hosts that cannot, and show views, get a button instead.
+    'cloudops with views alone': {
+      type: 'stdio',
+      command: process.execPath,
+      args: [withoutElicitation, process.execPath, serverPath],
+      env: { CLOUDOPS_SANDBOX: '1', CLOUDOPS_CONFIRM: 'human' },
+    },
+  });
+});
+afterAll(() => inspector?.close());
+
+async function fill(page: Page, args: Readonly<Record<string, unknown>>) {
+  for (const [name, value] of Object.entries(args))
+    await page.getByRole('textbox', { name, exact: true }).fill(String(value));
+}
+
+describe('the question', () => {
+  let page: Page;
+  beforeAll(async () => {
+    page = await inspector.open('cloudops', 'Tools');
+    await page.getByRole('button', { name: restoreInstance.name }).click();
+    await fill(page, restore);
+    await page.getByRole('button', { name: 'Execute Tool' }).click();
+  });
+  afterAll(() => page?.close());
+
+  test('is shown as one paragraph, with the decision first and a choice in words', async () => {
+    const question = page.getByRole('dialog');
+    await question.getByText('Create DevOps server').waitFor();
+    await question.screenshot({ path: picture, animations: 'disabled' });
+    const text = await question.innerText();
+    expect(text).toMatch(/Create DevOps server "[^"]+" \([^)]+\) in jp-east-1 from backup "[^"]+"\? It costs money/);
+    expect(await question.getByRole('textbox', { name: 'Decision' }).inputValue()).toBe('Do nothing');
+  });
+
+  test('is answered, and what was agreed to is sent', async () => {
+    const question = page.getByRole('dialog');
+    await question.getByRole('textbox', { name: 'Decision' }).click();
+    await page.getByRole('option', { name: accept }).click();
+    await question.getByRole('button', { name: 'Submit' }).click();
+    await page.getByText('The cloud accepted the restore').first().waitFor();
+  });
+});
+
+describe('views', () => {
+  /** Opens the view of a tool. */
+  async function open({ title, args }: { title: string; args: Readonly<Record<string, unknown>> }) {
+    const page = await inspector.open('cloudops with views alone', 'Apps');
+    await page.getByRole('button', { name: title }).click();
+    await fill(page, args);
+    await page.getByTestId('open-app').click();
+    await page.locator('[data-app-status="ready"]').waitFor();
+    return { page, view: await viewIn(page) };
+  }
+
+  test('the upload view appears', async () => {
+    const { page, view } = await open({ title: listParts.title, args: upload });
+    await view.getByText('12 of 16 parts').first().waitFor();
+    await page.close();
+  });
+
+  test('the change view appears, and the click acts', async () => {
+    const { page, view } = await open({ title: restoreInstance.title, args: restore });
+    await view.getByRole('button', { name: accept }).click();
+    await view.getByText('The cloud accepted the restore').first().waitFor();
+    await page.close();
+  });
+});
+
+/** The frame inside the frames of a page that holds a view. */
+async function viewIn(page: Page): Promise<Frame> {
+  let found: Frame | undefined;
+  await expect
+    .poll(
+      async () => {
+        for (const frame of page.frames().slice(1))
+          if (
+            (await frame
+              .getByRole('main')
+              .count()
+              .catch(() => 0)) > 0
+          )
+            found = frame;
+        return found !== undefined;
+      },
+      { timeout: 30_000 },
+    )
+    .toBe(true);
+  if (found === undefined) throw new Error('no frame holds a view');
+  return found;
+}
