@@ -57,7 +57,7 @@ export interface Operation<
   /** What the reference leaves open, one sentence each. */
   readonly undocumented: readonly string[];
   /** What cannot be done with it and where to do that instead, one sentence each. */
-  readonly elsewhere?: readonly string[];
+  readonly elsewhere: readonly string[];
   /** Error codes of its own, each with what to do about it. */
   readonly errors?: Readonly<Record<string, string>>;
   /** The answer's record. A field that is not optional is expected: where it is missing, the reader is warned. */

@@ -26,7 +26,7 @@ export function operationReference(operation: Operation): string {
 }
 
 /** What the API leaves open and what the operation can't do, below headings of a level such as `##`. */
-export function gaps({ undocumented, elsewhere = [] }: Operation, heading: string): string[] {
+export function gaps({ undocumented, elsewhere }: Operation, heading: string): string[] {
   const section = (title: string, sentences: readonly string[]) =>
     sentences.length === 0 ? [] : [`${heading} ${title}`, sentences.map((sentence) => `- ${sentence}`).join('\n')];
   return [...section('Not documented by the API', undocumented), ...section('Not possible here', elsewhere)];

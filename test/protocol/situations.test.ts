@@ -220,8 +220,8 @@ test.each(operations.map((operation) => [operation.name, operation] as const))(
   'the reference of %s says what is not possible here',
   (_name, operation) => {
     const text = operationReference(operation);
-    expect(operation.elsewhere?.length).toBeGreaterThan(0);
-    for (const sentence of operation.elsewhere ?? []) expect(text).toContain(`- ${sentence}`);
+    expect(operation.elsewhere.length).toBeGreaterThan(0);
+    for (const sentence of operation.elsewhere) expect(text).toContain(`- ${sentence}`);
   },
 );
 
