@@ -53,7 +53,7 @@ const outcomes = (journal: string) =>
 
 describe('the exit code tells how it ended', () => {
   test.each<[number, string, string[], RegExp]>([
-    [0, 'done', ['list_parts', json(upload)], /^The upload "demo-upload-in-progress".* has 12 parts/],
+    [0, 'done', ['list_parts', json(upload)], /^The upload of "backups\/2026\/database\.dump" has 12 parts/],
     [0, 'a plan that was asked for', ['restore_instance', json(restore), '--plan'], /^Plan of restore_instance/],
     [0, 'settings before the tool', ['--region', 'jp-east-1', 'list_parts', json(upload)], /has 12 parts/],
     [0, 'a plan, asked for as agents do', ['restore_instance', json({ ...restore, planOnly: true })], /^Plan of /],

@@ -45,5 +45,5 @@ test('every sentence is as reviewed', async () => {
 });
 
 test('a summary of which fields are missing is still put into words', () => {
-  expect(summarySentences({ partCount: 1, missing: [{}], missingCount: 1 }, 'upload "u"')).toContain('1 part');
+  expect(summarySentences({ partCount: 1, missing: [{}], missingCount: 1 }, 'The upload of "u"')).toContain('1 part');
 });
