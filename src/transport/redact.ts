@@ -1,5 +1,3 @@
-import { isObject } from '../util/objects.js';
-
 /** Finds secrets in what a service says, and takes them out. */
 export interface Redactor {
   /** Whether a text holds a secret, however it is encoded. */
@@ -23,10 +21,9 @@ const shortest = 8;
  */
 export function createRedactor(secrets: readonly (string | undefined)[]): Redactor {
   const known = [...secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret))), ...keyInBase64];
-  const short = known.filter((form) => form.length >= shortest && form.length < sharedLength);
-  const long = known.filter((form) => form.length >= sharedLength);
+  const whole = known.filter((form) => form.length >= shortest);
   const pieces = new Map<string, [form: string, at: number][]>();
-  for (const form of long)
+  for (const form of known)
     for (let at = 0; at + pieceLength <= form.length; at += 1) {
       const piece = form.slice(at, at + pieceLength);
       pieces.set(piece, [...(pieces.get(piece) ?? []), [form, at]]);
@@ -39,7 +36,7 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
   };
   const finds = (text: string) => {
     const plain = normalise(text);
-    return looksSecret.test(plain) || short.some((form) => plain.includes(form)) || sharesRun(plain);
+    return looksSecret.test(plain) || whole.some((form) => plain.includes(form)) || sharesRun(plain);
   };
   const clean = (data: unknown): unknown => {
     if (typeof data === 'string') return finds(data) ? removed : data;
@@ -91,9 +88,7 @@ const keyInBase64 = inBase64(' PRIVATE KEY-----');
 /** The secrets inside a JSON object, such as the private key of a service account. Its project and e-mail address are none. */
 function secretFields(secret: string): string[] {
   try {
-    const parsed: unknown = JSON.parse(secret);
-    if (!isObject(parsed)) return [];
-    return Object.entries(parsed).flatMap(([name, value]) =>
+    return Object.entries(Object(JSON.parse(secret))).flatMap(([name, value]) =>
       typeof value === 'string' && /key|secret|token|password/i.test(name) ? [value] : [],
     );
   } catch {
@@ -114,7 +109,7 @@ function normalise(text: string): string {
       .replace(/\\(?:u([0-9a-f]{4})|(.))/gi, (_, code, escaped) =>
         code === undefined
           ? 'nrtbf'.includes(escaped)
-            ? ' '
+            ? ''
             : escaped
           : String.fromCharCode(Number.parseInt(code, 16)),
       )
@@ -124,5 +119,5 @@ function normalise(text: string): string {
         const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
         return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
       });
-  return plain.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/');
+  return plain.replace(/\s/g, '').replaceAll('-', '+').replaceAll('_', '/');
 }

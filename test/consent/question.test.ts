@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   canBeShown,
+  consentDigest,
   fingerprint,
   hintsOf,
   idempotencyKey,
@@ -112,7 +113,8 @@ describe('the question', () => {
     });
     const text = question(call) ?? '';
     expect(text.split('\n').length - 1).toBe(Math.min(lines, count + 2));
-    for (const warning of warnings) expect(text).toContain(warning);
+    for (const warning of warnings) expect(text.split(warning)).toHaveLength(2);
+    if (count > 6) expect(text.split('\n').at(-1)).toBe(warnings.slice(5).join(' '));
   });
 
   test('is not asked if it would be longer than 2,000 characters', () => {
@@ -155,7 +157,8 @@ describe('the plan', () => {
   });
 
   test('names method, URL, account, service and region of the request', () => {
-    expect(makePlan(callOf(input))).toMatchObject({
+    expect(makePlan(callOf(input, { headline: () => 'Create it' }))).toMatchObject({
+      summary: 'Create it.',
       method: 'POST',
       url: 'https://api.example.com/x/v1/instances:restore',
       headers: {
@@ -173,6 +176,7 @@ describe('the plan', () => {
     const plan = makePlan({ ...call, request });
     expect(Object.keys(plan)).not.toContain('body');
     expect(Object.keys(plan.headers)).toEqual(['x-amz-date', 'authorization']);
+    expect(planLines(plan).at(-1)).toMatch(/^authorization: /);
     expect(canBeShown(plan)).toBe(true);
   });
 
@@ -276,6 +280,35 @@ describe('the plan', () => {
       '}',
     ]);
   });
+});
+
+test('consent is bound to operation, arguments, endpoint, account and repetition, and not to the order of fields', () => {
+  const call = callOf({ ...input, networkConfig: { networkId: 'a', privateAddress: 'b' } });
+  const { operation, endpoint: given } = call;
+  const reordered = {
+    networkConfig: { privateAddress: 'b', networkId: 'a' },
+    instanceId: 'one',
+    backupId: input.backupId,
+  };
+  expect(consentDigest({ ...call, input: reordered }, false)).toBe(consentDigest(call, false));
+  const others: PlannedCall[] = [
+    { ...call, operation: { ...operation, name: 'other' } },
+    { ...call, input: { ...call.input, networkConfig: { networkId: 'b', privateAddress: 'a' } } },
+    { ...call, input: { ...call.input, networkConfig: ['a', 'b'] } },
+    { ...call, input: { ...call.input, networkConfig: ['b', 'a'] } },
+    { ...call, input: { ...call.input, networkConfig: null } },
+    ...['origin', 'pathPrefix', 'region', 'service'].map((name) => ({
+      ...call,
+      endpoint: { ...given, [name]: 'other' },
+    })),
+    { ...call, endpoint: { ...given, credentials: { ...credentials, accessKeyId: 'AKIDOTHER' } } },
+  ];
+  const digests = [
+    consentDigest(call, false),
+    consentDigest(call, true),
+    ...others.map((one) => consentDigest(one, false)),
+  ];
+  expect(new Set(digests).size).toBe(digests.length);
 });
 
 test('the key of a request is the same for the same fields in any order, and another for another request or account', () => {
