@@ -17,7 +17,8 @@ export interface RealServer {
 
 export async function startRealServer(): Promise<RealServer> {
   const folder = await mkdtemp(join(tmpdir(), 'cloudops-views-'));
-  const sandbox = await startSandbox({ now: () => new Date() });
+  const keys = { accessKeyId: 'SANDBOX', secretAccessKey: 'sandbox' };
+  const sandbox = await startSandbox({ now: () => new Date(), keys });
   const { credentials, endpoints } = sandbox.cloud;
   const env = cleanEnv({
     CLOUDOPS_ACCESS_KEY_ID: credentials.accessKeyId,
