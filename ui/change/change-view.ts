@@ -7,9 +7,9 @@ import { type FormatTime, timeFormat } from '../shared/appearance.js';
 import { element, listSection, setText } from '../shared/elements.js';
 import { startView } from '../shared/start-view.js';
 import { answered, begin, click, expire, notPassedOn, type Stage, unanswered } from './decision.js';
-import { outcomePanel, outcomeText } from './outcome.js';
+import { outcomePanel } from './outcome.js';
 
-/** After this long without an answer the view says that there is none. It goes on waiting for one. */
+/** After this long without an answer the view says that there is none, and keeps waiting for one. */
 const lateMs = 75_000;
 
 /** A host that has not answered by then is not going to. */
@@ -47,14 +47,12 @@ export async function startChangeView(): Promise<void> {
     showExpiry();
     status.replaceChildren(...statusOf(stage, host));
     const undecided = stage.kind === 'open' || stage.kind === 'sending' || stage.kind === 'lost';
+    const asksAgain = stage.kind === 'lost' || (stage.kind === 'sending' && stage.lost);
     const focused = buttons.contains(document.activeElement);
     buttons.hidden = !undecided || change?.ticket === undefined || host?.callsTools !== true;
-    setText(
-      accept,
-      stage.kind === 'lost' || (stage.kind === 'sending' && stage.lost) ? 'Ask again' : (change?.accept ?? ''),
-    );
+    setText(accept, asksAgain ? 'Ask again' : (change?.accept ?? ''));
     setText(decline, change?.decline ?? '');
-    decline.hidden = stage.kind === 'lost' || (stage.kind === 'sending' && stage.lost);
+    decline.hidden = asksAgain;
     for (const button of [accept, decline])
       if (stage.kind === 'sending') button.setAttribute('aria-disabled', 'true');
       else button.removeAttribute('aria-disabled');
@@ -63,13 +61,11 @@ export async function startChangeView(): Promise<void> {
 
   const showExpiry = () => {
     const open = stage.kind === 'open' ? stage.change : undefined;
-    const left = open === undefined ? 0 : Date.parse(open.expiresAt) - Date.now();
     expiry.hidden = open?.ticket === undefined;
-    if (open !== undefined)
-      setText(
-        expiry,
-        `Valid until ${formatTime(Date.parse(open.expiresAt))}, for another ${humanDuration(Math.max(0, left / 1000))}.`,
-      );
+    if (open === undefined) return;
+    const end = Date.parse(open.expiresAt);
+    const left = humanDuration(Math.max(0, (end - Date.now()) / 1000));
+    setText(expiry, `Valid until ${formatTime(end)}, for another ${left}.`);
   };
 
   const decide = async (decision: Decision['decision']) => {
@@ -81,7 +77,7 @@ export async function startChangeView(): Promise<void> {
       const result = await host.callTool(decideTool, args, answerMs);
       const next = answered(stage, result);
       go(next);
-      if (next.kind === 'ended') host.updateModelContext(result.text === '' ? outcomeText(next.outcome) : result.text);
+      if (next.kind === 'ended') host.updateModelContext(result.text);
     } catch (error) {
       const unknown = error instanceof RequestFailed && error.code === methodNotFound;
       go(unknown ? notPassedOn(stage) : unanswered(stage));
@@ -98,14 +94,12 @@ export async function startChangeView(): Promise<void> {
   }, clockMs);
 
   host = await startView('cloudops-change', main, {
-    onInput: () => undefined,
     // A decision that is under way, or made, is not begun anew by a host that sends the result again.
     onResult: (result: ToolResult) => {
       if (stage.kind === 'waiting' || stage.kind === 'plain') go(begin(result, Date.now()));
     },
     onCancelled: () => go({ kind: 'plain', text: 'The call was cancelled.' }),
     onTeardown: () => clearInterval(clock),
-    onAppearance: () => undefined,
   });
   if (host !== undefined) formatTime = timeFormat(host.context);
 }

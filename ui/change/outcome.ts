@@ -26,12 +26,3 @@ export function outcomePanel({ kind, sentence, details, requestIds, next }: Chan
     ...(next === undefined ? [] : [element('p', { class: 'next', dir: 'auto' }, next)]),
   );
 }
-
-/** The same as one text. */
-export const outcomeText = ({ kind, sentence, details, requestIds, next }: ChangeOutcome): string =>
-  [
-    `${titles[kind]}: ${sentence}`,
-    ...details,
-    ...Object.entries(requestIds).map(([name, id]) => `${name}: ${id}`),
-    ...(next === undefined ? [] : [next]),
-  ].join('\n');

@@ -115,7 +115,7 @@ export function unpackParts(packed: string): UnpackedParts {
       etag: withEtags ? readEtag(reader) : undefined,
     };
   });
-  if (!reader.atEnd) throw new RangeError('the data goes on after its end');
+  if (!reader.atEnd) throw new RangeError('there is more data than parts');
   return { parts, sizeUnit, timeUnit };
 }
 

@@ -19,7 +19,7 @@ export interface Host {
 
 export interface HostEvents {
   /** The arguments of the call that the view belongs to. */
-  onInput(args: Fields): void;
+  onInput?(args: Fields): void;
   onResult(result: ToolResult): void;
   /** The call was cancelled and has no result. */
   onCancelled(): void;
@@ -72,7 +72,7 @@ export async function connectHost(
       return Promise.resolve({});
     },
     onNotification(method, params) {
-      if (method === 'ui/notifications/tool-input') events.onInput(fieldsOf(params.arguments));
+      if (method === 'ui/notifications/tool-input') events.onInput?.(fieldsOf(params.arguments));
       else if (method === 'ui/notifications/tool-result') events.onResult(readResult(params));
       else if (method === 'ui/notifications/tool-cancelled') events.onCancelled();
       else if (method === 'ui/notifications/host-context-changed') events.onContext(readContext(params));

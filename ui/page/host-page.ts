@@ -38,7 +38,7 @@ export function startHostPage(): void {
       peer.notify('ui/notifications/tool-input', { arguments: fieldsOf(args) });
       peer.notify('ui/notifications/tool-result', fieldsOf(result));
     } catch {
-      said.textContent = 'There is no answer. Look where cloudops-mcp view runs.';
+      said.textContent = 'cloudops-mcp view does not answer. See the terminal that it runs in.';
     }
   }
 

@@ -5,7 +5,7 @@ import { element } from './elements.js';
 /** What is a view's own to do with what the host sends. */
 export interface ViewEvents extends Omit<HostEvents, 'onContext'> {
   /** Colours and fonts have changed. */
-  onAppearance(): void;
+  onAppearance?(): void;
 }
 
 /**
@@ -21,7 +21,7 @@ export async function startView(name: string, main: HTMLElement, events: ViewEve
         ...events,
         onContext(context) {
           applyAppearance(document, context);
-          events.onAppearance();
+          events.onAppearance?.();
         },
       },
     );
@@ -31,7 +31,7 @@ export async function startView(name: string, main: HTMLElement, events: ViewEve
     return host;
   } catch {
     main.replaceChildren(
-      element('p', {}, 'This view belongs into a chat that shows MCP Apps. Nothing answered it here.'),
+      element('p', {}, 'This view works only inside a chat that supports MCP Apps. No chat answered.'),
     );
     return undefined;
   }
