@@ -30,11 +30,11 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
       if (folder === undefined) return problem('no folder of secrets is configured (CLOUDOPS_SECRETS_DIR)');
       const files = await filesIn(folder);
       // The name is only compared with those that exist: it never becomes a path of its own making.
-      const path = files.get(name);
+      const found = files.get(name);
       // What is no name may be the secret itself.
       const shown = /^[\w.-]{1,64}$/.test(name) ? name : 'the name given (not shown)';
-      if (path === undefined) return problem(`${shown} does not exist; ${known(name, [...files.keys()])}`);
-      const text = await readRegularFile(path).catch(() => undefined);
+      if (found === undefined) return problem(`${shown} does not exist; ${known(name, [...files.keys()])}`);
+      const text = await readChecked(found).catch(() => undefined);
       if (text === undefined) return problem(`${shown} cannot be read`);
       return text === 'too large'
         ? problem(`${shown} is larger than 64 KiB`)
@@ -45,15 +45,23 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
 
 const problem = (text: string): SecretFile => ({ kind: 'problem', problem: text });
 
+/** A regular file in the folder, as it was when that was checked. */
+interface Found {
+  readonly path: string;
+  readonly dev: number;
+  readonly ino: number;
+}
+
 /**
- * Reads a file that may be exchanged at any moment: without following a link, without waiting for a pipe, and no more than a
- * secret may have.
+ * Reads a file that may be exchanged at any moment, if it is still the one that was checked: without following a link, without
+ * waiting for a pipe, and no more than a secret may have.
  */
-async function readRegularFile(path: string): Promise<Buffer | 'too large' | undefined> {
+async function readChecked({ path, dev, ino }: Found): Promise<Buffer | 'too large' | undefined> {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
-    if (!(await file.stat()).isFile()) return undefined;
+    const stats = await file.stat();
+    if (!stats.isFile() || stats.dev !== dev || stats.ino !== ino) return undefined;
     const buffer = Buffer.alloc(maximumBytes + 1);
     let length = 0;
     for (;;) {
@@ -67,15 +75,17 @@ async function readRegularFile(path: string): Promise<Buffer | 'too large' | und
   }
 }
 
-/** The real paths of the secrets, by name. */
-async function filesIn(folder: string): Promise<Map<string, string>> {
+/** The secrets by name, with their real paths. */
+async function filesIn(folder: string): Promise<Map<string, Found>> {
   const root = await realpath(folder).catch(() => undefined);
   const names =
     root === undefined ? [] : (await readdir(root).catch(() => [])).filter((name) => !name.startsWith('.')).sort();
-  const files = new Map<string, string>();
+  const files = new Map<string, Found>();
   for (const name of names) {
     const path = await realpath(join(root ?? '', name)).catch(() => '');
-    if (path.startsWith(`${root}${sep}`) && (await stat(path).catch(() => undefined))?.isFile()) files.set(name, path);
+    if (!path.startsWith(`${root}${sep}`)) continue;
+    const stats = await stat(path).catch(() => undefined);
+    if (stats?.isFile()) files.set(name, { path, dev: stats.dev, ino: stats.ino });
   }
   return files;
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +21,7 @@ beforeAll(() => {
   writeFileSync(join(folder, '.hidden'), 'MARKER-3');
   writeFileSync(join(folder, 'sub', 'inner'), 'MARKER-4');
   writeFileSync(join(base, 'outside'), 'MARKER-5');
+  if (process.platform !== 'win32') execFileSync('mkfifo', [join(folder, 'pipe')]);
   symlinkSync(join(base, 'outside'), join(folder, 'link'));
   // As Kubernetes mounts a secret: a link to a hidden link to a hidden folder.
   mkdirSync(join(folder, '..2026'));
@@ -40,6 +42,7 @@ describe.each([
   ['link', 'a link out of the folder'],
   ['sub/inner', 'in a subfolder'],
   ['sub', 'a folder'],
+  ['pipe', 'a pipe that nobody writes to'],
   ['../outside', 'above'],
   ['./demo-key.json', 'another spelling'],
   ['.hidden', 'hidden'],
