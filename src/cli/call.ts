@@ -87,7 +87,7 @@ export async function readCall(invocation: Invocation): Promise<Call> {
 async function readArguments(given: string, stdin: Terminal['stdin']): Promise<unknown> {
   const path = given.startsWith('@') ? given.slice(1) : undefined;
   const source = given === '-' ? 'what stdin gave' : path === undefined ? 'the argument' : quoteName(path);
-  const hint = ': write \'{"bucket": "b"}\' in single quotes, or @file for a file that holds it';
+  const hint = ': write \'{"bucket": "b"}\' in single quotes, or @file to read it from a file';
   try {
     const json = given === '-' ? await text(stdin) : path === undefined ? given : await readFile(path, 'utf8');
     return JSON.parse(json.replace(/^\uFEFF/, ''));

@@ -12,7 +12,7 @@ export interface LocalServer {
 /** A server that the client reaches over HTTP. */
 export interface RemoteServer {
   readonly url: string;
-  /** Name of the variable that holds the bearer token. */
+  /** Name of the environment variable with the bearer token. */
   readonly token: string;
 }
 

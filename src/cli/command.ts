@@ -17,7 +17,7 @@ export interface Terminal {
   readonly stdout: Writable;
   /** For progress and questions while a command runs. */
   readonly stderr: Writable & { readonly isTTY?: boolean };
-  /** Aborts on the first signal that asks the process to end; the command then ends by itself. A second signal kills it. */
+  /** Aborts on the first termination signal, so that the command can end. A second signal kills the process. */
   interrupted(onSignal?: (name: string) => void): AbortSignal;
   readonly platform: NodeJS.Platform;
   /** Path of the script that Node runs, links resolved. */

@@ -33,7 +33,7 @@ function cacheFolder({ env, platform }: Process): string {
   return platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
 }
 
-/** Whether it is a folder, not a link to one, that belongs to us and that nobody else may enter. Windows sees to that by itself. */
+/** Whether it is a folder, not a link to one, that belongs to this user and that no other user can open. On Windows, its parent folder ensures that. */
 function isPrivate(folder: string, user: number | undefined): boolean {
   const status = lstatSync(folder);
   return status.isDirectory() && (user === undefined || (status.uid === user && (status.mode & 0o077) === 0));

@@ -219,7 +219,7 @@ const consentMeanings: Record<ConsentMode, string> = {
   ask: 'clients that can ask their user do; for others, a first call returns a plan and a second call with its planId acts',
   human: 'only clients that can ask their user can change anything',
   plan: 'a first call returns a plan, and a second call with its planId acts',
-  off: 'nobody is asked; every call acts at once',
+  off: 'changes are sent without consent',
 };
 
 function consentFinding(mode: ConsentMode): Finding {

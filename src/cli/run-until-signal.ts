@@ -29,4 +29,4 @@ export async function runUntilSignal(
 }
 
 export const insecureTlsWarning =
-  'NODE_TLS_REJECT_UNAUTHORIZED=0 accepts any certificate: anybody between this machine and the cloud can read and change requests and answers';
+  'NODE_TLS_REJECT_UNAUTHORIZED=0 accepts any certificate: attackers on the network can read and change requests and answers';

@@ -3,10 +3,7 @@ import { quote } from '../util/quote.js';
 import type { Config } from './load.js';
 import { helpOf, type Setting, settingNames, settings, variableName } from './settings.js';
 
-/**
- * What callers over HTTP are shown, who may be anybody whom the operator lets in: no key ID, no path, no address. A setting
- * that is not named here is not shown.
- */
+/** Settings that callers over HTTP see: no key ID, no path, no address. Others are not shown. */
 const sharedSettings: readonly Setting[] = [
   'REGION',
   'REGIONS',

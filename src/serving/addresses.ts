@@ -7,7 +7,7 @@ import { HttpError } from './http-server.js';
 import { createCounter, createRateLimiter, type HttpLimits } from './limits.js';
 
 /**
- * The network that a client's address stands for: IPv4 addresses each on their own, IPv6 addresses by /64, because one
+ * The network that a client's address counts for: each IPv4 address is one, IPv6 addresses are grouped by /64, because one
  * customer has at least that many.
  */
 export function networkOf(address: string): string {

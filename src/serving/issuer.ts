@@ -74,7 +74,7 @@ const subject = z.string().min(1).max(255);
 /** What jose says when the keys could not be had. Its other errors are about the token. */
 const keyErrors = ['ERR_JOSE_GENERIC', 'ERR_JWK_INVALID', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT'];
 
-/** What is wrong with a token, if that is what failed: a code of jose and the claim, never anything that the token holds. */
+/** What is wrong with a token, if that is what failed: a code of jose and the claim, never a value from the token. */
 function invalidReason(error: unknown): string | undefined {
   if (!(error instanceof errors.JOSEError) || keyErrors.includes(error.code)) return undefined;
   return error instanceof errors.JWTClaimValidationFailed ? `${error.code} ${error.claim}` : error.code;

@@ -52,7 +52,7 @@ export function createMcpEndpoint(options: HttpOptions, metrics: Metrics, concur
   };
 }
 
-/** The one message of a body: batches are of a protocol version that nobody speaks any more. */
+/** The one message of a body: batches exist only in a protocol version that is not supported. */
 function parseMessage(body: Buffer): unknown {
   let message: unknown;
   try {
@@ -79,7 +79,7 @@ const observed =
 
 /**
  * Serves a message that was read already by a handler for web requests. The SDK's own adapter (`toNodeHandler`) would write the
- * message as JSON once more for a body that nobody reads.
+ * message as JSON once more for a body that is not read.
  */
 export async function serveMessage(
   handler: Pick<McpHttpHandler, 'fetch'>,

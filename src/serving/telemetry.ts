@@ -14,7 +14,7 @@ import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@ope
 import type { Log } from '../util/log.js';
 import type { Attributes, Span, Tracer } from '../util/trace.js';
 
-/** A collector that does not answer holds up the end of the process no longer than this (milliseconds). */
+/** How long a collector that does not answer can delay the end of the process, in milliseconds. */
 const flushMs = 3_000;
 
 export interface Telemetry {

@@ -33,7 +33,7 @@ export function parseTokens(text: string): { tokens: readonly StaticToken[]; pro
     else if (tokens.some((token) => token.digest.equals(digest))) report('has the token of an earlier line');
     else tokens.push({ name, digest, scopes: scopes.length === 0 ? [readScope, writeScope] : scopes });
   }
-  if (tokens.length === 0 && problems.length === 0) problems.push('The tokens file holds no token.');
+  if (tokens.length === 0 && problems.length === 0) problems.push('The tokens file has no tokens.');
   return { tokens, problems };
 }
 
@@ -65,7 +65,7 @@ type Contents = { readonly text: string; readonly tokens: readonly StaticToken[]
 
 /**
  * Authenticates by the tokens of a file, which is read again at most once a second, so that a token can be revoked without
- * a restart. A file with a problem revokes, and adds nothing; while it cannot be read at all, nobody is authenticated.
+ * a restart. A file with a mistake revokes tokens but adds none; while it cannot be read, no caller is authenticated.
  */
 export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions): Authenticate {
   let good = parseTokens(text).tokens;

@@ -19,7 +19,7 @@ export interface ViewPage {
 const maximumBody = 512 * 1024;
 
 /**
- * Serves a view on loopback for the browser of the person at this machine. Its address holds 128 random bits, so that no other
+ * Serves a view on loopback for the browser of the person at this machine. Its address has 128 random bits, so that no other
  * user or page of the machine can guess it.
  * @throws NodeJS.ErrnoException if the port cannot be listened on
  */
@@ -28,7 +28,7 @@ export async function serveViewPage({ port, host, view, call, callTool }: ViewPa
   const secret = randomBytes(16).toString('base64url');
   const answers: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => Promise<void>>> = {
     [`GET /${secret}/`]: async (_, response) => sendPage(response, host, "frame-ancestors 'none'"),
-    // Sandboxed by header too: opened by itself, it is as powerless as in its frame.
+    // Sandboxed by header too, in case it is opened outside its frame.
     [`GET /${secret}/view`]: async (_, response) =>
       sendPage(response, view, "sandbox allow-scripts; frame-ancestors 'self'"),
     [`POST /${secret}/call`]: async (_, response) => sendJson(response, 200, await call()),

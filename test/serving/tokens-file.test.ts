@@ -34,7 +34,7 @@ describe('a file of tokens', () => {
       'Line 2 of the tokens file has the token of an',
     ],
     ['a name that is too long', `${'n'.repeat(256)} ${sha256('b')}`, 'a name of more than 255 characters'],
-    ['nothing', '# nobody\n', 'holds no token'],
+    ['nothing', '# nobody\n', 'has no tokens'],
   ])('with %s is refused, and what it holds is not shown', (_what, text, problem) => {
     const { problems } = parseTokens(text);
     expect(problems.join()).toContain(problem);
