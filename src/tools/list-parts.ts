@@ -179,10 +179,12 @@ export const listParts = defineOperation({
     const upload = `The upload of ${quote(record.object ?? '')}`;
     return record.view === 'parts' ? pageSentences(record, upload) : summarySentences(record, upload);
   },
-  next: (record) =>
-    record.view === 'parts' && record.isTruncated === true
-      ? `For the parts that follow, call again with partNumberMarker ${record.nextPartNumberMarker ?? numbersOf(record).at(-1)}.`
-      : 'To see what has changed since, call again with the same arguments.',
+  next(record) {
+    if (record.view === 'parts' && record.isTruncated === true)
+      return `For the parts that follow, call again with partNumberMarker ${record.nextPartNumberMarker ?? numbersOf(record).at(-1)}.`;
+    if (record.percent === 100) return 'The client that uploads has to complete it: no tool here does.';
+    return 'To see what has changed since, call again with the same arguments.';
+  },
 });
 
 type PageRecord = Lenient<z.output<typeof page>>;
