@@ -168,9 +168,16 @@ describe.each(eras)('%s', (_name, era) => {
     expect(structured.next).toMatch(/\.$/);
   });
 
-  test('Gemini CLI adds wait_for_previous to every call: it is left out; anything else unknown is refused', async () => {
+  test.each([
+    ['Gemini CLI', { wait_for_previous: true }],
+    ['n8n', { toolCallId: 'call_1' }],
+  ])('%s adds arguments to every call: they are left out', async (_client, added) => {
     const { call } = await connect(era);
-    expect((await call('list_parts', { ...upload, wait_for_previous: true })).isError).toBe(false);
+    expect((await call('list_parts', { ...upload, ...added })).isError).toBe(false);
+  });
+
+  test('anything else unknown is refused', async () => {
+    const { call } = await connect(era);
     const { structured } = await call('list_parts', { ...upload, wait_for_next: true });
     expect(structured.code).toBe('InvalidArguments');
     expect(structured.problems).toEqual([expect.stringContaining('wait_for_next')]);
