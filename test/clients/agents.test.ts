@@ -10,7 +10,7 @@ import { type ScriptedModel, startScriptedModel } from './scripted-model.js';
 const nobody = 'http://127.0.0.1:9';
 
 const byItself = { summary: 'nobody was asked', next: 'the person who runs this server can set CLOUDOPS_CONFIRM=plan' };
-const withPlan = { summary: 'nothing was sent', next: 'with this planId' };
+const withPlan = { summary: 'nothing was sent', next: 'this planId' };
 
 describe.each(agents)('$title', ({ client: name, config, files, env, list, listed, task, asks }) => {
   let client: InstalledClient;

@@ -20,7 +20,9 @@ const configuration = z.object({ mcpServers: z.object({ cloudops: z.looseObject(
 
 let inspector: Inspector;
 beforeAll(async () => {
-  const { cloudops } = configuration.parse(JSON.parse(await clientConfig('claude-code'))).mcpServers;
+  const { cloudops } = configuration.parse(
+    JSON.parse(await clientConfig('claude-code', '--sandbox-seed', 'picture')),
+  ).mcpServers;
   inspector = await startInspector({
     cloudops,
     // It can ask its user. Hosts that cannot, and show views, get a button instead.
