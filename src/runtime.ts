@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Sandbox } from '../sandbox/sandbox.js';
 import { type CallTool, createCallTool } from './calls/call-tool.js';
 import type { Cloud } from './calls/endpoint.js';
 import { createInFlightCalls, type InFlightCalls } from './calls/in-flight.js';
@@ -16,13 +17,14 @@ import { type Journal, journalText } from './journal/journal.js';
 import { interruptedText, recoverInterrupted } from './journal/recovery.js';
 import type { ServerDependencies } from './server.js';
 import { operations } from './tools/index.js';
-import { createLazyTransport } from './transport/open-client.js';
+import { createLazyTransport, TransportUnavailable } from './transport/open-client.js';
 import type { Log } from './util/log.js';
 
 /** What carries out calls, put together from a configuration, for whatever serves or makes them. */
 export interface Runtime {
   readonly call: CallTool;
-  readonly cloud: Cloud;
+  /** @throws TransportUnavailable if the sandbox cannot be started */
+  readonly cloud: () => Promise<Cloud>;
   readonly inFlight: InFlightCalls;
   /** What `createServer` needs. */
   readonly server: ServerDependencies;
@@ -39,10 +41,8 @@ export async function openJournal({ journal }: Config, now: () => Date): Promise
 /** Starts what a configuration asks for, the sandbox included. */
 export async function startRuntime(config: Config, version: string, log: Log, now: () => Date): Promise<Runtime> {
   const started = now();
-  const sandbox = config.sandbox
-    ? await (await import('../sandbox/sandbox.js')).startSandbox({ now, ...config.sandboxOptions })
-    : undefined;
-  const cloud: Cloud = sandbox === undefined ? config.cloud : { ...config.cloud, ...sandbox.cloud };
+  const sandbox = config.sandbox ? await openSandbox(config, now) : undefined;
+  const cloud = async () => ({ ...config.cloud, ...(await sandbox?.cloud()) });
   const journal = await openJournal(config, now);
   const inFlight = createInFlightCalls();
   const { policy, confirm, timeoutMs, maximumAttempts } = config;
@@ -98,6 +98,30 @@ export async function startRuntime(config: Config, version: string, log: Log, no
       await sandbox?.close();
       await telemetry?.close();
     },
+  };
+}
+
+/**
+ * The sandbox starts when it is first needed: most servers are started for their list of tools. One that has been told something
+ * starts at once, as it may not be able to do it.
+ */
+async function openSandbox({ sandboxOptions }: Config, now: () => Date) {
+  let started: Promise<Sandbox> | undefined;
+  const start = () => {
+    started ??= import('../sandbox/sandbox.js').then(({ startSandbox }) => startSandbox({ now, ...sandboxOptions }));
+    return started;
+  };
+  if (Object.values(sandboxOptions).some((option) => option !== undefined)) await start();
+  return {
+    cloud: () =>
+      start().then(
+        ({ cloud }) => cloud,
+        (cause: unknown) => {
+          throw new TransportUnavailable('the sandbox cannot be started', { cause });
+        },
+      ),
+    describe: async () => (await start()).describe(),
+    close: async () => (await started?.catch(() => undefined))?.close(),
   };
 }
 

@@ -16,9 +16,10 @@ export type CallTool = (operation: Operation, args: unknown, context: CallContex
 
 /** Every call takes the same way: check arguments, check policy, resolve the endpoint, then read or change. */
 export function createCallTool(dependencies: CallDependencies): CallTool {
-  const { cloud, policy, secretFiles, openClient } = dependencies;
+  const { policy, secretFiles, openClient } = dependencies;
 
   const callTool: CallTool = async (operation, args, context) => {
+    const cloud = await dependencies.cloud();
     const given = validate(operation, args, cloud.region);
     checkPolicy(policy, operation, given.region, context.principal);
     const complete = await insertSecrets(operation, given, secretFiles, cloud.region);

@@ -16,7 +16,8 @@ import type { SecretFiles } from './secrets.js';
 
 /** What every call needs of the process. */
 export interface CallDependencies {
-  readonly cloud: Cloud;
+  /** @throws TransportUnavailable */
+  readonly cloud: () => Promise<Cloud>;
   readonly policy: Policy;
   readonly confirm: ConsentMode;
   readonly openClient: OpenClient;

@@ -117,12 +117,13 @@ async function authorityFinding(path: string | undefined): Promise<Finding[]> {
 async function apiFindings(
   service: Service,
   { policy }: Config,
-  { cloud, call, server }: Runtime,
+  runtime: Runtime,
   bucket: string | undefined,
   probing: ProbeOptions,
 ): Promise<Finding[]> {
   const tools = operations.filter((operation) => operation.service === service && isAllowed(policy, operation));
   if (tools.length === 0) return [];
+  const cloud = await runtime.cloud();
   const missing = missingSettings(cloud, service);
   if (missing.length > 0) {
     const detail = `not set: ${missing.join(', ')}`;
@@ -133,7 +134,7 @@ async function apiFindings(
   const found = await probe(service, resolveEndpoint(cloud, service), probing);
   const check = `${service} signature`;
   if (found.length === 1) return found;
-  if (service === 'storage') return [...found, await readFinding(check, { call, server }, bucket)];
+  if (service === 'storage') return [...found, await readFinding(check, runtime, bucket)];
   return [...found, ok(check, 'not checked: this API has no operation that only reads')];
 }
 

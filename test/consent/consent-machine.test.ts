@@ -105,13 +105,13 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
       },
     };
     const call = createCallTool({
-      cloud: {
+      cloud: async () => ({
         region: 'jp-east-1',
         credentials: testKeys,
         endpoints: { storage: undefined, catalog: undefined, devops: 'http://127.0.0.1:1' },
         signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
         storageHeaders: 'ext',
-      },
+      }),
       policy: { readOnly: false, tools: undefined },
       confirm: mode,
       openClient: async (endpoint, { secrets, ...options }) =>

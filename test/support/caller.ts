@@ -60,14 +60,14 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     now,
     process: { pid: process.pid, host: 'test' },
     takeReports: async () => options.reports?.splice(0) ?? [],
-    cloud: {
+    cloud: async () => ({
       region: 'jp-east-1',
       credentials: testKeys,
       endpoints: { storage: origin, catalog: `${origin}/catalog`, devops: `${origin}/devops` },
       signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
       storageHeaders: 'ext',
       ...options.cloud,
-    },
+    }),
     policy: options.policy ?? { readOnly: false, tools: undefined },
     openClient:
       options.openClient ??
