@@ -66,6 +66,8 @@ const server = spawn(
     '--sandbox',
     '--confirm',
     'off',
+    '--tools',
+    operations.map(({ name }) => name).join(','),
     '--port',
     '0',
   ],
