@@ -1,11 +1,9 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { McpUiHostContext } from '@modelcontextprotocol/ext-apps/app-bridge';
 import axe from 'axe-core';
 import { build } from 'esbuild';
-import { type BrowserContext, chromium, type Frame, type Page } from 'playwright-core';
+import { type Browser as Chromium, chromium, type Frame, type Page } from 'playwright-core';
 import type { ViewName } from '../../ui/contract/apps.js';
 import type { HostSetup } from './host-page.js';
 
@@ -52,8 +50,7 @@ const hostUrl = 'http://host.test/';
 
 /** Starts headless Chromium. Nothing that a page asks for leaves the machine. */
 export async function startBrowser(): Promise<Browser> {
-  const profile = await mkdtemp(join(tmpdir(), 'cloudops-browser-'));
-  const context = await chromium.launchPersistentContext(profile, {
+  const chrome = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: [
       '--no-sandbox',
@@ -64,21 +61,27 @@ export async function startBrowser(): Promise<Browser> {
       '--disable-component-update',
       '--disable-sync',
     ],
-    viewport: { width: 760, height: 900 },
   });
   const script = await hostScript();
   return {
-    show: (name, options = {}) => showView(context, script, name, options),
+    async show(name, options = {}) {
+      const page = await onlyPage(chrome);
+      return showView(page, script, name, options);
+    },
     async open(url) {
-      const page = await context.newPage();
+      const page = await onlyPage(chrome);
       await page.goto(url);
       return page;
     },
-    close: async () => {
-      await context.close();
-      await rm(profile, { recursive: true, force: true });
-    },
+    close: () => chrome.close(),
   };
+}
+
+/** A page of a new profile, in place of all others: what a test did to its page, to the clock for one, ends with it. */
+async function onlyPage(chrome: Chromium): Promise<Page> {
+  for (const earlier of chrome.contexts()) await earlier.close();
+  const context = await chrome.newContext({ viewport: { width: 760, height: 900 } });
+  return context.newPage();
 }
 
 async function hostScript(): Promise<string> {
@@ -91,23 +94,8 @@ async function hostScript(): Promise<string> {
   return outputFiles[0]?.text ?? '';
 }
 
-async function showView(
-  context: BrowserContext,
-  script: string,
-  name: ViewName,
-  options: ShowOptions,
-): Promise<ShownView> {
-  const {
-    answer = unexpected,
-    context: hostContext,
-    callsTools,
-    width,
-    colorScheme = 'light',
-    reducedMotion = 'reduce',
-  } = options;
-  const earlier = context.pages();
-  const page = await context.newPage();
-  for (const other of earlier) await other.close();
+async function showView(page: Page, script: string, name: ViewName, options: ShowOptions): Promise<ShownView> {
+  const { answer = unexpected, context, callsTools, width, colorScheme = 'light', reducedMotion = 'reduce' } = options;
   const told: string[] = [];
   const reported: string[] = [];
   page.on('pageerror', (error) => reported.push(error.message));
@@ -132,7 +120,7 @@ async function showView(
   const html = options.html ?? (await readFile(new URL(`../../dist/ui/${name}.html`, import.meta.url), 'utf8'));
   const setup: HostSetup = {
     html,
-    ...(hostContext !== undefined && { context: hostContext }),
+    ...(context !== undefined && { context }),
     ...(callsTools !== undefined && { callsTools }),
     ...(width !== undefined && { width }),
   };
