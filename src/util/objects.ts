@@ -29,19 +29,18 @@ export function withValueAt(fields: unknown, path: string, change: (value: unkno
   return changed === undefined ? others : { ...others, [step]: changed };
 }
 
+const holdsNull = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.values(value).some((inner) => inner === null || holdsNull(inner));
+
 /** A copy without fields that are null: clients send null for what is absent. A value without any is returned as it is. */
 export function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) {
-    const elements = Array.from(value, withoutNulls);
-    return elements.some((element, index) => element !== value[index]) ? elements : value;
-  }
-  if (!isObject(value)) return value;
-  const given = Object.entries(value);
-  const kept = given.flatMap(([name, field]): [string, unknown][] =>
-    field === null ? [] : [[name, withoutNulls(field)]],
-  );
-  const unchanged = kept.length === given.length && kept.every(([name, field]) => field === value[name]);
-  return unchanged ? value : Object.fromEntries(kept);
+  // Answers of a thousand parts have none, and need no copy.
+  if (!holdsNull(value)) return value;
+  if (!isObject(value)) return Array.isArray(value) ? value.map(withoutNulls) : value;
+  const kept = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(kept.map(([name, field]) => [name, withoutNulls(field)]));
 }
 
 /** The leaves of a value with their paths: `['nodePools[0].name', 'a']`. An empty list or object is one too. */
