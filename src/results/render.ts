@@ -1,18 +1,15 @@
-import { isObject } from '../util/objects.js';
+import { isObject, leavesOf } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Writes a record as indented lines. Lists of flat records become tables, because that takes a third of the space. Text of the
- * service is quoted. The record is bounded already (see `presentable`).
+ * Writes a record as indented lines. Lists of alike records become tables, with a column for each field however deep, because that
+ * takes a third of the space. Text of the service is quoted. The record is bounded already (see `presentable`).
  */
 export function render(record: Fields, indent = ''): string[] {
   return Object.entries(record).flatMap(([name, value]) => field(label(name), value, indent));
 }
-
-const isFlat = (value: unknown): value is Fields =>
-  isObject(value) && Object.values(value).every((inner) => typeof inner !== 'object' || inner === null);
 
 function field(name: string, value: unknown, indent: string): string[] {
   if (Array.isArray(value)) return list(name, value, indent);
@@ -25,34 +22,37 @@ function list(name: string, values: readonly unknown[], indent: string): string[
   if (values.length === 0) return [`${indent}${name}: none`];
   if (values.every((value) => typeof value !== 'object' || value === null))
     return [`${indent}${name}: ${values.map(scalar).join(', ')}`];
-  const columns = values.length > 1 && values.every(isFlat) ? columnsOf(values) : undefined;
-  if (columns !== undefined) return table(name, values.filter(isFlat), columns, indent);
-  return values.flatMap((value, index) => field(`${name}[${index}]`, value, indent));
+  return table(name, values, indent) ?? values.flatMap((value, index) => field(`${name}[${index}]`, value, indent));
 }
 
 /** More columns than this make no table: rows with different fields would fill the memory with empty cells. */
 const maximumColumns = 30;
 
-function columnsOf(rows: readonly Fields[]): string[] | undefined {
-  const columns = new Set<string>();
-  for (const row of rows) {
-    for (const column of Object.keys(row)) columns.add(column);
-    if (columns.size > maximumColumns) return undefined;
-  }
-  return [...columns];
-}
+const hasFields = (value: unknown) => isObject(value) && Object.keys(value).length > 0;
 
-function table(name: string, rows: readonly Fields[], columns: readonly string[], indent: string): string[] {
+function table(name: string, values: readonly unknown[], indent: string): string[] | undefined {
+  if (values.length === 1 || !values.every(hasFields)) return undefined;
+  const columns = new Set<string>();
+  const rows: ReadonlyMap<string, unknown>[] = [];
+  for (const value of values) {
+    const row = new Map(leavesOf(value));
+    for (const column of row.keys()) columns.add(column);
+    if (columns.size > maximumColumns) return undefined;
+    rows.push(row);
+  }
+  const cells = (row: ReadonlyMap<string, unknown>) =>
+    [...columns].map((column) => (row.has(column) ? scalar(row.get(column)) : ''));
   return [
-    `${indent}${name} (${columns.map(label).join(' | ')}):`,
-    ...rows.map((row) => `${indent}  ${columns.map((column) => cell(row, column)).join(' | ')}`),
+    `${indent}${name} (${[...columns].map(label).join(' | ')}):`,
+    ...rows.map((row) => `${indent}  ${cells(row).join(' | ')}`),
   ];
 }
 
-const cell = (row: Fields, column: string) => (Object.hasOwn(row, column) ? scalar(row[column]) : '');
-
 /** Words, numbers and dates need no quotation marks; everything else could be mistaken for our own text. */
-const scalar = (value: unknown) =>
-  typeof value === 'string' && !/^[\w.:/@+-]{1,80}$/.test(value) ? quote(value, 2500) : String(value);
+function scalar(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return 'none';
+  return typeof value === 'string' && !/^[\w.:/@+-]{1,80}$/.test(value) ? quote(value, 2500) : String(value);
+}
 
-const label = (name: string) => (/^[\w-]{1,60}$/.test(name) ? name : quote(name, 120));
+/** The name of a field, or the path to it: `volumes[0].size`. */
+const label = (path: string) => (/^[\w.[\]-]{1,120}$/.test(path) ? path : quote(path, 240));

@@ -176,12 +176,12 @@ export const listParts = defineOperation({
   },
 
   summarize: (record) => {
-    const upload = `The upload of ${quote(record.object ?? '')}`;
-    return record.view === 'parts' ? pageSentences(record, upload) : summarySentences(record, upload);
+    if (record.view === 'parts') return pageSentences(record);
+    return summarySentences(record, `The upload of ${quote(record.object ?? '')}`);
   },
   next(record) {
     if (record.view === 'parts' && record.isTruncated === true)
-      return `For the parts that follow, call again with partNumberMarker ${record.nextPartNumberMarker ?? numbersOf(record).at(-1)}.`;
+      return `Call again with partNumberMarker ${record.nextPartNumberMarker ?? numbersOf(record).at(-1)}.`;
     if (record.percent === 100) return 'The client that uploads has to complete it: no tool here does.';
     return 'To see what has changed since, call again with the same arguments.';
   },
@@ -210,14 +210,14 @@ function shortened({ parts = [], ...rest }: PageRecord): PageRecord {
   return { ...rest, parts: fitting, isTruncated: true, nextPartNumberMarker: fitting.at(-1)?.partNumber };
 }
 
-function pageSentences({ parts = [], isTruncated }: PageRecord, upload: string): string {
+function pageSentences({ object = '', parts = [], isTruncated }: PageRecord): string {
   const numbers = numbersOf({ parts });
-  const bytes = parts.reduce((sum, { size = 0 }) => sum + size, 0);
+  const bytes = humanBytes(parts.reduce((sum, { size = 0 }) => sum + size, 0));
   const more = isTruncated ? 'More follow.' : 'No parts follow these.';
-  if (parts.length === 0) return `${upload} has no parts on this page. ${more}`;
-  const named =
-    parts.length === 1 ? `part ${numbers[0]}` : `${parts.length} parts, numbers ${numbers[0]} to ${numbers.at(-1)}`;
-  return `${upload} has ${named}, ${humanBytes(bytes)} in all, on this page. ${more}`;
+  const ofUpload = `of ${quote(object)} on this page`;
+  if (parts.length === 0) return `No parts ${ofUpload}. ${more}`;
+  if (parts.length === 1) return `One part ${ofUpload}: number ${numbers[0]}, ${bytes}. ${more}`;
+  return `${parts.length} parts ${ofUpload}: numbers ${numbers[0]} to ${numbers.at(-1)}, ${bytes}. ${more}`;
 }
 
 /** An ETag without its quotation marks. */
