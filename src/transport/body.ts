@@ -45,21 +45,24 @@ function hasMoreTagsThan(limit: number, text: string): boolean {
   return count > limit;
 }
 
+const cdata = '#cdata';
+
+const parser = new XMLParser({
+  ignoreAttributes: true,
+  ignoreDeclaration: true,
+  ignorePiTags: true,
+  removeNSPrefix: true,
+  parseTagValue: false,
+  trimValues: false,
+  processEntities: false,
+  cdataPropName: cdata,
+  maxNestedTags: maximumDepth,
+});
+
 function parseXml(text: string): Body {
   const malformed = (problem: string): Body => ({ kind: 'malformed', format: 'XML', problem });
   if (/<!(DOCTYPE|ENTITY)/i.test(text)) return malformed('it has a document type declaration, which is never read');
   if (hasMoreTagsThan(maximumTags, text)) return malformed(`it has more than ${maximumTags} tags`);
-  const parser = new XMLParser({
-    ignoreAttributes: true,
-    ignoreDeclaration: true,
-    ignorePiTags: true,
-    removeNSPrefix: true,
-    parseTagValue: false,
-    trimValues: false,
-    processEntities: false,
-    cdataPropName: cdata,
-    maxNestedTags: maximumDepth,
-  });
   try {
     const value = clean(parser.parse(text));
     if (!isElements(value)) return malformed('it has no elements');
@@ -71,7 +74,6 @@ function parseXml(text: string): Body {
   }
 }
 
-const cdata = '#cdata';
 type Clean = string | Clean[] | { [name: string]: Clean };
 
 const isElements = (value: unknown): value is { [name: string]: Clean } => isObject(value);

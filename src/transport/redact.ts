@@ -87,6 +87,7 @@ const keyInBase64 = inBase64(' PRIVATE KEY-----');
 
 /** The secrets inside a JSON object, such as the private key of a service account. Its project and e-mail address are none. */
 function secretFields(secret: string): string[] {
+  if (!secret.trimStart().startsWith('{')) return [];
   try {
     return Object.entries(Object(JSON.parse(secret))).flatMap(([name, value]) =>
       typeof value === 'string' && /key|secret|token|password/i.test(name) ? [value] : [],
