@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { invisible } from '../../src/util/quote.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';
 
@@ -7,8 +8,10 @@ import { startServer } from '../support/http-server.js';
 
 const args = { backupId: 'a'.repeat(32), instanceId: 'restored' };
 
-async function answered(body: string, operation = restoreInstance) {
-  const cloud = await startServer((_request, response) => response.writeHead(200, { 'x-request-id': 'r-1' }).end(body));
+async function answered(body: string, operation = restoreInstance, status = 200) {
+  const cloud = await startServer((_request, response) =>
+    response.writeHead(status, { 'x-request-id': 'r-1' }).end(body),
+  );
   const journal = createMemoryJournal();
   const { call, close } = testCaller(cloud.origin, { journal });
   const result = await call(operation, args, { signal: never });
@@ -80,4 +83,46 @@ test('fields with the names of ours stand under the answer, in text and structur
   expect(result.text.match(/^next: .*$/gm)).toHaveLength(1);
   expect(result.text).not.toMatch(/^planId: /m);
   expect(JSON.stringify(result)).not.toContain('\u202e');
+});
+
+/** All texts in a value, names of fields included. */
+const textsIn = (value: unknown): string[] => {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [name, ...textsIn(inner)]);
+};
+
+const hidden = {
+  'a line end': '\n',
+  'a control character': '\u0007',
+  'an escape sequence': '\u001b[2J',
+  'a control character of Latin 1': '\u0085',
+  'a change of direction': '\u202e',
+  'an isolate': '\u2066',
+  'a space without width': '\u200b',
+  'a byte order mark': '\ufeff',
+  'a line separator': '\u2028',
+  'a soft hyphen': '\u00ad',
+  'a blank letter': '\u3164',
+  'a tag character': '\u{e0041}',
+  'a variation selector': '\ufe0f',
+  'half a character': '\ud800',
+};
+const places: Record<string, [status: number, body: (text: string) => unknown]> = {
+  'a value': [200, (text) => ({ instance: { instanceId: text } })],
+  'the name of a field': [200, (text) => ({ instance: { [text]: 1 } })],
+  'a row of a list': [200, (text) => ({ instance: { rows: [{ [text]: text }, { [text]: [text] }] } })],
+  'the message of an error': [400, (text) => ({ error: { code: 'Bad', message: text } })],
+  'the code of an error': [400, (text) => ({ error: { code: text, message: 'Bad' } })],
+};
+
+test.each(
+  Object.entries(hidden).flatMap(([what, text]) =>
+    Object.entries(places).map(
+      ([where, [status, body]]) => [what, where, status, JSON.stringify(body(`a${text}b`))] as const,
+    ),
+  ),
+)('%s in %s is spelled out in text and structure', async (_what, _where, status, body) => {
+  const { text, ...structure } = (await answered(body, restoreInstance, status)).result;
+  expect([...text.split('\n'), ...textsIn(structure)].filter((line) => invisible.test(line))).toEqual([]);
 });
