@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Cloud } from './cloud.js';
 import { type Fields, object, parseObject } from './http.js';
 import type { ProvisionInput } from './operations/provision-kube-resource-group.js';
@@ -121,7 +121,7 @@ function serverRecord(instanceId: string, given: Machine, networkId = commonPriv
 }
 
 const commonPrivate = 'common-private';
-const digest = (text: string) => createHash('sha256').update(text).digest();
+const digest = (text: string) => hash('sha256', text, 'buffer');
 /** The same name always gets the same id and address, so that runs can be compared. */
 const uniqueId = (name: string) => `i-${digest(name).toString('hex').slice(0, 12)}`;
 const addressOf = (name: string) => `10.${[...digest(name).subarray(0, 3)].join('.')}`;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { clusterKey, clusterRecord, groupRecord } from './catalog.js';
 import { instanceRecord, seededBackupId, seededDevops } from './devops.js';
 import type { Fields } from './http.js';
@@ -52,7 +52,7 @@ export const seededUploads = (started: string): Upload[] =>
 /** The parts of one of them, by their numbers. */
 export function seededParts(uploadId: string, started: string): [string, Part][] {
   const part = (partNumber: number, size: number, secondsAgo: number): [string, Part] => {
-    const etag = createHash('md5').update(`part ${partNumber}`).digest('hex');
+    const etag = hash('md5', `part ${partNumber}`);
     return [String(partNumber), { partNumber, size, etag, lastModified: before(started, secondsAgo), checksums: {} }];
   };
   switch (uploadId) {

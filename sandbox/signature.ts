@@ -1,4 +1,5 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { posix } from 'node:path';
 import { type ApiRequest, ServiceError, splitOnce } from './http.js';
 
 /**
@@ -89,10 +90,7 @@ export function checkSignature(request: SignedRequest, keys: Keys, now: Date): S
 }
 
 /** Node gives each byte of a header as one character. */
-const sha256 = (data: Buffer | string) =>
-  createHash('sha256')
-    .update(typeof data === 'string' ? Buffer.from(data, 'latin1') : data)
-    .digest('hex');
+const sha256 = (data: Buffer | string) => hash('sha256', typeof data === 'string' ? Buffer.from(data, 'latin1') : data);
 
 const bytes = (text: string) => Buffer.from(text, 'latin1').toString('hex').replace(/..\B/g, '$& ');
 
@@ -112,21 +110,11 @@ const decode = (text: string) =>
   );
 
 /** The path as meant, encoded once, nothing normalised. */
-const encodedOnce = (path: string) =>
-  path
-    .split('/')
-    .map((segment) => encode(decode(segment)))
-    .join('/');
+const encodedOnce = (path: string) => path.replace(/[^/]+/g, (segment) => encode(decode(segment)));
 
 /** The path as on the wire, dot segments and empty ones resolved, encoded once more. */
-function encodedTwice(path: string): string {
-  const kept: string[] = [];
-  for (const segment of path.split('/')) {
-    if (segment === '..') kept.pop();
-    else if (segment !== '' && segment !== '.') kept.push(segment);
-  }
-  return `/${kept.map((segment) => encode(Buffer.from(segment))).join('/')}${path.endsWith('/') && kept.length > 0 ? '/' : ''}`;
-}
+const encodedTwice = (path: string) =>
+  posix.normalize(path).replace(/[^/]+/g, (segment) => encode(Buffer.from(segment)));
 
 const canonicalQuery = (query: string) =>
   query

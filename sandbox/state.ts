@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type FileHandle, mkdir, mkdtemp, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -48,9 +48,7 @@ export interface State {
 
 /** Bytes that follow from the seed of a state and some names. */
 export const derive = ({ origin }: State, ...names: readonly (string | number)[]) =>
-  createHash('sha256')
-    .update(JSON.stringify([origin.seed, ...names]))
-    .digest();
+  hash('sha256', JSON.stringify([origin.seed, ...names]), 'buffer');
 
 /** Records by their keys, as a state has them. What is changed here is kept there. */
 export class Table<T> extends Map<string, T> {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { readShort } from '../storage/bodies.js';
@@ -89,7 +89,7 @@ function checkedParts(uploadId: string, named: readonly NamedPart[], parts: Read
 function completedObject(upload: Upload, parts: readonly Part[], lastModified: string): StoredObject {
   const { bucket, key, uploadId, headers, algorithm } = upload;
   const digests = Buffer.from(parts.map(({ etag }) => etag).join(''), 'hex');
-  const etag = `${createHash('md5').update(digests).digest('hex')}-${parts.length}`;
+  const etag = `${hash('md5', digests)}-${parts.length}`;
   const checksums = compositeChecksum(algorithm, parts);
   return { bucket, key, uploadId, headers, etag, lastModified, parts: [...parts], checksums };
 }
