@@ -1,7 +1,7 @@
 import type { Cloud } from './cloud.js';
 import { type Answer, type ApiRequest, json, ServiceError } from './http.js';
 import { invented, inventedBy } from './invented.js';
-import type { Operation } from './operation.js';
+import type { NamedOperation } from './operation.js';
 import * as registry from './operations/index.js';
 import { readInput, refuse } from './rules.js';
 import { readShort } from './storage/bodies.js';
@@ -9,11 +9,11 @@ import { checkStorageRequest, notOffered } from './storage/requests.js';
 import { xmlError } from './storage/xml.js';
 
 /** Every operation of the sandbox. */
-export const operations: readonly Operation[] = Object.values(registry);
+export const operations = Object.entries(registry).map(([name, operation]): NamedOperation => ({ name, ...operation }));
 
 /** An operation, and what the path and the query say to it. */
 export interface Route {
-  readonly operation: Operation;
+  readonly operation: NamedOperation;
   readonly parameters: Readonly<Record<string, string>>;
   /** Names that the query must have. */
   readonly query: readonly string[];

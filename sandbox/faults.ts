@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { operations } from './dispatch.js';
 import { type Answer, splitOnce } from './http.js';
-import type { Operation } from './operation.js';
+import type { NamedOperation } from './operation.js';
 
 /** One request and the means to answer it. */
 export interface Exchange {
@@ -109,7 +109,7 @@ async function inPieces({ act, incoming, outgoing, ids }: Exchange, pieces: numb
 }
 
 /** Whether a fault is for an operation. What changes a text, or cuts an answer, needs one. */
-function isFor(named: string, { name, request, answersBytes }: Operation, kind: string): boolean {
+function isFor(named: string, { name, request, answersBytes }: NamedOperation, kind: string): boolean {
   const hasBody = /^(GET|POST) /.test(request);
   if (!['*', name].includes(named)) return false;
   if (kind.includes('marker')) return name === 'list_parts';

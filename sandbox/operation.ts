@@ -17,8 +17,6 @@ export interface OperationRequest<Request extends string, Input> extends ApiRequ
 
 /** One operation, with all that routing, faults, marks, tests and docs/SANDBOX.md need to know about it. */
 export interface Operation<Request extends string = string, Input = unknown> {
-  /** As its tool is named, or would be. Faults and the log of requests name it so. */
-  readonly name: string;
   /** Storage if not given. */
   readonly service?: ServiceName;
   /** Method, path, and the names that a query must have. `{key}` takes slashes, other parameters do not. */
@@ -40,6 +38,8 @@ export interface Operation<Request extends string = string, Input = unknown> {
   /** Throws a `ServiceError` to refuse. */
   handle(request: OperationRequest<Request, Input>, cloud: Cloud): Answer | Promise<Answer>;
 }
+
+export type NamedOperation = Operation & { readonly name: string };
 
 export const defineOperation = <const Request extends string, Input>(operation: Operation<Request, Input>): Operation =>
   operation;

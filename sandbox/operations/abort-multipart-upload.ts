@@ -2,7 +2,6 @@ import { empty } from '../http.js';
 import { defineOperation } from '../operation.js';
 
 export const abortMultipartUpload = defineOperation({
-  name: 'abort_multipart_upload',
   request: 'DELETE /{bucket}/{key}?uploadId',
   async handle({ parameters, query }, { storage }) {
     const { uploadId } = storage.findUpload(parameters, query);

@@ -17,7 +17,6 @@ import { isDocumentOf, textOf, xml } from '../storage/xml.js';
 const minimumPartSize = 5 * 1024 * 1024;
 
 export const completeMultipartUpload = defineOperation({
-  name: 'complete_multipart_upload',
   request: 'POST /{bucket}/{key}?uploadId',
   headers: ['x-amz-mp-object-size'],
   streams: true,

@@ -4,7 +4,6 @@ import { notOffered } from '../storage/requests.js';
 import { isDocumentOf, textOf } from '../storage/xml.js';
 
 export const createBucket = defineOperation({
-  name: 'create_bucket',
   request: 'PUT /{bucket}',
   handle({ parameters: { bucket }, body }, { storage, now }) {
     if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))

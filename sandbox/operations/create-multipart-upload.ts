@@ -5,7 +5,6 @@ import { notOffered } from '../storage/requests.js';
 import { xml } from '../storage/xml.js';
 
 export const createMultipartUpload = defineOperation({
-  name: 'create_multipart_upload',
   request: 'POST /{bucket}/{key}?uploads',
   headers: [...objectHeaders, 'x-amz-checksum-algorithm'],
   handle({ parameters: { bucket, key }, headers }, { storage, now }) {

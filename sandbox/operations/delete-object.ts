@@ -4,7 +4,6 @@ import { objectName } from '../storage/records.js';
 
 /** An object that is not there is as good as deleted. */
 export const deleteObject = defineOperation({
-  name: 'delete_object',
   request: 'DELETE /{bucket}/{key}',
   async handle({ parameters }, { storage }) {
     storage.checkBucket(parameters.bucket);

@@ -2,7 +2,6 @@ import { defineOperation } from '../operation.js';
 import { xml } from '../storage/xml.js';
 
 export const getBucketLocation = defineOperation({
-  name: 'get_bucket_location',
   request: 'GET /{bucket}?location',
   handle({ parameters: { bucket } }, { storage }) {
     storage.checkBucket(bucket);

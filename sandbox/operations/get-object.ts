@@ -3,7 +3,6 @@ import { defineOperation } from '../operation.js';
 import { describeObject, readHeaders } from '../storage/objects.js';
 
 export const getObject = defineOperation({
-  name: 'get_object',
   request: 'GET /{bucket}/{key}',
   headers: readHeaders,
   answersBytes: true,

@@ -3,7 +3,6 @@ import { json } from '../http.js';
 import { defineOperation } from '../operation.js';
 
 export const getResourceGroup = defineOperation({
-  name: 'get_resource_group',
   service: 'catalog',
   request: 'GET /v1/resource-groups/{resourceGroupName}',
   source: 'sandbox',

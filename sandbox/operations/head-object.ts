@@ -2,7 +2,6 @@ import { defineOperation } from '../operation.js';
 import { describeObject, readHeaders } from '../storage/objects.js';
 
 export const headObject = defineOperation({
-  name: 'head_object',
   request: 'HEAD /{bucket}/{key}',
   headers: readHeaders,
   handle: (request, { storage }) => describeObject(storage.findObject(request.parameters), request).answer,

@@ -2,7 +2,6 @@ import { defineOperation } from '../operation.js';
 import { xml } from '../storage/xml.js';
 
 export const listBuckets = defineOperation({
-  name: 'list_buckets',
   request: 'GET /',
   handle(_, { storage }) {
     const buckets = [...storage.buckets].map(([Name, { created }]) => ({ Name, CreationDate: created }));

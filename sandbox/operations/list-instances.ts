@@ -3,7 +3,6 @@ import { json } from '../http.js';
 import { defineOperation } from '../operation.js';
 
 export const listInstances = defineOperation({
-  name: 'list_instances',
   service: 'devops',
   request: 'GET /v1/instances',
   source: 'sandbox',

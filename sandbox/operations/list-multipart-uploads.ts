@@ -4,7 +4,6 @@ import { notOffered } from '../storage/requests.js';
 import { xml } from '../storage/xml.js';
 
 export const listMultipartUploads = defineOperation({
-  name: 'list_multipart_uploads',
   request: 'GET /{bucket}?uploads',
   options: ['delimiter', 'encoding-type', 'key-marker', 'max-uploads', 'prefix', 'upload-id-marker'],
   handle({ parameters: { bucket }, query }, { storage }) {

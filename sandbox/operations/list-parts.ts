@@ -5,7 +5,6 @@ import { xml } from '../storage/xml.js';
 
 /** ListParts (reference, sections 2.2 and 4.1). Checksums are S3's. */
 export const listParts = defineOperation({
-  name: 'list_parts',
   request: 'GET /{bucket}/{key}?uploadId',
   options: ['encoding-type', 'max-parts', 'part-number-marker'],
   source: 'reference',

@@ -3,7 +3,6 @@ import { json } from '../http.js';
 import { defineOperation } from '../operation.js';
 
 export const listResourceGroups = defineOperation({
-  name: 'list_resource_groups',
   service: 'catalog',
   request: 'GET /v1/resource-groups',
   source: 'sandbox',

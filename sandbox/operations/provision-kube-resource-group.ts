@@ -118,7 +118,6 @@ export const provisionRules = body
 
 /** ProvisionKubeResourceGroup (reference, sections 2.3 to 2.5 and 4.2). */
 export const provisionKubeResourceGroup = defineOperation({
-  name: 'provision_kube_resource_group',
   service: 'catalog',
   request: 'POST /v1/resource-groups/{resourceGroupName}/kube:provision',
   source: 'reference',

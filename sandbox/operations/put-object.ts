@@ -4,7 +4,6 @@ import { wholeChecksum } from '../storage/checksums.js';
 import { keptHeaders, objectHeaders } from '../storage/objects.js';
 
 export const putObject = defineOperation({
-  name: 'put_object',
   request: 'PUT /{bucket}/{key}',
   headers: objectHeaders,
   streams: true,

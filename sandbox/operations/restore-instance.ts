@@ -60,7 +60,6 @@ export type RestoreInput = z.output<typeof restoreRules>;
 
 /** RestoreInstance (reference, sections 2.6, 3 and 4.4). The region is that of the request's signature. */
 export const restoreInstance = defineOperation({
-  name: 'restore_instance',
   service: 'devops',
   request: 'POST /v1/instances:restore',
   source: 'reference',

@@ -6,7 +6,6 @@ import { notFound, refuse } from '../rules.js';
 
 /** UpgradeKubeVersion (reference, sections 2.4 and 4.3). */
 export const upgradeKubeVersion = defineOperation({
-  name: 'upgrade_kube_version',
   service: 'catalog',
   request: 'POST /v1/resource-groups/{resourceGroupName}/kube/clusters/{clusterName}:upgrade',
   source: 'reference',

@@ -3,7 +3,6 @@ import { defineOperation } from '../operation.js';
 import { wholeNumber } from '../storage/listing.js';
 
 export const uploadPart = defineOperation({
-  name: 'upload_part',
   request: 'PUT /{bucket}/{key}?uploadId',
   options: ['partNumber'],
   streams: true,
