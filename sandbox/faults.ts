@@ -1,58 +1,59 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { operations } from './dispatch.js';
-import { type Answer, splitOnce } from './http.js';
+import { type Answer, empty, splitOnce } from './http.js';
 import type { NamedOperation } from './operation.js';
+import { SandboxProblem } from './state.js';
 
-/** One request and the means to answer it. */
+/** One request. */
 export interface Exchange {
   /** Its name. */
   readonly operation: string;
   readonly incoming: IncomingMessage;
-  readonly outgoing: ServerResponse;
-  /** Headers of every answer: request ids and date. */
-  readonly ids: Readonly<Record<string, string>>;
   /** Reads the request and acts on it; resolves with the answer, which has not been sent. */
   act(): Promise<Answer>;
-  send(response: Answer): void | Promise<void>;
 }
 
-/** What goes wrong with one request. `amount` is in the unit of the kind. */
-export interface Fault {
+/** What goes wrong with an operation. `amount` is in the unit of the kind; `times` is infinite for a fault without end. */
+interface Fault {
+  readonly operation: string;
   readonly kind: string;
   readonly amount: number | undefined;
+  times: number;
 }
 
 /** What a sandbox was told to do wrong. */
 export interface FaultRules {
-  /** `times` is infinite for a fault without end. Faults of one operation come in this order. */
-  readonly faults: readonly (Fault & { readonly operation: string; readonly times: number })[];
+  /** Faults of one operation come in this order. */
+  readonly faults: readonly Fault[];
   /** Milliseconds before each answer, from a random number generator of 0 to below 1. */
   readonly latency: (random: () => number) => number;
   /** How far the sandbox's clock is ahead. */
   readonly skewSeconds: number;
 }
 
-type Kind = (exchange: Exchange, amount: number | undefined) => void | Promise<void>;
+/** Resolves with the answer to send, if there is one. */
+type Kind = (exchange: Exchange, amount: number | undefined) => Promise<Answer | undefined>;
 
-const reset = ({ incoming }: Exchange) => void incoming.socket.resetAndDestroy();
+const reset = async ({ incoming }: Exchange) => void incoming.socket.resetAndDestroy();
 
-/** Acts, and sends the answer changed. */
+/** Acts, and changes the answer. */
 const changing =
   (change: (body: string, amount: number | undefined, exchange: Exchange) => string): Kind =>
   async (exchange, amount) => {
-    const response = await exchange.act();
-    await exchange.send({ ...response, body: change(response.body, amount, exchange) });
+    const answer = await exchange.act();
+    return { ...answer, body: change(answer.body, amount, exchange) };
   };
 
 /** Answers without acting. */
 const instead =
   (status: number, headers: (amount?: number) => Record<string, string> = () => ({}), body = ''): Kind =>
-  async (exchange, amount) => {
-    if (!exchange.incoming.readableEnded) await once(exchange.incoming.resume(), 'end');
-    await exchange.send({ status, headers: headers(amount), body });
+  async ({ incoming }, amount) => {
+    if (!incoming.readableEnded) await once(incoming.resume(), 'end');
+    return { status, headers: headers(amount), body };
   };
 
 const unmarked = (body: string) =>
@@ -62,7 +63,7 @@ const unmarked = (body: string) =>
 
 const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['reset-before-request', reset],
-  ['reset-after-request', async (exchange) => exchange.act().then(() => reset(exchange))],
+  ['reset-after-request', (exchange) => exchange.act().then(() => reset(exchange))],
   ['hang', async ({ act }) => void (await act())],
   ['half-body', (exchange) => inPieces(exchange, 2, 0, 1)],
   ['slow-body', (exchange, pause = 1000) => inPieces(exchange, 10, pause, 10)],
@@ -83,29 +84,32 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['429', instead(429, (seconds = 1) => ({ 'retry-after': String(seconds) }))],
   ...[500, 502, 503, 509].map((status) => [String(status), instead(status)] as const),
   // A gateway that has waited long enough: the service behind it goes on.
-  ['504', async (exchange) => exchange.act().then(() => exchange.send({ status: 504, headers: {}, body: '' }))],
+  ['504', ({ act }) => act().then(() => empty({}, 504))],
 ]);
 
 /** The names of all faults. */
 export const faultKinds: readonly string[] = [...kinds.keys()];
 
 /** Acts, and sends the first of some pieces of the answer, with a pause after each (milliseconds). Fewer than all end the connection. */
-async function inPieces({ act, incoming, outgoing, ids }: Exchange, pieces: number, pause: number, sent: number) {
-  const { status, headers, body, content = [Buffer.from(body)] } = await act();
+async function inPieces({ act, incoming }: Exchange, pieces: number, pause: number, sent: number): Promise<Answer> {
+  const answer = await act();
+  const { headers, body, content = [Buffer.from(body)] } = answer;
   const total = Number(headers['content-length'] ?? Buffer.byteLength(body));
   const size = Math.ceil(total / pieces);
-  outgoing.writeHead(status, { ...headers, ...ids, 'content-length': total });
-  let left = size * sent;
-  for await (const chunk of content)
-    for (let rest: Buffer = chunk; rest.length > 0 && left > 0 && !incoming.socket.destroyed; ) {
-      const piece = rest.subarray(0, Math.min(left % size || size, left));
-      rest = rest.subarray(piece.length);
-      left -= piece.length;
-      if (!outgoing.write(piece)) await Promise.race([once(outgoing, 'drain'), once(outgoing, 'close')]);
-      if (left % size === 0) await delay(pause);
-    }
-  if (sent === pieces) outgoing.end();
-  else incoming.socket.end();
+  async function* slowly() {
+    let left = size * sent;
+    for await (const chunk of content)
+      for (let rest: Buffer = chunk; rest.length > 0 && left > 0; ) {
+        const piece = rest.subarray(0, Math.min(left % size || size, left));
+        rest = rest.subarray(piece.length);
+        left -= piece.length;
+        yield piece;
+        if (left % size === 0) await delay(pause);
+      }
+  }
+  const slow = Readable.from(slowly());
+  if (sent < pieces) slow.once('end', () => incoming.socket.end());
+  return { ...answer, headers: { ...headers, 'content-length': String(total) }, content: slow };
 }
 
 /** Whether a fault is for an operation. What changes a text, or cuts an answer, needs one. */
@@ -118,54 +122,53 @@ function isFor(named: string, { name, request, answersBytes }: NamedOperation, k
 }
 
 /** Carries out what was planned; `random` gives numbers from 0 to below 1. */
-export function createFaults(rules: FaultRules, { random }: { readonly random: () => number }) {
-  const left = rules.faults.map((rule) => ({ ...rule }));
-  const faults = {
-    /** The fault for the next request of an operation, by its name; it then counts as done. */
-    next: (name: string): Fault | undefined => {
-      const operation = operations.find((one) => one.name === name);
-      const rule = operation && left.find((one) => one.times > 0 && isFor(one.operation, operation, one.kind));
-      if (rule !== undefined) rule.times -= 1;
-      return rule;
-    },
-    /** Answers one request: after the latency, and wrongly if a fault is due. */
-    answer: async (exchange: Exchange): Promise<void> => {
-      const fault = faults.next(exchange.operation);
-      const wait = rules.latency(random);
-      if (wait > 0) await delay(wait);
-      if (fault === undefined) await exchange.send(await exchange.act());
-      else await kinds.get(fault.kind)?.(exchange, fault.amount);
-    },
-  };
-  return faults;
+export function createFaults({ faults, latency }: FaultRules, random: () => number) {
+  const left = faults.map((fault) => ({ ...fault }));
+  /** The fault for the next request of an operation, by its name; it then counts as done. */
+  function next(name: string): Fault | undefined {
+    const operation = operations.find((one) => one.name === name);
+    const fault = operation && left.find((one) => one.times > 0 && isFor(one.operation, operation, one.kind));
+    if (fault !== undefined) fault.times -= 1;
+    return fault;
+  }
+  /** What to send to one request, after the latency; wrong or nothing if a fault is due. */
+  async function answer(exchange: Exchange): Promise<Answer | undefined> {
+    const fault = next(exchange.operation);
+    const wait = latency(random);
+    if (wait > 0) await delay(wait);
+    const { act } = exchange;
+    return fault === undefined ? act() : kinds.get(fault.kind)?.(exchange, fault.amount);
+  }
+  return { next, answer };
 }
 
 export const noFaults: FaultRules = { faults: [], latency: () => 0, skewSeconds: 0 };
 
 /** Reads faults as `parseFaults` does, or from the file that stands after `@`. */
-export function loadFaults(text: string): ReturnType<typeof parseFaults> {
-  if (!text.startsWith('@')) return parseFaults(text);
+export function loadFaults(text: string): FaultRules {
+  let faults = text;
   try {
-    return parseFaults(readFileSync(text.slice(1), 'utf8'));
+    if (text.startsWith('@')) faults = readFileSync(text.slice(1), 'utf8');
   } catch {
-    return { problem: `The faults in ${text.slice(1)} cannot be read.` };
+    throw new SandboxProblem(`The faults in ${text.slice(1)} cannot be read.`);
   }
+  return parseFaults(faults);
 }
 
 /**
  * Reads `restore_instance=reset-after-request*2,list_parts=503*3,latency=uniform(10,200),skew=1200`, separated by commas
- * or line breaks. Returns a sentence about the first thing that is wrong.
+ * or line breaks. Throws a `SandboxProblem` about the first thing that is wrong.
  */
-export function parseFaults(text: string): { readonly rules: FaultRules } | { readonly problem: string } {
+export function parseFaults(text: string): FaultRules {
   let rules = noFaults;
   // Commas in parentheses do not separate.
   for (const pair of text.split(/\n|,(?![^(\n]*\))/).filter((pair) => pair.trim() !== '')) {
     const [name = '', value = ''] = splitOnce(pair, '=').map((part) => part.trim());
     const read = name === 'latency' ? readLatency(value) : name === 'skew' ? readSkew(value) : readFault(name, value);
-    if (typeof read === 'string') return { problem: read };
+    if (typeof read === 'string') throw new SandboxProblem(read);
     rules = { ...rules, ...read, faults: [...rules.faults, ...(read.faults ?? [])] };
   }
-  return { rules };
+  return rules;
 }
 
 function readFault(operation: string, value: string): Partial<FaultRules> | string {
@@ -178,16 +181,8 @@ function readFault(operation: string, value: string): Partial<FaultRules> | stri
   if (kind.includes('marker') && operation !== 'list_parts') return `${kind} is a fault of list_parts only.`;
   if (!operations.some((one) => isFor(operation, one, kind)))
     return `${kind} needs an answer with a body, which ${operation} does not have.`;
-  return {
-    faults: [
-      {
-        operation,
-        kind,
-        amount: amount === undefined ? undefined : Number(amount),
-        times: times === undefined ? Number.POSITIVE_INFINITY : Number(times),
-      },
-    ],
-  };
+  const left = times === undefined ? Number.POSITIVE_INFINITY : Number(times);
+  return { faults: [{ operation, kind, amount: amount === undefined ? undefined : Number(amount), times: left }] };
 }
 
 function readSkew(value: string): Partial<FaultRules> | string {

@@ -12,24 +12,11 @@ import { describeCloud, type Logged } from './inspect.js';
 import { checkSignature, type Keys, signingServices } from './signature.js';
 import { derive, openState, SandboxProblem, type State, temporaryState } from './state.js';
 import { isLoopback } from './storage/requests.js';
-import type { Storage } from './storage/storage.js';
 
 export { seededEmptyUpload, seededLargeUpload, seededUpload } from './seeds.js';
 
 /** A cloud on this machine's loopback interface, for trying, demonstrations and tests. */
-export interface Sandbox {
-  /** What a client needs to reach it. */
-  readonly cloud: {
-    readonly credentials: Keys;
-    readonly endpoints: { readonly storage: string; readonly catalog: string; readonly devops: string };
-    readonly signingServices: { readonly storage: string; readonly catalog: string; readonly devops: string };
-  };
-  /** For tests, which put there what they need. */
-  readonly storage: Storage;
-  /** What it holds and was asked, as Markdown. No secret is in it. */
-  describe(): Promise<string>;
-  close(): Promise<void>;
-}
+export type Sandbox = Awaited<ReturnType<typeof serveState>>;
 
 export interface SandboxOptions {
   readonly now: () => Date;
@@ -54,11 +41,12 @@ const keptRequests = 50;
 
 /** Starts a sandbox. Throws a `SandboxProblem` if it cannot. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const planned = loadFaults(options.fault ?? '');
-  if ('problem' in planned) throw new SandboxProblem(planned.problem);
-  const now = () => new Date(options.now().getTime() + planned.rules.skewSeconds * 1000);
-  const state = await open({ ...options, now });
-  return serveState(state, { ...options, now }, planned.rules).catch(async (error) => {
+  const { stateFile, seed, fault = '' } = options;
+  const rules = loadFaults(fault);
+  const now = () => new Date(options.now().getTime() + rules.skewSeconds * 1000);
+  const origin = { seed: seed ?? randomBytes(16).toString('hex'), started: now().toISOString() };
+  const state = stateFile === undefined ? temporaryState(origin) : await openState(stateFile, origin, seed);
+  return serveState(state, { ...options, now }, rules).catch(async (error) => {
     await state.close();
     throw error;
   });
@@ -75,8 +63,8 @@ async function serveState(
     draws += 1;
     return derive(state, 'chance', draws).readUInt32BE() / 2 ** 32;
   };
-  const faults = createFaults(rules, { random });
-  const cloud = openCloud({ now, state, secondsToSettle: 20 });
+  const faults = createFaults(rules, random);
+  const cloud = openCloud(now, state);
   if (state.durable) await cloud.storage.tidy();
 
   const requests: Logged[] = [];
@@ -106,12 +94,11 @@ async function serveState(
       logged.status = answer.status;
       return answer;
     };
-    const send = (answer: Answer) => {
-      logged.status = answer.status;
-      return respond(incoming, outgoing, { ...answer, headers: { ...answer.headers, ...ids } });
-    };
     try {
-      await faults.answer({ operation, incoming, outgoing, ids, act, send });
+      const answer = await faults.answer({ operation, incoming, act });
+      if (answer === undefined) return;
+      logged.status = answer.status;
+      await respond(incoming, outgoing, { ...answer, headers: { ...answer.headers, ...ids } });
     } finally {
       content?.destroy();
     }
@@ -139,9 +126,11 @@ async function serveState(
   const endpoints = { storage: url, catalog: url + prefixes.catalog, devops: url + prefixes.devops };
   const describe = () => describeCloud(cloud, endpoints, requests);
   return {
+    /** What a client needs to reach it. */
     cloud: { credentials: keys, endpoints, signingServices },
+    /** For tests, which put there what they need. */
     storage: cloud.storage,
-    describe: async () => describe(),
+    describe,
     close: async () => {
       server.close();
       server.closeAllConnections();
@@ -149,15 +138,6 @@ async function serveState(
       await state.close();
     },
   };
-}
-
-async function open({ stateFile, seed, now }: SandboxOptions): Promise<State> {
-  const origin = { seed: seed ?? randomBytes(16).toString('hex'), started: now().toISOString() };
-  if (stateFile === undefined) return temporaryState(origin);
-  const state = await openState(stateFile, origin);
-  if (seed === undefined || seed === state.origin.seed) return state;
-  await state.close();
-  throw new SandboxProblem(`The state ${stateFile} has another seed; leave the seed out, or name another file.`);
 }
 
 const derivedKeys = (state: State): Keys => ({

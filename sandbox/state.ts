@@ -29,22 +29,7 @@ export type Origin = Omit<z.output<typeof origin>, 'sandbox'>;
 const changesLine = z.array(z.tuple([z.string(), z.string(), z.unknown()]));
 
 /** Where the sandbox keeps what it knows. */
-export interface State {
-  readonly origin: Origin;
-  /** What was kept before this start, oldest first. */
-  readonly changes: readonly Change[];
-  /** Keeps a change with the next `flushed`. */
-  keep(change: Change): void;
-  /** How many changes were ever kept. */
-  count(): number;
-  /** Resolves once everything kept so far is on disk, what came since the last time at once; after a failure never again. */
-  flushed(): Promise<void>;
-  /** The folder for bodies. */
-  folder(): Promise<string>;
-  /** Whether what is in it has to outlive the process. */
-  readonly durable: boolean;
-  close(): Promise<void>;
-}
+export type State = ReturnType<typeof createState>;
 
 /** Bytes that follow from the seed of a state and some names. */
 export const derive = ({ origin }: State, ...names: readonly (string | number)[]) =>
@@ -79,11 +64,17 @@ export class Table<T> extends Map<string, T> {
 }
 
 /** Where changes and bodies go. */
-interface Medium extends Pick<State, 'folder' | 'durable' | 'close'> {
+interface Medium {
   write(changes: readonly Change[]): Promise<void>;
+  /** The folder for bodies. */
+  folder(): Promise<string>;
+  /** Whether what is in it has to outlive the process. */
+  readonly durable: boolean;
+  close(): Promise<void>;
 }
 
-function createState(origin: Origin, changes: readonly Change[], medium: Medium): State {
+/** What was kept before this start is in `changes`, oldest first. */
+function createState(origin: Origin, changes: readonly Change[], medium: Medium) {
   const waiting: Change[] = [];
   let count = changes.length;
   let written = Promise.resolve();
@@ -91,11 +82,14 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
     ...medium,
     origin,
     changes,
-    keep: (change) => {
+    /** Keeps a change with the next `flushed`. */
+    keep: (change: Change) => {
       count += 1;
       waiting.push(change);
     },
+    /** How many changes were ever kept. */
     count: () => count,
+    /** Resolves once everything kept so far is on disk, what came since the last time at once; after a failure never again. */
     flushed: () => {
       written = written.then(() => (waiting.length > 0 ? medium.write(waiting.splice(0)) : undefined));
       return written;
@@ -127,15 +121,17 @@ export function temporaryState(origin: Origin): State {
 /**
  * State in an append-only file of JSON lines, which a process may leave at any moment: a line that was not finished was
  * not answered. Bodies are in the folder `<path>.parts` beside it. Throws a `SandboxProblem` if the file is in use, is
- * not one of a sandbox, or cannot be read or written.
+ * not one of a sandbox, was begun with another `seed`, or cannot be read or written.
  */
-export async function openState(path: string, ifNew: Origin): Promise<State> {
+export async function openState(path: string, ifNew: Origin, seed?: string): Promise<State> {
   const folder = `${path}.parts`;
   let unlock: (() => void) | undefined;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     unlock = lock(`${path}.lock`);
     const { origin, changes } = await readLines(path, ifNew);
+    if (seed !== undefined && seed !== origin.seed)
+      throw new SandboxProblem(`The state ${path} has another seed; leave the seed out, or name another file.`);
     return createState(origin, changes, appendTo(await open(path, 'a'), folder, unlock));
   } catch (error) {
     unlock?.();
@@ -158,7 +154,7 @@ const appendTo = (file: FileHandle, folder: string, unlock: () => void): Medium 
   },
 });
 
-async function readLines(path: string, ifNew: Origin): Promise<Pick<State, 'origin' | 'changes'>> {
+async function readLines(path: string, ifNew: Origin) {
   const bytes = await readFile(path).catch((error) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;

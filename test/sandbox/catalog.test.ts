@@ -120,7 +120,7 @@ describe('provisioning', () => {
       const { body } = await group('team');
       return [body.status, body.configuration.kube.adminCluster.status];
     };
-    time += 30_000;
+    time += 20_000;
     expect(await statuses()).toEqual(['provisioning', 'provisioning']);
     time += 1;
     expect(await statuses()).toEqual(['provisioned', 'running']);
@@ -160,7 +160,7 @@ describe('upgrading', () => {
     expect(upgradeKubeVersion.output.safeParse(body).error).toBeUndefined();
     expect(headers['x-sandbox-invented']).toContain('status');
     expect(body).toMatchObject({ name: userCluster, version: '9', status: 'configuring' });
-    time += 30_001;
+    time += 20_001;
     const { kube } = (await group(resourceGroupName)).body.configuration;
     expect(kube.userClusters).toMatchObject([{ name: userCluster, version: '9', status: 'running' }]);
     expect(kube.adminCluster).toMatchObject({ name: adminCluster, version: seededGroup.version });
@@ -172,7 +172,7 @@ describe('upgrading', () => {
     expect(busy).toMatchObject({ status: 409, body: { code: 'Client.ResourceIncorrectState.Cluster' } });
     expect(busy.body.message).toContain('configuring');
     expect((await upgrade(resourceGroupName, adminCluster)).status).toBe(200);
-    time += 30_001;
+    time += 20_001;
     expect((await upgrade(resourceGroupName, userCluster, '10')).body.version).toBe('10');
   });
 
@@ -222,6 +222,6 @@ test('finds everything again when it is opened, the time to settle included', as
   cloud.reopen();
   expect(await send('GET', '/v1/resource-groups')).toEqual(before);
   expect((await upgrade('team', 'blue-admin')).status).toBe(409);
-  time += 30_001;
+  time += 20_001;
   expect((await upgrade('team', 'blue-admin')).status).toBe(200);
 });

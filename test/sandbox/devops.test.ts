@@ -57,7 +57,7 @@ test.each([
 
 test('the server runs after the time to settle', async () => {
   await restore({});
-  time += 30_000;
+  time += 20_000;
   expect((await instances()).at(-1)).toMatchObject({ state: 'RESTORING', publicIpAddress: '' });
   time += 1;
   expect((await instances()).at(-1)).toMatchObject({ state: 'RUNNING', status: { code: 100, name: 'RUNNING' } });

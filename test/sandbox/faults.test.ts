@@ -11,7 +11,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { afterEach, describe, expect, test } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
-import { createFaults, type FaultRules, faultKinds, loadFaults, noFaults, parseFaults } from '../../sandbox/faults.js';
+import { createFaults, faultKinds, loadFaults, noFaults, parseFaults } from '../../sandbox/faults.js';
 import { type Sandbox, seededUpload, startSandbox } from '../../sandbox/sandbox.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
@@ -19,12 +19,7 @@ import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { never, testCaller } from '../support/caller.js';
 import { connectInProcess } from '../support/in-process.js';
 
-const rulesOf = (text: string): FaultRules => {
-  const parsed = parseFaults(text);
-  if ('problem' in parsed) throw new Error(parsed.problem);
-  return parsed.rules;
-};
-const faultsOf = (text: string) => createFaults(rulesOf(text), { random: () => 0.5 });
+const faultsOf = (text: string) => createFaults(parseFaults(text), () => 0.5);
 
 const list = { bucket: seededUpload.bucket, object: seededUpload.key, uploadId: seededUpload.uploadId };
 const restore = { backupId: seededBackupId, instanceId: 'restored', allowRepeat: true };
@@ -222,15 +217,15 @@ describe('the text of faults', () => {
   });
 
   test('lines of a file say the same', () => {
-    const asText = rulesOf('list_parts=503*2,list_parts=truncated*1,*=hang,skew=60,latency=uniform(10,200)');
+    const asText = parseFaults('list_parts=503*2,list_parts=truncated*1,*=hang,skew=60,latency=uniform(10,200)');
     const lines = 'list_parts = 503*2\r\nlist_parts=truncated*1\n\n*=hang, skew=60\nlatency=uniform(10, 200)\n';
-    const asFile = rulesOf(lines);
+    const asFile = parseFaults(lines);
     expect({ ...asFile, latency: asFile.latency(() => 0.5) }).toEqual({ ...asText, latency: 105 });
     expect(asFile.skewSeconds).toBe(60);
   });
 
   test('nothing is no fault', () => {
-    expect(rulesOf(' ')).toEqual(noFaults);
+    expect(parseFaults(' ')).toEqual(noFaults);
   });
 
   test.each([
@@ -254,7 +249,7 @@ describe('the text of faults', () => {
     ['{"list_parts":"503"}', 'is not an operation'],
     ['@/nowhere', 'The faults in /nowhere cannot be read.'],
   ])('%s is refused, and no sandbox starts with it', async (text, problem) => {
-    expect(loadFaults(text)).toEqual({ problem: expect.stringContaining(problem) });
+    expect(() => loadFaults(text)).toThrow(problem);
     await expect(startSandbox({ now, fault: text })).rejects.toThrow(problem);
   });
 
@@ -262,6 +257,8 @@ describe('the text of faults', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'cloudops-faults-')), 'faults.txt');
     writeFileSync(file, 'list_parts=503*3\n');
     expect(loadFaults(`@${file}`)).toEqual(parseFaults('list_parts=503*3'));
+    writeFileSync(file, 'list_parts=505\n');
+    expect(() => loadFaults(`@${file}`)).toThrow('505 is not a fault');
     rmSync(dirname(file), { recursive: true });
   });
 });
@@ -269,7 +266,7 @@ describe('the text of faults', () => {
 describe('latency', () => {
   /** 10,000 waits in ascending order, with the random numbers of a textbook. */
   function waits(text: string): number[] {
-    const { latency } = rulesOf(`latency=${text}`);
+    const { latency } = parseFaults(`latency=${text}`);
     let state = 1;
     const random = () => {
       state = (state * 48_271) % 2_147_483_647;

@@ -7,13 +7,13 @@ import { type Change, temporaryState } from '../../sandbox/state.js';
 import type { Part, UploadName } from '../../sandbox/storage/records.js';
 
 /** The sandbox's cloud in this process, without HTTP and signatures. Everything is there again after `reopen`. */
-export function testCloud({ now, secondsToSettle = 30 }: { now: () => Date; secondsToSettle?: number }) {
+export function testCloud({ now }: { now: () => Date }) {
   const kept: Change[] = [];
   const open = () => {
     const changes: Change[] = JSON.parse(JSON.stringify(kept));
     const keep = (change: Change) => void kept.push(change);
     const state = { ...temporaryState({ seed: 'test', started: now().toISOString() }), changes, keep };
-    return openCloud({ state, now, secondsToSettle });
+    return openCloud(now, state);
   };
   let cloud = open();
   return {
