@@ -11,13 +11,8 @@ import { xmlError } from './storage/xml.js';
 /** Every operation of the sandbox. */
 export const operations = Object.entries(registry).map(([name, operation]): NamedOperation => ({ name, ...operation }));
 
-/** An operation, and what the path and the query say to it. */
-export interface Route {
-  readonly operation: NamedOperation;
-  readonly parameters: Readonly<Record<string, string>>;
-  /** Names that the query must have. */
-  readonly query: readonly string[];
-}
+/** An operation, what the path says to it, and the names that its query must have. */
+export type Route = NonNullable<ReturnType<typeof findOperation>>;
 
 /** What each operation's `request` says, ready to be compared. */
 const templates = operations.map((operation) => {
@@ -27,8 +22,8 @@ const templates = operations.map((operation) => {
 });
 
 /** Finds the operation that a request is for: that which needs the most of the names in its query. */
-export function findOperation(request: ApiRequest): Route | undefined {
-  const routes = templates.flatMap(({ operation, method, pattern, query }): Route[] => {
+export function findOperation(request: ApiRequest) {
+  const routes = templates.flatMap(({ operation, method, pattern, query }) => {
     const match = pattern.exec(request.path);
     if ((operation.service ?? 'storage') !== request.service || method !== request.method || match === null) return [];
     const parameters = decoded(match.groups ?? {});

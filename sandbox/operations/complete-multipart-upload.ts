@@ -4,7 +4,6 @@ import { defineOperation } from '../operation.js';
 import { readShort } from '../storage/bodies.js';
 import {
   checksumAlgorithms,
-  checksumElement,
   checksumElements,
   checksumHeader,
   checksumHeaders,
@@ -41,20 +40,16 @@ export const completeMultipartUpload = defineOperation({
   },
 });
 
-interface NamedPart {
-  readonly partNumber: number;
-  readonly etag: string | undefined;
-  /** Base64, by their headers. */
-  readonly checksums: readonly (readonly [header: string, value: string | undefined])[];
-}
+type NamedPart = ReturnType<typeof namedParts>[number];
 
-function namedParts(body: Buffer): NamedPart[] {
+/** The parts that a client names, with their checksums by header. */
+function namedParts(body: Buffer) {
   const document = body.toString('utf8');
-  const elements = ['Part', 'PartNumber', 'ETag', ...checksumAlgorithms.map(checksumElement)];
+  const elements = ['Part', 'PartNumber', 'ETag', ...checksumAlgorithms.map((one) => `Checksum${one}`)];
   const named = [...document.matchAll(/<Part>([\s\S]*?)<\/Part>/g)].map(([, part = '']) => ({
     partNumber: Number(textOf(part, 'PartNumber')),
     etag: textOf(part, 'ETag')?.replaceAll('"', ''),
-    checksums: checksumAlgorithms.map((one) => [checksumHeader(one), textOf(part, checksumElement(one))] as const),
+    checksums: checksumAlgorithms.map((one) => [checksumHeader(one), textOf(part, `Checksum${one}`)] as const),
   }));
   const isDocument = isDocumentOf(document, 'CompleteMultipartUpload', elements);
   if (!isDocument || named.length === 0 || named.some(({ partNumber }) => Number.isNaN(partNumber)))
@@ -66,7 +61,7 @@ const isMadeOf = ({ parts }: StoredObject, named: readonly NamedPart[]) =>
   parts.length === named.length &&
   parts.every(({ partNumber, etag }, at) => partNumber === named[at]?.partNumber && etag === named[at]?.etag);
 
-/** The parts that a client names. Throws a `ServiceError` if no object can be made of them. */
+/** These parts. Throws a `ServiceError` if no object can be made of them. */
 function checkedParts(uploadId: string, named: readonly NamedPart[], parts: ReadonlyMap<string, Part>): Part[] {
   if (named.some(({ partNumber }, index) => partNumber <= (named[index - 1]?.partNumber ?? 0)))
     throw new ServiceError(400, 'InvalidPartOrder', 'The parts must be in ascending order.');

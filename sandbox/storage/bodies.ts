@@ -1,40 +1,29 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { type ApiRequest, collect, ServiceError } from '../http.js';
-import { type Checksums, checksumAlgorithms, checksumHeader, checksumHeaders, createDigest } from './checksums.js';
+import { buffer } from 'node:stream/consumers';
+import { type ApiRequest, ServiceError } from '../http.js';
+import { checksumAlgorithms, checksumHeader, checksumHeaders, createDigest } from './checksums.js';
 import { notOffered } from './requests.js';
 
 /** A body on its way, and the headers that say what it should be. */
 export type Incoming = Pick<ApiRequest, 'headers' | 'stream'>;
 
-export interface Received {
-  /** Bytes. */
-  readonly size: number;
-  /** MD5, hexadecimal. */
-  readonly etag: string;
-  /** Those that the client sent, and the one that was wanted. */
-  readonly checksums: Checksums;
-}
-
-const maximumText = 8 * 1024 * 1024;
-
 /** A short body. */
-export const readShort = (incoming: Incoming): Promise<Buffer> =>
-  collect(checkedPayload(incoming, { maximum: maximumText, onEnd: () => undefined }), maximumText);
-
-interface Expected {
-  /** Bytes. */
-  readonly maximum: number;
-  /** A checksum to compute whether or not the client sends it. */
-  readonly algorithm?: string | undefined;
-  onEnd(received: Received): void;
+export async function readShort(incoming: Incoming): Promise<Buffer> {
+  const { stored } = await receive(incoming, 8 * 1024 * 1024, buffer);
+  return stored;
 }
 
-/** The payload of a body. Throws a `ServiceError` at its end if it is not what the headers and trailers say. */
-export async function* checkedPayload(
+/**
+ * Has the payload of a body stored, which may have `maximum` bytes. Throws a `ServiceError` if it is not what the headers
+ * and trailers say. The checksums are those that the client sent, and the one `wanted` in any case.
+ */
+export async function receive<Stored>(
   { headers, stream }: Incoming,
-  { maximum, algorithm: wanted, onEnd }: Expected,
-): AsyncGenerator<Buffer> {
+  maximum: number,
+  store: (payload: AsyncIterable<Buffer>) => Promise<Stored>,
+  wanted?: string,
+) {
   const declared = headers['x-ext-content-sha256'] ?? headers['x-amz-content-sha256'] ?? '';
   if (declared.startsWith('STREAMING-AWS4-')) throw notOffered('bodies whose chunks are signed');
   const announced = headers['x-amz-trailer'];
@@ -53,12 +42,15 @@ export async function* checkedPayload(
   if (Number(headers['x-amz-decoded-content-length'] ?? headers['content-length']) > maximum) throw tooLarge;
   const trailers: Record<string, string> = {};
   let size = 0;
-  for await (const piece of isChunked ? unchunked(stream, trailers) : pieces(stream)) {
-    size += piece.length;
-    if (size > maximum) throw tooLarge;
-    for (const digest of [md5, sha256, ...digests.map(({ digest }) => digest)]) digest?.update(piece);
-    yield piece;
+  async function* payload() {
+    for await (const piece of isChunked ? unchunked(stream, trailers) : pieces(stream)) {
+      size += piece.length;
+      if (size > maximum) throw tooLarge;
+      for (const digest of [md5, sha256, ...digests.map(({ digest }) => digest)]) digest?.update(piece);
+      yield piece;
+    }
   }
+  const stored = await store(payload());
 
   if (sha256 !== undefined && sha256.digest('hex') !== declared)
     throw new ServiceError(400, 'XAmzContentSHA256Mismatch', 'The content-sha256 header does not match the body.');
@@ -72,13 +64,11 @@ export async function* checkedPayload(
   for (const [header, value] of Object.entries({ ...checksums, 'content-md5': binary.toString('base64') }))
     if ((isSent(header) || header in given) && given[header] !== value)
       throw new ServiceError(400, 'BadDigest', `The body does not match ${header}.`);
-  onEnd({ size, etag: binary.toString('hex'), checksums });
+  return { stored, size, etag: binary.toString('hex'), checksums };
 }
 
 /** What arrives. The stream stays open if the reading ends early, so that an answer can be sent. */
-async function* pieces(stream: Readable): AsyncGenerator<Buffer> {
-  for await (const piece of stream.iterator({ destroyOnReturn: false })) yield piece;
-}
+const pieces = (stream: Readable): AsyncIterableIterator<Buffer> => stream.iterator({ destroyOnReturn: false });
 
 /** Takes a body in the encoding `aws-chunked` apart, and notes what follows the last chunk. */
 async function* unchunked(stream: Readable, trailers: Record<string, string>): AsyncGenerator<Buffer> {

@@ -22,25 +22,16 @@ export const checksumHeaders = checksumAlgorithms.map(checksumHeader);
 
 export function createDigest(algorithm: string): Digest {
   if (algorithm !== 'CRC32') return createHash(algorithm);
-  let value = 0;
+  const value = Buffer.alloc(4);
   return {
-    update: (data) => {
-      value = crc32(data, value);
-    },
-    digest: () => {
-      const bytes = Buffer.alloc(4);
-      bytes.writeUInt32BE(value);
-      return bytes;
-    },
+    update: (data) => value.writeUInt32BE(crc32(data, value.readUInt32BE())),
+    digest: () => value,
   };
 }
 
-/** The element that holds a checksum. */
-export const checksumElement = (algorithm: string) => `Checksum${algorithm}`;
-
 /** The elements that say what headers about checksums do. */
 export const checksumElements = (headers: Checksums) => ({
-  ...Object.fromEntries(checksumAlgorithms.map((one) => [checksumElement(one), headers[checksumHeader(one)]])),
+  ...Object.fromEntries(checksumAlgorithms.map((one) => [`Checksum${one}`, headers[checksumHeader(one)]])),
   ChecksumType: headers[typeHeader],
 });
 

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../http.js';
 import type { State } from '../state.js';
-import { checkedPayload, type Incoming, type Received } from './bodies.js';
+import { type Incoming, receive } from './bodies.js';
 import type { Part } from './records.js';
 
 const maximumBody = 5 * 1024 ** 3;
@@ -43,25 +43,21 @@ export function createFiles({ folder, durable, flushed }: State) {
 
   return {
     /** Streams a body into a new file. Leaves none and throws a `ServiceError` if it is not what its headers say. */
-    async receive(incoming: Incoming, algorithm?: string): Promise<Received & { readonly file: string }> {
+    async receive(incoming: Incoming, algorithm?: string) {
       const { headers } = incoming;
       if ((headers['content-length'] ?? headers['x-amz-decoded-content-length']) === undefined)
         throw new ServiceError(411, 'MissingContentLength', 'The header content-length is missing.');
       const file = randomUUID();
       const path = join(await folder(), file);
-      let received: Received | undefined;
-      const onEnd = (all: Received) => {
-        received = all;
-      };
-      const payload = checkedPayload(incoming, { maximum: maximumBody, algorithm, onEnd });
+      const store = (payload: AsyncIterable<Buffer>) =>
+        pipeline(payload, createWriteStream(path, { flags: 'wx', mode: 0o600, flush: durable }));
       try {
-        await pipeline(payload, createWriteStream(path, { flags: 'wx', mode: 0o600, flush: durable }));
+        const { size, etag, checksums } = await receive(incoming, maximumBody, store, algorithm);
+        return { file, size, etag, checksums };
       } catch (error) {
         await rm(path, { force: true });
         throw error;
       }
-      if (received === undefined) throw new Error('the body was not read to its end');
-      return { file, ...received };
     },
     /** The bytes of parts from the `first` to the `last`, counted from 0. What is removed meanwhile is read to its end. */
     read(parts: readonly Part[], first: number, last: number): Readable {
