@@ -32,7 +32,7 @@ export function validate(operation: Operation, args: unknown, region: string): R
     throw new Refusal('InvalidArguments', [`arguments: must not be nested deeper than ${maximumDepth} levels`]);
   if (hasMoreValuesThan(maximumValues, args))
     throw new Refusal('InvalidArguments', [`arguments: must not hold more than ${maximumValues} values`]);
-  const given = withoutAdditions(withoutNulls(args), operation.input);
+  const given = withoutAdditions(withoutNulls(args));
   const parsed = operation.input.safeParse(given, { reportInput: true });
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
@@ -52,10 +52,9 @@ function hasMoreValuesThan(limit: number, value: unknown): boolean {
   return false;
 }
 
-function withoutAdditions(args: unknown, { shape }: z.ZodObject): unknown {
+function withoutAdditions(args: unknown): unknown {
   if (!isObject(args)) return args;
-  const added = addedByHosts.filter((name) => Object.hasOwn(args, name) && !Object.hasOwn(shape, name));
-  return added.length === 0 ? args : Object.fromEntries(Object.entries(args).filter(([name]) => !added.includes(name)));
+  return Object.fromEntries(Object.entries(args).filter(([name]) => !addedByHosts.includes(name)));
 }
 
 function problemsOf(issues: readonly Issue[], operation: Operation): string[] {
@@ -72,9 +71,7 @@ function problemsOf(issues: readonly Issue[], operation: Operation): string[] {
 /** For a plan: the defaults and warnings that apply to the arguments that are right. */
 function hintsForTheRest(operation: Operation, args: unknown, issues: readonly Issue[], configured: string) {
   if (operation.change === undefined || !isObject(args) || args.planOnly !== true) return {};
-  const wrong = new Set(
-    issues.flatMap(({ path, ...issue }) => path[0] ?? (issue.code === 'unrecognized_keys' ? issue.keys : [])),
-  );
+  const wrong = new Set(issues.map(({ path }) => path[0]));
   const rest = Object.fromEntries(Object.entries(args).filter(([name]) => !wrong.has(name)));
   const { defaults, warnings } = hintsOf(operation, operation.change, rest, textAt(rest, 'region') ?? configured, args);
   return { defaults: defaults.map(({ path, value }) => `${path}: ${value}`), warnings };
@@ -118,8 +115,6 @@ function typeRule(issue: z.core.$ZodIssueInvalidType): string {
     string: 'must be text',
     object: typeof issue.input === 'string' ? 'must be an object, not a text that holds one' : 'must be an object',
     array: 'must be a list',
-    boolean: 'must be true or false',
-    number: 'must be a whole number',
   };
   return expected[issue.expected] ?? `must be of type ${issue.expected}`;
 }

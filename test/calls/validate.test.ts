@@ -1,4 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
+import { validate } from '../../src/calls/validate.js';
+import { Refusal } from '../../src/results/refusal.js';
+import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -29,6 +32,12 @@ test('a misspelt argument is answered with the one that was meant, also inside o
     'adminCluster.nmae: is not an argument; did you mean name?',
     expect.stringMatching(/^adminCluster\.qqqqqqqq: is not an argument; known here: name, version, keyName, /),
   ]);
+});
+
+test('10,000 values are looked at, one more is too many', () => {
+  const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`wrong${index}`, 1]));
+  expect(problems(listParts, many(10_000)).at(-1)).toMatch(/ more problems$/);
+  expect(problems(listParts, many(10_001))).toEqual(['arguments: must not hold more than 10000 values']);
 });
 
 test.each([33, 100_000])('arguments that are nested %i levels deep are refused, and not looked into', (levels) => {
@@ -80,8 +89,106 @@ test('an object sent as text is said to be one', () => {
   ]);
 });
 
-test.each([undefined, null, 'text', 5, []])('arguments that are no object at all are refused: %j', (args) => {
-  expect(problems(restoreInstance, args)).not.toEqual([]);
+test.each([
+  [undefined, 'is required'],
+  [null, 'null must be an object'],
+  ['text', '"text" must be an object, not a text that holds one'],
+  [5, '5 must be an object'],
+  [[], '[] must be an object'],
+])('arguments that are no object at all are refused: %j', (args, problem) => {
+  expect(problems(restoreInstance, args)).toEqual([`arguments: ${problem}`]);
+});
+
+describe('a wrong value is told beside its rule', () => {
+  const ofGroup = (given: object) => problems(provisionKubeResourceGroup, { resourceGroupName: 'g', ...given });
+
+  test.each<readonly [string, string, object]>([
+    ['a text', 'resourceNamePrefix: 5 must be text', { resourceNamePrefix: 5 }],
+    ['true or false', 'planOnly: "yes" must be true or false', { planOnly: 'yes' }],
+    [
+      'a whole number',
+      'adminCluster.nodePools[0].nodeCount: 1.5 must be a whole number',
+      { adminCluster: { nodePools: [{ nodeCount: 1.5 }] } },
+    ],
+    ['a list', 'regions: "x" must be a list', { regions: 'x' }],
+    [
+      'the only word',
+      'adminCluster.controlPlaneLoadBalancer.type: "x" must be elastic-load-balancer',
+      { adminCluster: { controlPlaneLoadBalancer: { type: 'x' } } },
+    ],
+    ['one of few words', 'deploymentModel: true must be standalone, multi or hybrid', { deploymentModel: true }],
+  ])('where %s belongs', (_what, problem, given) => {
+    expect(ofGroup(given)).toEqual([problem]);
+  });
+
+  test.each<readonly [string, unknown, string]>([
+    ['an object by that word', { a: 1 }, 'an object'],
+    ['up to five words', ['a', 'b', 'c', 'd', 'e'], '["a", "b", "c", "d", "e"]'],
+    ['more by their number', ['a', 'b', 'c', 'd', 'e', 'f'], 'a list of 6'],
+    ['anything but words by its number', ['a', 5], 'a list of 2'],
+    ['long words cut', ['a'.repeat(50)], `["${'a'.repeat(40)}…" (cut, 50 characters)]`],
+  ])('%s', (_what, value, shown) => {
+    expect(ofGroup({ deploymentModel: value })).toEqual([
+      `deploymentModel: ${shown} must be standalone, multi or hybrid`,
+    ]);
+  });
+
+  test('where there are many words, what is none gets all of them', () => {
+    const [line = ''] = ofGroup({ adminCluster: { controlPlane: { instanceType: {} } } });
+    expect(line).toMatch(/instanceType: an object must be h2-large16, h2-large24, .* or h2-septa-large128$/);
+  });
+
+  test('a number among many words is answered with the nearest', () => {
+    const [line] = ofGroup({ adminCluster: { controlPlane: { instanceType: 7 } } });
+    expect(line).toMatch(/instanceType: 7 is not allowed; nearest: h2-large16, /);
+  });
+
+  test('what is missing because of another value is told with its rule', () => {
+    const given = { networkConfig: { networkId: 'n' }, adminCluster: { controlPlaneLoadBalancer: {} } };
+    expect(ofGroup(given)).toEqual([
+      'adminCluster.controlPlaneLoadBalancer.vip: is required with a private LAN (networkConfig.networkId is given)',
+    ]);
+  });
+});
+
+test('what hosts add to every call is not looked at', () => {
+  const args = { ...restoreInstance.example, wait_for_previous: true, toolCallId: 'call_1' };
+  expect(validate(restoreInstance, args, 'jp-east-1')).not.toHaveProperty('toolCallId');
+  expect(problems(restoreInstance, args)).toEqual([]);
+});
+
+describe('with wrong arguments, a plan names what would apply to the right ones', () => {
+  const hintsFor = (operation: Operation, args: object) => {
+    try {
+      validate(operation, args, 'jp-east-1');
+    } catch (error) {
+      if (error instanceof Refusal) return { code: error.code, ...error.more };
+    }
+    throw new Error('the arguments are right');
+  };
+  const wrong = { instanceId: 's', backupId: 'x' };
+
+  test('defaults of the region, and warnings', () => {
+    expect(hintsFor(restoreInstance, { ...wrong, region: 'jp-west-1', planOnly: true })).toEqual({
+      code: 'InvalidArguments',
+      defaults: ['instanceType: e-large', 'availabilityZone: west-12'],
+      warnings: [expect.stringMatching(/^Not given: /)],
+    });
+  });
+
+  test.each<readonly [string, Operation, object]>([
+    ['of a call that is no plan', restoreInstance, wrong],
+    ['of a read', listParts, { planOnly: true }],
+  ])('nothing %s', (_what, operation, args) => {
+    expect(hintsFor(operation, args)).toEqual({ code: 'InvalidArguments' });
+  });
+
+  test('and none that a wrong one would lead to', () => {
+    const zone = (availabilityZone: unknown) =>
+      hintsFor(restoreInstance, { ...wrong, availabilityZone, planOnly: true }).warnings;
+    expect(zone('west-12')).toContainEqual(expect.stringMatching(/^Zone west-12 /));
+    expect(zone('somewhere')).not.toContainEqual(expect.stringMatching(/^Zone /));
+  });
 });
 
 test('what was given cannot pass for our words: it is quoted, on one line, bounded and made visible', () => {
