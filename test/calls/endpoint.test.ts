@@ -1,7 +1,88 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { type Cloud, missingSettings, regionSourceOf, resolveEndpoint } from '../../src/calls/endpoint.js';
+import { Refusal } from '../../src/results/refusal.js';
+import { apiProfile, s3Profile, storageProfile } from '../../src/signing/profiles.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';
+
+/** Where calls go, with what keys, and what is missing before they can. */
+
+const credentials = { accessKeyId: 'AK', secretAccessKey: 'sk' };
+const cloud: Cloud = {
+  region: 'jp-east-1',
+  credentials,
+  endpoints: {
+    storage: 'https://storage.{region}.example/{region}/tenant//',
+    catalog: 'https://catalog.example',
+    devops: 'https://devops.example/',
+  },
+  signingServices: { storage: 's3', catalog: 'kube', devops: 'devops' },
+  storageHeaders: 'ext',
+};
+
+describe('an endpoint', () => {
+  test('has the region of the call in it, and no slash at its end', () => {
+    expect(resolveEndpoint(cloud, 'storage', 'jp-west-1')).toEqual({
+      origin: 'https://storage.jp-west-1.example',
+      pathPrefix: '/jp-west-1/tenant',
+      region: 'jp-west-1',
+      service: 's3',
+      profile: storageProfile,
+      credentials,
+    });
+    expect(resolveEndpoint(cloud, 'devops')).toMatchObject({ pathPrefix: '', region: 'jp-east-1' });
+  });
+
+  test.each([
+    ['storage', 'ext', 's3', storageProfile],
+    ['storage', 'amz', 's3', s3Profile],
+    ['catalog', 'ext', 'kube', apiProfile],
+    ['devops', 'amz', 'devops', apiProfile],
+  ] as const)(
+    'of %s, with %s headers for storage, is signed as its API wants it',
+    (api, storageHeaders, service, profile) => {
+      expect(resolveEndpoint({ ...cloud, storageHeaders }, api)).toMatchObject({ service, profile });
+    },
+  );
+
+  test('has the session token if there is one', () => {
+    const temporary = { ...credentials, sessionToken: 'st' };
+    expect(resolveEndpoint({ ...cloud, credentials: temporary }, 'devops').credentials).toEqual(temporary);
+  });
+
+  test.each<readonly [string, Partial<Cloud>, readonly string[]]>([
+    ['its address', { endpoints: { ...cloud.endpoints, devops: undefined } }, ['CLOUDOPS_DEVOPS_URL']],
+    ['the access key', { credentials: { secretAccessKey: 'sk' } }, ['CLOUDOPS_ACCESS_KEY_ID']],
+    ['the secret key', { credentials: { accessKeyId: 'AK' } }, ['CLOUDOPS_SECRET_ACCESS_KEY']],
+    [
+      'everything',
+      { credentials: {}, endpoints: { storage: undefined, catalog: undefined, devops: undefined } },
+      ['CLOUDOPS_DEVOPS_URL', 'CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'],
+    ],
+  ])('is refused without %s, by the name of the setting', (_what, missing, names) => {
+    const incomplete = { ...cloud, ...missing };
+    expect(missingSettings(incomplete, 'devops')).toEqual(names);
+    const refusal = {
+      constructor: Refusal,
+      code: 'NotConfigured',
+      problems: names.map((name) => `${name} is not set`),
+    };
+    expect(() => resolveEndpoint(incomplete, 'devops')).toThrow(expect.objectContaining(refusal));
+  });
+
+  test('of another API may be missing', () => {
+    expect(missingSettings({ ...cloud, endpoints: { ...cloud.endpoints, storage: undefined } }, 'devops')).toEqual([]);
+  });
+});
+
+test.each([
+  ['given', 'jp-east-1', true],
+  ['configured', undefined, true],
+  ['default', undefined, false],
+] as const)('a region is %s', (source, given, regionIsConfigured) => {
+  expect(regionSourceOf({ ...cloud, regionIsConfigured }, given)).toBe(source);
+});
 
 /** An endpoint with a path is one of several behind one address. No object key leads out of it. */
 
@@ -14,14 +95,19 @@ async function list(object: string, prefix: string) {
   const result = await caller.call(listParts, { bucket: 'b', object, uploadId: 'u' }, { signal: never });
   await caller.close();
   await server.close();
-  return { code: result.ok ? 'ok' : result.failure.code, paths: server.requests.map(({ url }) => url.split('?')[0]) };
+  return {
+    code: result.ok ? 'ok' : result.failure.code,
+    problems: result.ok ? [] : result.failure.problems,
+    paths: server.requests.map(({ url }) => url.split('?')[0]),
+  };
 }
 
 test.each(['..', '../x', 'x/..', 'a/../../b', '.', './x', 'a/./b', '/..', 'a/..//b'])(
   'the key %s is refused below a path, where a server that resolves it would leave the path',
   async (object) => {
-    expect(await list(object, '/tenant')).toEqual({ code: 'InvalidArguments', paths: [] });
-    expect(await list(object, '/tenant/')).toEqual({ code: 'InvalidArguments', paths: [] });
+    const refused = { code: 'InvalidArguments', problems: [expect.stringMatching(/^object: /)], paths: [] };
+    expect(await list(object, '/tenant')).toEqual(refused);
+    expect(await list(object, '/tenant/')).toEqual(refused);
     expect(await list(object, '')).toMatchObject({ code: 'ok', paths: [`/b/${object}`] });
   },
 );
@@ -34,5 +120,5 @@ test.each([
   ['..\\x', '..%5Cx'],
   ['a//b', 'a//b'],
 ])('the key %s has no dot segment and is sent as it is', async (object, sent) => {
-  expect(await list(object, '/tenant')).toEqual({ code: 'ok', paths: [`/tenant/b/${sent}`] });
+  expect(await list(object, '/tenant')).toMatchObject({ code: 'ok', paths: [`/tenant/b/${sent}`] });
 });
