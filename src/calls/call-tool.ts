@@ -6,7 +6,7 @@ import { textAt } from '../util/objects.js';
 import type { Steering } from './consent.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 import { checkPath, regionSourceOf, resolveEndpoint } from './endpoint.js';
-import { checkPolicy } from './policy.js';
+import { checkPolicy, checkRegions } from './policy.js';
 import { read } from './read.js';
 import { insertSecrets } from './secrets.js';
 import { validate } from './validate.js';
@@ -21,11 +21,12 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
   const callTool: CallTool = async (operation, args, context) => {
     const cloud = await dependencies.cloud();
     const given = validate(operation, args, cloud.region);
-    checkPolicy(policy, operation, given.region, context.principal);
+    checkPolicy(policy, operation, context.principal);
     const complete = await insertSecrets(operation, given, secretFiles, cloud.region);
     const { planOnly, planId, allowRepeat, ...input } = complete.input;
 
     const { region, query = {}, ...request } = operation.request(input);
+    checkRegions(policy, region, input);
     const endpoint = resolveEndpoint(cloud, operation.service, region);
     checkPath(endpoint, request.path);
     const { secretAccessKey, sessionToken } = endpoint.credentials;

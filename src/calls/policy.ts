@@ -1,5 +1,6 @@
 import { Refusal } from '../results/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
+import { leavesOf } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { type Principal, scopeOf } from './principal.js';
 
@@ -8,7 +9,7 @@ export interface Policy {
   readonly readOnly: boolean;
   /** Names of the tools that are offered; undefined offers all. */
   readonly tools: readonly string[] | undefined;
-  /** Regions that calls may name; undefined allows any. */
+  /** Regions that calls may use; undefined allows any. */
   readonly regions?: readonly string[] | undefined;
   /** Protocols that endpoints speak beyond the reference: see `Operation.extension`. */
   readonly extensions?: readonly string[] | undefined;
@@ -18,14 +19,24 @@ export interface Policy {
 export const isAllowed = (policy: Policy, operation: Operation, principal?: Principal): boolean =>
   reasonAgainst(policy, operation, principal) === undefined;
 
-/** @throws Refusal if the operation, or the region that the call names, is not allowed */
-export function checkPolicy(policy: Policy, operation: Operation, region: unknown, principal?: Principal): void {
+/** @throws Refusal if the operation is not allowed */
+export function checkPolicy(policy: Policy, operation: Operation, principal?: Principal): void {
   const reason = reasonAgainst(policy, operation, principal);
   if (reason !== undefined) throw new Refusal('NotAllowed', [reason]);
-  if (policy.regions !== undefined && typeof region === 'string' && !policy.regions.includes(region))
-    throw new Refusal('NotAllowed', [
-      `region ${quote(region, 40)} is not among those of CLOUDOPS_REGIONS: ${policy.regions.join(', ')}`,
-    ]);
+}
+
+/**
+ * Checks the region that a request goes to, and every region that its arguments name: they are called `region` or `regions`.
+ * @throws Refusal
+ */
+export function checkRegions({ regions }: Policy, requested: string | undefined, input: unknown): void {
+  if (regions === undefined) return;
+  const named = [...leavesOf(input)].flatMap(([path, value]) => (/\bregions?(\[\d+\])?$/.test(path) ? [value] : []));
+  for (const region of [requested, ...named])
+    if (typeof region === 'string' && !regions.includes(region))
+      throw new Refusal('NotAllowed', [
+        `region ${quote(region, 40)} is not among those of CLOUDOPS_REGIONS: ${regions.join(', ')}`,
+      ]);
 }
 
 function reasonAgainst(policy: Policy, operation: Operation, principal: Principal | undefined): string | undefined {

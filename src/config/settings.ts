@@ -29,7 +29,7 @@ export const sections = {
       value: values.headerText,
     },
     REGION: { default: 'jp-east-1', help: 'region of calls that name none', value: values.regionName },
-    REGIONS: { help: 'comma-separated regions that calls may name; any if not set', value: values.regions },
+    REGIONS: { help: 'comma-separated regions that calls may use; any if not set', value: values.regions },
   },
   Endpoints: {
     STORAGE_URL: {

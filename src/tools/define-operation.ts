@@ -40,7 +40,10 @@ export interface Operation<
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Where the operation is defined if not in the reference. It is offered only where the store speaks that protocol, or by name. */
   readonly extension?: 's3';
-  /** A strict object; carries every rule of the reference for this operation's arguments. */
+  /**
+   * A strict object; carries every rule of the reference for this operation's arguments. One that names a region is called `region`
+   * or `regions`, at any depth: settings limit them by that name.
+   */
   readonly input: Input;
   /** Arguments of a call that succeeds on the sandbox. */
   readonly example: z.input<Input>;
@@ -58,7 +61,7 @@ export interface Operation<
   readonly undocumented: readonly string[];
   /** What cannot be done with it and where to do that instead, one sentence each. */
   readonly elsewhere: readonly string[];
-  /** Error codes of its own, each with what to do about it. */
+  /** Error codes of its own, or how they begin, as the service sends them (`Client.…`), each with what to do about it. */
   readonly errors?: Readonly<Record<string, string>>;
   /** The answer's record. A field that is not optional is expected: where it is missing, the reader is warned. */
   readonly output: Output;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkPolicy, isAllowed, type Policy } from '../../src/calls/policy.js';
+import { checkPolicy, checkRegions, isAllowed, type Policy } from '../../src/calls/policy.js';
 import type { Principal } from '../../src/calls/principal.js';
 import { Refusal } from '../../src/results/refusal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
@@ -19,33 +19,16 @@ const refusalThatNames = (named: string) =>
   });
 const bearer = (...scopes: string[]): Principal => ({ name: 'a', scopes });
 
-const regions = { ...everything, regions: ['jp-a', 'jp-b'] };
-
-test.each<readonly [string, Policy, Operation, unknown, Principal | undefined]>([
-  ['anything', everything, restoreInstance, undefined, undefined],
-  ['read-only: a read', { ...everything, readOnly: true }, listParts, undefined, undefined],
-  ['a tool that is named', { ...everything, tools: ['list_parts'] }, listParts, undefined, undefined],
-  ['a region of the list', regions, listParts, 'jp-b', undefined],
-  ['no region, which is the configured one', regions, listParts, undefined, undefined],
-  ['any region without a list', everything, listParts, 'jp-c', undefined],
-  [
-    'what is beyond the reference, by its protocol',
-    { ...everything, extensions: ['s3'] },
-    extended,
-    undefined,
-    undefined,
-  ],
-  [
-    'what is beyond the reference, by its name',
-    { ...everything, tools: ['list_parts'] },
-    extended,
-    undefined,
-    undefined,
-  ],
-  ['reading with its scope', everything, listParts, undefined, bearer('cloudops:read')],
-  ['changing with its scope', everything, restoreInstance, undefined, bearer('cloudops:write')],
-])('allowed: %s', (_what, policy, operation, region, principal) => {
-  expect(() => checkPolicy(policy, operation, region, principal)).not.toThrow();
+test.each<readonly [string, Policy, Operation, Principal | undefined]>([
+  ['anything', everything, restoreInstance, undefined],
+  ['read-only: a read', { ...everything, readOnly: true }, listParts, undefined],
+  ['a tool that is named', { ...everything, tools: ['list_parts'] }, listParts, undefined],
+  ['what is beyond the reference, by its protocol', { ...everything, extensions: ['s3'] }, extended, undefined],
+  ['what is beyond the reference, by its name', { ...everything, tools: ['list_parts'] }, extended, undefined],
+  ['reading with its scope', everything, listParts, bearer('cloudops:read')],
+  ['changing with its scope', everything, restoreInstance, bearer('cloudops:write')],
+])('allowed: %s', (_what, policy, operation, principal) => {
+  expect(() => checkPolicy(policy, operation, principal)).not.toThrow();
   expect(isAllowed(policy, operation, principal)).toBe(true);
 });
 
@@ -58,11 +41,33 @@ test.each<readonly [string, Policy, Operation, Principal | undefined, string]>([
   ['changing with the scope to audit', everything, restoreInstance, bearer('cloudops:audit'), 'cloudops:write'],
 ])('not allowed: %s, and the refusal names what would allow it', (_what, policy, operation, principal, named) => {
   expect(isAllowed(policy, operation, principal)).toBe(false);
-  expect(() => checkPolicy(policy, operation, undefined, principal)).toThrow(refusalThatNames(named));
+  expect(() => checkPolicy(policy, operation, principal)).toThrow(refusalThatNames(named));
 });
 
-test('not allowed: a region that is not in the list, which the refusal has', () => {
-  expect(() => checkPolicy(regions, listParts, 'jp-c')).toThrow(refusalThatNames('CLOUDOPS_REGIONS: jp-a, jp-b'));
+test.each([
+  ['a region of the list', 'b', {}, true],
+  ['another region', 'c', {}, false],
+  ['the configured region', undefined, {}, true],
+  ['an argument that names a region of the list', undefined, { region: 'a', zone: 'c' }, true],
+  ['an argument that names another region', 'a', { region: 'c' }, false],
+  ['a list with another region', 'a', { regions: ['a', 'c'] }, false],
+  ['another region of a part', 'a', { storage: { region: 'c' } }, false],
+  ['another region of an element', 'a', { pools: [{ region: 'a' }, { region: 'c' }] }, false],
+])('regions that are allowed: %s', (_what, requested, input, allowed) => {
+  const check = (regions?: string[]) => () => checkRegions({ ...everything, regions }, requested, input);
+  expect(check()).not.toThrow();
+  if (allowed) expect(check(['a', 'b'])).not.toThrow();
+  else expect(check(['a', 'b'])).toThrow(refusalThatNames('CLOUDOPS_REGIONS: a, b'));
+});
+
+test.each([
+  ['the region of the request', restoreInstance, { ...restoreInstance.example, region: 'jp-west-2' }],
+  ['the region of a resource group', provisionKubeResourceGroup, { resourceGroupName: 'g', regions: ['jp-west-2'] }],
+])('%s is held to the list', async (_what, operation, args) => {
+  const caller = testCaller('http://127.0.0.1:1', { policy: { ...everything, regions: ['jp-east-1'] } });
+  const result = await caller.call(operation, { ...args, planOnly: true }, { signal: never });
+  expect(result).toMatchObject({ ok: false, failure: { code: 'NotAllowed' } });
+  await caller.close();
 });
 
 test('a tool that the policy excludes is refused when it is called, and nothing is sent', async () => {
