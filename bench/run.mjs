@@ -218,7 +218,11 @@ rmSync(state, { recursive: true });
 const figures = [
   ['start to tools/list, ms', medians(starts, ({ ms }) => ms), { filesystem: 0.6 }],
   ['peak memory at tools/list, MiB', medians({ ours, filesystem, everything }, ({ peak }) => peak), { filesystem: 1 }],
-  ['tools/list, tokens', medians({ ours, filesystem, everything }, ({ tools }) => tokens(tools)), 1200 * ours[0].tools.length],
+  [
+    'tools/list, tokens',
+    medians({ ours, filesystem, everything }, ({ tools }) => tokens(tools)),
+    1200 * ours[0].tools.length,
+  ],
   ...ours[0].tools.map((tool) => [`${tool.name}, tokens`, { ours: tokens(tool) }]),
   ['answer for 10,000 parts, tokens of text', { ours: tokens(answer.content[0].text) }, 1500],
   ['answer for 10,000 parts, tokens of data', { ours: tokens(answer.structuredContent) }, 1500],

@@ -66,10 +66,7 @@ const wanted = {
   'manifest.json': json(manifest),
   'server.json': json(server),
 };
-/** Biome writes short lists on one line: JSON is compared as data. */
-const same = (file, text) => (file.endsWith('.json') ? json(JSON.parse(read(file))) === text : read(file) === text);
-
-const stale = Object.entries(wanted).filter(([file, text]) => !same(file, text));
+const stale = Object.entries(wanted).filter(([file, text]) => read(file) !== text);
 for (const [file, text] of stale) {
   if (!process.argv.includes('--check')) writeFileSync(file, text);
   else {

@@ -36,7 +36,7 @@ const refusalsOf = ({ effect }) =>
         ...['TooLargeToShow', 'PlanRefused', 'Repeated', 'JournalUnavailable'],
       ];
 
-/** What services of the family answer (not in the reference), with the status that goes with it. */
+/** What services of the family answer to any operation (not in the reference), with the status that goes with it. */
 const serviceErrors = {
   storage: {
     NoSuchUpload: 404,
@@ -46,8 +46,6 @@ const serviceErrors = {
     RequestTimeTooSkewed: 403,
   },
   api: {
-    'Client.InvalidParameterNotFound': 404,
-    'Client.InvalidParameterDuplicate': 409,
     'Client.AuthFailure': 401,
     'Client.AuthFailurePermission': 403,
   },
@@ -56,16 +54,17 @@ const serviceErrors = {
 const fenced = (language, text) => `\`\`\`${language}\n${text}\n\`\`\``;
 
 function section(operation, answer) {
-  const { name, title, api, description, effect, service, example } = operation;
+  const { name, title, api, description, effect, service, example, errors: own = {} } = operation;
   const errors = [
     ...refusalsOf(operation).map((code) => {
       const { summary, next } = refusalFailure('The call', new Refusal(code, []), effect !== 'read');
       return [`\`${code}\``, summary, next];
     }),
+    ...Object.entries(own).map(([code, remedy]) => [`\`${code}\``, 'The service refused it.', remedy]),
     ...Object.entries(serviceErrors[service === 'storage' ? 'storage' : 'api']).map(([code, status]) => [
       `\`${code}\``,
       `The service refused it with HTTP status ${status}.`,
-      remedyFor(operation.errors, code, status),
+      remedyFor(own, code, status),
     ]),
   ];
   return [
