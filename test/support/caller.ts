@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type CallTool, createCallTool } from '../../src/calls/call-tool.js';
-import type { CallContext } from '../../src/calls/context.js';
+import type { CallContext, CallDependencies } from '../../src/calls/context.js';
 import type { Cloud } from '../../src/calls/endpoint.js';
 import { createInFlightCalls } from '../../src/calls/in-flight.js';
 import type { Policy } from '../../src/calls/policy.js';
@@ -35,6 +35,8 @@ export interface TestCallerOptions {
   readonly openClient?: OpenClient;
   readonly secretsDir?: string;
   readonly reports?: string[];
+  /** In place of those reports. */
+  readonly takeReports?: CallDependencies['takeReports'];
   /** Whether a change goes on when its client has gone. */
   readonly outlivesClients?: boolean;
 }
@@ -42,9 +44,9 @@ export interface TestCallerOptions {
 /** The real pipeline, transport included, against one origin. Waits between attempts take no time but are noted. */
 export function testCaller(origin: string, options: TestCallerOptions = {}) {
   const waits: number[] = [];
-  const logged: { event: string; fields: unknown }[] = [];
-  const log = (_level: string, event: string, fields: unknown = {}) => {
-    logged.push({ event, fields });
+  const logged: { level: string; event: string; fields: unknown }[] = [];
+  const log = (level: string, event: string, fields: unknown = {}) => {
+    logged.push({ level, event, fields });
   };
   const httpClient = createHttpClient({}, { ...defaultLimits, ...options.limits });
   const inFlight = createInFlightCalls();
@@ -59,7 +61,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     secretFiles: createSecretFiles(options.secretsDir),
     now,
     process: { pid: process.pid, host: 'test' },
-    takeReports: async () => options.reports?.splice(0) ?? [],
+    takeReports: options.takeReports ?? (async () => options.reports?.splice(0) ?? []),
     cloud: async () => ({
       region: 'jp-east-1',
       credentials: testKeys,

@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest';
+import { writeScope } from '../../src/calls/principal.js';
+import type { Journal } from '../../src/journal/journal.js';
+import type { Operation } from '../../src/tools/define-operation.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import type { FinalReply } from '../../src/transport/signed-client.js';
+import { createMemoryJournal, never, type TestCallerOptions, testCaller } from '../support/caller.js';
+import { answered, answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
+
+/** A change is in the journal before it is sent, with its outcome after it, and its caller is told the same. */
+
+const args = { backupId: 'a'.repeat(32), instanceId: 'one' };
+const now = new Date();
+const accepted = answered(200, { instance: { instanceId: 'one' } });
+
+interface Given extends TestCallerOptions {
+  readonly reply?: FinalReply;
+  readonly operation?: Operation;
+  readonly given?: object;
+}
+
+async function carryOut({
+  reply = accepted,
+  operation = restoreInstance as Operation,
+  given = {},
+  ...options
+}: Given = {}) {
+  const journal = options.journal ?? createMemoryJournal();
+  const { openClient, requests } = scriptedClient(async () => reply);
+  const { call, logged } = testCaller('http://127.0.0.1:1', { openClient, now: () => now, ...options, journal });
+  const principal = { name: 'alice', scopes: [writeScope] };
+  const { ok, ...told } = await call(operation, { ...args, ...given }, { signal: never, principal });
+  return { ok, told, requests, logged, entries: await journal.list({}) };
+}
+
+const journalWith = (changes: Partial<Journal>): Journal => ({ ...createMemoryJournal(), ...changes });
+const gone = () => Promise.reject(new Error('gone'));
+
+test('the journal has who changes what, for whom, and with which consent', async () => {
+  const { entries } = await carryOut();
+  expect(entries).toEqual([
+    {
+      id: expect.any(String),
+      time: now.toISOString(),
+      tool: 'restore_instance',
+      what: expect.stringContaining('"one"'),
+      target: 'POST http://127.0.0.1:1/devops/v1/instances:restore',
+      account: 'AKIDTEST',
+      client: 'test 1',
+      caller: 'alice',
+      consent: 'off',
+      digest: expect.stringMatching(/^[0-9a-f]{32,}$/),
+      nonce: undefined,
+      answeredAfterMs: undefined,
+      process: { pid: process.pid, host: 'test' },
+      ending: expect.objectContaining({ outcome: 'accepted', time: now.toISOString() }),
+    },
+  ]);
+});
+
+const requestIds = { 'x-request-id': 'r-1' };
+const page = (attempts = 1) => answeredBy(200, { kind: 'html', text: '<html>' }, attempts);
+test.each<readonly [string, FinalReply, object, object]>([
+  [
+    'accepted',
+    accepted,
+    { outcome: 'accepted', status: 200, requestIds },
+    { structured: { outcome: 'accepted', requestIds } },
+  ],
+  [
+    'a refusal',
+    answered(409, { error: { code: 'Taken' } }),
+    { outcome: 'rejected', status: 409, code: 'Taken', requestIds },
+    { failure: { code: 'Taken', status: 409, mayHaveHappened: false, requestIds } },
+  ],
+  [
+    'an error of the service',
+    answered(500, {}),
+    { outcome: 'unknown', status: 500, code: 'Http500', requestIds },
+    { failure: { code: 'Http500', mayHaveHappened: true } },
+  ],
+  [
+    'a page of something in between',
+    page(),
+    { outcome: 'unknown', status: 200, code: 'UnreadableAnswer', requestIds },
+    { failure: { code: 'UnreadableAnswer', mayHaveHappened: true, status: 200, requestIds } },
+  ],
+  [
+    'no answer, though it may have arrived',
+    unanswered(true),
+    { outcome: 'unknown', code: 'ConnectionLost', requestIds: {} },
+    { failure: { code: 'ConnectionLost', mayHaveHappened: true, next: expect.stringContaining(now.toISOString()) } },
+  ],
+  [
+    'no answer, and it cannot have arrived',
+    unanswered(false),
+    { outcome: 'not sent', code: 'ConnectionLost', requestIds: {} },
+    { failure: { code: 'ConnectionLost', mayHaveHappened: false } },
+  ],
+])('%s: in the journal, and for the caller', async (_what, reply, ending, expected) => {
+  const { told, entries } = await carryOut({ reply });
+  expect(told).toMatchObject(expected);
+  const id = entries[0]?.id;
+  const { status, code } = { status: undefined, code: undefined, ...ending };
+  expect(entries[0]?.ending).toEqual({ id, time: now.toISOString(), status, code, ...ending });
+});
+
+describe('the attempts', () => {
+  const attempts = [{ result: '429', waitedMs: 150 }, { result: '200' }];
+  test('are told if there were several', async () => {
+    const reply = answeredBy(200, { kind: 'json', value: { instance: {} } }, 2);
+    expect((await carryOut({ reply })).told).toMatchObject({ structured: { attempts } });
+  });
+
+  test('are told of a page of something in between', async () => {
+    expect((await carryOut({ reply: page(2) })).told).toMatchObject({ failure: { attempts } });
+  });
+
+  test('are not if there was one', async () => {
+    const { told } = await carryOut();
+    expect('structured' in told && told.structured).not.toHaveProperty('attempts');
+  });
+});
+
+describe('before it is sent', () => {
+  test('a journal in which repeats cannot be looked for decides when the intent is written', async () => {
+    expect(await carryOut({ journal: journalWith({ findDuplicate: gone }) })).toMatchObject({ ok: true });
+  });
+
+  test.each([
+    [{ kind: 'unwritable', reason: 'journal.jsonl: ENOSPC' }, 'JournalUnavailable', 'journal.jsonl: ENOSPC'],
+    [{ kind: 'consentUsed' }, 'PlanRefused', 'this consent was used before'],
+  ] as const)('the journal says %j: nothing is sent', async (begun, code, problem) => {
+    const { told, requests } = await carryOut({ journal: journalWith({ begin: async () => begun }) });
+    expect(told).toMatchObject({ failure: { code, problems: [problem], mayHaveHappened: false } });
+    expect(requests).toEqual([]);
+  });
+
+  test('a request that is too large to be shown is sent only where nobody has to agree', async () => {
+    const body = { text: 'x'.repeat(40_000) };
+    const operation = { ...restoreInstance, request: () => ({ path: '/v1/x', body }) } as Operation;
+    expect(await carryOut({ operation, confirm: 'off' })).toMatchObject({ ok: true });
+    expect(await carryOut({ operation, confirm: 'plan' })).toMatchObject({
+      told: { failure: { code: 'TooLargeToShow', problems: [] } },
+      requests: [],
+    });
+  });
+
+  test('a repeat is refused, unless it is allowed or only planned', async () => {
+    const journal = createMemoryJournal();
+    await carryOut({ journal });
+    expect(await carryOut({ journal })).toMatchObject({
+      told: { failure: { code: 'Repeated', problems: [expect.any(String)] } },
+      requests: [],
+    });
+    for (const given of [{ planOnly: true }, { allowRepeat: true }]) {
+      const { told } = await carryOut({ journal, given });
+      const warnings = 'structured' in told ? [...(told.structured.plan?.warnings ?? told.structured.warnings)] : [];
+      expect(warnings[0]).toMatch(/^The same call was sent before: .+\.$/);
+    }
+  });
+});
+
+describe('after it was sent', () => {
+  test('notes of earlier changes are added to whatever is told', async () => {
+    for (const reply of [accepted, unanswered(false)]) {
+      const { told } = await carryOut({ reply, reports: ['An earlier one is open.'] });
+      const notes = ['An earlier one is open.'];
+      expect(told).toMatchObject('failure' in told ? { failure: { notes } } : { structured: { notes } });
+    }
+  });
+
+  test('notes that cannot be had are left out', async () => {
+    const { ok, told } = await carryOut({ takeReports: gone });
+    expect(ok).toBe(true);
+    expect('structured' in told && told.structured).not.toHaveProperty('notes');
+  });
+
+  test('an outcome that cannot be written down is a note before those of earlier changes, and in the log', async () => {
+    for (const reply of [accepted, unanswered(true)]) {
+      const { told, logged, entries } = await carryOut({
+        reply,
+        journal: journalWith({ end: gone }),
+        reports: ['Earlier.'],
+      });
+      const notes = [expect.stringContaining('could not be written'), 'Earlier.'];
+      expect(told).toMatchObject('failure' in told ? { failure: { notes } } : { structured: { notes } });
+      const fields = { tool: 'restore_instance', id: entries[0]?.id, error: 'gone' };
+      expect(logged).toContainEqual({ level: 'error', event: 'journal', fields });
+    }
+  });
+
+  test('a fault in sending is in the log by its kind', async () => {
+    const { openClient } = scriptedClient(() => Promise.reject(new TypeError('MARKER')));
+    const { logged } = await carryOut({ openClient });
+    const fields = { tool: 'restore_instance', error: 'TypeError' };
+    expect(logged).toContainEqual({ level: 'error', event: 'unexpected', fields });
+  });
+
+  test.each([
+    [200, { ok: true, told: { structured: { outcome: 'accepted' } } }],
+    [299, { ok: true, told: { structured: { outcome: 'accepted' } } }],
+    [300, { ok: false, told: { failure: { code: 'InternalError', mayHaveHappened: true } } }],
+    [199, { ok: false, told: { failure: { code: 'InternalError', mayHaveHappened: true } } }],
+  ])('a fault in reading an answer of status %i leaves what the status says', async (status, expected) => {
+    const broken = () => {
+      throw new Error('MARKER');
+    };
+    const operation = Object.defineProperty({ ...restoreInstance, extract: broken }, 'errors', {
+      get: broken,
+    }) as Operation;
+    expect(await carryOut({ operation, reply: answered(status, {}) })).toMatchObject(expected);
+  });
+});

@@ -1,0 +1,47 @@
+import type { Body } from '../../src/transport/body.js';
+import type { OpenClient } from '../../src/transport/open-client.js';
+import type { UnsignedApiRequest } from '../../src/transport/request.js';
+import type { Attempt, FinalReply } from '../../src/transport/signed-client.js';
+
+/** A client that sends nothing and has its reply ready. It keeps what it was asked for. */
+export function scriptedClient(reply: () => Promise<FinalReply>) {
+  const opened: Parameters<OpenClient>[] = [];
+  const requests: UnsignedApiRequest[] = [];
+  const closed: number[] = [];
+  const openClient: OpenClient = async (...given) => {
+    opened.push(given);
+    return {
+      send: (request) => {
+        requests.push(request);
+        return reply();
+      },
+      close: () => {
+        closed.push(requests.length);
+      },
+    };
+  };
+  return { openClient, opened, requests, closed };
+}
+
+const endedAt = new Date('2026-11-20T12:00:01Z');
+const first: Attempt = { result: '429', waitedMs: 150 };
+
+/** An answer in JSON. */
+export const answered = (status: number, value: unknown): FinalReply => answeredBy(status, { kind: 'json', value });
+
+/** An answer after so many attempts. */
+export const answeredBy = (status: number, body: Body, attempts = 1): FinalReply => ({
+  kind: 'answered',
+  response: { kind: 'response', status, headers: { 'x-request-id': 'r-1' }, body: '' },
+  body,
+  attempts: [...Array.from({ length: attempts - 1 }, () => first), { result: `${status}` }],
+  endedAt,
+});
+
+/** No answer, to a request that may have arrived or not. */
+export const unanswered = (mayHaveArrived: boolean): FinalReply => ({
+  kind: 'failed',
+  failure: { kind: 'failure', code: 'ConnectionLost', detail: 'ECONNRESET', mayHaveArrived },
+  attempts: [{ result: 'ConnectionLost' }],
+  endedAt,
+});
