@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import { createConsentTokens } from '../../src/consent/tokens.js';
+import type { Operation } from '../../src/tools/define-operation.js';
+import { listParts } from '../../src/tools/list-parts.js';
+import type { FinalReply } from '../../src/transport/signed-client.js';
+import { unpackParts } from '../../ui/contract/parts.js';
+import { never, testCaller } from '../support/caller.js';
+import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
+
+/** The answer to a read: one record of all its pages, with what there is to say of each. */
+
+const args = { bucket: 'b', object: 'o', uploadId: 'u', view: 'summary' };
+const part = (number: number, size: unknown = '10') => ({
+  PartNumber: `${number}`,
+  LastModified: '2026-11-20T12:00:00.000Z',
+  ETag: '"e"',
+  Size: size,
+});
+interface FakePage {
+  readonly parts?: readonly object[];
+  readonly next?: number;
+  readonly attempts?: number;
+}
+const page = ({ parts = [], next, attempts = 1 }: FakePage): FinalReply => {
+  const marker = next === undefined ? {} : { NextPartNumberMarker: `${next}` };
+  const result = { IsTruncated: `${next !== undefined}`, Part: parts, ...marker };
+  return answeredBy(200, { kind: 'xml', value: { ListPartsResult: result } }, attempts);
+};
+
+async function read(replies: readonly FinalReply[], operation: Operation = listParts, given: object = args) {
+  const left = [...replies];
+  const { openClient, requests } = scriptedClient(async () => left.shift() ?? unanswered(false));
+  const { call } = testCaller('http://127.0.0.1:1', { openClient });
+  const seen: unknown[] = [];
+  const result = await call(operation, given, { signal: never, onPage: (...counts) => seen.push(counts) });
+  return { ...result, seen, requests };
+}
+
+test('pages are counted with their entries, while they come', async () => {
+  const { seen } = await read([page({ parts: [part(1), part(2)], next: 2 }), page({ parts: [part(3)] })]);
+  expect(seen).toEqual([
+    [1, 2],
+    [2, 3],
+  ]);
+});
+
+test('what there is to warn of is said once, though it is on each page', async () => {
+  const odd = page({ parts: [part(1, 'many')], next: 1 });
+  const result = await read([odd, page({ parts: [part(2, 'many')] })]);
+  const warnings = 'structured' in result ? result.structured.warnings : [];
+  expect(warnings.filter((warning) => warning.includes('many'))).toHaveLength(1);
+});
+
+describe('the attempts', () => {
+  test('are those of the pages that took several', async () => {
+    const result = await read([page({ parts: [part(1)], next: 1, attempts: 2 }), page({ parts: [part(2)] })]);
+    const attempts = [{ result: '429', waitedMs: 150 }, { result: '200' }];
+    expect(result).toMatchObject({ structured: { attempts, requestIds: { 'x-request-id': 'r-1' } } });
+  });
+
+  test('are left out if all pages came at once', async () => {
+    const result = await read([page({ parts: [part(1)], next: 1 }), page({})]);
+    expect('structured' in result && result.structured).not.toHaveProperty('attempts');
+  });
+});
+
+describe('a page that ends the reading', () => {
+  const requestIds = { 'x-request-id': 'r-1' };
+  const attempts = [{ result: '429', waitedMs: 150 }, { result: '200' }];
+
+  test.each([
+    [
+      'is no answer of the API',
+      answeredBy(200, { kind: 'html', text: '<html>' }, 2),
+      'UnreadableAnswer',
+      { status: 200 },
+    ],
+    ['says that there are more after it, and not where', page({ next: 0, attempts: 2 }), 'InconsistentPages', {}],
+  ])('because it %s', async (_what, reply, code, more) => {
+    const result = await read([reply]);
+    expect(result).toMatchObject({ failure: { code, requestIds, attempts, ...more } });
+    expect(result.requests).toHaveLength(1);
+  });
+});
+
+test('what to do next is said where the operation knows it', async () => {
+  const { next: _, ...rest } = listParts;
+  const nextOf = (operation: Operation) => read([page({})], operation);
+  expect(await nextOf({ ...rest, next: () => 'Look again.' })).toMatchObject({ structured: { next: 'Look again.' } });
+  const result = await nextOf(rest);
+  expect('structured' in result && result.structured).not.toHaveProperty('next');
+});
+
+test('an operation without pages is read with one request', async () => {
+  const { pages: _, ...rest } = listParts;
+  const single = { ...rest, extract: () => ({ partCount: 3 }), summarize: () => 'Read.' } as Operation;
+  const { seen, requests, ...result } = await read([page({})], single);
+  expect(result).toMatchObject({ ok: true, structured: { summary: 'Read.', answer: { partCount: 3 } } });
+  expect([seen, requests.length]).toEqual([[[1, 1]], 1]);
+});
+
+describe('a client that shows views', () => {
+  const viewOf = async (hasView: boolean | undefined, operation: Operation = listParts, view = 'summary') => {
+    const { openClient } = scriptedClient(async () => page({ parts: [part(1), part(2)] }));
+    const { carryOut } = testCaller('http://127.0.0.1:1', { openClient });
+    const tokens = createConsentTokens('k'.repeat(32), '', () => new Date());
+    const context = { signal: never, client: 'test 1', tokens, ...(hasView !== undefined && { hasView }) };
+    return carryOut(operation, { ...args, view }, context);
+  };
+
+  test('gets the parts of an upload', async () => {
+    const outcome = await viewOf(true);
+    const view = outcome.kind === 'succeeded' && outcome.view?.kind === 'parts' ? outcome.view : { packed: '' };
+    expect(unpackParts(view.packed).parts.map(({ partNumber }) => partNumber)).toEqual([1, 2]);
+  });
+
+  const { pages: _, ...rest } = listParts;
+  const { pack: __, ...withoutPack } = listParts.pages ?? {};
+  test.each([
+    ['for another client', false, listParts, 'summary'],
+    ['for a client that says nothing', undefined, listParts, 'summary'],
+    ['for one page of parts', true, listParts, 'parts'],
+    ['for an operation without a view', true, { ...rest, pages: withoutPack } as Operation, 'summary'],
+    [
+      'for an operation without pages',
+      true,
+      { ...rest, extract: () => ({}), summarize: () => '' } as Operation,
+      'summary',
+    ],
+  ])('and nothing more %s', async (_what, hasView, operation, view) => {
+    expect(await viewOf(hasView, operation as Operation, view)).not.toHaveProperty('view');
+  });
+});
