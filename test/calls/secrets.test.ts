@@ -21,6 +21,9 @@ beforeAll(() => {
   writeFileSync(join(folder, '.hidden'), 'MARKER-3');
   writeFileSync(join(folder, 'sub', 'inner'), 'MARKER-4');
   writeFileSync(join(base, 'outside'), 'MARKER-5');
+  mkdirSync(join(folder, 'empty'));
+  mkdirSync(join(folder, 'dangling'));
+  symlinkSync('nothing', join(folder, 'dangling', 'key'));
   if (process.platform !== 'win32') execFileSync('mkfifo', [join(folder, 'pipe')]);
   symlinkSync(join(base, 'outside'), join(folder, 'link'));
   // As Kubernetes mounts a secret: a link to a hidden link to a hidden folder.
@@ -62,12 +65,38 @@ test('a link that stays in the folder is followed', async () => {
   expect(await createSecretFiles(folder).read('mounted')).toEqual({ kind: 'secret', text: '{"mounted":1}' });
 });
 
-test('a secret that is given as a name is not repeated', async () => {
-  const result = await createSecretFiles(folder).read('{"private_key":"MARKER"}');
-  expect(result).toEqual({
-    kind: 'problem',
-    problem: expect.stringMatching(/^the name given \(not shown\) does not exist/),
-  });
+test.each([
+  ['{"private_key":"MARKER"}', false],
+  ['MARKER{', false],
+  ['{MARKER', false],
+  ['x'.repeat(65), false],
+  ['x'.repeat(64), true],
+  ['demo_key-2.json', true],
+])('a secret that is given as a name is not repeated: %s', async (name, shown) => {
+  const result = await createSecretFiles(folder).read(name);
+  const start = shown ? name : 'the name given (not shown)';
+  expect(result).toEqual({ kind: 'problem', problem: expect.stringContaining(`${start} does not exist`) });
+  expect(JSON.stringify(result).includes(name)).toBe(shown);
+});
+
+test.each([
+  ['a folder that does not exist', () => join(folder, 'nowhere')],
+  ['a file in place of the folder', () => join(folder, 'huge')],
+  ['a folder that is empty', () => join(folder, 'empty')],
+  ['a folder with nothing but a link to nothing', () => join(folder, 'dangling')],
+])('%s has no secrets', async (_what, at) => {
+  const problem = 'key does not exist; the folder has no secrets';
+  expect(await createSecretFiles(at()).read('key')).toEqual({ kind: 'problem', problem });
+});
+
+test.each([
+  ['nothing', 0],
+  ['64 KiB', 64 * 1024],
+])('a file of %s is read', async (_what, length) => {
+  const at = mkdtempSync(join(tmpdir(), 'cloudops-secrets-'));
+  writeFileSync(join(at, 'key'), 'x'.repeat(length));
+  expect(await createSecretFiles(at).read('key')).toEqual({ kind: 'secret', text: 'x'.repeat(length) });
+  rmSync(at, { recursive: true });
 });
 
 test('what is too large to be a key is not read', async () => {
