@@ -141,6 +141,9 @@ test('stdout carries protocol messages and nothing else, at the highest log leve
   expect(run.code).toBe(0);
 });
 
+/** Whatever the server could wait for takes ten seconds or more. Starting and ending a process takes a part of that on a busy machine. */
+const waitedForNothingMs = 6000;
+
 test.each([
   ['idle', initialize + initialized, /"id":1/],
   ['before anything was said', '', /^/],
@@ -149,11 +152,10 @@ test.each([
     `${initialize}${initialized}${callLine(2, { ...lookup, uploadId: seededUpload.uploadId })}`,
     /"id":2/,
   ],
-])('when stdin ends (%s), the process ends within a second', async (_when, stdin, until) => {
+])('when stdin ends (%s), the process ends and waits for nothing', async (_when, stdin, until) => {
   const run = await runServer(['--sandbox'], { stdin, until });
   expect(run.code).toBe(0);
-  // Where nothing was said, the start of the process is in the time as well.
-  expect(run.endedAfterMs).toBeLessThan(1000 + (stdin === '' ? 5000 : 0));
+  expect(run.endedAfterMs).toBeLessThan(waitedForNothingMs);
 });
 
 test('a call that hangs does not keep the process when stdin ends', async () => {
@@ -170,7 +172,7 @@ test('a call that hangs does not keep the process when stdin ends', async () => 
     stdin: `${initialize}${initialized}${callLine(2, { ...lookup, uploadId: 'x' })}${list}`,
     until: /"id":3/,
   });
-  expect(run.endedAfterMs).toBeLessThan(1000);
+  expect(run.endedAfterMs).toBeLessThan(waitedForNothingMs);
   await hanging.close();
 });
 
