@@ -5,6 +5,8 @@ import { operations as sandboxOperations } from '../../sandbox/dispatch.js';
 import { validate } from '../../src/calls/validate.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations as tools } from '../../src/tools/index.js';
+import { consentArguments } from '../../src/tools/schema/fields.js';
+import { encodeQuery } from '../../src/util/uri.js';
 import { problems, withValue } from '../support/rules.js';
 import { testCloud } from '../support/sandbox.js';
 
@@ -13,6 +15,11 @@ import { testCloud } from '../support/sandbox.js';
  * nearly valid. Where they differ, one of them is wrong, or the difference has its reason here. Every operation of the
  * sandbox that has rules for a body takes part.
  */
+
+/** The arguments that operations with rules send in a path or a query, by the names that the sandbox has for them there. */
+const outsideBody = sandboxOperations.flatMap(({ rules, request, options = [] }) =>
+  rules === undefined ? [] : [...(request.match(/\w+(?=\})|(?<=[?&])[\w-]+/g) ?? []), ...options],
+);
 
 /** What only the tools refuse, by the line that a caller is told. The sandbox never refuses what a tool accepts. */
 const reasons: readonly { readonly reason: string; readonly refuses: RegExp }[] = [
@@ -26,13 +33,16 @@ const reasons: readonly { readonly reason: string; readonly refuses: RegExp }[] 
     refuses: /must be well-formed Unicode/,
   },
   {
-    reason: 'A path has no types: what is not text in an argument is text there, and what is missing is "undefined".',
-    refuses: /^(resourceGroupName|clusterName): (?!").*(must be text|is required)$/,
+    reason:
+      'Paths and queries have no types: whatever an argument is, it is text there, and in a path what is missing is "undefined".',
+    refuses: new RegExp(
+      `^(${outsideBody.join('|')}): (.* must be true or false|(?!").*(must be text|must be a whole number|is required))`,
+    ),
   },
   {
     reason:
       'A backslash or control character in a path could address another resource on some servers (field experience).',
-    refuses: /^(resourceGroupName|clusterName): ".*" must be one name, without/,
+    refuses: new RegExp(`^(${outsideBody.join('|')}): ".*" must be one name, without`),
   },
   {
     reason: 'The region is not in the body: it chooses the endpoint, so the tool lets nothing but a region through.',
@@ -58,6 +68,8 @@ const free = values(['x', 'jp-east-1', 'ü 1'], ['', '\ud800', ' ']);
 const words = (list: string) => values(list.split(' '), [...list.split(' '), 'h2-large9', 'e-small', 'Monthly', '']);
 const numbers = (...valid: number[]) =>
   values([...valid, ...valid.map(String)], [0, 1, 2, 6, -1, 99, 100, 150, 500, 1.5, '1e2', '100.0', ' 100']);
+const between = (minimum: number, maximum: number) =>
+  values([minimum, maximum, String(maximum)], [minimum - 1, maximum + 1, minimum + 0.5, '1e2', ` ${maximum}`, '']);
 const flag = values([true, false], ['true', 1]);
 const one = values([['jp-east-1']], [[], ['a', 'b'], [''], [1]]);
 const text = (unit: string, min: number, max: number) =>
@@ -192,7 +204,9 @@ const trials: Readonly<Record<string, Trials>> = {
 
 /** What to try with an operation that is not in the table: what its tool's schema tells. */
 function derivedTrials({ input }: Operation): Trials {
-  const { properties = {}, required = [] } = z.toJSONSchema(input, { io: 'input' });
+  const { properties: all = {}, required = [] } = z.toJSONSchema(input, { io: 'input' });
+  // These never leave the server.
+  const properties = Object.fromEntries(Object.entries(all).filter(([name]) => !Object.hasOwn(consentArguments, name)));
   const fields = fieldsOf(properties);
   const base = Object.fromEntries(required.map((name) => [name, fc.sample((fields[name] ?? free).valid, 1)[0]]));
   return { fields, bases: [base] };
@@ -200,11 +214,11 @@ function derivedTrials({ input }: Operation): Trials {
 
 function fieldsOf(properties: Readonly<Record<string, unknown>>): Record<string, Field> {
   const named = Object.entries(properties).map(([name, schema]) => {
-    const { type, enum: allowed, properties: inner } = schema as z.core.JSONSchema.JSONSchema;
+    const { type, enum: allowed, properties: inner, minimum, maximum } = schema as z.core.JSONSchema.JSONSchema;
     if (inner !== undefined) return below(name, fieldsOf(inner));
     if (type === 'boolean') return { [name]: flag };
     if (allowed !== undefined) return { [name]: values(allowed, [...allowed, 'x', '', 0]) };
-    return { [name]: type === 'integer' ? numbers(1, 2, 3) : free };
+    return { [name]: type === 'integer' ? between(minimum ?? 0, maximum ?? 1000) : free };
   });
   return Object.assign({}, ...named);
 }
@@ -326,9 +340,11 @@ async function judge({ operation, rules }: Subject, args: Record<string, unknown
   const isValid = problems(operation, args).length === 0;
   const request = requestOf(operation, isValid ? validate(operation, args, 'jp-east-1') : args);
   if (request === undefined) return { accepted: false, message: 'it cannot be sent', broken: [] };
-  const { resourceGroupName: _group, clusterName: _cluster, region: _region, ...raw } = args;
-  const sent: unknown = JSON.parse(JSON.stringify(isValid ? request.body : raw));
-  const { status, body } = await cloud.send(operation.service, operation.method, request.path, sent);
+  // The region chooses the endpoint.
+  const raw = Object.entries(args).filter(([name]) => ![...outsideBody, 'region'].includes(name));
+  const sent: unknown = JSON.parse(JSON.stringify(isValid ? request.body : Object.fromEntries(raw)));
+  const url = `${request.path}?${encodeQuery(request.query ?? {})}`;
+  const { status, body } = await cloud.send(operation.service, operation.method, url, sent);
   const { code = '', message = '' } = body as { code?: string; message?: string };
   const accepted =
     status === 200 || /^Client\.(InvalidParameter(NotFound|Duplicate)|ResourceIncorrectState)\./.test(code);
@@ -361,6 +377,7 @@ function waysToBreak(schema: z.core.$ZodType, path: readonly string[] = []): str
 const checkCodes: Readonly<Record<string, string>> = {
   min_length: 'too_small',
   greater_than: 'too_small',
+  less_than: 'too_big',
   max_length: 'too_big',
   length_equals: 'too_big',
   string_format: 'invalid_format',

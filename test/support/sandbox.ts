@@ -22,15 +22,16 @@ export function testCloud({ now }: { now: () => Date }) {
     },
     /** How many changes were kept. */
     changes: () => kept.length,
-    async send(service: ServiceName, method: string, path: string, body: unknown = {}, headers = {}) {
+    async send(service: ServiceName, method: string, url: string, body: unknown = {}, headers = {}) {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
+      const [path = '', query = ''] = url.split('?');
       const request = {
         id: 'test',
         service,
         method,
-        url: path,
+        url,
         path,
-        query: new Map(),
+        query: new Map(new URLSearchParams(query)),
         headers,
         body: Buffer.from(text),
       };
