@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { writeScope } from '../../src/calls/principal.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
@@ -118,7 +118,8 @@ describe('the attempts', () => {
 
   test('are not if there was one', async () => {
     const { told } = await carryOut();
-    expect('structured' in told && told.structured).not.toHaveProperty('attempts');
+    expect(told).toHaveProperty('structured');
+    expect(told).not.toHaveProperty('structured.attempts');
   });
 });
 
@@ -146,13 +147,14 @@ describe('before it is sent', () => {
     });
   });
 
-  test('a repeat is refused, unless it is allowed or only planned', async () => {
+  test('a repeat is refused before anybody has to agree, unless it is allowed or only planned', async () => {
     const journal = createMemoryJournal();
     await carryOut({ journal });
-    expect(await carryOut({ journal })).toMatchObject({
-      told: { failure: { code: 'Repeated', problems: [expect.any(String)] } },
-      requests: [],
-    });
+    for (const confirm of ['off', 'plan'] as const)
+      expect(await carryOut({ journal, confirm })).toMatchObject({
+        told: { failure: { code: 'Repeated', problems: [expect.any(String)] } },
+        requests: [],
+      });
     for (const given of [{ planOnly: true }, { allowRepeat: true }]) {
       const { told } = await carryOut({ journal, given });
       const warnings = 'structured' in told ? [...(told.structured.plan?.warnings ?? told.structured.warnings)] : [];
@@ -162,6 +164,31 @@ describe('before it is sent', () => {
 });
 
 describe('after it was sent', () => {
+  test('no timer is left behind', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    await carryOut();
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
+
+  test('an answer is held against the request where the operation knows how', async () => {
+    const { change } = restoreInstance;
+    if (change === undefined) throw new Error('restore_instance is a change');
+    const { contradictions: _, ...without } = change;
+    const summaryOf = async (compared: object) => {
+      const { told } = await carryOut({
+        operation: { ...restoreInstance, change: { ...without, ...compared } } as Operation,
+      });
+      return 'structured' in told ? told.structured.summary : '';
+    };
+    const plain = await summaryOf({});
+    expect(plain).toBe(restoreInstance.summarize({ instance: { instanceId: 'one' } }, args));
+    expect(await summaryOf({ contradictions: () => [] })).toBe(plain);
+    expect(await summaryOf({ contradictions: () => ['a', 'b'] })).toBe(
+      `The answer contradicts the request: a; b. ${plain}`,
+    );
+  });
+
   test('notes of earlier changes are added to whatever is told', async () => {
     for (const reply of [accepted, unanswered(false)]) {
       const { told } = await carryOut({ reply, reports: ['An earlier one is open.'] });
@@ -173,7 +200,7 @@ describe('after it was sent', () => {
   test('notes that cannot be had are left out', async () => {
     const { ok, told } = await carryOut({ takeReports: gone });
     expect(ok).toBe(true);
-    expect('structured' in told && told.structured).not.toHaveProperty('notes');
+    expect(told).not.toHaveProperty('structured.notes');
   });
 
   test('an outcome that cannot be written down is a note before those of earlier changes, and in the log', async () => {

@@ -4,7 +4,7 @@ import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { unpackParts } from '../../ui/contract/parts.js';
-import { never, testCaller } from '../support/caller.js';
+import { type Ended, never, testCaller } from '../support/caller.js';
 import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
 
 /** The answer to a read: one record of all its pages, with what there is to say of each. */
@@ -33,8 +33,13 @@ async function read(replies: readonly FinalReply[], operation: Operation = listP
   const { call } = testCaller('http://127.0.0.1:1', { openClient });
   const seen: unknown[] = [];
   const result = await call(operation, given, { signal: never, onPage: (...counts) => seen.push(counts) });
-  return { ...result, seen, requests };
+  return Object.assign(result, { seen, requests });
 }
+
+const successOf = (result: Ended) => {
+  if (!result.ok) throw new Error(`the call failed: ${result.text}`);
+  return result.structured;
+};
 
 test('pages are counted with their entries, while they come', async () => {
   const { seen } = await read([page({ parts: [part(1), part(2)], next: 2 }), page({ parts: [part(3)] })]);
@@ -47,8 +52,7 @@ test('pages are counted with their entries, while they come', async () => {
 test('what there is to warn of is said once, though it is on each page', async () => {
   const odd = page({ parts: [part(1, 'many')], next: 1 });
   const result = await read([odd, page({ parts: [part(2, 'many')] })]);
-  const warnings = 'structured' in result ? result.structured.warnings : [];
-  expect(warnings.filter((warning) => warning.includes('many'))).toHaveLength(1);
+  expect(successOf(result).warnings.filter((warning) => warning.includes('many'))).toHaveLength(1);
 });
 
 describe('the attempts', () => {
@@ -60,7 +64,7 @@ describe('the attempts', () => {
 
   test('are left out if all pages came at once', async () => {
     const result = await read([page({ parts: [part(1)], next: 1 }), page({})]);
-    expect('structured' in result && result.structured).not.toHaveProperty('attempts');
+    expect(successOf(result)).not.toHaveProperty('attempts');
   });
 });
 
@@ -88,7 +92,22 @@ test('what to do next is said where the operation knows it', async () => {
   const nextOf = (operation: Operation) => read([page({})], operation);
   expect(await nextOf({ ...rest, next: () => 'Look again.' })).toMatchObject({ structured: { next: 'Look again.' } });
   const result = await nextOf(rest);
-  expect('structured' in result && result.structured).not.toHaveProperty('next');
+  expect(successOf(result)).not.toHaveProperty('next');
+});
+
+test('each page has the time of the service, where it says one', async () => {
+  const { pages, ...rest } = listParts;
+  const times: unknown[] = [];
+  const combine = (_given: unknown, all: readonly object[]) => {
+    times.push(...all);
+    return {};
+  };
+  const operation = { ...rest, pages: { ...pages, combine }, summarize: () => '' } as Operation;
+  const record = expect.any(Object);
+  const body = { kind: 'xml', value: { ListPartsResult: { IsTruncated: 'true', NextPartNumberMarker: '1' } } } as const;
+  const dated = answeredBy(200, body, 1, { date: 'Fri, 20 Nov 2026 12:00:00 GMT' });
+  successOf(await read([dated, page({})], operation));
+  expect(times).toStrictEqual([{ record, answeredAt: '2026-11-20T12:00:00.000Z' }, { record }]);
 });
 
 test('an operation without pages is read with one request', async () => {
@@ -128,6 +147,8 @@ describe('a client that shows views', () => {
       'summary',
     ],
   ])('and nothing more %s', async (_what, hasView, operation, view) => {
-    expect(await viewOf(hasView, operation as Operation, view)).not.toHaveProperty('view');
+    const outcome = await viewOf(hasView, operation as Operation, view);
+    expect(outcome.kind).toBe('succeeded');
+    expect(outcome).not.toHaveProperty('view');
   });
 });

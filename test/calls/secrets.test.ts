@@ -128,6 +128,10 @@ describe('in a call', () => {
     return { text, bodies: server.requests.map(({ body }) => JSON.parse(body)) };
   };
 
+  test('nothing is looked up without a name', async () => {
+    expect((await provision({ location: 'here' })).bodies).toEqual([{ externalCloudConfig: { location: 'here' } }]);
+  });
+
   test('the key is sent in place of its name', async () => {
     const { bodies } = await provision({ serviceAccountKeyName: 'demo-key.json', location: 'here' });
     expect(bodies).toEqual([

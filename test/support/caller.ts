@@ -99,10 +99,14 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     given: Partial<CallContext> & { signal: AbortSignal },
   ): Promise<Ended> => {
     const outcome = await carryOut(operation, args, { tokens, client: 'test 1', ...given });
-    if (outcome.kind === 'inputRequired') throw new Error('the call waits for an answer');
-    return outcome.kind === 'succeeded'
-      ? { ok: true, structured: outcome.success, text: textOf(outcome.success) }
-      : { ok: false, failure: outcome.failure, text: textOf(outcome.failure) };
+    switch (outcome.kind) {
+      case 'succeeded':
+        return { ok: true, structured: outcome.success, text: textOf(outcome.success) };
+      case 'failed':
+        return { ok: false, failure: outcome.failure, text: textOf(outcome.failure) };
+      default:
+        throw new Error(`the call ended as ${outcome.kind}`);
+    }
   };
   return { call, carryOut, waits, logged, close: () => httpClient.close() };
 }

@@ -30,9 +30,9 @@ const first: Attempt = { result: '429', waitedMs: 150 };
 export const answered = (status: number, value: unknown): FinalReply => answeredBy(status, { kind: 'json', value });
 
 /** An answer after so many attempts. */
-export const answeredBy = (status: number, body: Body, attempts = 1): FinalReply => ({
+export const answeredBy = (status: number, body: Body, attempts = 1, headers: object = {}): FinalReply => ({
   kind: 'answered',
-  response: { kind: 'response', status, headers: { 'x-request-id': 'r-1' }, body: '' },
+  response: { kind: 'response', status, headers: { 'x-request-id': 'r-1', ...headers }, body: '' },
   body,
   attempts: [...Array.from({ length: attempts - 1 }, () => first), { result: `${status}` }],
   endedAt,
