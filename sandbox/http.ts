@@ -1,25 +1,30 @@
+import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 
-/** A request to one of the sandbox's services. */
-export interface ApiRequest {
-  /** Of the sandbox's own making; answers repeat it. */
-  readonly id: string;
-  readonly service: ServiceName;
-  readonly method: string;
-  /** As on the wire. */
-  readonly url: string;
-  /** As on the wire, without the service's own prefix. */
-  readonly path: string;
-  /** Decoded; the last of a repeated name. */
-  readonly query: ReadonlyMap<string, string>;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Empty where the operation reads `stream`. */
-  readonly body: Buffer;
-  readonly stream: Readable;
-}
+/** No bucket can have these names, so that the APIs share one port with object storage. */
+export const prefixes = { catalog: '/_catalog', devops: '/_devops' };
 
-export type ServiceName = 'storage' | 'catalog' | 'devops';
+export type ServiceName = 'storage' | keyof typeof prefixes;
+
+/** A request to one of the sandbox's services. */
+export type ApiRequest = Readonly<ReturnType<typeof requestOf>>;
+
+/** A request whose body has still to be read. Answers repeat the `id`. */
+export function requestOf(incoming: IncomingMessage, id: string) {
+  const { method = 'GET', url = '/' } = incoming;
+  const stream: Readable = incoming;
+  const [whole, search] = splitOnce(url, '?');
+  const api = (['catalog', 'devops'] as const).find((name) => whole.startsWith(`${prefixes[name]}/`));
+  // Without the service's own prefix.
+  const path = api === undefined ? whole.replace(/^(\/[^/]+)\/$/, '$1') : whole.slice(prefixes[api].length);
+  // A plus sign is a plus sign: only forms write spaces so. Of a repeated name, the last counts.
+  const query: ReadonlyMap<string, string> = new Map(new URLSearchParams(search.replaceAll('+', '%2B')));
+  const pairs = Object.entries(incoming.headers).map(([name, value]) => [name, [value ?? ''].flat().join(',')]);
+  const headers: Readonly<Record<string, string>> = Object.fromEntries(pairs);
+  const service: ServiceName = api ?? 'storage';
+  const body: Buffer = Buffer.alloc(0);
+  return { id, service, method, url, path, query, headers, body, stream };
+}
 
 export interface Answer {
   readonly status: number;

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { openCloud } from './cloud.js';
 import { answer, findOperation, type Route, refusal } from './dispatch.js';
 import { createFaults, type FaultRules, loadFaults } from './faults.js';
-import { type Answer, type ApiRequest, collect, splitOnce } from './http.js';
+import { type Answer, type ApiRequest, collect, prefixes, requestOf, splitOnce } from './http.js';
 import { describeCloud, type Logged } from './inspect.js';
 import { checkSignature, type Keys, signingServices } from './signature.js';
 import { derive, openState, SandboxProblem, type State, temporaryState } from './state.js';
@@ -32,8 +32,6 @@ export interface SandboxOptions {
   readonly fault?: string | undefined;
 }
 
-/** No bucket can have these names, so that the APIs share one port with object storage. */
-const prefixes = { catalog: '/_catalog', devops: '/_devops' };
 const statePath = '/_sandbox/state';
 
 const maximumBody = 32 * 1024 * 1024;
@@ -144,28 +142,6 @@ const derivedKeys = (state: State): Keys => ({
   accessKeyId: `SANDBOX${derive(state, 'access key').toString('hex', 0, 6).toUpperCase()}`,
   secretAccessKey: derive(state, 'secret').toString('base64url'),
 });
-
-/** A request whose body has still to be read. */
-function requestOf(incoming: IncomingMessage, id: string): ApiRequest {
-  const { method = 'GET', url = '/' } = incoming;
-  const [whole, search] = splitOnce(url, '?');
-  const service = (['catalog', 'devops'] as const).find((name) => whole.startsWith(`${prefixes[name]}/`)) ?? 'storage';
-  const path = service === 'storage' ? whole.replace(/^(\/[^/]+)\/$/, '$1') : whole.slice(prefixes[service].length);
-  // A plus sign is a plus sign: only forms write spaces so.
-  const query = new Map(new URLSearchParams(search.replaceAll('+', '%2B')));
-  const headers = Object.entries(incoming.headers).map(([name, value]) => [name, [value ?? ''].flat().join(',')]);
-  return {
-    id,
-    service,
-    method,
-    url,
-    path,
-    query,
-    headers: Object.fromEntries(headers),
-    body: Buffer.alloc(0),
-    stream: incoming,
-  };
-}
 
 async function respond(incoming: IncomingMessage, outgoing: ServerResponse, answer: Answer): Promise<void> {
   const { status, headers, body, content } = answer;

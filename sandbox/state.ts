@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type FileHandle, mkdir, mkdtemp, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -132,7 +132,19 @@ export async function openState(path: string, ifNew: Origin, seed?: string): Pro
     const { origin, changes } = await readLines(path, ifNew);
     if (seed !== undefined && seed !== origin.seed)
       throw new SandboxProblem(`The state ${path} has another seed; leave the seed out, or name another file.`);
-    return createState(origin, changes, appendTo(await open(path, 'a'), folder, unlock));
+    const file = await open(path, 'a');
+    return createState(origin, changes, {
+      durable: true,
+      write: async (changes) => {
+        await file.appendFile(`${JSON.stringify(changes)}\n`);
+        await file.datasync();
+      },
+      folder: async () => folder,
+      close: async () => {
+        await file.close();
+        unlock?.();
+      },
+    });
   } catch (error) {
     unlock?.();
     if (error instanceof SandboxProblem) throw error;
@@ -141,29 +153,12 @@ export async function openState(path: string, ifNew: Origin, seed?: string): Pro
   }
 }
 
-const appendTo = (file: FileHandle, folder: string, unlock: () => void): Medium => ({
-  durable: true,
-  write: async (changes) => {
-    await file.appendFile(`${JSON.stringify(changes)}\n`);
-    await file.datasync();
-  },
-  folder: async () => folder,
-  close: async () => {
-    await file.close();
-    unlock();
-  },
-});
-
 async function readLines(path: string, ifNew: Origin) {
-  const bytes = await readFile(path).catch((error) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (bytes === undefined) {
+  if (!existsSync(path)) {
     await writeFile(`${path}.new`, `${JSON.stringify({ sandbox: version, ...ifNew })}\n`, { mode: 0o600, flush: true });
     await rename(`${path}.new`, path);
-    return { origin: ifNew, changes: [] };
   }
+  const bytes = await readFile(path);
   const end = bytes.lastIndexOf('\n') + 1;
   const [first, ...lines] = bytes.toString('utf8', 0, end).split('\n').slice(0, -1).map(parseJson);
   const { data } = origin.safeParse(first);

@@ -10,7 +10,6 @@ import {
   part,
   type StoredObject,
   storedObject,
-  type Upload,
   upload,
 } from './records.js';
 
@@ -25,12 +24,8 @@ export function openStorage(state: State) {
   const seeds = seededUploads(started);
   const seededBuckets = seeds.map(({ bucket }) => [bucket, { created: started }] as const);
   const buckets = new Table('buckets', bucket, state, seededBuckets);
-  const uploads = new Table(
-    'uploads',
-    upload,
-    state,
-    seeds.map((one) => [one.uploadId, one] as const),
-  );
+  const begun = seeds.map((one) => [one.uploadId, one] as const);
+  const uploads = new Table('uploads', upload, state, begun);
   const objects = new Table('objects', storedObject, state, []);
   const files = createFiles(state);
 
@@ -57,14 +52,14 @@ export function openStorage(state: State) {
     /** The parts of an upload, by their numbers. Read when they are first asked for: there may be 10,000. */
     partsOf,
     /** The upload that a path and the `uploadId` of a query name. */
-    findUpload({ bucket, key }: ObjectName, query: ReadonlyMap<string, string>): Upload {
+    findUpload({ bucket, key }: ObjectName, query: ReadonlyMap<string, string>) {
       checkBucket(bucket);
       const UploadId = query.get('uploadId') ?? '';
       const upload = uploads.get(UploadId);
       if (upload?.bucket === bucket && upload.key === key) return upload;
       throw new ServiceError(404, 'NoSuchUpload', 'The specified multipart upload does not exist.', { UploadId });
     },
-    findObject(name: ObjectName): StoredObject {
+    findObject(name: ObjectName) {
       checkBucket(name.bucket);
       const object = objects.get(objectName(name));
       if (object !== undefined) return object;
