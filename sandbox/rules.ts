@@ -16,12 +16,8 @@ export const oneOf = (...values: readonly string[]) =>
   z.string().refine((value) => values.includes(value), `must be one of ${values.join(', ')}`);
 
 /** Lowercase alphanumerics, and hyphens inside. */
-export const name = (least: number, most: number) =>
-  z
-    .string()
-    .min(least)
-    .max(most)
-    .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/);
+const named = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
+export const name = (least: number, most: number) => z.string().min(least).max(most).regex(named);
 
 export const address = z.string().refine((value) => isIP(value) !== 0, 'must be an IP address');
 

@@ -25,65 +25,53 @@ const machine = (types: readonly string[]) => ({
   volumeType: oneOf(...volumeTypes, 'high-speed-flash-storage-b').default(''),
   volumeSize: z.literal(100).default(100),
 });
+const clusterName = /^[a-z]([a-z0-9-]*[a-z0-9])?$/;
+const prefix = /^[a-z0-9]{1,6}$/;
+const isObjectText = (text: string) => parseObject(text) !== undefined;
 const accounting = z.enum(['pay-per-use', 'monthly']).default('pay-per-use');
+
+const workstation = z.strictObject({ ...machine(listW), keyName: text, initialAccountingType: accounting });
+const serviceAccountKey = z.string().refine(isObjectText, 'must be a JSON object').default('{}');
+
+const serviceMesh = z.strictObject({
+  enabled: z.boolean().default(false),
+  version: z.string().default('1.27.1-sandbox'),
+});
+const controllerManager = z.strictObject({ useExternalCloudProvider: z.boolean().default(false) });
+const loadBalancer = z.strictObject({
+  type: z.literal('elastic-load-balancer').optional(),
+  vip: address.optional(),
+  systemIpAddresses: z.array(address).optional(),
+});
+const controlPlane = z.strictObject({ ...machine(listN), nodeCount: z.literal([1, 3, 5]).default(1) });
+const nodePool = z.strictObject({
+  name: name(1, 40).default(''),
+  ...machine(listN),
+  nodeCount: z.int().nonnegative().default(1),
+});
+
+const cluster = z.strictObject({
+  name: z.string().max(40).regex(clusterName).default(''),
+  version: z.string().default('1.34.2-sandbox'),
+  keyName: text,
+  initialAccountingType: accounting,
+  kubeServiceMeshConfig: serviceMesh.prefault({}),
+  cloudControllerManagerConfig: controllerManager.prefault({}),
+  controlPlaneLoadBalancer: loadBalancer.prefault({}),
+  controlPlane: controlPlane.prefault({}),
+  nodePools: z.array(nodePool).default([]),
+});
 
 /** Reference, sections 2.1, 4.2 and 8. */
 const body = z.strictObject({
   regions: z.array(z.string()).length(1).default([]),
   availabilityZones: z.array(z.string()).length(1).default([]),
-  resourceNamePrefix: z
-    .string()
-    .regex(/^[a-z0-9]{1,6}$/)
-    .default(''),
+  resourceNamePrefix: z.string().regex(prefix).default(''),
   deploymentModel: z.enum(['standalone', 'multi', 'hybrid']).default('standalone'),
   networkConfig: z.strictObject({ networkId: z.string().optional() }).prefault({}),
-  externalCloudConfig: z
-    .strictObject({
-      serviceAccountKey: z
-        .string()
-        .refine((key) => parseObject(key) !== undefined, 'must be a JSON object')
-        .default('{}'),
-      location: text,
-    })
-    .prefault({}),
-  adminWorkstation: z
-    .strictObject({ ...machine(listW), keyName: text, initialAccountingType: accounting })
-    .prefault({}),
-  adminCluster: z
-    .strictObject({
-      name: z
-        .string()
-        .max(40)
-        .regex(/^[a-z]([a-z0-9-]*[a-z0-9])?$/)
-        .default(''),
-      version: z.string().default('1.34.2-sandbox'),
-      keyName: text,
-      initialAccountingType: accounting,
-      kubeServiceMeshConfig: z
-        .strictObject({ enabled: z.boolean().default(false), version: z.string().default('1.27.1-sandbox') })
-        .prefault({}),
-      cloudControllerManagerConfig: z
-        .strictObject({ useExternalCloudProvider: z.boolean().default(false) })
-        .prefault({}),
-      controlPlaneLoadBalancer: z
-        .strictObject({
-          type: z.literal('elastic-load-balancer').optional(),
-          vip: address.optional(),
-          systemIpAddresses: z.array(address).optional(),
-        })
-        .prefault({}),
-      controlPlane: z.strictObject({ ...machine(listN), nodeCount: z.literal([1, 3, 5]).default(1) }).prefault({}),
-      nodePools: z
-        .array(
-          z.strictObject({
-            name: name(1, 40).default(''),
-            ...machine(listN),
-            nodeCount: z.int().nonnegative().default(1),
-          }),
-        )
-        .default([]),
-    })
-    .prefault({}),
+  externalCloudConfig: z.strictObject({ serviceAccountKey, location: text }).prefault({}),
+  adminWorkstation: workstation.prefault({}),
+  adminCluster: cluster.prefault({}),
 });
 
 export type ProvisionInput = z.output<typeof body>;

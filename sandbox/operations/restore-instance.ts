@@ -23,6 +23,20 @@ const isCidr = (value: string) => {
   return bits !== '' && isIP(ip) !== 0 && Number(bits) <= (isIP(ip) === 4 ? 32 : 128);
 };
 
+/** Characters as people count them: a pair of surrogates is one. */
+const isMemo = (text: string) => Array.from(text).length <= 255;
+
+const network = z.strictObject({
+  networkId: z.string(),
+  privateAddress: z.string().refine(isCidr, 'must be an IP address in CIDR notation'),
+});
+const bucketUse = z.strictObject({ lfs: name(3, 32), packages: name(3, 32), containerRegistry: name(3, 32) });
+const objectStorage = z.strictObject({
+  account: z.string().regex(/^[a-z0-9]{1,128}$/i),
+  region: z.enum(['jp-east-1', 'jp-west-2']),
+  bucketUseObjects: bucketUse.partial(),
+});
+
 /** Reference, sections 2.1, 4.4 and 8. */
 export const restoreRules = z.strictObject({
   backupId: z.string().regex(/^[a-z0-9]{32}$/),
@@ -32,28 +46,9 @@ export const restoreRules = z.strictObject({
   parameterGroupName: name(1, 63).default(parameterGroupName),
   diskSize: z.literal([100, 200, 300, 400]).default(100),
   availabilityZone: oneOf(...zones).optional(),
-  // Characters as people count them: a pair of surrogates is one.
-  description: z
-    .string()
-    .refine((memo) => Array.from(memo).length <= 255, 'must have at most 255 characters')
-    .default(''),
-  networkConfig: z
-    .strictObject({
-      networkId: z.string(),
-      privateAddress: z.string().refine(isCidr, 'must be an IP address in CIDR notation'),
-    })
-    .partial()
-    .default({}),
-  objectStorageConfig: z
-    .strictObject({
-      account: z.string().regex(/^[a-z0-9]{1,128}$/i),
-      region: z.enum(['jp-east-1', 'jp-west-2']),
-      bucketUseObjects: z
-        .strictObject({ lfs: name(3, 32), packages: name(3, 32), containerRegistry: name(3, 32) })
-        .partial(),
-    })
-    .partial()
-    .default({}),
+  description: z.string().refine(isMemo, 'must have at most 255 characters').default(''),
+  networkConfig: network.partial().default({}),
+  objectStorageConfig: objectStorage.partial().default({}),
 });
 
 export type RestoreInput = z.output<typeof restoreRules>;
