@@ -2,13 +2,7 @@ import { hash } from 'node:crypto';
 import { ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { readShort } from '../storage/bodies.js';
-import {
-  checksumAlgorithms,
-  checksumElements,
-  checksumHeader,
-  checksumHeaders,
-  compositeChecksum,
-} from '../storage/checksums.js';
+import { checksumElements, checksumHeaders, checksumNames, compositeChecksum } from '../storage/checksums.js';
 import { encodeKey } from '../storage/listing.js';
 import { objectName, type Part, type StoredObject, sizeOf, type Upload } from '../storage/records.js';
 import { isDocumentOf, textOf, xml } from '../storage/xml.js';
@@ -45,11 +39,11 @@ type NamedPart = ReturnType<typeof namedParts>[number];
 /** The parts that a client names, with their checksums by header. */
 function namedParts(body: Buffer) {
   const document = body.toString('utf8');
-  const elements = ['Part', 'PartNumber', 'ETag', ...checksumAlgorithms.map((one) => `Checksum${one}`)];
+  const elements = ['Part', 'PartNumber', 'ETag', ...checksumNames.values()];
   const named = [...document.matchAll(/<Part>([\s\S]*?)<\/Part>/g)].map(([, part = '']) => ({
     partNumber: Number(textOf(part, 'PartNumber')),
     etag: textOf(part, 'ETag')?.replaceAll('"', ''),
-    checksums: checksumAlgorithms.map((one) => [checksumHeader(one), textOf(part, `Checksum${one}`)] as const),
+    checksums: [...checksumNames].map(([header, element]) => [header, textOf(part, element)] as const),
   }));
   const isDocument = isDocumentOf(document, 'CompleteMultipartUpload', elements);
   if (!isDocument || named.length === 0 || named.some(({ partNumber }) => Number.isNaN(partNumber)))

@@ -1,12 +1,8 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import type { Part } from './records.js';
 
 /** Checksums that a client may send or ask for. Others are refused, because nothing here could check them. */
-
-interface Digest {
-  update(data: Buffer): unknown;
-  digest(): Buffer;
-}
 
 /** Base64, by their headers. */
 export type Checksums = Record<string, string>;
@@ -18,28 +14,27 @@ export const checksumHeader = (algorithm: string) => `x-amz-checksum-${algorithm
 
 const typeHeader = 'x-amz-checksum-type';
 
-export const checksumHeaders = checksumAlgorithms.map(checksumHeader);
+/** The elements that hold checksums, by their headers. */
+export const checksumNames = new Map(checksumAlgorithms.map((one) => [checksumHeader(one), `Checksum${one}`]));
+export const checksumHeaders = [...checksumNames.keys()];
 
-export function createDigest(algorithm: string): Digest {
+export function createDigest(algorithm: string) {
   if (algorithm !== 'CRC32') return createHash(algorithm);
   const value = Buffer.alloc(4);
   return {
-    update: (data) => value.writeUInt32BE(crc32(data, value.readUInt32BE())),
+    update: (data: Buffer) => value.writeUInt32BE(crc32(data, value.readUInt32BE())),
     digest: () => value,
   };
 }
 
 /** The elements that say what headers about checksums do. */
 export const checksumElements = (headers: Checksums) => ({
-  ...Object.fromEntries(checksumAlgorithms.map((one) => [`Checksum${one}`, headers[checksumHeader(one)]])),
+  ...Object.fromEntries([...checksumNames].map(([header, element]) => [element, headers[header]])),
   ChecksumType: headers[typeHeader],
 });
 
 /** The headers of an object whose checksum is that of its parts' checksums, and how many there were. */
-export function compositeChecksum(
-  algorithm: string | undefined,
-  parts: readonly { checksums: Checksums }[],
-): Checksums {
+export function compositeChecksum(algorithm: string | undefined, parts: readonly Part[]): Checksums {
   if (algorithm === undefined) return {};
   const header = checksumHeader(algorithm);
   const digest = createDigest(algorithm);

@@ -1,4 +1,4 @@
-import { type Answer, type ApiRequest, empty, ServiceError } from '../http.js';
+import { type ApiRequest, empty, ServiceError } from '../http.js';
 import { type StoredObject, sizeOf } from './records.js';
 import { isListed, notOffered } from './requests.js';
 
@@ -21,10 +21,8 @@ export const keptHeaders = (headers: ApiRequest['headers']) =>
 export const readHeaders = ['range', 'if-match', 'x-amz-checksum-mode'];
 
 /** Which bytes a request is for, and the answer to it without them. Throws a `ServiceError` if it cannot have them. */
-export function describeObject(
-  { etag, lastModified, headers, parts, checksums }: StoredObject,
-  request: ApiRequest,
-): { readonly answer: Answer; readonly first: number; readonly last: number } {
+export function describeObject(object: StoredObject, request: ApiRequest) {
+  const { etag, lastModified, headers, parts, checksums } = object;
   if (![undefined, '*', etag, `"${etag}"`].includes(request.headers['if-match']))
     throw new ServiceError(412, 'PreconditionFailed', 'The object has another ETag.', { Condition: 'If-Match' });
   const size = sizeOf(parts);

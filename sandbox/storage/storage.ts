@@ -2,16 +2,7 @@ import { ServiceError } from '../http.js';
 import { seededParts, seededUploads } from '../seeds.js';
 import { derive, type State, Table } from '../state.js';
 import { createFiles } from './files.js';
-import {
-  bucket,
-  type ObjectName,
-  objectName,
-  type Part,
-  part,
-  type StoredObject,
-  storedObject,
-  upload,
-} from './records.js';
+import { bucket, type ObjectName, objectName, part, type StoredObject, storedObject, upload } from './records.js';
 
 export type Storage = ReturnType<typeof openStorage>;
 
@@ -33,10 +24,11 @@ export function openStorage(state: State) {
     if (!buckets.has(name))
       throw new ServiceError(404, 'NoSuchBucket', 'The specified bucket does not exist.', { BucketName: name });
   };
-  const tables = new Map<string, Table<Part>>();
-  const partsOf = (uploadId: string): Table<Part> => {
-    const table =
-      tables.get(uploadId) ?? new Table(`parts of ${uploadId}`, part, state, seededParts(uploadId, started));
+  const openParts = (uploadId: string) =>
+    new Table(`parts of ${uploadId}`, part, state, seededParts(uploadId, started));
+  const tables = new Map<string, ReturnType<typeof openParts>>();
+  const partsOf = (uploadId: string) => {
+    const table = tables.get(uploadId) ?? openParts(uploadId);
     tables.set(uploadId, table);
     return table;
   };
@@ -66,7 +58,7 @@ export function openStorage(state: State) {
       throw new ServiceError(404, 'NoSuchKey', 'The specified key does not exist.', { Key: name.key });
     },
     /** Ends an upload. Returns the parts that it had. */
-    endUpload(uploadId: string): Part[] {
+    endUpload(uploadId: string) {
       const parts = partsOf(uploadId);
       const ended = [...parts.values()];
       uploads.delete(uploadId);
@@ -75,7 +67,7 @@ export function openStorage(state: State) {
       return ended;
     },
     /** Stores an object. Returns the parts of the one that was there. */
-    storeObject(object: StoredObject): readonly Part[] {
+    storeObject(object: StoredObject) {
       const previous = objects.get(objectName(object));
       objects.set(objectName(object), object);
       return previous?.parts ?? [];
