@@ -47,14 +47,11 @@ function decoded(groups: Readonly<Record<string, string>>): Record<string, strin
 export async function answer(route: Route | undefined, request: ApiRequest, cloud: Cloud): Promise<Answer> {
   const isStorage = request.service === 'storage';
   try {
-    if (route === undefined)
-      throw isStorage
-        ? notOffered('this operation')
-        : refuse(404, 'URLNotFound', 'The sandbox knows no such operation.');
+    if (route === undefined && isStorage) throw notOffered('this operation');
+    if (route === undefined) throw refuse(404, 'URLNotFound', 'The sandbox knows no such operation.');
     const { operation, parameters, query } = route;
-    const unknown = [...request.query.keys()].find(
-      (name) => ![...query, ...(operation.options ?? []), 'x-id'].includes(name),
-    );
+    const known = [...query, ...(operation.options ?? []), 'x-id'];
+    const unknown = [...request.query.keys()].find((name) => !known.includes(name));
     if (unknown !== undefined) throw notOffered(`"${unknown}" in the query here`);
     if (isStorage) checkStorageRequest(operation, request, parameters.key);
     const body = isStorage && !operation.streams ? await readShort(request) : request.body;
@@ -72,9 +69,7 @@ export async function answer(route: Route | undefined, request: ApiRequest, clou
 
 /** An error in the form of the service that was called. */
 export function refusal({ service, id }: ApiRequest, { status, code, message, details }: ServiceError): Answer {
-  const answer =
-    service === 'storage'
-      ? xmlError(status, { Code: code, Message: message, ...details, RequestId: id })
-      : json(status, { code, message, ...details });
+  const elements = { Code: code, Message: message, ...details, RequestId: id };
+  const answer = service === 'storage' ? xmlError(status, elements) : json(status, { code, message, ...details });
   return invented(answer, 'error');
 }

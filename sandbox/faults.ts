@@ -61,6 +61,11 @@ const unmarked = (body: string) =>
     .replace(/<(PartNumberMarker|NextPartNumberMarker)>\d*<\/\1>/g, '')
     .replace('<IsTruncated>false<', '<IsTruncated>true<');
 
+function looped(body: string, url = '') {
+  const marker = /[?&]part-number-marker=(\d+)/.exec(url)?.[1] ?? '0';
+  return unmarked(body).replace('<IsTruncated>', `<NextPartNumberMarker>${marker}</NextPartNumberMarker>$&`);
+}
+
 const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['reset-before-request', reset],
   ['reset-after-request', (exchange) => exchange.act().then(() => reset(exchange))],
@@ -71,13 +76,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['truncated', changing((body) => body.slice(0, body.length / 2))],
   ['malformed', changing((body) => body.replace(/":|<\//, ' '))],
   ['oversized', changing((body, megabytes = 32) => body + ' '.repeat(megabytes * 1024 * 1024))],
-  [
-    'marker-loop',
-    changing((body, _, { incoming }) => {
-      const marker = /[?&]part-number-marker=(\d+)/.exec(incoming.url ?? '')?.[1] ?? '0';
-      return unmarked(body).replace('<IsTruncated>', `<NextPartNumberMarker>${marker}</NextPartNumberMarker>$&`);
-    }),
-  ],
+  ['marker-loop', changing((body, _, { incoming }) => looped(body, incoming.url))],
   ['no-marker', changing(unmarked)],
   ['html', instead(200, () => ({ 'content-type': 'text/html' }), '<!DOCTYPE html><title>Sign in</title>')],
   ['redirect', instead(307, () => ({ location: '/moved' }))],

@@ -18,11 +18,7 @@ export interface Logged {
 const shownEntries = 100;
 
 /** What a sandbox holds and was last asked, as Markdown. No secret is in it. Names are JSON texts, as they may hold anything. */
-export function describeCloud(
-  cloud: Cloud,
-  endpoints: Readonly<Record<string, string>>,
-  requests: readonly Logged[],
-): string {
+export function describeCloud(cloud: Cloud, endpoints: Readonly<Record<string, string>>, requests: readonly Logged[]) {
   const { buckets, uploads, objects, partsOf } = cloud.storage;
   const line = (name: unknown, ...facts: unknown[]) => `- ${JSON.stringify(name)}: ${facts.join(', ')}`;
   const quoted = (name: string, text: string) => `${name} ${JSON.stringify(text)}`;
@@ -41,11 +37,9 @@ export function describeCloud(
       return line(name, status, `version ${version}`);
     }),
     'DevOps servers': list(cloud.instances.values(), (one) => line(one.instanceId, showInstance(cloud, one).state)),
-    'Last requests': list(
-      requests,
-      ({ time, id, operation, status, method, url }) =>
-        `- ${time} ${id} ${operation}: ${status}, ${quoted(method, url)}`,
-    ),
+    'Last requests': list(requests, ({ time, id, operation, status, method, url }) => {
+      return `- ${time} ${id} ${operation}: ${status}, ${quoted(method, url)}`;
+    }),
   };
   const about = 'A cloud on this machine, for trying. `GET /_sandbox/state` at the storage endpoint shows this text.';
   const shown = Object.entries(sections).map(([title, lines]) => `## ${title}\n\n${lines.join('\n')}\n`);

@@ -44,18 +44,15 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const now = () => new Date(options.now().getTime() + rules.skewSeconds * 1000);
   const origin = { seed: seed ?? randomBytes(16).toString('hex'), started: now().toISOString() };
   const state = stateFile === undefined ? temporaryState(origin) : await openState(stateFile, origin, seed);
-  return serveState(state, { ...options, now }, rules).catch(async (error) => {
+  return serveState(state, rules, { ...options, now }).catch(async (error) => {
     await state.close();
     throw error;
   });
 }
 
 /** Serves the cloud that a state holds. */
-async function serveState(
-  state: State,
-  { now, port = 0, keys = derivedKeys(state) }: SandboxOptions,
-  rules: FaultRules,
-) {
+async function serveState(state: State, rules: FaultRules, options: SandboxOptions) {
+  const { now, port = 0, keys = derivedKeys(state) } = options;
   let draws = 0;
   const random = () => {
     draws += 1;

@@ -18,6 +18,8 @@ export const signingServices = { storage: 's3', catalog: 'catalog', devops: 'dev
 /** The body is that of APIs other than storage, whose signature covers it directly. */
 export type SignedRequest = Pick<ApiRequest, 'service' | 'method' | 'url' | 'headers' | 'body'>;
 
+const authorization =
+  /^AWS4-HMAC-SHA256 +Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, *SignedHeaders=([a-z0-9;._-]+), *Signature=([0-9a-f]{64})$/;
 const toleranceMs = 15 * 60 * 1000;
 
 /**
@@ -34,10 +36,7 @@ export function checkSignature(request: SignedRequest, keys: Keys, now: Date): S
   if (headers.authorization === undefined && /[?&](X-Amz-)?Signature=/i.test(request.url))
     return refuse(501, 'NotImplemented', 'Presigned URLs are not offered: sign with the Authorization header.');
   if (headers.authorization === undefined) return refuse(403, 'AccessDenied', 'The request is not signed.');
-  const parsed =
-    /^AWS4-HMAC-SHA256 +Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, *SignedHeaders=([a-z0-9;._-]+), *Signature=([0-9a-f]{64})$/.exec(
-      headers.authorization,
-    );
+  const parsed = authorization.exec(headers.authorization);
   if (parsed === null) return refuse(400, 'AuthorizationHeaderMalformed', 'The Authorization header is malformed.');
   const [, accessKeyId = '', day = '', region = '', service = '', signedHeaders = '', signature = ''] = parsed;
   const own = signingServices[request.service];
@@ -98,23 +97,18 @@ const bytes = (text: string) => Buffer.from(text, 'latin1').toString('hex').repl
 const parseDate = (value: string) =>
   Date.parse(value.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 
-const encode = (bytes: Buffer) =>
-  bytes
-    .toString('latin1')
-    .replace(/[^A-Za-z0-9._~-]/g, (character) => `%${Buffer.from(character, 'latin1').toString('hex').toUpperCase()}`);
+const encode = (text: string) =>
+  text.replace(/[^A-Za-z0-9._~-]/g, (byte) => `%${Buffer.from(byte, 'latin1').toString('hex').toUpperCase()}`);
 
 const decode = (text: string) =>
-  Buffer.from(
-    text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
-    'latin1',
-  );
+  text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
 /** The path as meant, encoded once, nothing normalised. */
 const encodedOnce = (path: string) => path.replace(/[^/]+/g, (segment) => encode(decode(segment)));
 
 /** The path as on the wire, dot segments and empty ones resolved, encoded once more. */
 const encodedTwice = (path: string) =>
-  posix.normalize(path).replace(/[^/]+/g, (segment) => encode(Buffer.from(segment)));
+  posix.normalize(path).replace(/[^/]+/g, (segment) => encode(Buffer.from(segment).toString('latin1')));
 
 const canonicalQuery = (query: string) =>
   query
