@@ -4,7 +4,6 @@ import { type Fields, object, parseObject } from './http.js';
 import type { ProvisionInput } from './operations/provision-kube-resource-group.js';
 import { notFound } from './rules.js';
 
-/** What a cluster is kept by. */
 export const clusterKey = (group: string, name: string) => `${group}/${name}`;
 
 /** Throws a `ServiceError` if there is none of this name. */

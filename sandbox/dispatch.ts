@@ -1,6 +1,6 @@
 import type { Cloud } from './cloud.js';
 import { type Answer, type ApiRequest, json, ServiceError } from './http.js';
-import { invented, inventedBy } from './invented.js';
+import { invented, sourceWords } from './invented.js';
 import type { NamedOperation } from './operation.js';
 import * as registry from './operations/index.js';
 import { readInput, refuse } from './rules.js';
@@ -8,7 +8,6 @@ import { readShort } from './storage/bodies.js';
 import { checkStorageRequest, notOffered } from './storage/requests.js';
 import { xmlError } from './storage/xml.js';
 
-/** Every operation of the sandbox. */
 export const operations = Object.entries(registry).map(([name, operation]): NamedOperation => ({ name, ...operation }));
 
 /** An operation, what the path says to it, and the names that its query must have. */
@@ -50,6 +49,7 @@ export async function answer(route: Route | undefined, request: ApiRequest, clou
     if (route === undefined && isStorage) throw notOffered('this operation');
     if (route === undefined) throw refuse(404, 'URLNotFound', 'The sandbox knows no such operation.');
     const { operation, parameters, query } = route;
+    const { source = 's3', invents = [] } = operation;
     const known = [...query, ...(operation.options ?? []), 'x-id'];
     const unknown = [...request.query.keys()].find((name) => !known.includes(name));
     if (unknown !== undefined) throw notOffered(`"${unknown}" in the query here`);
@@ -58,7 +58,7 @@ export async function answer(route: Route | undefined, request: ApiRequest, clou
     const input = operation.rules && readInput(operation.rules, body);
     const answer = await operation.handle({ ...request, body, parameters, input }, cloud);
     await cloud.flushed();
-    return invented(answer, ...inventedBy(operation));
+    return invented(answer, ...sourceWords[source], ...invents);
   } catch (error) {
     if (error instanceof ServiceError) return refusal(request, error);
     if (request.stream.errored) throw error;

@@ -8,9 +8,8 @@ import { type Answer, empty, splitOnce } from './http.js';
 import type { NamedOperation } from './operation.js';
 import { SandboxProblem } from './state.js';
 
-/** One request. */
+/** One request for an operation, by its name. */
 export interface Exchange {
-  /** Its name. */
   readonly operation: string;
   readonly incoming: IncomingMessage;
   /** Reads the request and acts on it; resolves with the answer, which has not been sent. */
@@ -86,7 +85,6 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['504', ({ act }) => act().then(() => empty({}, 504))],
 ]);
 
-/** The names of all faults. */
 export const faultKinds: readonly string[] = [...kinds.keys()];
 
 /** Acts, and sends the first of some pieces of the answer, with a pause after each (milliseconds). Fewer than all end the connection. */
@@ -135,8 +133,7 @@ export function createFaults({ faults, latency }: FaultRules, random: () => numb
     const fault = next(exchange.operation);
     const wait = latency(random);
     if (wait > 0) await delay(wait);
-    const { act } = exchange;
-    return fault === undefined ? act() : kinds.get(fault.kind)?.(exchange, fault.amount);
+    return fault === undefined ? exchange.act() : kinds.get(fault.kind)?.(exchange, fault.amount);
   }
   return { next, answer };
 }

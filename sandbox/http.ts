@@ -6,7 +6,6 @@ export const prefixes = { catalog: '/_catalog', devops: '/_devops' };
 
 export type ServiceName = 'storage' | keyof typeof prefixes;
 
-/** A request to one of the sandbox's services. */
 export type ApiRequest = Readonly<ReturnType<typeof requestOf>>;
 
 /** A request whose body has still to be read. Answers repeat the `id`. */
@@ -83,7 +82,6 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A JSON object, or undefined. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   const value = parseJson(text);
   return isObject(value) ? value : undefined;

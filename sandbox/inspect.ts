@@ -3,7 +3,6 @@ import type { Cloud } from './cloud.js';
 import { showInstance } from './devops.js';
 import { sizeOf } from './storage/records.js';
 
-/** One request, as the log keeps it. */
 export interface Logged {
   readonly time: string;
   readonly id: string;

@@ -1,5 +1,4 @@
 import type { Answer } from './http.js';
-import type { Operation } from './operation.js';
 
 /** What an answer may hold that the reference does not show, by the words of the header `x-sandbox-invented`. */
 export const inventedWords = {
@@ -22,7 +21,5 @@ export function invented(answer: Answer, ...words: readonly (keyof typeof invent
   return all === '' ? answer : { ...answer, headers: { ...answer.headers, 'x-sandbox-invented': all } };
 }
 
-const sourceWords = { reference: [], s3: ['operation'], sandbox: ['read'] } as const;
-
-/** What an operation's every answer has to be marked with. */
-export const inventedBy = ({ source = 's3', invents = [] }: Operation) => [...sourceWords[source], ...invents];
+/** What every answer of an operation has to be marked with, by what describes it. */
+export const sourceWords = { reference: [], s3: ['operation'], sandbox: ['read'] } as const;

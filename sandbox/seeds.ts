@@ -69,7 +69,6 @@ export function seededParts(uploadId: string, started: string): [string, Part][]
 
 const before = (time: string, seconds: number) => new Date(Date.parse(time) - seconds * 1000).toISOString();
 
-/** A group with two clusters. */
 export function seededCatalog() {
   const { resourceGroupName, resourceNamePrefix, adminCluster, userCluster, version, project } = seededGroup;
   const place = { region: 'jp-east-1', availabilityZone: 'east-11', volumeType: 'standard-flash-storage-a' };
@@ -98,7 +97,6 @@ export function seededCatalog() {
   };
 }
 
-/** One server. */
 export function seededInstances() {
   const input = restoreRules.parse({ ...seededDevops, backupId: seededBackupId });
   const instance = instanceRecord(input, 'jp-east-1', new Date('2026-01-01T00:00:00Z'));

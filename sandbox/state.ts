@@ -37,13 +37,11 @@ export const derive = ({ origin }: State, ...names: readonly (string | number)[]
 
 /** Records by their keys, as a state has them. What is changed here is kept there. */
 export class Table<T> extends Map<string, T> {
-  readonly #name: string;
-  readonly #state: State;
+  readonly #keep: (key: string, value: T | null) => void;
   /** Throws a `SandboxProblem` if the state has something else than these records. */
   constructor(name: string, record: z.ZodType<T>, state: State, seeds: Iterable<readonly [string, NoInfer<T>]>) {
     super();
-    this.#name = name;
-    this.#state = state;
+    this.#keep = (key, value) => state.keep([name, key, value]);
     for (const [key, value] of seeds) super.set(key, value);
     for (const [table, key, value] of state.changes) {
       if (table !== name) continue;
@@ -54,11 +52,11 @@ export class Table<T> extends Map<string, T> {
     }
   }
   override set(key: string, value: T): this {
-    this.#state.keep([this.#name, key, value]);
+    this.#keep(key, value);
     return super.set(key, value);
   }
   override delete(key: string): boolean {
-    if (this.has(key)) this.#state.keep([this.#name, key, null]);
+    if (this.has(key)) this.#keep(key, null);
     return super.delete(key);
   }
 }

@@ -86,23 +86,21 @@ const condition = (field: string, error: string) => ({
   when: () => true,
 });
 
+const vipNeeded = condition('vip', 'is required when a private LAN is specified');
+const noneWanted = condition('systemIpAddresses', 'must not be given when the common private network is used');
+const twoNeeded = condition(
+  'systemIpAddresses',
+  'must be two distinct IP addresses on a private LAN with an elastic-load-balancer',
+);
+
 export const provisionRules = body
-  .refine(
-    (input) => !hasPrivateLan(input) || balancerOf(input)?.vip !== undefined,
-    condition('vip', 'is required when a private LAN is specified'),
-  )
-  .refine(
-    (input) => hasPrivateLan(input) || balancerOf(input)?.systemIpAddresses === undefined,
-    condition('systemIpAddresses', 'must not be given when the common private network is used'),
-  )
-  .refine(
-    (input) => {
-      if (!hasPrivateLan(input) || balancerOf(input)?.type !== 'elastic-load-balancer') return true;
-      const given = balancerOf(input).systemIpAddresses;
-      return Array.isArray(given) && given.length === 2 && areDistinctAddresses(given[0], given[1]);
-    },
-    condition('systemIpAddresses', 'must be two distinct IP addresses on a private LAN with an elastic-load-balancer'),
-  );
+  .refine((input) => !hasPrivateLan(input) || balancerOf(input)?.vip !== undefined, vipNeeded)
+  .refine((input) => hasPrivateLan(input) || balancerOf(input)?.systemIpAddresses === undefined, noneWanted)
+  .refine((input) => {
+    if (!hasPrivateLan(input) || balancerOf(input)?.type !== 'elastic-load-balancer') return true;
+    const given = balancerOf(input).systemIpAddresses;
+    return Array.isArray(given) && given.length === 2 && areDistinctAddresses(given[0], given[1]);
+  }, twoNeeded);
 
 /** ProvisionKubeResourceGroup (reference, sections 2.3 to 2.5 and 4.2). */
 export const provisionKubeResourceGroup = defineOperation({

@@ -5,12 +5,8 @@ import { type ApiRequest, ServiceError } from '../http.js';
 import { checksumAlgorithms, checksumHeader, checksumHeaders, createDigest } from './checksums.js';
 import { notOffered } from './requests.js';
 
-/** A body on its way, and the headers that say what it should be. */
-export type Incoming = Pick<ApiRequest, 'headers' | 'stream'>;
-
-/** A short body. */
-export async function readShort(incoming: Incoming): Promise<Buffer> {
-  const { stored } = await receive(incoming, 8 * 1024 * 1024, buffer);
+export async function readShort(request: ApiRequest): Promise<Buffer> {
+  const { stored } = await receive(request, 8 * 1024 * 1024, buffer);
   return stored;
 }
 
@@ -19,7 +15,7 @@ export async function readShort(incoming: Incoming): Promise<Buffer> {
  * and trailers say. The checksums are those that the client sent, and the one `wanted` in any case.
  */
 export async function receive<Stored>(
-  { headers, stream }: Incoming,
+  { headers, stream }: ApiRequest,
   maximum: number,
   store: (payload: AsyncIterable<Buffer>) => Promise<Stored>,
   wanted?: string,
@@ -33,9 +29,8 @@ export async function receive<Stored>(
   if (sha256 === undefined && !isChunked && (declared !== 'UNSIGNED-PAYLOAD' || 'x-ext-content-sha256' in headers))
     throw new ServiceError(400, 'InvalidArgument', 'The content-sha256 header must be the SHA-256 of the body.');
   const isSent = (header: string) => header in headers || header === announced;
-  const digests = checksumAlgorithms
-    .filter((algorithm) => algorithm === wanted || isSent(checksumHeader(algorithm)))
-    .map((algorithm) => ({ header: checksumHeader(algorithm), digest: createDigest(algorithm) }));
+  const checked = checksumAlgorithms.filter((one) => one === wanted || isSent(checksumHeader(one)));
+  const digests = new Map(checked.map((one) => [checksumHeader(one), createDigest(one)]));
   const md5 = createHash('md5');
 
   const tooLarge = new ServiceError(400, 'EntityTooLarge', `The body may have at most ${maximum} bytes.`);
@@ -46,7 +41,7 @@ export async function receive<Stored>(
     for await (const piece of isChunked ? unchunked(stream, trailers) : pieces(stream)) {
       size += piece.length;
       if (size > maximum) throw tooLarge;
-      for (const digest of [md5, sha256, ...digests.map(({ digest }) => digest)]) digest?.update(piece);
+      for (const digest of [md5, sha256, ...digests.values()]) digest?.update(piece);
       yield piece;
     }
   }
@@ -57,9 +52,8 @@ export async function receive<Stored>(
   if (isChunked && Number(headers['x-amz-decoded-content-length'] ?? size) !== size)
     throw new ServiceError(400, 'IncompleteBody', `The body has ${size} bytes: not x-amz-decoded-content-length.`);
   const binary = md5.digest();
-  const checksums = Object.fromEntries(
-    digests.map(({ header, digest }) => [header, digest.digest().toString('base64')]),
-  );
+  const found = [...digests].map(([header, digest]) => [header, digest.digest().toString('base64')] as const);
+  const checksums = Object.fromEntries(found);
   const given = { ...headers, ...trailers };
   for (const [header, value] of Object.entries({ ...checksums, 'content-md5': binary.toString('base64') }))
     if ((isSent(header) || header in given) && given[header] !== value)

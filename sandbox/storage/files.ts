@@ -4,9 +4,9 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ServiceError } from '../http.js';
+import { type ApiRequest, ServiceError } from '../http.js';
 import type { State } from '../state.js';
-import { type Incoming, receive } from './bodies.js';
+import { receive } from './bodies.js';
 import type { Part } from './records.js';
 
 const maximumBody = 5 * 1024 ** 3;
@@ -43,8 +43,8 @@ export function createFiles({ folder, durable, flushed }: State) {
 
   return {
     /** Streams a body into a new file. Leaves none and throws a `ServiceError` if it is not what its headers say. */
-    async receive(incoming: Incoming, algorithm?: string) {
-      const { headers } = incoming;
+    async receive(request: ApiRequest, algorithm?: string) {
+      const { headers } = request;
       if ((headers['content-length'] ?? headers['x-amz-decoded-content-length']) === undefined)
         throw new ServiceError(411, 'MissingContentLength', 'The header content-length is missing.');
       const file = randomUUID();
@@ -52,7 +52,7 @@ export function createFiles({ folder, durable, flushed }: State) {
       const store = (payload: AsyncIterable<Buffer>) =>
         pipeline(payload, createWriteStream(path, { flags: 'wx', mode: 0o600, flush: durable }));
       try {
-        const { size, etag, checksums } = await receive(incoming, maximumBody, store, algorithm);
+        const { size, etag, checksums } = await receive(request, maximumBody, store, algorithm);
         return { file, size, etag, checksums };
       } catch (error) {
         await rm(path, { force: true });

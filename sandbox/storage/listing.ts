@@ -1,8 +1,6 @@
 import { type ApiRequest, ServiceError } from '../http.js';
 import type { Upload } from './records.js';
 
-/** What the lists of object storage have in common. */
-
 type Query = ApiRequest['query'];
 
 const person = { ID: 'sandbox-account', DisplayName: 'Sandbox' };

@@ -2,20 +2,17 @@ import { type ApiRequest, empty, ServiceError } from '../http.js';
 import { type StoredObject, sizeOf } from './records.js';
 import { isListed, notOffered } from './requests.js';
 
-/** What PutObject, GetObject and HeadObject say about an object. */
-
 /** Headers of an upload that its object is served with. */
 export const objectHeaders = [
   ...['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'content-type', 'expires'],
   ...['x-amz-meta-', 'x-ext-meta-'],
 ];
 
-export const keptHeaders = (headers: ApiRequest['headers']) =>
-  Object.fromEntries(
-    Object.entries(headers)
-      .map(([name, value]) => [name, value.replace(/^aws-chunked(, *|$)/, '')] as const)
-      .filter(([name, value]) => value !== '' && isListed(name, objectHeaders)),
-  );
+export function keptHeaders(headers: ApiRequest['headers']): Record<string, string> {
+  const own = Object.entries(headers).filter(([name]) => isListed(name, objectHeaders));
+  const decoded = own.map(([name, value]) => [name, value.replace(/^aws-chunked(, *|$)/, '')] as const);
+  return Object.fromEntries(decoded.filter(([, value]) => value !== ''));
+}
 
 /** Headers of a request for an object that are understood. */
 export const readHeaders = ['range', 'if-match', 'x-amz-checksum-mode'];

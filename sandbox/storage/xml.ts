@@ -1,7 +1,5 @@
 import type { Answer } from '../http.js';
 
-/** Writes and reads the XML of object storage. */
-
 /** Fields are elements, a list is its element so many times, and what is undefined is left out. */
 export type XmlValue = string | number | boolean | undefined | XmlValue[] | { readonly [element: string]: XmlValue };
 
