@@ -37,17 +37,16 @@ export const kubeOf = (group: Fields) => object(object(group.configuration).kube
 export function groupRecord(name: string, input: ProvisionInput, createTime: string): Fields {
   const { adminCluster: _, externalCloudConfig, adminWorkstation, ...given } = input;
   const instance = serverRecord(`${name}-workstation`, adminWorkstation, input.networkConfig.networkId);
+  const kube = {
+    ...given,
+    externalCloudConfig: { serviceAccount: serviceAccountOf(input), location: externalCloudConfig.location },
+    adminWorkstation: { ...adminWorkstation, instance },
+  };
   return {
     name,
     description: '',
     template: 'kube',
-    configuration: {
-      kube: {
-        ...given,
-        externalCloudConfig: { serviceAccount: serviceAccountOf(input), location: externalCloudConfig.location },
-        adminWorkstation: { ...adminWorkstation, instance },
-      },
-    },
+    configuration: { kube },
     status: 'provisioning',
     createTime,
     changedAt: createTime,

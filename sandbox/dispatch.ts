@@ -1,7 +1,6 @@
 import type { Cloud } from './cloud.js';
 import { type Answer, type ApiRequest, json, ServiceError } from './http.js';
-import { invented, sourceWords } from './invented.js';
-import type { NamedOperation } from './operation.js';
+import { invented, type NamedOperation, sourceWords } from './operation.js';
 import * as registry from './operations/index.js';
 import { readInput, refuse } from './rules.js';
 import { readShort } from './storage/bodies.js';

@@ -46,13 +46,13 @@ export class ServiceError extends Error {
   }
 }
 
-export const json = (status: number, value: unknown): Answer => ({
-  status,
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify(value),
-});
+/** An answer with a body of some type. */
+export const document = (status: number, type: string, body: string): Answer => {
+  return { status, headers: { 'content-type': type }, body };
+};
 
-/** An answer without a body. */
+export const json = (status: number, value: unknown) => document(status, 'application/json', JSON.stringify(value));
+
 export const empty = (headers: Answer['headers'] = {}, status = 200): Answer => ({ status, headers, body: '' });
 
 /** A text up to the first separator, and from there on. */

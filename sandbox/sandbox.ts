@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { openCloud } from './cloud.js';
 import { answer, findOperation, type Route, refusal } from './dispatch.js';
 import { createFaults, type FaultRules, loadFaults } from './faults.js';
-import { type Answer, type ApiRequest, collect, prefixes, requestOf, splitOnce } from './http.js';
+import { type Answer, type ApiRequest, collect, document, prefixes, requestOf, splitOnce } from './http.js';
 import { describeCloud, type Logged } from './inspect.js';
 import { checkSignature, type Keys, signingServices } from './signature.js';
 import { derive, openState, SandboxProblem, type State, temporaryState } from './state.js';
@@ -50,7 +50,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   });
 }
 
-/** Serves the cloud that a state holds. */
 async function serveState(state: State, rules: FaultRules, options: SandboxOptions) {
   const { now, port = 0, keys = derivedKeys(state) } = options;
   let draws = 0;
@@ -68,7 +67,6 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
     serve(incoming, outgoing).catch(() => outgoing.destroy());
   });
 
-  /** Takes one request: reads it, answers it, and notes it in the log. */
   async function serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     if (splitOnce(incoming.url ?? '', '?')[0] === statePath) return respond(incoming, outgoing, showState(incoming));
     count += 1;
@@ -107,7 +105,7 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
   }
 
   function showState(incoming: IncomingMessage): Answer {
-    const text = (status: number, body: string) => ({ status, headers: { 'content-type': 'text/markdown' }, body });
+    const text = (status: number, body: string) => document(status, 'text/markdown', body);
     // A page of another site whose name was made to lead here must not read it.
     if (!isLoopback(incoming.headers.host)) return text(403, 'Ask for it at 127.0.0.1 or localhost.\n');
     return incoming.method === 'GET' ? text(200, describe()) : text(405, 'This can only be read.\n');

@@ -41,13 +41,13 @@ export const seededGroup = {
 
 const mebibyte = 1024 * 1024;
 
-/** These uploads, as of the time (ISO 8601) the sandbox started for the first time. */
-export const seededUploads = (started: string): Upload[] =>
-  [
-    { name: seededUpload, secondsAgo: 680 },
-    { name: seededLargeUpload, secondsAgo: 23_700 },
-    { name: seededEmptyUpload, secondsAgo: 45 },
-  ].map(({ name, secondsAgo }) => ({ ...name, initiated: before(started, secondsAgo), headers: {} }));
+/** These uploads by their IDs, as of the time (ISO 8601) the sandbox started for the first time. */
+export function seededUploads(started: string): [string, Upload][] {
+  const begun = (name: UploadName, secondsAgo: number): [string, Upload] => {
+    return [name.uploadId, { ...name, initiated: before(started, secondsAgo), headers: {} }];
+  };
+  return [begun(seededUpload, 680), begun(seededLargeUpload, 23_700), begun(seededEmptyUpload, 45)];
+}
 
 /** The parts of one of them, by their numbers. */
 export function seededParts(uploadId: string, started: string): [string, Part][] {
@@ -55,16 +55,11 @@ export function seededParts(uploadId: string, started: string): [string, Part][]
     const etag = hash('md5', `part ${partNumber}`);
     return [String(partNumber), { partNumber, size, etag, lastModified: before(started, secondsAgo), checksums: {} }];
   };
-  switch (uploadId) {
-    case seededUpload.uploadId:
-      return [1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15].map((number) => part(number, 8 * mebibyte, (16 - number) * 40));
-    case seededLargeUpload.uploadId:
-      return Array.from({ length: 10_000 }, (_, index) =>
-        part(index + 1, (index === 9999 ? 3 : 16) * mebibyte, 23_598 - index * 2),
-      );
-    default:
-      return [];
-  }
+  if (uploadId === seededUpload.uploadId)
+    return [1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15].map((number) => part(number, 8 * mebibyte, (16 - number) * 40));
+  if (uploadId !== seededLargeUpload.uploadId) return [];
+  const numbers = Array.from({ length: 10_000 }, (_, index) => index + 1);
+  return numbers.map((number) => part(number, (number === 10_000 ? 3 : 16) * mebibyte, 23_600 - number * 2));
 }
 
 const before = (time: string, seconds: number) => new Date(Date.parse(time) - seconds * 1000).toISOString();

@@ -73,11 +73,9 @@ export function checkSignature(request: SignedRequest, keys: Keys, now: Date): S
   ].join('\n');
   const scope = `${day}/${region}/${service}/aws4_request`;
   const stringToSign = ['AWS4-HMAC-SHA256', date, scope, sha256(canonicalRequest)].join('\n');
-  const key = [day, region, service, 'aws4_request'].reduce<Buffer | string>(
-    (previous, part) => createHmac('sha256', previous).update(part).digest(),
-    `AWS4${keys.secretAccessKey}`,
-  );
-  const expected = createHmac('sha256', key).update(stringToSign).digest();
+  let expected: Buffer = Buffer.from(`AWS4${keys.secretAccessKey}`);
+  for (const part of [day, region, service, 'aws4_request', stringToSign])
+    expected = createHmac('sha256', expected).update(part).digest();
   if (timingSafeEqual(expected, Buffer.from(signature, 'hex'))) return undefined;
   const message = 'The signature does not match the one calculated here. Compare the texts that were signed.';
   return refuse(403, 'SignatureDoesNotMatch', message, {

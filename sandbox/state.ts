@@ -11,9 +11,6 @@ export class SandboxProblem extends Error {
   override readonly name = 'SandboxProblem';
 }
 
-/** The record that a table has under a key from now on; null if none any more. */
-export type Change = readonly [table: string, key: string, record: unknown];
-
 const version = 2;
 
 /** What a state begins with. */
@@ -25,8 +22,9 @@ const origin = z.object({
 });
 export type Origin = Omit<z.output<typeof origin>, 'sandbox'>;
 
-/** Changes that belong together. */
-const changesLine = z.array(z.tuple([z.string(), z.string(), z.unknown()]));
+/** Changes that belong together: of a table, a key, and the record that it has from now on; null if none any more. */
+const changesLine = z.array(z.tuple([z.string(), z.string(), z.unknown()]).readonly());
+export type Change = z.output<typeof changesLine>[number];
 
 /** Where the sandbox keeps what it knows. */
 export type State = ReturnType<typeof createState>;

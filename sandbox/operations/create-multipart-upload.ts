@@ -8,7 +8,7 @@ export const createMultipartUpload = defineOperation({
   request: 'POST /{bucket}/{key}?uploads',
   headers: [...objectHeaders, 'x-amz-checksum-algorithm'],
   handle({ parameters: { bucket, key }, headers }, { storage, now }) {
-    storage.checkBucket(bucket);
+    storage.findBucket(bucket);
     const { 'x-amz-checksum-algorithm': algorithm } = headers;
     if (algorithm !== undefined && !checksumAlgorithms.includes(algorithm))
       throw notOffered(`the checksum ${algorithm}, but ${checksumAlgorithms.join(', ')}`);

@@ -6,7 +6,7 @@ import { objectName } from '../storage/records.js';
 export const deleteObject = defineOperation({
   request: 'DELETE /{bucket}/{key}',
   async handle({ parameters }, { storage }) {
-    storage.checkBucket(parameters.bucket);
+    storage.findBucket(parameters.bucket);
     const object = storage.objects.get(objectName(parameters));
     storage.objects.delete(objectName(parameters));
     await storage.files.remove(object?.parts ?? []);

@@ -1,5 +1,4 @@
-import { invented } from '../invented.js';
-import { defineOperation } from '../operation.js';
+import { defineOperation, invented } from '../operation.js';
 import { describeObject, readHeaders } from '../storage/objects.js';
 
 export const getObject = defineOperation({

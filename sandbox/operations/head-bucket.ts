@@ -4,7 +4,7 @@ import { defineOperation } from '../operation.js';
 export const headBucket = defineOperation({
   request: 'HEAD /{bucket}',
   handle({ parameters }, { storage }) {
-    storage.checkBucket(parameters.bucket);
+    storage.findBucket(parameters.bucket);
     return empty();
   },
 });

@@ -7,7 +7,7 @@ export const listMultipartUploads = defineOperation({
   request: 'GET /{bucket}?uploads',
   options: ['delimiter', 'encoding-type', 'key-marker', 'max-uploads', 'prefix', 'upload-id-marker'],
   handle({ parameters: { bucket }, query }, { storage }) {
-    storage.checkBucket(bucket);
+    storage.findBucket(bucket);
     const given = (name: string) => query.get(name) ?? '';
     if (given('delimiter') !== '') throw notOffered('groups of keys');
     const [keyMarker, idMarker, prefix] = [given('key-marker'), given('upload-id-marker'), given('prefix')];

@@ -9,7 +9,7 @@ export const putObject = defineOperation({
   streams: true,
   async handle(request, { storage, now }) {
     const { bucket, key } = request.parameters;
-    storage.checkBucket(bucket);
+    storage.findBucket(bucket);
     const received = await storage.files.receive(request);
     const { etag } = received;
     const checksums = wholeChecksum(received.checksums);

@@ -67,28 +67,24 @@ const pieces = (stream: Readable): AsyncIterableIterator<Buffer> => stream.itera
 /** Takes a body in the encoding `aws-chunked` apart, and notes what follows the last chunk. */
 async function* unchunked(stream: Readable, trailers: Record<string, string>): AsyncGenerator<Buffer> {
   const arriving = pieces(stream);
-  const malformed = () =>
-    new ServiceError(400, 'IncompleteBody', 'The chunks of the body are malformed or incomplete.');
+  const malformed = new ServiceError(400, 'IncompleteBody', 'The chunks of the body are malformed or incomplete.');
   let buffer: Buffer = Buffer.alloc(0);
   const more = async () => {
     const { value, done } = await arriving.next();
-    if (done === true) throw malformed();
+    if (done === true) throw malformed;
     buffer = buffer.length === 0 ? value : Buffer.concat([buffer, value]);
   };
-  const line = async () => {
-    for (let end = buffer.indexOf('\r\n'); ; end = buffer.indexOf('\r\n')) {
-      if (end >= 0) {
-        const text = buffer.toString('latin1', 0, end);
-        buffer = buffer.subarray(end + 2);
-        return text;
-      }
-      if (buffer.length > 4096) throw malformed();
-      await more();
-    }
+  const line = async (): Promise<string> => {
+    const end = buffer.indexOf('\r\n');
+    if (end < 0 && buffer.length > 4096) throw malformed;
+    if (end < 0) return more().then(line);
+    const text = buffer.toString('latin1', 0, end);
+    buffer = buffer.subarray(end + 2);
+    return text;
   };
   for (;;) {
     const size = await line();
-    if (!/^[0-9a-f]{1,10}$/i.test(size)) throw malformed();
+    if (!/^[0-9a-f]{1,10}$/i.test(size)) throw malformed;
     let left = Number.parseInt(size, 16);
     if (left === 0) break;
     while (left > 0) {
@@ -98,7 +94,7 @@ async function* unchunked(stream: Readable, trailers: Record<string, string>): A
       left -= piece.length;
       yield piece;
     }
-    if ((await line()) !== '') throw malformed();
+    if ((await line()) !== '') throw malformed;
   }
   for (let text = await line(); text !== ''; text = await line()) {
     const [, name = '', value = ''] = /^([^:]+):\s*(.*)$/.exec(text) ?? [];

@@ -44,8 +44,7 @@ export function createFiles({ folder, durable, flushed }: State) {
   return {
     /** Streams a body into a new file. Leaves none and throws a `ServiceError` if it is not what its headers say. */
     async receive(request: ApiRequest, algorithm?: string) {
-      const { headers } = request;
-      if ((headers['content-length'] ?? headers['x-amz-decoded-content-length']) === undefined)
+      if ((request.headers['content-length'] ?? request.headers['x-amz-decoded-content-length']) === undefined)
         throw new ServiceError(411, 'MissingContentLength', 'The header content-length is missing.');
       const file = randomUUID();
       const path = join(await folder(), file);

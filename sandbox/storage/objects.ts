@@ -26,20 +26,17 @@ export function describeObject(object: StoredObject, request: ApiRequest) {
   const range = rangeOf(request.headers.range, size);
   const { first, last } = range ?? { first: 0, last: size - 1 };
   const isChecked = request.headers['x-amz-checksum-mode'] === 'ENABLED' && range === undefined;
-  const answer = empty(
-    {
-      'content-type': 'binary/octet-stream',
-      ...headers,
-      'accept-ranges': 'bytes',
-      'content-length': String(last - first + 1),
-      etag: `"${etag}"`,
-      'last-modified': new Date(lastModified).toUTCString(),
-      ...(range && { 'content-range': `bytes ${first}-${last}/${size}` }),
-      ...(isChecked && checksums),
-    },
-    range === undefined ? 200 : 206,
-  );
-  return { answer, first, last };
+  const about = {
+    'content-type': 'binary/octet-stream',
+    ...headers,
+    'accept-ranges': 'bytes',
+    'content-length': String(last - first + 1),
+    etag: `"${etag}"`,
+    'last-modified': new Date(lastModified).toUTCString(),
+    ...(range && { 'content-range': `bytes ${first}-${last}/${size}` }),
+    ...(isChecked && checksums),
+  };
+  return { answer: empty(about, range === undefined ? 200 : 206), first, last };
 }
 
 /** One range of bytes. What is no range is ignored, as RFC 9110 (section 14.2) wants it. */

@@ -12,17 +12,17 @@ export type Storage = ReturnType<typeof openStorage>;
  */
 export function openStorage(state: State) {
   const { started } = state.origin;
-  const seeds = seededUploads(started);
-  const seededBuckets = seeds.map(({ bucket }) => [bucket, { created: started }] as const);
+  const begun = seededUploads(started);
+  const seededBuckets = begun.map(([, { bucket }]) => [bucket, { created: started }] as const);
   const buckets = new Table('buckets', bucket, state, seededBuckets);
-  const begun = seeds.map((one) => [one.uploadId, one] as const);
   const uploads = new Table('uploads', upload, state, begun);
   const objects = new Table('objects', storedObject, state, []);
   const files = createFiles(state);
 
-  const checkBucket = (name: string) => {
-    if (!buckets.has(name))
-      throw new ServiceError(404, 'NoSuchBucket', 'The specified bucket does not exist.', { BucketName: name });
+  const findBucket = (name: string) => {
+    const bucket = buckets.get(name);
+    if (bucket !== undefined) return bucket;
+    throw new ServiceError(404, 'NoSuchBucket', 'The specified bucket does not exist.', { BucketName: name });
   };
   const openParts = (uploadId: string) =>
     new Table(`parts of ${uploadId}`, part, state, seededParts(uploadId, started));
@@ -39,20 +39,20 @@ export function openStorage(state: State) {
     /** By `objectName`. */
     objects,
     files,
-    checkBucket,
+    findBucket,
     nextUploadId: () => derive(state, 'upload', state.count()).toString('base64url'),
     /** The parts of an upload, by their numbers. Read when they are first asked for: there may be 10,000. */
     partsOf,
     /** The upload that a path and the `uploadId` of a query name. */
     findUpload({ bucket, key }: ObjectName, query: ReadonlyMap<string, string>) {
-      checkBucket(bucket);
+      findBucket(bucket);
       const UploadId = query.get('uploadId') ?? '';
       const upload = uploads.get(UploadId);
       if (upload?.bucket === bucket && upload.key === key) return upload;
       throw new ServiceError(404, 'NoSuchUpload', 'The specified multipart upload does not exist.', { UploadId });
     },
     findObject(name: ObjectName) {
-      checkBucket(name.bucket);
+      findBucket(name.bucket);
       const object = objects.get(objectName(name));
       if (object !== undefined) return object;
       throw new ServiceError(404, 'NoSuchKey', 'The specified key does not exist.', { Key: name.key });

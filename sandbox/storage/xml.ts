@@ -1,4 +1,4 @@
-import type { Answer } from '../http.js';
+import { type Answer, document } from '../http.js';
 
 /** Fields are elements, a list is its element so many times, and what is undefined is left out. */
 export type XmlValue = string | number | boolean | undefined | XmlValue[] | { readonly [element: string]: XmlValue };
@@ -11,18 +11,17 @@ function render(value: XmlValue): string {
     .join('');
 }
 
-const document = (status: number, root: string, value: XmlValue, attributes = ''): Answer => ({
-  status,
-  headers: { 'content-type': 'application/xml' },
-  body: `<?xml version="1.0" encoding="UTF-8"?>\n<${root}${attributes}>${render(value)}</${root}>`,
-});
+function element(status: number, root: string, value: XmlValue, attributes = ''): Answer {
+  const content = `<?xml version="1.0" encoding="UTF-8"?>\n<${root}${attributes}>${render(value)}</${root}>`;
+  return document(status, 'application/xml', content);
+}
 
 /** An answer, in the namespace of the protocol. */
 export const xml = (root: string, value: XmlValue) =>
-  document(200, root, value, ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"');
+  element(200, root, value, ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"');
 
 /** An error, which has no namespace. */
-export const xmlError = (status: number, fields: Readonly<Record<string, string>>) => document(status, 'Error', fields);
+export const xmlError = (status: number, fields: Readonly<Record<string, string>>) => element(status, 'Error', fields);
 
 const names: Readonly<Record<string, string>> = {
   '&': '&amp;',

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { seededBackupId, seededDevops } from '../../sandbox/devops.js';
 import { faultKinds, parseFaults } from '../../sandbox/faults.js';
-import { inventedWords } from '../../sandbox/invented.js';
+import { inventedWords } from '../../sandbox/operation.js';
 import { seededEmptyUpload, seededGroup, seededLargeUpload, seededUpload } from '../../sandbox/seeds.js';
 import { cleanEnv } from '../support/server-process.js';
 

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import aws4 from 'aws4';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { inventedWords } from '../../sandbox/invented.js';
+import { inventedWords } from '../../sandbox/operation.js';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
 
 let sandbox: Sandbox;
