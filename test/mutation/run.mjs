@@ -12,17 +12,39 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const tools = join(root, 'node_modules/.stryker');
 const stryker = join(tools, 'node_modules/@stryker-mutator/core/bin/stryker.js');
 
-/** What is mutated, and the tests that have to notice. */
+const named = (folder, names) => names.split(' ').map((name) => `test/${folder}/${name}.test.ts`);
+
+/**
+ * What is mutated in each part, and the tests that have to notice. A file has the tests that are about it, and no others: each change
+ * takes as long as they do.
+ */
 const parts = {
-  consent: {
-    mutate: ['src/consent/*.ts'],
-    tests:
-      'test/consent/{decision,tokens,question}.test.ts test/calls/repeats.test.ts test/protocol/{consent,answers}.test.ts',
-  },
-  journal: { mutate: ['src/journal/!(postgres).ts'], tests: 'test/journal/*.test.ts test/config/load.test.ts' },
-  calls: { mutate: ['src/calls/*.ts'], tests: 'test/calls/*.test.ts test/protocol/{consent,views,answers}.test.ts' },
-  redact: { mutate: ['src/transport/redact.ts'], tests: 'test/transport/redact.test.ts' },
-  signing: { mutate: ['src/signing/*.ts'], tests: 'test/signing/*.test.ts' },
+  consent: [
+    { mutate: 'src/consent/!(elicitation).ts', tests: named('consent', 'decision tokens question') },
+    { mutate: 'src/consent/elicitation.ts', tests: named('consent', 'elicitation') },
+  ],
+  journal: [
+    {
+      mutate: 'src/journal/!(postgres|file*).ts',
+      tests: named('journal', 'conflict database-url entry journal persistence recovery'),
+    },
+    { mutate: 'src/journal/file*.ts', tests: named('journal', 'file file-faults') },
+  ],
+  calls: [
+    {
+      mutate: 'src/calls/{call-tool,change,intent}.ts',
+      tests: named('calls', 'call-tool change consent faults'),
+    },
+    { mutate: 'src/calls/consent.ts', tests: named('calls', 'consent refusals') },
+    { mutate: 'src/calls/{read,secrets}.ts', tests: named('calls', 'read pages secrets secrets-race') },
+    { mutate: 'src/calls/validate.ts', tests: named('calls', 'validate') },
+    {
+      mutate: 'src/calls/{policy,principal,endpoint,in-flight,tracing,trace-origin}.ts',
+      tests: named('calls', 'policy endpoint in-flight tracing'),
+    },
+  ],
+  redact: [{ mutate: 'src/transport/redact.ts', tests: named('transport', 'redact') }],
+  signing: [{ mutate: 'src/signing/*.ts', tests: named('signing', 'sign') }],
 };
 
 function run(args, env = {}) {
@@ -52,34 +74,40 @@ if (!existsSync(stryker))
 
 const names = process.argv.slice(2);
 const scores = [];
-for (const [name, { mutate, tests }] of Object.entries(parts)) {
+for (const [name, groups] of Object.entries(parts)) {
   if (names.length > 0 && !names.includes(name)) continue;
+  const files = groups.map((group, index) => mutantsOf(`${name}-${index}`, name !== 'signing', group));
+  scores.push(`${name}: ${summarize(Object.assign({}, ...files))}`);
+}
+console.log(`\n${scores.join('\n')}`);
+
+/** Runs Stryker. Gives back what it says of each file. */
+function mutantsOf(name, ignoreStatic, { mutate, tests }) {
   const report = join(tools, `${name}.json`);
   const settings = join(tools, `${name}.conf.json`);
   const options = {
     testRunner: 'vitest',
     plugins: ['@stryker-mutator/vitest-runner'],
-    vitest: { configFile: 'test/mutation/vitest.config.ts' },
-    mutate,
+    vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
+    mutate: [mutate],
     // Constants of modules would need all tests for each change.
-    ignoreStatic: name !== 'signing',
+    ignoreStatic,
     // The compiler here has no API that Stryker could use.
     tsconfigFile: 'none',
-    concurrency: 1,
+    concurrency: 2,
     timeoutMS: 15_000,
     tempDirName: join(tmpdir(), `cloudops-mutation-${name}`),
     reporters: ['progress-append-only', 'json'],
     jsonReporter: { fileName: report },
   };
   writeFileSync(settings, JSON.stringify(options));
-  run([process.execPath, stryker, 'run', settings], { MUTATION_TESTS: tests });
+  run([process.execPath, stryker, 'run', settings], { MUTATION_TESTS: tests.join(' ') });
   rmSync(options.tempDirName, { recursive: true, force: true });
-  scores.push(`${name}: ${summarize(JSON.parse(readFileSync(report, 'utf8')))}`);
+  return JSON.parse(readFileSync(report, 'utf8')).files;
 }
-console.log(`\n${scores.join('\n')}`);
 
 /** The score, and a line for each change that was not noticed. */
-function summarize({ files }) {
+function summarize(files) {
   const all = Object.entries(files).flatMap(([file, { mutants, source }]) =>
     mutants.map((mutant) => ({ ...mutant, file, line: source.split('\n')[mutant.location.start.line - 1].trim() })),
   );
