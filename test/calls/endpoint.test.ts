@@ -23,7 +23,7 @@ const cloud: Cloud = {
 
 describe('an endpoint', () => {
   test('has the region of the call in it, and no slash at its end', () => {
-    expect(resolveEndpoint(cloud, 'storage', 'jp-west-1')).toEqual({
+    expect(resolveEndpoint(cloud, 'storage', 'jp-west-1')).toStrictEqual({
       origin: 'https://storage.jp-west-1.example',
       pathPrefix: '/jp-west-1/tenant',
       region: 'jp-west-1',

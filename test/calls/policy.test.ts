@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkPolicy, checkRegions, isAllowed, type Policy } from '../../src/calls/policy.js';
-import type { Principal } from '../../src/calls/principal.js';
+import { type Principal, visibleCaller } from '../../src/calls/principal.js';
 import { Refusal } from '../../src/results/refusal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
@@ -68,6 +68,14 @@ test.each([
   const result = await caller.call(operation, { ...args, planOnly: true }, { signal: never });
   expect(result).toMatchObject({ ok: false, failure: { code: 'NotAllowed' } });
   await caller.close();
+});
+
+test.each<readonly [string, Principal | undefined, string | undefined]>([
+  ['its own', bearer('cloudops:read', 'cloudops:write'), 'a'],
+  ['those of all, with the scope to audit', bearer('cloudops:audit'), undefined],
+  ['those of all, where callers are not told apart', undefined, undefined],
+])('a caller may see in the journal: %s', (_what, principal, caller) => {
+  expect(visibleCaller(principal)).toBe(caller);
 });
 
 test('a tool that the policy excludes is refused when it is called, and nothing is sent', async () => {
