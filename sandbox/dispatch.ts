@@ -5,7 +5,7 @@ import * as registry from './operations/index.js';
 import { readInput, refuse } from './rules.js';
 import { readShort } from './storage/bodies.js';
 import { checkStorageRequest, notOffered } from './storage/requests.js';
-import { xmlError } from './storage/xml.js';
+import { xmlDocument } from './storage/xml.js';
 
 export const operations = Object.entries(registry).map(([name, operation]): NamedOperation => ({ name, ...operation }));
 
@@ -69,6 +69,6 @@ export async function answer(route: Route | undefined, request: ApiRequest, clou
 /** An error in the form of the service that was called. */
 export function refusal({ service, id }: ApiRequest, { status, code, message, details }: ServiceError): Answer {
   const elements = { Code: code, Message: message, ...details, RequestId: id };
-  const answer = service === 'storage' ? xmlError(status, elements) : json(status, { code, message, ...details });
-  return invented(answer, 'error');
+  if (service === 'storage') return invented(xmlDocument(status, 'Error', elements), 'error');
+  return invented(json(status, { code, message, ...details }), 'error');
 }

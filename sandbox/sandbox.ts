@@ -33,7 +33,6 @@ export interface SandboxOptions {
 }
 
 const statePath = '/_sandbox/state';
-
 const maximumBody = 32 * 1024 * 1024;
 const keptRequests = 50;
 
@@ -73,10 +72,9 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
     const id = `sandbox-${String(count).padStart(6, '0')}`;
     const request = requestOf(incoming, id);
     const route = findOperation(request);
-    const { method } = request;
     const operation = route?.operation.name ?? 'unknown';
     const url = withoutSecrets(request.url);
-    const logged: Logged = { time: now().toISOString(), id, operation, method, url, status: 0 };
+    const logged: Logged = { time: now().toISOString(), id, operation, method: request.method, url, status: 0 };
     requests.push(logged);
     if (requests.length > keptRequests) requests.shift();
     const ids = { ...requestIds(id, 'x-amz-date' in request.headers), date: now().toUTCString() };

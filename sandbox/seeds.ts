@@ -6,8 +6,6 @@ import { provisionRules } from './operations/provision-kube-resource-group.js';
 import { restoreRules } from './operations/restore-instance.js';
 import type { Part, Upload, UploadName } from './storage/records.js';
 
-/** What is there from the start. */
-
 /** In progress: 15 parts of 16, of which three are missing. */
 export const seededUpload: UploadName = {
   bucket: 'demo-bucket',

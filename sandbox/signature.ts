@@ -2,11 +2,6 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { posix } from 'node:path';
 import { type ApiRequest, ServiceError, splitOnce } from './http.js';
 
-/**
- * Checks Signature Version 4 with code of its own, so that the client's signer and this one can disagree
- * (reference, section 5; encoding and tolerance as seen on services of the family).
- */
-
 export interface Keys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -23,8 +18,10 @@ const authorization =
 const toleranceMs = 15 * 60 * 1000;
 
 /**
- * Checks a request's signature; undefined if it is right. What storage is sent has yet to be compared with the header
- * that the signature covers. A mismatch has the texts that were signed in its details, as text and as bytes.
+ * Checks Signature Version 4 with code of its own, so that the client's signer and this one can disagree (reference,
+ * section 5; encoding and tolerance as seen on services of the family). Undefined if the signature is right. What storage
+ * is sent has yet to be compared with the header that the signature covers. A mismatch has the texts that were signed in
+ * its details, as text and as bytes.
  */
 export function checkSignature(request: SignedRequest, keys: Keys, now: Date): ServiceError | undefined {
   const { headers } = request;

@@ -66,11 +66,8 @@ function checkedParts(uploadId: string, named: readonly NamedPart[], parts: Read
     if (part === undefined || part.etag !== etag || isOther)
       throw new ServiceError(400, 'InvalidPart', 'A part is missing, or has another ETag or checksum.', about);
     if (part.size >= minimumPartSize || index === named.length - 1) return part;
-    throw new ServiceError(400, 'EntityTooSmall', 'A part that is not the last is too small.', {
-      ...about,
-      ProposedSize: String(part.size),
-      MinSizeAllowed: String(minimumPartSize),
-    });
+    const sizes = { ProposedSize: String(part.size), MinSizeAllowed: String(minimumPartSize) };
+    throw new ServiceError(400, 'EntityTooSmall', 'A part that is not the last is too small.', { ...about, ...sizes });
   });
 }
 

@@ -18,19 +18,15 @@ export const listParts = defineOperation({
       .sort((a, b) => a.partNumber - b.partNumber);
     const page = after.slice(0, maximum);
     const isTruncated = after.length > page.length;
-    // The reference's sample leaves these out of an answer that is not truncated.
-    const paging = {
-      PartNumberMarker: marker,
-      MaxParts: maximum,
-      NextPartNumberMarker: page.at(-1)?.partNumber ?? marker,
-    };
+    const next = page.at(-1)?.partNumber ?? marker;
     return xml('ListPartsResult', {
       Bucket: upload.bucket,
       Key: encode(upload.key),
       UploadId: upload.uploadId,
       ...aboutUpload(upload),
       'Encoding-Type': type,
-      ...(isTruncated && paging),
+      // The reference's sample leaves these out of an answer that is not truncated.
+      ...(isTruncated && { PartNumberMarker: marker, MaxParts: maximum, NextPartNumberMarker: next }),
       IsTruncated: isTruncated,
       Part: page.map(({ partNumber, lastModified, etag, size, checksums }) => ({
         PartNumber: partNumber,

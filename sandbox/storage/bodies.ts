@@ -5,10 +5,8 @@ import { type ApiRequest, ServiceError } from '../http.js';
 import { checksumAlgorithms, checksumHeader, checksumHeaders, createDigest } from './checksums.js';
 import { notOffered } from './requests.js';
 
-export async function readShort(request: ApiRequest): Promise<Buffer> {
-  const { stored } = await receive(request, 8 * 1024 * 1024, buffer);
-  return stored;
-}
+export const readShort = (request: ApiRequest): Promise<Buffer> =>
+  receive(request, 8 * 1024 * 1024, buffer).then(({ stored }) => stored);
 
 /**
  * Has the payload of a body stored, which may have `maximum` bytes. Throws a `ServiceError` if it is not what the headers

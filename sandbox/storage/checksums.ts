@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Part } from './records.js';
 
-/** Checksums that a client may send or ask for. Others are refused, because nothing here could check them. */
-
 /** Base64, by their headers. */
 export type Checksums = Record<string, string>;
 
+/** Checksums that a client may send or ask for. Others are refused, because nothing here could check them. */
 export const checksumAlgorithms = ['CRC32', 'SHA1', 'SHA256'];
 
 /** The header or trailer that holds a checksum. */

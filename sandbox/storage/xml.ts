@@ -11,17 +11,14 @@ function render(value: XmlValue): string {
     .join('');
 }
 
-function element(status: number, root: string, value: XmlValue, attributes = ''): Answer {
+export function xmlDocument(status: number, root: string, value: XmlValue, attributes = ''): Answer {
   const content = `<?xml version="1.0" encoding="UTF-8"?>\n<${root}${attributes}>${render(value)}</${root}>`;
   return document(status, 'application/xml', content);
 }
 
-/** An answer, in the namespace of the protocol. */
+/** An answer, in the namespace of the protocol. Errors have none. */
 export const xml = (root: string, value: XmlValue) =>
-  element(200, root, value, ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"');
-
-/** An error, which has no namespace. */
-export const xmlError = (status: number, fields: Readonly<Record<string, string>>) => element(status, 'Error', fields);
+  xmlDocument(200, root, value, ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"');
 
 const names: Readonly<Record<string, string>> = {
   '&': '&amp;',
