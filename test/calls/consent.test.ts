@@ -37,6 +37,8 @@ const failed = (code: string, ...problems: readonly string[]) => ({
   kind: 'failed',
   failure: { code, problems: problems.map((problem) => expect.stringContaining(problem)), mayHaveHappened: false },
 });
+/** After a plan that was shown, what it warned of is not told again. */
+const ofTheAnswer = [expect.stringMatching(/^The answer lacks /)];
 const accepted = { kind: 'succeeded', success: { outcome: 'accepted' } };
 
 describe('a plan in place of an answer', () => {
@@ -93,7 +95,7 @@ test('what was decided is in the log', async () => {
   expect(logged).toContainEqual({ level: 'info', event: 'consent', fields });
 });
 
-test('consent that was given beforehand is in the journal as that', async () => {
+test('consent that was given beforehand is in the journal as that, and the warnings of the plan are told', async () => {
   const { call, journal } = setUp('ask');
   expect(await call({}, { agreed: true })).toMatchObject(accepted);
   expect(await journal.list({})).toMatchObject([{ consent: 'option' }]);
@@ -105,7 +107,9 @@ describe('a planId', () => {
   test('carries its plan out', async () => {
     const session = setUp('plan');
     const planId = await planIdOf(session);
-    expect(await session.call({ planId })).toMatchObject(accepted);
+    const outcome = await session.call({ planId });
+    expect(outcome).toMatchObject(accepted);
+    expect(successOf(outcome).warnings).toEqual(ofTheAnswer);
     expect(await session.journal.list({})).toMatchObject([{ consent: 'planId', nonce: tokens.verify(planId).nonce }]);
   });
 
@@ -146,7 +150,9 @@ describe('a click', () => {
 
   test('on the button that agrees is consent', async () => {
     const { click, journal, nonce } = await planned();
-    expect(await click('accept')).toMatchObject(accepted);
+    const outcome = await click('accept');
+    expect(outcome).toMatchObject(accepted);
+    expect(successOf(outcome).warnings).toEqual(ofTheAnswer);
     expect(await journal.list({})).toMatchObject([{ consent: 'clicked', nonce, answeredAfterMs: 3000 }]);
   });
 
