@@ -49,6 +49,7 @@ await build({
   bundle: true,
   platform: 'node',
   format: 'esm',
+  target: 'node20',
   mainFields: ['module', 'main'],
   banner: { js: "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);" },
   sourcemap: 'linked',
