@@ -45,7 +45,11 @@ describe('static tokens', () => {
     const server = await serveInProcess({ authenticate, cloud: cloud.origin, caller: { journal } });
     await answerOf(await post(server.url, toolCall('restore_instance', restore), bearer('token-of-alice')));
     expect(await journal.list({})).toMatchObject([{ caller: 'alice', ending: { outcome: 'accepted' } }]);
-    expect(server.callerLogged).toContainEqual({ event: 'call', fields: expect.objectContaining({ caller: 'alice' }) });
+    expect(server.callerLogged).toContainEqual({
+      level: 'info',
+      event: 'call',
+      fields: expect.objectContaining({ caller: 'alice' }),
+    });
     expect(JSON.stringify([server.logged, server.callerLogged, await journal.list({})])).not.toContain(
       'token-of-alice',
     );

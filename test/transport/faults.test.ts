@@ -503,6 +503,7 @@ test('attempts, waits and outcomes of unknown end are in the log', async () => {
   const failing = testCaller(server.origin, { now });
   await failing.call(restoreInstance, restore, { signal: never });
   expect(failing.logged).toContainEqual({
+    level: 'warn',
     event: 'call',
     fields: { tool: 'restore_instance', ok: false, code: 'ConnectionLost', mayHaveHappened: true },
   });
