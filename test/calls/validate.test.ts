@@ -183,11 +183,12 @@ describe('with wrong arguments, a plan names what would apply to the right ones'
     expect(hintsFor(operation, args)).toEqual({ code: 'InvalidArguments' });
   });
 
-  test('and none that a wrong one would lead to', () => {
-    const zone = (availabilityZone: unknown) =>
-      hintsFor(restoreInstance, { ...wrong, availabilityZone, planOnly: true }).warnings;
-    expect(zone('west-12')).toContainEqual(expect.stringMatching(/^Zone west-12 /));
-    expect(zone('somewhere')).not.toContainEqual(expect.stringMatching(/^Zone /));
+  test('and nothing that a wrong one would lead to', () => {
+    const warnings = (networkId: unknown) =>
+      hintsFor(restoreInstance, { ...wrong, networkConfig: { networkId }, planOnly: true }).warnings;
+    const withoutAddress = expect.stringMatching(/^networkConfig\.networkId is given without /);
+    expect(warnings('n')).toContainEqual(withoutAddress);
+    expect(warnings(5)).not.toContainEqual(withoutAddress);
   });
 });
 
@@ -221,6 +222,7 @@ test.each([
   ['takes the place of everything', marker],
   ['is under a misspelt name', { externalCloudConfig: { serviceAccountkey: marker } }],
   ['is in another field', { resourceNamePrefix: `-----BEGIN PRIVATE KEY-----${marker}` }],
+  ['is that of another cloud', { resourceNamePrefix: `{"privateKey":"${marker}"}` }],
   ['is in a list', { regions: [`-----BEGIN PRIVATE KEY-----${marker}`, 'x'] }],
   ['has a problem elsewhere', { externalCloudConfig: { serviceAccountKey: `{"a":"${marker}"}` }, regions: [] }],
 ])('a secret is never repeated, even where it %s', (_where, args) => {
