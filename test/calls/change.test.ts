@@ -73,7 +73,7 @@ test.each<readonly [string, FinalReply, object, object]>([
     'accepted, in words that cannot be read',
     answeredBy(202, { kind: 'text', text: 'OK' }),
     { outcome: 'accepted', status: 202, requestIds },
-    { structured: { outcome: 'accepted', warnings: [expect.stringContaining('cannot be read')] } },
+    { structured: { outcome: 'accepted', warnings: [expect.stringContaining('plain text')] } },
   ],
   [
     'a refusal',
