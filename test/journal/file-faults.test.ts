@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,6 +10,8 @@ import { endingOf, intentAt } from '../support/journal.js';
 const disk = vi.hoisted(() => ({
   bytesRead: 0,
   opened: [] as string[],
+  /** A file that cannot be opened. */
+  unreadable: '',
   /** So many writes keep only that many bytes. */
   shortWrites: 0,
   keptBytes: 0,
@@ -22,6 +24,7 @@ const disk = vi.hoisted(() => ({
 vi.mock('node:fs/promises', async (importOriginal) => {
   const original = await importOriginal<typeof import('node:fs/promises')>();
   const open = async (...given: Parameters<typeof original.open>): Promise<FileHandle> => {
+    if (given[0] === disk.unreadable) throw Object.assign(new Error('denied'), { code: 'EACCES' });
     const file = await original.open(...given);
     disk.opened.push(String(given[0]));
     const [read, write, sync] = [file.read.bind(file), file.write.bind(file), file.sync.bind(file)];
@@ -45,7 +48,9 @@ vi.mock('node:fs/promises', async (importOriginal) => {
       },
     });
   };
-  return { ...original, open };
+  // No order that a disk gives names in is the right one.
+  const readdir = async (folder: string) => (await original.readdir(folder)).sort().reverse();
+  return { ...original, open, readdir };
 });
 
 let path: string;
@@ -65,6 +70,7 @@ beforeEach(() => {
   Object.assign(disk, {
     bytesRead: 0,
     opened: [],
+    unreadable: '',
     shortWrites: 0,
     keptBytes: 0,
     failedSyncs: 0,
@@ -107,6 +113,16 @@ describe('how much is read', () => {
     expect(disk.bytesRead).toBeLessThan(100_000);
     expect(await journal.list({ limit: 8000 })).toHaveLength(8000);
     expect(new Set(disk.opened)).toEqual(new Set([path, rotated[2], rotated[1]]));
+  });
+
+  test('a list does not open what was last written to before its time', async () => {
+    const rotated = [1, 2, 3].map((second) => `${path}.2026-11-20T12-00-0${second}-000Z-01234567`);
+    for (const [index, each] of rotated.entries()) {
+      writeFileSync(each, history(1).join(''));
+      utimesSync(each, new Date(noon), new Date(noon + 1000 * index));
+    }
+    await journal.list({ since: noon + 1000 });
+    expect(disk.opened).toEqual([rotated[2], rotated[1]]);
   });
 
   test('a list of a caller who has asked for little ends after a bounded number of bytes', async () => {
@@ -199,6 +215,15 @@ test('an entry that is too large all the same is not written', async () => {
   const reason = 'journal.jsonl: the entry is too large';
   expect(await begin('x'.repeat(512 * 1024))).toEqual({ kind: 'unwritable', reason });
   expect(await journal.list({})).toEqual([]);
+});
+
+test('while a rotated file cannot be read, nothing begins: the same change may be in it', async () => {
+  disk.unreadable = `${path}.2026-11-20T12-00-00-000Z-01234567`;
+  writeFileSync(disk.unreadable, history(1).join(''));
+  utimesSync(disk.unreadable, new Date(noon), new Date(noon));
+  expect(await begin('0')).toEqual({ kind: 'unwritable', reason: 'journal.jsonl: EACCES' });
+  disk.unreadable = '';
+  expect((await begin('0')).kind).toBe('duplicate');
 });
 
 test('if another process rotates the file while a line is written, the line is written into the new one too', async () => {

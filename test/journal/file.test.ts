@@ -143,6 +143,14 @@ test('a long line, as older versions wrote them, is read from either end', async
   expect((await journal.findDuplicate('long'))?.target).toHaveLength(300_000);
 });
 
+test('a journal that nobody has written to is empty', async () => {
+  expect([await journal.list({}), await journal.listOpen(), await journal.findDuplicate('same')]).toEqual([
+    [],
+    [],
+    undefined,
+  ]);
+});
+
 test('a folder in place of the journal is named as what it is', async () => {
   mkdirSync(path, { recursive: true });
   await expect(journal.list({})).rejects.toMatchObject({ code: 'EISDIR' });
@@ -250,6 +258,18 @@ describe.skipIf(process.platform === 'win32').each(Object.entries(others))('%s',
     expect(await journal.list({})).toHaveLength(2);
     expect(seen(beside)).toEqual(before);
   });
+});
+
+test.skipIf(process.platform === 'win32').each([
+  ['a folder', 'EISDIR'],
+  ['a named pipe', 'it is not a regular file'],
+  ['a link to a journal', 'it is a link'],
+  ['a link to nothing', 'it is a link'],
+  ['short notes', 'it is not a journal'],
+])('%s in place of the journal is told as: %s', async (what, reason) => {
+  mkdirSync(join(folder, 'deep'));
+  others[what]?.(path);
+  expect(await begin()).toEqual({ kind: 'unwritable', reason: `journal.jsonl: ${reason}` });
 });
 
 test('a device in place of the journal stays as it is', async ({ skip }) => {
