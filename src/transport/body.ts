@@ -11,39 +11,46 @@ export type Body =
   /** It starts like XML or JSON but is not. */
   | { readonly kind: 'malformed'; readonly format: 'XML' | 'JSON'; readonly problem: string };
 
-/** Reads a body of at most a few megabytes by what is in it. Never throws. */
+/** Reads a body of at most a few megabytes by what is in it; of pages and other text, the beginning. Never throws. */
 export function parseBody(body: string): Body {
   const text = body.replace(/^\uFEFF/, '').trim();
   if (text === '') return { kind: 'empty' };
   if (text.startsWith('{') || text.startsWith('[')) return parseJson(text);
-  if (!text.startsWith('<')) return { kind: 'text', text };
-  if (/^<(!doctype\s+html|html)\b/i.test(text)) return { kind: 'html', text };
+  if (!text.startsWith('<')) return { kind: 'text', text: text.slice(0, maximumText) };
+  if (/^<(!doctype\s+html|html)\b/i.test(text)) return { kind: 'html', text: text.slice(0, maximumText) };
+  if (isTooMuch(text)) return malformed('XML', 'it has too many elements, attributes or references');
   return parseList(text) ?? parseXml(text);
 }
 
+const malformed = (format: 'XML' | 'JSON', problem: string): Body => ({ kind: 'malformed', format, problem });
+
 function parseJson(text: string): Body {
-  const malformed = (problem: string): Body => ({ kind: 'malformed', format: 'JSON', problem });
-  if (text.length > maximumJson) return malformed(`it is longer than ${maximumJson} characters`);
+  if (text.length > maximumJson) return malformed('JSON', `it is longer than ${maximumJson} characters`);
   try {
     const value: unknown = JSON.parse(text);
-    if (isDeeperThan(maximumDepth, value)) return malformed(`it is nested deeper than ${maximumDepth} levels`);
+    if (isDeeperThan(maximumDepth, value)) return malformed('JSON', `it is nested deeper than ${maximumDepth} levels`);
     return { kind: 'json', value };
   } catch {
     // The parser's own message quotes the body, which may hold anything.
-    return malformed('it is cut short or not well-formed');
+    return malformed('JSON', 'it is cut short or not well-formed');
   }
 }
 
 /** What is read goes through an agent's context: beyond these bounds it could not be used anyway. */
 const maximumJson = 1024 * 1024;
+const maximumText = 20_000;
 const maximumDepth = 32;
-const maximumTags = 500_000;
+/** Of XML, by the characters that begin or hold them: tags, references, attributes. Parsing takes its time for each. */
+const maximumCounts = { '<': 500_000, '&': 200_000, '=': 200_000 };
 
-function hasMoreTagsThan(limit: number, text: string): boolean {
+function hasMoreThan(limit: number, character: string, text: string): boolean {
   let count = 0;
-  for (let at = text.indexOf('<'); at >= 0 && count <= limit; at = text.indexOf('<', at + 1)) count += 1;
+  for (let at = text.indexOf(character); at >= 0 && count <= limit; at = text.indexOf(character, at + 1)) count += 1;
   return count > limit;
 }
+
+const isTooMuch = (xml: string) =>
+  Object.entries(maximumCounts).some(([character, limit]) => hasMoreThan(limit, character, xml));
 
 const cdata = '#cdata';
 
@@ -60,17 +67,16 @@ const parser = new XMLParser({
 });
 
 function parseXml(text: string): Body {
-  const malformed = (problem: string): Body => ({ kind: 'malformed', format: 'XML', problem });
-  if (/<!(DOCTYPE|ENTITY)/i.test(text)) return malformed('it has a document type declaration, which is never read');
-  if (hasMoreTagsThan(maximumTags, text)) return malformed(`it has more than ${maximumTags} tags`);
+  if (/<!(DOCTYPE|ENTITY)/i.test(text))
+    return malformed('XML', 'it has a document type declaration, which is never read');
   try {
     const value = clean(parser.parse(text));
-    if (!isElements(value)) return malformed('it has no elements');
+    if (!isElements(value)) return malformed('XML', 'it has no elements');
     // The parser does not mind an end that is missing, and reads what comes after it as a part of the element.
     const isWellFormed = XMLValidator.validate(text) === true;
-    return isWellFormed ? { kind: 'xml', value } : malformed('it is cut short or not well-formed');
+    return isWellFormed ? { kind: 'xml', value } : malformed('XML', 'it is cut short or not well-formed');
   } catch {
-    return malformed(`it is not well-formed, or nested deeper than ${maximumDepth} elements`);
+    return malformed('XML', `it is not well-formed, or nested deeper than ${maximumDepth} elements`);
   }
 }
 
@@ -99,7 +105,6 @@ function parseList(text: string): Body | undefined {
   const start = text.indexOf(`<${name}>`);
   const end = text.lastIndexOf(`</${name}>`) + name.length + 3;
   if (start < 0 || end < start || /<!\[CDATA\[|<!--/.test(text)) return undefined;
-  if (hasMoreTagsThan(maximumTags, text)) return undefined;
   const rows = readRows(text.slice(start, end), name);
   if (rows === undefined) return undefined;
   const frame = parseXml(`${text.slice(0, start)}<${name}>${mark}</${name}>${text.slice(end)}`);
@@ -115,7 +120,7 @@ const mark = 'rows';
 /** Reads `<Row><A>text</A><B>text</B></Row>` again and again; undefined if there is anything else. */
 function readRows(text: string, name: string): Clean[] | undefined {
   // What the parser would read differently, or refuse, is left to it: line ends, bare ampersands, odd names.
-  const field = /\s*<([A-Za-z_][\w.-]*)>((?:[^<&\r]|&(?:#\d+|#x[\da-f]+|\w+);)*)<\/\1>\s*/iy;
+  const field = /\s*<([A-Za-z_][\w.-]*)>([^<&\r]*(?:&(?:#\d+|#x[\da-f]+|\w+);[^<&\r]*)*)<\/\1>\s*/iy;
   const [opening, closing] = [`<${name}>`, `</${name}>`];
   const rows: Clean[] = [];
   let at = 0;

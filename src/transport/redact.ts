@@ -1,8 +1,10 @@
+import { leavesOf } from '../util/objects.js';
+
 /** Finds secrets in what a service says, and takes them out. */
 export interface Redactor {
   /** Whether a text holds a secret, however it is encoded. */
   finds(text: string): boolean;
-  /** A copy of data in which every text that holds a secret is replaced, names of fields included. */
+  /** Data in which every text that holds a secret, however it is encoded, is replaced, names of fields included. */
   clean<Data>(data: Data): Data;
 }
 
@@ -18,25 +20,23 @@ const shortest = 8;
 /**
  * Makes a redactor for some secrets. It compares texts without white space and without the escapes of JSON, URLs and HTML,
  * and knows the secrets in base64 too. What looks like a block of a private key, or like a signature, is found whoever's it is.
+ * It takes time in proportion to the lengths of secrets and texts, whatever is in them.
  */
 export function createRedactor(secrets: readonly (string | undefined)[]): Redactor {
   const known = [...secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret))), ...keyInBase64];
-  const whole = known.filter((form) => form.length >= shortest);
-  const pieces = new Map<string, [form: string, at: number][]>();
-  for (const form of known)
-    for (let at = 0; at + pieceLength <= form.length; at += 1) {
-      const piece = form.slice(at, at + pieceLength);
-      pieces.set(piece, [...(pieces.get(piece) ?? []), [form, at]]);
-    }
+  const short = known.filter((form) => form.length >= shortest && form.length < sharedLength);
+  const runs = new Set(known.flatMap((form) => substrings(form, sharedLength)));
+  const pieces = new Set(known.flatMap((form) => substrings(form, pieceLength)));
   const sharesRun = (text: string) => {
     for (let at = 0; at + pieceLength <= text.length; at += pieceLength)
-      for (const [form, start] of pieces.get(text.slice(at, at + pieceLength)) ?? [])
-        if (commonRun(text, at, form, start) >= sharedLength) return true;
+      if (pieces.has(text.slice(at, at + pieceLength)))
+        for (let start = Math.max(0, at - pieceLength); start <= at; start += 1)
+          if (runs.has(text.slice(start, start + sharedLength))) return true;
     return false;
   };
   const finds = (text: string) => {
     const plain = normalise(text);
-    return looksSecret.test(plain) || whole.some((form) => plain.includes(form)) || sharesRun(plain);
+    return looksSecret.test(plain) || short.some((form) => plain.includes(form)) || sharesRun(plain);
   };
   const clean = (data: unknown): unknown => {
     if (typeof data === 'string') return finds(data) ? removed : data;
@@ -46,25 +46,22 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
       Object.entries(data).map(([name, value]) => [finds(name) ? removed : name, clean(value)]),
     );
   };
-  return { finds, clean: (data) => clean(data) as typeof data };
+  return { finds, clean: (data) => (finds(textsOf(data).join('\0')) ? (clean(data) as typeof data) : data) };
 }
+
+/** All texts of a value, names of fields included. */
+function textsOf(data: unknown): string[] {
+  if (typeof data === 'string') return [data];
+  if (Array.isArray(data)) return data.flatMap(textsOf);
+  if (typeof data !== 'object' || data === null) return [];
+  return Object.entries(data).flatMap(([name, value]) => [name, ...textsOf(value)]);
+}
+
+const substrings = (text: string, length: number): string[] =>
+  Array.from({ length: Math.max(0, text.length - length + 1) }, (_, at) => text.slice(at, at + length));
 
 /** After `normalise`. */
 const looksSecret = /(?:BEGIN|END)[A-Z]{0,20}PRIVATEKEY|[Ss]ignature=[0-9a-f]{64}/;
-
-/** How many characters two texts share around a place where both have the same piece. */
-function commonRun(text: string, at: number, form: string, start: number): number {
-  let before = 0;
-  while (
-    before < sharedLength &&
-    text[at - before - 1] !== undefined &&
-    text[at - before - 1] === form[start - before - 1]
-  )
-    before += 1;
-  let after = pieceLength;
-  while (after < sharedLength && text[at + after] !== undefined && text[at + after] === form[start + after]) after += 1;
-  return before + after;
-}
 
 /** What to look for: the secret itself or, of one that is a JSON object, its secret fields; each also in base64 at any offset. */
 function formsOf(secret: string): string[] {
@@ -85,13 +82,17 @@ const inBase64 = (text: string): string[] =>
 /** What every block of a private key has, whoever's it is. */
 const keyInBase64 = inBase64(' PRIVATE KEY-----');
 
-/** The secrets inside a JSON object, such as the private key of a service account. Its project and e-mail address are none. */
+/** What a key of a service account has beside secrets, and answers may show. */
+const harmless = /(?:^|[.\]])(?:type|project(?:_?id)?|client_?(?:id|email)|universe_domain|\w*_ur[il])$/i;
+
+/** The secrets inside a JSON object, such as the private key of a service account. */
 function secretFields(secret: string): string[] {
   if (!secret.trimStart().startsWith('{')) return [];
   try {
-    return Object.entries(Object(JSON.parse(secret))).flatMap(([name, value]) =>
-      typeof value === 'string' && /key|secret|token|password/i.test(name) ? [value] : [],
-    );
+    return [...leavesOf(JSON.parse(secret))].flatMap(([path, value]) => {
+      if (typeof value !== 'string' || harmless.test(path)) return [];
+      return value.length >= sharedLength || /key|secret|token|pass|credential/i.test(path) ? [value] : [];
+    });
   } catch {
     return [];
   }

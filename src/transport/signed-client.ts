@@ -138,9 +138,9 @@ async function signRequest(endpoint: Endpoint, request: UnsignedApiRequest, date
 /** Takes secrets out of an answer before anything is made of it. */
 function readReply(result: HttpResponse | HttpFailure, redactor: Redactor): Reply {
   if (result.kind === 'failure') return { kind: 'failed', failure: redactor.clean(result) };
-  const body = parseBody(result.body);
-  const response = { ...result, headers: redactor.clean(result.headers) };
-  return { kind: 'answered', response, body: redactor.finds(result.body) ? redactor.clean(body) : body };
+  // Not before it is parsed: what parsers drop, such as comments, may stand inside a secret.
+  const body = redactor.clean(parseBody(result.body));
+  return { kind: 'answered', response: { ...result, headers: redactor.clean(result.headers) }, body };
 }
 
 /** By OpenTelemetry's conventions for HTTP clients, but without the path and query, which hold what the user works on. */

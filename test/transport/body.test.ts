@@ -37,6 +37,9 @@ describe('XML', () => {
     ['badly nested', '<A><B></A></B>'],
     ['with a document type', '<!DOCTYPE A [<!ENTITY x "y">]><A>&x;</A>'],
     ['with an external entity', '<!DOCTYPE A [<!ENTITY x SYSTEM "file:///etc/passwd">]><A>&x;</A>'],
+    ['with more than 500,000 tags', `<A>${'<B/>'.repeat(500_000)}</A>`],
+    ['with more than 200,000 references', `<A>${'&#65;'.repeat(200_001)}</A>`],
+    ['with more than 200,000 attributes', `<A ${Array.from({ length: 200_001 }, (_, at) => `a${at}=""`).join(' ')}/>`],
     ['nested 10,000 deep', '<A>'.repeat(10_000) + '</A>'.repeat(10_000)],
     ['that would reach into prototypes', '<__proto__><polluted>1</polluted></__proto__>'],
   ])('XML %s is malformed, not an exception', (_what, text) => {
@@ -59,6 +62,7 @@ test.each([
   ['<!DOCTYPE html><html></html>', { kind: 'html' }],
   ['<HTML><body>x<br></HTML>', { kind: 'html' }],
   ['upstream failed', { kind: 'text', text: 'upstream failed' }],
+  ['x'.repeat(100_000), { kind: 'text', text: 'x'.repeat(20_000) }],
 ])('%j is recognised by its content', (text, expected) => {
   expect(parseBody(text)).toMatchObject(expected);
 });

@@ -260,17 +260,17 @@ const rows: readonly Row[] = [
     mutation: ok(1, 'nested deeper than 32'),
   },
   {
-    fault: 'two million empty elements, or a list as long',
+    fault: 'more than half a million elements, or a list as long',
     script: (socket) =>
       socket.write(
         response(
           200,
           currentIsRead
-            ? `<ListPartsResult>${'<Part/>'.repeat(2_000_000)}</ListPartsResult>`
-            : `{"instance":[${'1,'.repeat(2_000_000)}1]}`,
+            ? `<ListPartsResult>${'<a/>'.repeat(600_000)}</ListPartsResult>`
+            : `{"instance":[${'1,'.repeat(600_000)}1]}`,
         ),
       ),
-    read: failed(1, 'code: UnreadableAnswer', 'it has more than 500000 tags'),
+    read: failed(1, 'code: UnreadableAnswer', 'it has too many elements, attributes or references'),
     mutation: ok(1, 'it is longer than 1048576 characters'),
   },
   {

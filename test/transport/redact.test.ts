@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
+import { listParts } from '../../src/tools/list-parts.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { createRedactor } from '../../src/transport/redact.js';
 import { never, testCaller, testKeys } from '../support/caller.js';
@@ -164,7 +165,13 @@ describe('of a secret that is JSON', () => {
     ...['private_key', 'clientSecret', 'access_token', 'PASSWORD'].map(
       (name) => [`the field ${name} is looked for`, { [name]: inner, id: 'z'.repeat(20) }, inner, true] as const,
     ),
-    ['a field of another name is not, beside one', { key: 'y'.repeat(20), project: inner }, inner, false],
+    ['a field inside a field is', { type: 'x', credentials: { value: inner } }, inner, true],
+    ['an element of a list is', { keys: ['y'.repeat(20), inner] }, inner, true],
+    ['a field of any other name is, from 16 characters on', { key: 'y'.repeat(20), note: inner }, inner, true],
+    ['a shorter one is not', { key: 'y'.repeat(20), note: 'production' }, 'production', false],
+    ...['project', 'project_id', 'client_email', 'clientId', 'type', 'token_uri', 'auth_provider_x509_cert_url'].map(
+      (name) => [`${name} is not, beside a secret`, { key: 'y'.repeat(20), [name]: inner }, inner, false] as const,
+    ),
     ['all of it is, without such a field', { project: inner }, JSON.stringify({ project: inner }), true],
     ['all of it is, if such a field is not text', { key: { project: inner } }, inner, true],
     ['all of it is, if it is a list', [inner], inner, true],
@@ -206,6 +213,13 @@ test('a megabyte is searched in little time, also one that nearly matches', () =
   expect(redactor.finds(near)).toBe(false);
 });
 
+test.each(['A', 'ab', 'abcdefg'])('a long secret of nothing but "%s" is looked for in little time', (unit) => {
+  const long = unit.repeat(65_000 / unit.length);
+  const redactor = createRedactor([JSON.stringify({ private_key: long })]);
+  expect(redactor.finds(long.slice(0, 20))).toBe(true);
+  expect(redactor.finds(`${unit.repeat(2).slice(0, 15)}-`.repeat(60_000))).toBe(false);
+});
+
 let server: CapturingServer | undefined;
 afterEach(() => server?.close());
 
@@ -221,5 +235,23 @@ test.each([200, 400, 500])('what a service repeats of a secret goes no further (
   const result = await caller.call(provisionKubeResourceGroup, args, { signal: never });
   expect(result.ok).toBe(status === 200);
   expect(JSON.stringify([result, caller.logged])).not.toMatch(/MARKER|test\/secret/);
+  await caller.close();
+});
+
+test.each([
+  ['comments', (piece: string) => `${piece}<!---->`],
+  ['processing instructions', (piece: string) => `${piece}<?x?>`],
+  ['empty character data', (piece: string) => `${piece}<![CDATA[]]>`],
+  ['the ends of character data', (piece: string) => `<![CDATA[${piece}]]>`],
+])('a secret that is whole only when the XML is read, without its %s, goes no further', async (_what, wrap) => {
+  const { secretAccessKey } = testKeys;
+  const message = secretAccessKey.replace(/.{1,7}/g, wrap);
+  server = await startServer((_request, response) =>
+    response.writeHead(403).end(`<Error><Code>AccessDenied</Code><Message>k=${message}</Message></Error>`),
+  );
+  const caller = testCaller(server.origin);
+  const result = await caller.call(listParts, listParts.example, { signal: never });
+  expect(result).toMatchObject({ ok: false, failure: { code: 'AccessDenied' } });
+  expect(JSON.stringify([result, caller.logged])).not.toContain(secretAccessKey);
   await caller.close();
 });
