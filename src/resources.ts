@@ -11,7 +11,7 @@ export interface ResourceTexts {
   readonly configuration: () => string;
   /** The last entries of the journal as Markdown: those of one caller, or all. */
   readonly journal: (caller: string | undefined) => Promise<string>;
-  /** What the sandbox holds and was asked, as Markdown, where it is in use. */
+  /** What the sandbox holds and was asked, as Markdown, where it is in use. For callers who may see what others do. */
   readonly sandbox?: (() => Promise<string>) | undefined;
 }
 
@@ -72,7 +72,7 @@ export function registerResources(
       text: () => journal(visibleCaller(principal)),
     },
   ];
-  if (sandbox !== undefined)
+  if (sandbox !== undefined && visibleCaller(principal) === undefined)
     fixed.push({
       name: 'sandbox',
       uri: 'cloudops://sandbox',

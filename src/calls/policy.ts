@@ -1,5 +1,6 @@
 import { Refusal } from '../results/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
+import { regionOfZone } from '../tools/schema/zones.js';
 import { leavesOf } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { type Principal, scopeOf } from './principal.js';
@@ -26,17 +27,24 @@ export function checkPolicy(policy: Policy, operation: Operation, principal?: Pr
 }
 
 /**
- * Checks the region that a request goes to, and every region that its arguments name: they are called `region` or `regions`.
+ * Checks the region that a request goes to, and every region and zone that its arguments name: they are called `region`,
+ * `availabilityZone`, or the plural.
  * @throws Refusal
  */
 export function checkRegions({ regions }: Policy, requested: string | undefined, input: unknown): void {
   if (regions === undefined) return;
-  const named = [...leavesOf(input)].flatMap(([path, value]) => (/\bregions?(\[\d+\])?$/.test(path) ? [value] : []));
-  for (const region of [requested, ...named])
-    if (typeof region === 'string' && !regions.includes(region))
-      throw new Refusal('NotAllowed', [
-        `region ${quote(region, 40)} is not among those of CLOUDOPS_REGIONS: ${regions.join(', ')}`,
-      ]);
+  const check = (what: string, region: string | undefined) => {
+    if (region !== undefined && !regions.includes(region))
+      throw new Refusal('NotAllowed', [`${what} is not among those of CLOUDOPS_REGIONS: ${regions.join(', ')}`]);
+  };
+  const checkRegion = (region: string | undefined) => check(`region ${quote(region ?? '', 40)}`, region);
+  checkRegion(requested);
+  for (const [path, value] of leavesOf(input)) {
+    const [, name] = /\b(region|availabilityZone)s?(?:\[\d+\])?$/.exec(path) ?? [];
+    if (typeof value !== 'string') continue;
+    if (name === 'region') checkRegion(value);
+    if (name === 'availabilityZone') check(`the region of zone ${quote(value, 40)}`, regionOfZone(value));
+  }
 }
 
 function reasonAgainst(policy: Policy, operation: Operation, principal: Principal | undefined): string | undefined {

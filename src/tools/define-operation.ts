@@ -41,8 +41,8 @@ export interface Operation<
   /** Where the operation is defined if not in the reference. It is offered only where the store speaks that protocol, or by name. */
   readonly extension?: 's3';
   /**
-   * A strict object; carries every rule of the reference for this operation's arguments. One that names a region is called `region`
-   * or `regions`, at any depth: settings limit them by that name.
+   * A strict object; carries every rule of the reference for this operation's arguments. One that names a region or
+   * a zone is called `region` or `availabilityZone`, or the plural, at any depth: settings limit them by these names.
    */
   readonly input: Input;
   /** Arguments of a call that succeeds on the sandbox. */

@@ -47,6 +47,9 @@ test.each<readonly [string, Policy, Operation, Principal | undefined, string]>([
 test.each([
   ['a region of the list', 'b', {}, true],
   ['another region', 'c', {}, false],
+  ['a zone of a region of the list', 'a', { availabilityZone: 'east-12' }, true],
+  ['a zone of which nothing is known', 'a', { availabilityZone: 'z' }, true],
+  ['a zone of another region', 'a', { availabilityZones: ['east-12', 'jp-west-21'] }, false],
   ['the configured region', undefined, {}, true],
   ['an argument that names a region of the list', undefined, { region: 'a', zone: 'c' }, true],
   ['an argument that names another region', 'a', { region: 'c' }, false],
@@ -56,8 +59,8 @@ test.each([
 ])('regions that are allowed: %s', (_what, requested, input, allowed) => {
   const check = (regions?: string[]) => () => checkRegions({ ...everything, regions }, requested, input);
   expect(check()).not.toThrow();
-  if (allowed) expect(check(['a', 'b'])).not.toThrow();
-  else expect(check(['a', 'b'])).toThrow(refusalThatNames('CLOUDOPS_REGIONS: a, b'));
+  if (allowed) expect(check(['a', 'b', 'jp-east-1'])).not.toThrow();
+  else expect(check(['a', 'b', 'jp-east-1'])).toThrow(refusalThatNames('CLOUDOPS_REGIONS: a, b, jp-east-1'));
 });
 
 test.each([

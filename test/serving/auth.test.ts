@@ -80,6 +80,18 @@ describe('static tokens', () => {
     await cloud.close();
   });
 
+  test.each([
+    ['a caller that may audit', 'cloudops:read cloudops:audit', true],
+    ['any other caller', 'cloudops:read cloudops:write', false],
+  ])('what others did on the sandbox is shown to %s: %s, %s', async (_who, scopes, shown) => {
+    const server = await serveInProcess({ authenticate: authenticateByText(`a ${sha256('a')} ${scopes}`) });
+    const listed = await answerOf(await post(server.url, message('resources/list'), bearer('a')));
+    const read = message('resources/read', { uri: 'cloudops://sandbox' });
+    const { result } = await answerOf(await post(server.url, read, bearer('a')));
+    expect([JSON.stringify(listed).includes('cloudops://sandbox'), result !== undefined]).toEqual([shown, shown]);
+    await server.close();
+  });
+
   test('a plan is for the caller that asked for it', async () => {
     const server = await serveInProcess({
       authenticate: authenticateByText(`a ${sha256('a')}\nb ${sha256('b')}`),

@@ -34,6 +34,7 @@ export async function serveInProcess({
       stateKey: 'k'.repeat(32),
       configuration: () => '',
       journal: (caller) => journalText(journal, caller),
+      sandbox: async () => '# Sandbox',
     },
     log: (level, event, fields) => {
       logged.push(JSON.stringify({ level, event, ...fields }));

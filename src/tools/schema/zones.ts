@@ -1,13 +1,18 @@
 import { quote } from '../../util/quote.js';
 
 /**
- * The region that a zone seems to be in, if that is not the region given: `east-11` is in jp-east-1, `west-13` in jp-west-1,
- * `jp-west-21` in jp-west-2 (from the defaults of section 4.4). Nothing is known of zones of another form.
+ * The region that a zone seems to be in: `east-11` is in jp-east-1, `west-13` in jp-west-1, `jp-west-21` in jp-west-2 (from the
+ * defaults of section 4.4). Nothing is known of zones of another form.
  */
-function otherRegion(zone: string | undefined, region: string | undefined): string | undefined {
-  const [, side, number] = /^(?:jp-)?(east|west)-(\d)\d$/.exec(zone ?? '') ?? [];
-  const expected = `jp-${side}-${number}`;
-  return side === undefined || region === undefined || region === expected ? undefined : expected;
+export function regionOfZone(zone: string): string | undefined {
+  const [, side, number] = /^(?:jp-)?(east|west)-(\d)\d$/.exec(zone) ?? [];
+  return side === undefined ? undefined : `jp-${side}-${number}`;
+}
+
+/** The region that a zone seems to be in, if that is not the region given. */
+function otherRegion(zone = '', region?: string): string | undefined {
+  const expected = regionOfZone(zone);
+  return region === undefined || region === expected ? undefined : expected;
 }
 
 /** A warning if a zone and a region do not belong together. */
