@@ -12,6 +12,7 @@ const disk = vi.hoisted(() => ({
   opened: [] as string[],
   /** A file that cannot be opened. */
   unreadable: '',
+  renameFails: false,
   /** So many writes keep only that many bytes. */
   shortWrites: 0,
   keptBytes: 0,
@@ -50,7 +51,11 @@ vi.mock('node:fs/promises', async (importOriginal) => {
   };
   // No order that a disk gives names in is the right one.
   const readdir = async (folder: string) => (await original.readdir(folder)).sort().reverse();
-  return { ...original, open, readdir };
+  const rename = async (from: string, to: string) => {
+    if (disk.renameFails) throw Object.assign(new Error('denied'), { code: 'EACCES' });
+    return original.rename(from, to);
+  };
+  return { ...original, open, readdir, rename };
 });
 
 let path: string;
@@ -71,6 +76,7 @@ beforeEach(() => {
     bytesRead: 0,
     opened: [],
     unreadable: '',
+    renameFails: false,
     shortWrites: 0,
     keptBytes: 0,
     failedSyncs: 0,
@@ -226,10 +232,38 @@ test('while a rotated file cannot be read, nothing begins: the same change may b
   expect((await begin('0')).kind).toBe('duplicate');
 });
 
+test("a new file's name is flushed too, where a folder can be, and only then", async () => {
+  const folders = () => disk.opened.filter((each) => each === dirname(path)).length;
+  await begin('a');
+  expect(folders()).toBe(1);
+  await begin('b');
+  expect(folders()).toBe(1);
+  rmSync(path);
+  disk.unreadable = dirname(path);
+  expect((await begin('c')).kind).toBe('begun');
+});
+
+test('a file that is too large and cannot be put aside is written to all the same', async () => {
+  disk.renameFails = true;
+  writeFileSync(path, `${history(1).join('')}${' '.repeat(11 * 1024 * 1024)}\n`);
+  expect((await begin('new')).kind).toBe('begun');
+  expect(readFileSync(path, 'utf8')).toMatch(/"digest":"0"[^]*"digest":"new"/);
+});
+
 test('if another process rotates the file while a line is written, the line is written into the new one too', async () => {
   writeFileSync(path, history(1).join(''));
   disk.beforeSync = () => renameSync(path, `${path}.2026-11-20T12-00-00-000Z-01234567`);
   expect((await begin('new')).kind).toBe('begun');
   expect(readFileSync(path, 'utf8')).toContain('"digest":"new"');
   expect((await journal.list({})).map(({ digest }) => digest)).toEqual(['0', 'new']);
+});
+
+test('the same if the other process has begun the new one already', async () => {
+  writeFileSync(path, history(1).join(''));
+  disk.beforeSync = () => {
+    renameSync(path, `${path}.2026-11-20T12-00-00-000Z-01234567`);
+    writeFileSync(path, `${JSON.stringify({ intent: intentAt(noon, { digest: 'of the other' }) })}\n`);
+  };
+  expect((await begin('new')).kind).toBe('begun');
+  expect(readFileSync(path, 'utf8')).toContain('"digest":"new"');
 });

@@ -57,6 +57,12 @@ test('an intent is on disk when begin resolves, readable by its owner alone', as
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
+test('each entry is a line, and there are no others', async () => {
+  for (const digest of ['a', 'b']) await begin({ digest });
+  const lines = readFileSync(path, 'utf8').split('\n');
+  expect(lines.map((line) => line.slice(0, 9))).toEqual(['{"intent"', '{"intent"', '']);
+});
+
 test('a file that others can read is closed to them', async () => {
   mkdirSync(join(folder, 'deep'));
   writeFileSync(path, '');
@@ -80,7 +86,8 @@ test('a file over 10 MiB is put aside, nothing of it is lost, and the guard stil
   await journal.end(endingOf(time, first.id, 'accepted'));
   writeFileSync(path, `${'x'.repeat(11 * 1024 * 1024)}\n`, { flag: 'a' });
   expect((await begin()).kind).toBe('duplicate');
-  expect(readdirSync(join(folder, 'deep'))).toHaveLength(2);
+  const rotated = /^journal\.jsonl\.2026-11-20T12-00-00-000Z-[0-9a-f]{8}$/;
+  expect(readdirSync(join(folder, 'deep')).sort()).toEqual(['journal.jsonl', expect.stringMatching(rotated)]);
   expect(statSync(path).size).toBeLessThan(10_000);
   expect(await journal.list({ limit: 1000 })).toHaveLength(2);
 });
