@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -133,6 +134,9 @@ const form = z.object({
 /** The answer that agrees, as the question offers it. */
 const acceptOf = (params: unknown) => form.parse(params).requestedSchema.properties.decision.enum[0] ?? '';
 
+/** The user reads so long: the server takes a faster answer for a program's. */
+const readMs = 1500;
+
 async function demo(): Promise<number> {
   const state = await mkdtemp(join(tmpdir(), 'cloudops-demo-'));
   const client = new Client(
@@ -140,12 +144,13 @@ async function demo(): Promise<number> {
     { capabilities: { elicitation: { form: {} } } },
   );
   let asked = 0;
-  client.setRequestHandler('elicitation/create', ({ params }) => {
+  client.setRequestHandler('elicitation/create', async ({ params }) => {
     asked += 1;
     const lines = params.message.split('\n').filter((line) => line !== '');
     if (asked === 1)
       for (const line of lines.slice(0, questionLines)) print(`  ${style('yellow', '?')} ${shortened(line)}`);
     const accept = acceptOf(params);
+    await delay(readMs);
     print(`  ${style('yellow', '?')} The user chooses ${JSON.stringify(accept)}.`);
     return { action: 'accept', content: { decision: accept } };
   });

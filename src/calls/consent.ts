@@ -123,6 +123,12 @@ function planned(
   };
 }
 
+/** After so many refusals within the time that a question holds, nobody is asked again. */
+const mostRefusals = 3;
+
+/** An answer that comes sooner was given by a program: nobody reads a question in that time (milliseconds). */
+const shortestReadMs = 1000;
+
 /** A click is consent, or a refusal that is written down. Either spends the plan. */
 async function clicked(
   call: PlannedCall,
@@ -136,12 +142,14 @@ async function clicked(
     throw new Refusal('PlanRefused', ['the plan was shown for another endpoint, another account or other arguments']);
   const answeredAfterMs = dependencies.now().getTime() - claims.issuedAt;
   const consent = { kind: 'given', how: 'clicked', nonce: claims.nonce, answeredAfterMs } as const;
-  if (decision === 'accept') return consent;
+  const byProgram = answeredAfterMs < shortestReadMs;
+  if (decision === 'accept' && !byProgram) return consent;
   if (!(await decline(call, plan, consent, context, dependencies))) throw new Refusal('AlreadyDecided', []);
+  if (byProgram) throw new Refusal('NobodyAsked', [`the click came after ${answeredAfterMs} ms`]);
   throw new Refusal('Declined', ['the user clicked "Do nothing"']);
 }
 
-/** Writes down that a person refused. False if what they were asked was decided before. */
+/** Writes down that a change was refused. False if what they were asked was decided before. */
 function decline(
   call: PlannedCall,
   plan: Plan,
@@ -152,12 +160,6 @@ function decline(
   const identity = { id: newId(), now, process };
   return journal.decline(intentOf(call, plan, idempotencyKey(call), consent, context, identity)).catch(() => true);
 }
-
-/** After so many refusals within the time that a question holds, nobody is asked again. */
-const mostRefusals = 3;
-
-/** An answer that comes sooner was given by a program: nobody reads a question in that time (milliseconds). */
-const shortestReadMs = 1000;
 
 /** Asks the user. A refusal is written down and spends the question: the same question cannot be answered twice. */
 async function ask(
@@ -189,26 +191,34 @@ async function ask(
   const askedAt = brought?.claims.issuedAt ?? now().getTime();
   const reply = brought?.read(choices) ?? (await elicitor.ask(message, choices));
   if (reply === 'later') return { kind: 'inputRequired', message, accept, claims };
-  const consent = {
-    kind: 'given',
-    how: 'asked',
-    nonce: claims.nonce,
-    answeredAfterMs: now().getTime() - askedAt,
-  } as const;
-  if (reply === 'agreed') return consent;
+  const answeredAfterMs = now().getTime() - askedAt;
+  const consent = { kind: 'given', how: 'asked', nonce: claims.nonce, answeredAfterMs } as const;
+  const refusal = refusalOf(reply, elicitor.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs, message);
+  if (refusal === undefined) return consent;
   const wasFirst = await decline(call, plan, consent, context, dependencies);
   if (!wasFirst) throw new Refusal('PlanRefused', ['this question was answered before']);
-  throw refusalOf(reply, elicitor.isDirect === true ? Number.POSITIVE_INFINITY : consent.answeredAfterMs, message);
+  throw refusal;
 }
 
-function refusalOf(reply: Exclude<Reply, 'agreed'>, afterMs: number, message: string): Refusal {
+/** Why a reply is no consent, if that is so. */
+function refusalOf(reply: Reply, afterMs: number, message: string): Refusal | undefined {
   const [headline = ''] = message.split('\n');
   const shown = `the question was: ${headline}`;
-  const byItself = (reply === 'declined' || reply === 'cancelled') && afterMs < shortestReadMs;
-  if (byItself) return new Refusal('NobodyAsked', [`the client ${reply} it after ${afterMs} ms`, shown]);
+  if (reply !== 'unanswered' && afterMs < shortestReadMs)
+    return new Refusal('NobodyAsked', [`the client ${verbs[reply]} it after ${afterMs} ms`, shown]);
+  if (reply === 'agreed') return undefined;
   return new Refusal('Declined', [replies[reply], shown]);
 }
 
+/** What a program did with the question. */
+const verbs: Readonly<Record<Exclude<Reply, 'unanswered'>, string>> = {
+  agreed: 'agreed to',
+  declined: 'declined',
+  notChosen: 'answered',
+  cancelled: 'cancelled',
+};
+
+/** What a person did with it. */
 const replies: Readonly<Record<Exclude<Reply, 'agreed'>, string>> = {
   declined: 'the user declined',
   notChosen: 'the user answered without choosing',

@@ -30,11 +30,16 @@ export class InvalidToken extends Error {
 /** How long a plan or a question holds. */
 export const tokenLifetimeMs = 10 * 60 * 1000;
 
-const uses = ['plan', 'question'] as const;
 const digestBytes = 16;
 const nonceBytes = 8;
 const macBytes = 16;
-const claimsBytes = 1 + 4 + digestBytes + nonceBytes;
+/** Use and time are one number of 40 bits. The highest is set for a question. */
+const headBytes = 5;
+const questionBit = 2 ** 39;
+/** Time is in steps of so many milliseconds, which lasts until the year 2109. */
+const stepMs = 8;
+const nonceAt = headBytes + digestBytes;
+const claimsBytes = nonceAt + nonceBytes;
 
 /** A new nonce for a token. */
 export const newNonce = (): string => randomBytes(nonceBytes).toString('hex');
@@ -43,15 +48,16 @@ export const newNonce = (): string => randomBytes(nonceBytes).toString('hex');
 export const isDigestOf = ({ digest }: ConsentClaims, whole: string) => whole.slice(0, digestBytes * 2) === digest;
 
 /**
- * Tokens of 60 characters, because models copy them: use, time in seconds, 128 bits of the digest, 64 bits of nonce, and 128 bits
- * of HMAC-SHA256 over these and the caller. They are valid for ten minutes, with the key that signed them and for the caller that
- * was given them, where callers have names.
+ * Tokens of 60 characters, because models copy them: use, time, 128 bits of the digest, 64 bits of nonce, and 128 bits of
+ * HMAC-SHA256 over these and the caller. Time is rounded down to a step: an answer may seem to have taken so much longer, never
+ * less long, than it did. Tokens are valid for ten minutes, with the key that signed them and for the caller that was given them,
+ * where callers have names.
  * @param key at least 32 bytes
  */
 export function createConsentTokens(key: Uint8Array | string, caller: string, now: () => Date): ConsentTokens {
   const macOf = (claims: Uint8Array) =>
     createHmac('sha256', key)
-      .update('cloudops consent token\0')
+      .update('cloudops consent token 2\0')
       .update(claims)
       .update(caller)
       .digest()
@@ -59,10 +65,10 @@ export function createConsentTokens(key: Uint8Array | string, caller: string, no
   return {
     issue: ({ use, digest, nonce }) => {
       const claims = Buffer.alloc(claimsBytes);
-      claims[0] = uses.indexOf(use);
-      claims.writeUInt32BE(Math.floor(now().getTime() / 1000), 1);
-      claims.write(digest, 5, digestBytes, 'hex');
-      claims.write(nonce, 5 + digestBytes, nonceBytes, 'hex');
+      const steps = Math.floor(now().getTime() / stepMs);
+      claims.writeUIntBE((use === 'question' ? questionBit : 0) + steps, 0, headBytes);
+      claims.write(digest, headBytes, digestBytes, 'hex');
+      claims.write(nonce, nonceAt, nonceBytes, 'hex');
       return Buffer.concat([claims, macOf(claims)]).toString('base64url');
     },
     verify: (token) => {
@@ -70,12 +76,13 @@ export function createConsentTokens(key: Uint8Array | string, caller: string, no
       const [claims, mac] = [bytes.subarray(0, claimsBytes), bytes.subarray(claimsBytes)];
       if (bytes.length !== claimsBytes + macBytes || !timingSafeEqual(mac, macOf(claims)))
         throw new InvalidToken('forged');
-      const issuedAt = claims.readUInt32BE(1) * 1000;
+      const head = claims.readUIntBE(0, headBytes);
+      const issuedAt = (head % questionBit) * stepMs;
       if (now().getTime() - issuedAt > tokenLifetimeMs) throw new InvalidToken('expired');
       return {
-        use: uses[claims[0] ?? 0] ?? 'plan',
-        digest: claims.toString('hex', 5, 5 + digestBytes),
-        nonce: claims.toString('hex', 5 + digestBytes, claimsBytes),
+        use: head < questionBit ? 'plan' : 'question',
+        digest: claims.toString('hex', headBytes, nonceAt),
+        nonce: claims.toString('hex', nonceAt),
         issuedAt,
       };
     },

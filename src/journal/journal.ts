@@ -43,7 +43,7 @@ export interface Journal {
    */
   end(ending: Ending, signal?: AbortSignal): Promise<void>;
   /**
-   * Writes that a person refused a change, and spends its nonce. Resolves with false if the nonce was spent before.
+   * Writes that a change was refused instead of agreed to, and spends its nonce. Resolves with false if the nonce was spent before.
    * @throws if it cannot be written
    */
   decline(intent: Intent): Promise<boolean>;

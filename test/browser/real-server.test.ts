@@ -5,6 +5,7 @@ import { seededUpload } from '../../sandbox/sandbox.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { viewUris } from '../../ui/contract/apps.js';
 import { readProposedChange } from '../../ui/contract/change.js';
+import { readAsAPerson } from '../support/person.js';
 import { type Browser, type ShownView, startBrowser } from './browser.js';
 import { type RealServer, startRealServer } from './real-server.js';
 
@@ -52,7 +53,11 @@ async function showCall(
   return { ...shown, result, answers };
 }
 
-const showPlan = () => showCall('change', restoreInstance.name, restoreInstance.example);
+const showPlan = async () => {
+  const shown = await showCall('change', restoreInstance.name, restoreInstance.example);
+  await readAsAPerson();
+  return shown;
+};
 const acceptName = /^Create server/;
 
 test('an upload is shown, refreshed while an S3 client uploads, and told to the model in the words of the tool', async () => {
@@ -96,6 +101,7 @@ test('a click carries the change out, and the model is told, but not of the tick
 
 test('two views of one plan: the second click changes nothing', async () => {
   const plan = await server.call(restoreInstance.name, restoreInstance.example);
+  await readAsAPerson();
   for (const heading of ['Accepted', 'Decided before']) {
     const shown = await browser.show('change', { answer: server.call });
     await shown.sendCall(restoreInstance.example, plan);

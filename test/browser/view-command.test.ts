@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { readAsAPerson } from '../support/person.js';
 import { cleanEnv, serverPath } from '../support/server-process.js';
 import { type Browser, seriousFindings, startBrowser } from './browser.js';
 
@@ -45,6 +46,7 @@ test('a change is carried out by a click alone, whatever is set for agents', asy
   const url = await runView(restoreInstance.name, restoreInstance.example, '--confirm', 'off');
   const view = (await browser.open(url)).frameLocator('iframe');
   await view.getByRole('button', { name: 'Do nothing' }).waitFor();
+  await readAsAPerson();
   await view.getByRole('button', { name: /^Create server/ }).click();
   await view.getByRole('heading', { name: 'Accepted' }).waitFor();
 });

@@ -156,6 +156,21 @@ describe('a click', () => {
     expect(await journal.list({})).toMatchObject([{ consent: 'clicked', nonce, answeredAfterMs: 3000 }]);
   });
 
+  test.each([
+    ['accept', 999, 'NobodyAsked'],
+    ['decline', 999, 'NobodyAsked'],
+    ['accept', 1000, undefined],
+    ['decline', 1000, 'Declined'],
+  ] as const)('to %s after %i ms: %s', async (decision, afterMs, code) => {
+    const { click, journal, requests } = await planned();
+    time = start + afterMs;
+    expect(await click(decision)).toMatchObject(code === undefined ? accepted : { failure: { code } });
+    expect(await journal.list({})).toMatchObject([{ ending: { outcome: code ? 'declined' : 'accepted' } }]);
+    time += 5000;
+    expect(await click('accept')).toMatchObject({ kind: 'failed' });
+    expect(requests).toHaveLength(code === undefined ? 1 : 0);
+  });
+
   test('on the other one is a refusal, once', async () => {
     const { click, journal, requests } = await planned();
     expect(await click('decline')).toMatchObject(failed('Declined', 'the user clicked'));

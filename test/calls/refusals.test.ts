@@ -21,6 +21,15 @@ beforeEach(async () => {
 });
 afterEach(() => cloud.close());
 
+const noTokens = {
+  issue: () => {
+    throw new Error('not to be called');
+  },
+  verify: () => {
+    throw new Error('not to be called');
+  },
+};
+
 /** Asks while the call runs; the person takes two seconds. */
 const person = (reply: Reply, afterMs = 2000): Elicitor => ({
   ask: async () => {
@@ -117,14 +126,6 @@ describe('a client that brings the answer with another call', () => {
     // A token holds the first half of the digest.
     return { ...outcome.claims, digest: outcome.claims.digest.slice(0, 32), issuedAt: time };
   };
-  const noTokens = {
-    issue: () => {
-      throw new Error('not to be called');
-    },
-    verify: () => {
-      throw new Error('not to be called');
-    },
-  };
   const bringing = (claims: ConsentClaims, reply: Reply): Elicitor => ({
     ask: async () => 'later',
     brought: { claims, read: () => reply },
@@ -136,6 +137,17 @@ describe('a client that brings the answer with another call', () => {
     time += 5000;
     expect(await session.ask('one', bringing(claims, 'declined'))).toBe('Declined');
     expect(await session.ask('one', bringing(claims, second))).toBe('PlanRefused');
+    expect(cloud.requests).toEqual([]);
+    await session.close();
+  });
+
+  test('spends it with an agreement that came too soon', async () => {
+    const session = setUp();
+    const claims = await questionOf(session);
+    time += 999;
+    expect(await session.ask('one', bringing(claims, 'agreed'))).toBe('NobodyAsked');
+    time += 5000;
+    expect(await session.ask('one', bringing(claims, 'agreed'))).toBe('PlanRefused');
     expect(cloud.requests).toEqual([]);
     await session.close();
   });
@@ -158,19 +170,28 @@ describe('a client that brings the answer with another call', () => {
 });
 
 test.each([
+  ['agreed', 999, 'NobodyAsked'],
+  ['agreed', 1000, 'accepted'],
   ['declined', 999, 'NobodyAsked'],
   ['cancelled', 999, 'NobodyAsked'],
   ['declined', 1000, 'Declined'],
-  ['notChosen', 0, 'Declined'],
+  ['notChosen', 999, 'NobodyAsked'],
+  ['notChosen', 1000, 'Declined'],
   ['unanswered', 0, 'Declined'],
 ] as const)('%s after %i ms: %s', async (reply, afterMs, code) => {
-  const { ask, close } = setUp();
+  const { ask, journal, close } = setUp();
   expect(await ask('one', person(reply, afterMs))).toBe(code);
+  expect(cloud.requests).toHaveLength(code === 'accepted' ? 1 : 0);
+  const outcome = code === 'accepted' ? 'accepted' : 'declined';
+  expect(await journal.list({})).toMatchObject([{ answeredAfterMs: afterMs, ending: { outcome } }]);
   await close();
 });
 
-test('in a terminal nobody is too quick', async () => {
+test.each([
+  ['declined', 'Declined'],
+  ['agreed', 'accepted'],
+] as const)('in a terminal nobody is too quick: %s', async (reply, code) => {
   const { ask, close } = setUp();
-  expect(await ask('one', { ...person('declined', 1), isDirect: true })).toBe('Declined');
+  expect(await ask('one', { ...person(reply, 1), isDirect: true })).toBe(code);
   await close();
 });

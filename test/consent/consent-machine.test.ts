@@ -29,6 +29,7 @@ interface Step {
   /** An option of the command line: yes beforehand. */
   readonly option: boolean;
   readonly reply: Reply;
+  readonly answersAfterMs: number;
   readonly plan: 'none' | 'latest' | 'any earlier' | 'made up';
   readonly planOnly: boolean;
   readonly allowRepeat: boolean;
@@ -41,6 +42,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   canAsk: fc.boolean(),
   option: fc.constantFrom(false, false, false, true),
   reply: fc.constantFrom('agreed', 'agreed', 'notChosen', 'declined', 'cancelled', 'unanswered'),
+  answersAfterMs: fc.constantFrom(7, 5000, 5000, 5000),
   plan: fc.constantFrom('none', 'latest', 'latest', 'any earlier', 'made up'),
   planOnly: fc.boolean(),
   allowRepeat: fc.boolean(),
@@ -77,8 +79,10 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
   const acted: { what: string; allowed: boolean }[] = [];
   const redeemed = new Set<string>();
   let nonces = 0;
+  let waitedMs = 0;
+  const now = () => new Date(Date.now() + waitedMs);
 
-  for (const { what, canAsk, option, reply, plan, planOnly, allowRepeat, fault, crash } of steps) {
+  for (const { what, canAsk, option, reply, answersAfterMs, plan, planOnly, allowRepeat, fault, crash } of steps) {
     let requests = 0;
     let agreed = false;
     const httpClient: HttpClient = {
@@ -100,7 +104,8 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
     };
     const elicitor: Elicitor = {
       ask: async () => {
-        agreed = reply === 'agreed';
+        waitedMs += answersAfterMs;
+        agreed = reply === 'agreed' && answersAfterMs >= 1000;
         return reply;
       },
     };
@@ -120,7 +125,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
           { ...options, redactor: createRedactor(secrets) },
           {
             httpClient,
-            now: () => new Date(),
+            now,
             sleep: async () => undefined,
             random: () => 0,
             log: () => undefined,
@@ -137,7 +142,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
       journal,
       inFlight: createInFlightCalls(),
       secretFiles: createSecretFiles(undefined),
-      now: () => new Date(),
+      now,
       process: { pid: 1, host: 'test' },
       takeReports: async () => [],
     });

@@ -52,6 +52,20 @@ test('whatever was signed comes back', () => {
   );
 });
 
+test('its time is rounded down, by less than 8 ms', () => {
+  const time = fc.date({ min: new Date('2020-01-01'), max: new Date('2109-01-01'), noInvalidDate: true });
+  fc.assert(
+    fc.property(fc.constantFrom('plan', 'question'), time, (use, date) => {
+      const tokens = createConsentTokens(key, '', () => date);
+      const claims = tokens.verify(tokens.issue({ use, digest, nonce }));
+      expect(claims.use).toBe(use);
+      const rounding = date.getTime() - claims.issuedAt;
+      expect(rounding >= 0 && rounding < 8).toBe(true);
+    }),
+    { numRuns: runs(1000) },
+  );
+});
+
 test('a token with any bit altered is refused', () => {
   const bytes = Buffer.from(token, 'base64url');
   expect(bytes).toHaveLength(45);

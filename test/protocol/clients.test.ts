@@ -128,7 +128,12 @@ describe.each(eras)('%s', (_name, era) => {
     ['without the field', {}],
     ['with another answer', { decision: 'Yes' }],
   ])('the Inspector sends a form that was not filled in (%s): it agrees to nothing', async (_what, content) => {
-    const { call, sandbox } = await connect(era, { confirm: 'ask', answer: () => ({ action: 'accept', content }) });
+    let now = Date.parse('2026-11-20T12:00:00Z');
+    const answer = (): ElicitResult => {
+      now += 5000;
+      return { action: 'accept', content };
+    };
+    const { call, sandbox } = await connect(era, { confirm: 'ask', answer, now: () => new Date(now) });
     const { structured } = await call('restore_instance', restore);
     expect(structured).toMatchObject({ code: 'Declined', mayHaveHappened: false });
     expect(structured.problems).toContain('the user answered without choosing');

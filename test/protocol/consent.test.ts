@@ -130,6 +130,20 @@ describe.each(eras)('%s', (_name, era) => {
       expect(cloud.requests).toEqual([]);
     });
 
+    test.each([
+      [7, false],
+      [700, false],
+      [1200, true],
+    ])('an agreement that comes after %i ms is consent: %s', async (answersAfterMs, counts) => {
+      for (const confirm of ['ask', 'human'] as const) {
+        cloud.requests.length = 0;
+        const { call } = await connect({ era, confirm, answer: () => agree, answersAfterMs });
+        const { text } = await call();
+        if (!counts) expect(text).toContain('code: NobodyAsked\nmayHaveHappened: no');
+        expect(cloud.requests).toHaveLength(counts ? 1 : 0);
+      }
+    });
+
     test('a client that fails to ask: nothing is sent', async () => {
       const answer = () => Promise.reject(new Error('no window'));
       const { call } = await connect({ era, confirm: 'ask', answer });

@@ -8,6 +8,7 @@ import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { type Era, eras } from '../support/in-process.js';
 import { offeredBy, openPolicy } from '../support/operations.js';
+import { readAsAPerson } from '../support/person.js';
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
 import { runServer } from '../support/server-process.js';
 
@@ -75,10 +76,13 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
     const capabilities = asks ? { elicitation: { form: {} } } : {};
     const client = new Client({ name: 'test', version: '1' }, { capabilities, versionNegotiation: { mode: era } });
     if (asks)
-      client.setRequestHandler('elicitation/create', async ({ params }) => ({
-        action: 'accept',
-        content: { decision: `Create server ${/server "([^"]*)"/.exec(params.message)?.[1]}` },
-      }));
+      client.setRequestHandler('elicitation/create', async ({ params }) => {
+        await readAsAPerson();
+        return {
+          action: 'accept',
+          content: { decision: `Create server ${/server "([^"]*)"/.exec(params.message)?.[1]}` },
+        };
+      });
     await client.connect(new StreamableHTTPClientTransport(url));
     return client;
   };

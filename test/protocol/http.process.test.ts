@@ -8,6 +8,7 @@ import { operations } from '../../src/tools/index.js';
 import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { allNames, exampleCalls } from '../support/operations.js';
+import { readAsAPerson } from '../support/person.js';
 
 /** Real clients over HTTP against the built server. */
 
@@ -43,7 +44,10 @@ const connectV2 =
     const capabilities = person === undefined ? {} : { elicitation: { form: {} } };
     const client = new ClientV2(info, { capabilities, versionNegotiation: { mode } });
     if (person !== undefined)
-      client.setRequestHandler('elicitation/create', async ({ params }) => person(params.message));
+      client.setRequestHandler('elicitation/create', async ({ params }) => {
+        await readAsAPerson();
+        return person(params.message);
+      });
     await client.connect(new HttpV2(url, fetch && { fetch }));
     expect(client.getProtocolEra()).toBe(era);
     return {

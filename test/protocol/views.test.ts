@@ -47,7 +47,13 @@ async function connect({
   key = 'k',
   ...setup
 }: Setup) {
-  const { now = clock, journal = createMemoryJournal() } = setup;
+  const { journal = createMemoryJournal() } = setup;
+  let waitedMs = 0;
+  const now = () => new Date((setup.now ?? clock)().getTime() + waitedMs);
+  /** The user reads what is shown. */
+  const read = () => {
+    waitedMs += 3000;
+  };
   const sandbox =
     setup.sandbox ?? (await startSandbox({ now, keys: { accessKeyId: 'SANDBOX', secretAccessKey: 'sandbox' } }));
   if (setup.sandbox === undefined) opened.push(() => sandbox.close());
@@ -78,12 +84,13 @@ async function connect({
     return { result, proposed: readProposedChange(result._meta) };
   };
   const decide = async (ticket: unknown, decision: unknown) => {
+    read();
     const result = await client.callTool({ name: decideTool, arguments: { ticket, decision } });
     return { result, outcome: readOutcome(result._meta) };
   };
   const requests = async () =>
     (await journal.list({ limit: 50 })).filter(({ ending }) => ending?.outcome === 'accepted').length;
-  return { client, plan, decide, requests, journal, sandbox, logged: caller.logged };
+  return { client, plan, read, decide, requests, journal, sandbox, logged: caller.logged };
 }
 
 /** Everything of a result that a model can see. */
@@ -190,10 +197,11 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
 
   test('is asked in a form where it has forms, and its view shows the outcome', async () => {
     const capabilities = { ...withViews, elicitation: { form: {} } };
-    const { client, plan } = await connect({ era, capabilities });
+    const { client, plan, read } = await connect({ era, capabilities });
     const questions: string[] = [];
     client.setRequestHandler('elicitation/create', async ({ params }) => {
       questions.push(params.message);
+      read();
       return { action: 'accept', content: { decision: 'Create server restored-server' } };
     });
     const { result, proposed } = await plan();

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { listParts } from '../../../src/tools/list-parts.js';
 import { restoreInstance } from '../../../src/tools/restore-instance.js';
+import { readAsAPerson } from '../../support/person.js';
 import { clientConfig, serverPath } from '../client.js';
 import { type Inspector, startInspector } from './page.js';
 
@@ -62,6 +63,7 @@ describe('the question', () => {
 
   test('is answered, and what was agreed to is sent', async () => {
     const question = page.getByRole('dialog');
+    await readAsAPerson();
     await question.getByRole('textbox', { name: 'Decision' }).click();
     await page.getByRole('option', { name: accept }).click();
     await question.getByRole('button', { name: 'Submit' }).click();
@@ -88,6 +90,7 @@ describe('views', () => {
 
   test('the change view appears, and the click acts', async () => {
     const { page, view } = await open({ title: restoreInstance.title, args: restore });
+    await readAsAPerson();
     await view.getByRole('button', { name: accept }).click();
     await view.getByText('The cloud accepted the restore').first().waitFor();
     await page.close();
