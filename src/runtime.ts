@@ -5,6 +5,7 @@ import type { Sandbox } from '../sandbox/sandbox.js';
 import { type CallTool, createCallTool } from './calls/call-tool.js';
 import type { Cloud } from './calls/endpoint.js';
 import { createInFlightCalls, type InFlightCalls } from './calls/in-flight.js';
+import { createQuestionQueue } from './calls/question-queue.js';
 import { createSecretFiles } from './calls/secrets.js';
 import { withTracing } from './calls/tracing.js';
 import { describeConfig } from './config/describe.js';
@@ -67,6 +68,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     newNonce,
     journal,
     inFlight,
+    questions: createQuestionQueue(),
     secretFiles: createSecretFiles(config.secretsDir),
     now,
     process: own,

@@ -1,5 +1,5 @@
 import { decideConsent } from '../consent/decision.js';
-import type { Reply } from '../consent/elicitation.js';
+import type { Elicitor, Reply } from '../consent/elicitation.js';
 import { consentDigest, idempotencyKey, type Plan, type PlannedCall, questionText } from '../consent/plan.js';
 import { type ConsentTokens, InvalidToken, isDigestOf, tokenLifetimeMs } from '../consent/tokens.js';
 import { Refusal } from '../results/refusal.js';
@@ -36,7 +36,7 @@ export async function obtainConsent(
   dependencies: CallDependencies,
 ): Promise<Consent | CallOutcome> {
   const { elicitor, tokens, agreed = false, hasView = false, click, principal } = context;
-  const { confirm, log, newNonce, now } = dependencies;
+  const { confirm, log, newNonce, now, questions } = dependencies;
   const digest = consentDigest(call, steering.allowRepeat);
   if (click !== undefined) return clicked(call, plan, digest, click, context, dependencies);
   const { planOnly, planId } = steering;
@@ -51,16 +51,23 @@ export async function obtainConsent(
     case 'redeem':
       return { kind: 'given', how: 'planId', nonce: redeem(planId ?? '', digest, tokens) };
     case 'plan': {
+      const refusal = step.withTicket ? await refusalToAsk(context, dependencies) : undefined;
+      if (refusal !== undefined && !planOnly) throw refusal;
+      // A plan alone asks nobody: it is shown all the same, without buttons.
+      const withTicket = step.withTicket && refusal === undefined;
       // The same for both, so that a click spends the planId too: no model carries out what a person turned down.
       const claims = { digest, nonce: newNonce() };
       return planned(call, plan, now().getTime(), {
         ...(step.withPlanId && { planId: tokens.issue({ use: 'plan', ...claims }) }),
         planOnly,
-        ...(step.withTicket && { claims }),
+        ...(withTicket && { claims }),
       });
     }
-    case 'ask':
-      return ask(call, plan, digest, context, dependencies);
+    case 'ask': {
+      if (elicitor === undefined) throw new Refusal('NeedsHuman', ['this client cannot ask its user']);
+      const question = () => ask(call, plan, digest, elicitor, context, dependencies);
+      return elicitor.brought === undefined ? questions.take(principal?.name, question) : question();
+    }
   }
 }
 
@@ -161,26 +168,38 @@ function decline(
   return journal.decline(intentOf(call, plan, idempotencyKey(call), consent, context, identity)).catch(() => true);
 }
 
+/** Why this caller's user may not be asked, if that is so. */
+async function refusalToAsk(
+  { principal }: CallContext,
+  { journal, now }: CallDependencies,
+): Promise<Refusal | undefined> {
+  try {
+    const refused = await journal.countDeclined(now().getTime() - tokenLifetimeMs, principal?.name);
+    return refused >= mostRefusals ? new Refusal('TooManyRefusals', []) : undefined;
+  } catch {
+    return new Refusal('JournalUnavailable', ['the refusals in it cannot be counted']);
+  }
+}
+
 /** Asks the user. A refusal is written down and spends the question: the same question cannot be answered twice. */
 async function ask(
   call: PlannedCall,
   plan: Plan,
   digest: string,
+  elicitor: Elicitor,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<Consent | CallOutcome> {
-  const { elicitor, principal } = context;
-  const { journal, now, newNonce } = dependencies;
-  if (elicitor === undefined) throw new Refusal('NeedsHuman', ['this client cannot ask its user']);
+  const { now, newNonce } = dependencies;
   const accept = call.change.accept(call.input);
   const choices = { accept };
   const { brought } = elicitor;
   if (brought === undefined) {
-    const since = now().getTime() - tokenLifetimeMs;
-    const refused = await journal.countDeclined(since, principal?.name).catch(() => {
-      throw new Refusal('JournalUnavailable', ['the refusals in it cannot be counted']);
-    });
-    if (refused >= mostRefusals) throw new Refusal('TooManyRefusals', []);
+    // It may have waited for the answer to another question.
+    if (context.signal.aborted)
+      throw new Refusal('Declined', ['the client cancelled the call before anybody was asked']);
+    const obstacle = await refusalToAsk(context, dependencies);
+    if (obstacle !== undefined) throw obstacle;
   }
   if (brought !== undefined && !isDigestOf(brought.claims, digest))
     throw new Refusal('PlanRefused', ['the answer belongs to a call with other arguments, endpoint or account']);

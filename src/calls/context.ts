@@ -12,6 +12,7 @@ import type { Cloud } from './endpoint.js';
 import type { InFlightCalls } from './in-flight.js';
 import type { Policy } from './policy.js';
 import type { Principal } from './principal.js';
+import type { QuestionQueue } from './question-queue.js';
 import type { SecretFiles } from './secrets.js';
 
 /** What every call needs of the process. */
@@ -23,6 +24,7 @@ export interface CallDependencies {
   readonly openClient: OpenClient;
   readonly journal: Journal;
   readonly inFlight: InFlightCalls;
+  readonly questions: QuestionQueue;
   readonly secretFiles: SecretFiles;
   readonly log: Log;
   readonly now: () => Date;

@@ -192,6 +192,31 @@ describe('a click', () => {
   });
 });
 
+describe('where refusals were too many, or cannot be counted', () => {
+  const gone = () => Promise.reject(new Error('gone'));
+  const counting = (countDeclined: () => Promise<number>, confirm: ConsentMode = 'ask') =>
+    setUp(confirm, restoreInstance, { ...createMemoryJournal(), countDeclined });
+
+  test.each(['ask', 'human'] as const)('%s: there is no plan with buttons', async (confirm) => {
+    const view = { hasView: true };
+    expect(await counting(async () => 3, confirm).call({}, view)).toMatchObject(failed('TooManyRefusals'));
+    expect(await counting(gone, confirm).call({}, view)).toMatchObject(failed('JournalUnavailable', 'counted'));
+    expect(await counting(async () => 2, confirm).call({}, view)).toHaveProperty('view.claims');
+  });
+
+  test('a plan alone is shown without buttons', async () => {
+    for (const count of [async () => 3, gone]) {
+      const outcome = await counting(count, 'human').call({ planOnly: true }, { hasView: true });
+      expect(successOf(outcome)).toMatchObject({ outcome: 'planned', next: expect.not.stringContaining('button') });
+      expect(outcome).not.toHaveProperty('view.claims');
+    }
+  });
+
+  test('a plan that asks nobody is made all the same', async () => {
+    expect(successOf(await counting(gone).call())).toMatchObject({ outcome: 'planned', planId: expect.any(String) });
+  });
+});
+
 describe('a question', () => {
   const asked: unknown[] = [];
   beforeEach(() => {

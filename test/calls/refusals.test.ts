@@ -98,6 +98,68 @@ describe('after three refusals in ten minutes', () => {
   });
 });
 
+describe('many calls at once', () => {
+  const names = Array.from({ length: 20 }, (_, index) => `server-${index}`);
+
+  test('are asked one by one, until the third refusal', async () => {
+    const { ask, close } = setUp();
+    const codes = await Promise.all(names.map((name) => ask(name, person('declined'))));
+    expect(codes).toEqual(names.map((_, index) => (index < 3 ? 'Declined' : 'TooManyRefusals')));
+    expect(asked).toBe(3);
+    await close();
+  });
+
+  test('are all asked where the user agrees, and none while another is open', async () => {
+    const { ask, close } = setUp();
+    let open = 0;
+    const careful: Elicitor = {
+      ask: async () => {
+        open += 1;
+        expect(open).toBe(1);
+        await new Promise(setImmediate);
+        time += 2000;
+        open -= 1;
+        return 'agreed';
+      },
+    };
+    expect(await Promise.all(names.map((name) => ask(name, careful)))).toEqual(names.map(() => 'accepted'));
+    await close();
+  });
+
+  test('of other callers do not wait', async () => {
+    const { ask, close } = setUp();
+    const client = new AbortController();
+    const never = new Promise<Reply>((resolve) => client.signal.addEventListener('abort', () => resolve('unanswered')));
+    const waiting = ask('one', { ask: () => never }, 'alice');
+    expect(await ask('two', person('agreed'), 'bob')).toBe('accepted');
+    client.abort();
+    expect(await waiting).toBe('Declined');
+    await close();
+  });
+
+  test('are not asked, and not counted, when their client has cancelled them by then', async () => {
+    const { ask, journal, carryOut, close } = setUp();
+    const client = new AbortController();
+    const first = ask('one', {
+      ask: async () => {
+        client.abort();
+        time += 2000;
+        return 'agreed';
+      },
+    });
+    const second = carryOut(
+      restoreInstance,
+      { backupId, instanceId: 'two' },
+      { tokens: noTokens, client: 'test 1', signal: client.signal, elicitor: person('agreed') },
+    );
+    expect(await first).toBe('accepted');
+    expect(await second).toMatchObject({ kind: 'failed', failure: { code: 'Declined', mayHaveHappened: false } });
+    expect(asked).toBe(0);
+    expect(await journal.list({})).toHaveLength(1);
+    await close();
+  });
+});
+
 test('refusals that cannot be counted stop the asking', async () => {
   const countDeclined = () => Promise.reject(new Error('gone'));
   const { ask, close } = setUp({ ...createMemoryJournal(), countDeclined });

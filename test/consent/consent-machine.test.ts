@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createCallTool } from '../../src/calls/call-tool.js';
 import { createInFlightCalls } from '../../src/calls/in-flight.js';
+import { createQuestionQueue } from '../../src/calls/question-queue.js';
 import { createSecretFiles } from '../../src/calls/secrets.js';
 import { type ConsentMode, consentModes } from '../../src/consent/decision.js';
 import type { Elicitor, Reply } from '../../src/consent/elicitation.js';
@@ -141,6 +142,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
       },
       journal,
       inFlight: createInFlightCalls(),
+      questions: createQuestionQueue(),
       secretFiles: createSecretFiles(undefined),
       now,
       process: { pid: 1, host: 'test' },

@@ -4,6 +4,7 @@ import type { CallContext, CallDependencies } from '../../src/calls/context.js';
 import type { Cloud } from '../../src/calls/endpoint.js';
 import { createInFlightCalls } from '../../src/calls/in-flight.js';
 import type { Policy } from '../../src/calls/policy.js';
+import { createQuestionQueue } from '../../src/calls/question-queue.js';
 import { createSecretFiles } from '../../src/calls/secrets.js';
 import type { ConsentMode } from '../../src/consent/decision.js';
 import { createConsentTokens, newNonce } from '../../src/consent/tokens.js';
@@ -58,6 +59,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     newNonce,
     journal: options.journal ?? createMemoryJournal(),
     inFlight,
+    questions: createQuestionQueue(),
     secretFiles: createSecretFiles(options.secretsDir),
     now,
     process: { pid: process.pid, host: 'test' },
