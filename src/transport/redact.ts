@@ -49,10 +49,9 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
   return { finds, clean: (data) => (finds(textsOf(data).join('\0')) ? (clean(data) as typeof data) : data) };
 }
 
-/** All texts of a value, names of fields included. */
+/** All texts of a value, names of fields and numbers of elements included. */
 function textsOf(data: unknown): string[] {
   if (typeof data === 'string') return [data];
-  if (Array.isArray(data)) return data.flatMap(textsOf);
   if (typeof data !== 'object' || data === null) return [];
   return Object.entries(data).flatMap(([name, value]) => [name, ...textsOf(value)]);
 }

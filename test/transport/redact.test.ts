@@ -168,6 +168,8 @@ describe('of a secret that is JSON', () => {
     ['a field inside a field is', { type: 'x', credentials: { value: inner } }, inner, true],
     ['an element of a list is', { keys: ['y'.repeat(20), inner] }, inner, true],
     ['a field of any other name is, from 16 characters on', { key: 'y'.repeat(20), note: inner }, inner, true],
+    ['one of exactly 16 characters is', { key: 'y'.repeat(20), note: inner.slice(0, 16) }, inner.slice(0, 16), true],
+    ['a field that is no text is nothing to look for', { key: inner, key_version: 1 }, inner, true],
     ['a shorter one is not', { key: 'y'.repeat(20), note: 'production' }, 'production', false],
     ...['project', 'project_id', 'client_email', 'clientId', 'type', 'token_uri', 'auth_provider_x509_cert_url'].map(
       (name) => [`${name} is not, beside a secret`, { key: 'y'.repeat(20), [name]: inner }, inner, false] as const,
@@ -179,6 +181,15 @@ describe('of a secret that is JSON', () => {
   ] as const)('%s', (_what, given, text, found) => {
     expect(createRedactor([JSON.stringify(given)]).finds(text)).toBe(found);
   });
+});
+
+test('what only looks like JSON is looked for whole', () => {
+  expect(createRedactor(['{"private_key": abcdefghijklmnop']).finds('abcdefghijklmnop')).toBe(true);
+});
+
+test('a text that ends in the middle of an escape hides nothing in the next one', () => {
+  const data = ['\\', 'nbcdefghijklmnop'];
+  expect(createRedactor(['nbcdefghijklmnop']).clean(data)).toEqual(['\\', '[removed: it held a secret]']);
 });
 
 test('a signature is 64 hexadecimal digits, and less is none', () => {
