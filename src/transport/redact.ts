@@ -49,11 +49,15 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
   return { finds, clean: (data) => (finds(textsOf(data).join('\0')) ? (clean(data) as typeof data) : data) };
 }
 
-/** All texts of a value, names of fields and numbers of elements included. */
-function textsOf(data: unknown): string[] {
-  if (typeof data === 'string') return [data];
-  if (typeof data !== 'object' || data === null) return [];
-  return Object.entries(data).flatMap(([name, value]) => [name, ...textsOf(value)]);
+/** Collects all texts of a value, names of fields and numbers of elements included. */
+function textsOf(data: unknown, texts: string[] = []): string[] {
+  if (typeof data === 'string') texts.push(data);
+  else if (typeof data === 'object' && data !== null)
+    for (const [name, value] of Object.entries(data)) {
+      texts.push(name);
+      textsOf(value, texts);
+    }
+  return texts;
 }
 
 const substrings = (text: string, length: number): string[] =>
