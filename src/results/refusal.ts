@@ -55,7 +55,7 @@ const refusals = {
   },
   TooManyRefusals: {
     reason: 'the user has refused several changes in the last ten minutes, so this server has stopped asking',
-    next: 'Ask the user in the conversation what they want. Questions are possible again ten minutes after the last refusal.',
+    next: 'Ask the user in the conversation what they want. Questions are possible again within ten minutes.',
   },
   TooLargeToShow: {
     reason: 'it has more values than can be shown to a person in one question',

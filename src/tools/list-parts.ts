@@ -216,8 +216,8 @@ function pageSentences({ object = '', parts = [], isTruncated }: PageRecord): st
   const more = isTruncated ? 'More follow.' : 'No parts follow these.';
   const ofUpload = `of ${quote(object)} on this page`;
   if (parts.length === 0) return `No parts ${ofUpload}. ${more}`;
-  if (parts.length === 1) return `One part ${ofUpload}: number ${numbers[0]}, ${bytes}. ${more}`;
-  return `${parts.length} parts ${ofUpload}: numbers ${numbers[0]} to ${numbers.at(-1)}, ${bytes}. ${more}`;
+  if (parts.length === 1) return `One part ${ofUpload}: ${numbers[0]}, ${bytes}. ${more}`;
+  return `${parts.length} parts ${ofUpload}: ${numbers[0]}–${numbers.at(-1)}, ${bytes}. ${more}`;
 }
 
 /** An ETag without its quotation marks. */
