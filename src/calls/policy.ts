@@ -33,17 +33,13 @@ export function checkPolicy(policy: Policy, operation: Operation, principal?: Pr
  */
 export function checkRegions({ regions }: Policy, requested: string | undefined, input: unknown): void {
   if (regions === undefined) return;
-  const check = (what: string, region: string | undefined) => {
-    if (region !== undefined && !regions.includes(region))
-      throw new Refusal('NotAllowed', [`${what} is not among those of CLOUDOPS_REGIONS: ${regions.join(', ')}`]);
-  };
-  const checkRegion = (region: string | undefined) => check(`region ${quote(region ?? '', 40)}`, region);
-  checkRegion(requested);
-  for (const [path, value] of leavesOf(input)) {
+  for (const [path, value] of leavesOf({ region: requested, input })) {
     const [, name] = /\b(region|availabilityZone)s?(?:\[\d+\])?$/.exec(path) ?? [];
-    if (typeof value !== 'string') continue;
-    if (name === 'region') checkRegion(value);
-    if (name === 'availabilityZone') check(`the region of zone ${quote(value, 40)}`, regionOfZone(value));
+    if (name === undefined || typeof value !== 'string') continue;
+    const region = name === 'region' ? value : regionOfZone(value);
+    if (region === undefined || regions.includes(region)) continue;
+    const what = `${name === 'region' ? 'region' : 'the region of zone'} ${quote(value, 40)}`;
+    throw new Refusal('NotAllowed', [`${what} is not among those of CLOUDOPS_REGIONS: ${regions.join(', ')}`]);
   }
 }
 
