@@ -198,8 +198,8 @@ async function ask(
     // It may have waited for the answer to another question.
     if (context.signal.aborted)
       throw new Refusal('Declined', ['the client cancelled the call before anybody was asked']);
-    const obstacle = await refusalToAsk(context, dependencies);
-    if (obstacle !== undefined) throw obstacle;
+    const refusal = await refusalToAsk(context, dependencies);
+    if (refusal !== undefined) throw refusal;
   }
   if (brought !== undefined && !isDigestOf(brought.claims, digest))
     throw new Refusal('PlanRefused', ['the answer belongs to a call with other arguments, endpoint or account']);

@@ -13,7 +13,7 @@ export interface Attempt {
   readonly waitedMs?: number;
 }
 
-/** What came of one try: an answer, whatever its status, or the reason there is none. Nothing in it holds a secret. */
+/** What came of one try: an answer, whatever its status, or the reason there is none. `body` and headers hold no secret; the text of the response is as it came. */
 export type Reply =
   | { readonly kind: 'answered'; readonly response: HttpResponse; readonly body: Body }
   | { readonly kind: 'failed'; readonly failure: HttpFailure };

@@ -252,9 +252,9 @@ test.each([200, 400, 500])('what a service repeats of a secret goes no further (
 test.each([
   ['comments', (piece: string) => `${piece}<!---->`],
   ['processing instructions', (piece: string) => `${piece}<?x?>`],
-  ['empty character data', (piece: string) => `${piece}<![CDATA[]]>`],
-  ['the ends of character data', (piece: string) => `<![CDATA[${piece}]]>`],
-])('a secret that is whole only when the XML is read, without its %s, goes no further', async (_what, wrap) => {
+  ['empty sections of character data', (piece: string) => `${piece}<![CDATA[]]>`],
+  ['sections of character data', (piece: string) => `<![CDATA[${piece}]]>`],
+])('a secret cut into pieces by %s, which reading the XML joins, goes no further', async (_what, wrap) => {
   const { secretAccessKey } = testKeys;
   const message = secretAccessKey.replace(/.{1,7}/g, wrap);
   server = await startServer((_request, response) =>
