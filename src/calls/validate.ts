@@ -33,7 +33,7 @@ export function validate(operation: Operation, args: unknown, region: string): R
   if (hasMoreValuesThan(maximumValues, args))
     throw new Refusal('InvalidArguments', [`arguments: must not hold more than ${maximumValues} values`]);
   const given = withoutAdditions(withoutNulls(args));
-  const parsed = operation.input.safeParse(given, { reportInput: true });
+  const parsed = operation.input().safeParse(given, { reportInput: true });
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
   throw new Refusal(
@@ -86,7 +86,7 @@ const listedValues = 8;
 function describersOf(issue: Issue, operation: Operation): (() => string)[] {
   if (issue.code !== 'unrecognized_keys') return [() => describe(issue, operation)];
   const path = toDotPath(issue.path);
-  const known = argumentNames(operation.input, issue.path);
+  const known = argumentNames(operation.input(), issue.path);
   return issue.keys.map((key) => () => unknownArgument(path === '' ? key : `${path}.${key}`, key, known));
 }
 

@@ -48,7 +48,7 @@ export function readAnswer(
   if (problem !== undefined) return { ...unread, problem };
   const value = 'value' in reply.body ? operation.extract(reply.body.value, input) : undefined;
   if (isRead && value === undefined) return { ...unread, problem: `it is not an answer to ${operation.api}` };
-  const reading = readRecord(operation.pages?.page ?? operation.output, value);
+  const reading = readRecord((operation.pages?.page ?? operation.output)(), value);
   return { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date), ...reading };
 }
 

@@ -13,6 +13,6 @@ export interface ToolSchemas {
  * server reads `src/tools/schemas.generated.json`.
  */
 export const toolSchemas = ({ input, output, effect }: Operation): ToolSchemas => ({
-  input: inputJsonSchema(input),
-  output: outputJsonSchema(outputSchema(effect, output)),
+  input: inputJsonSchema(input()),
+  output: outputJsonSchema(outputSchema(effect, output())),
 });

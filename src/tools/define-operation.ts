@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { once } from '../util/once.js';
 import type { Query } from '../util/uri.js';
 
 /** The three APIs of the platform. Each has an endpoint and a signing service name of its own (reference, section 4). */
@@ -44,7 +45,7 @@ export interface Operation<
    * A strict object; carries every rule of the reference for this operation's arguments. One that names a region or
    * a zone is called `region` or `availabilityZone`, or the plural, at any depth: settings limit them by these names.
    */
-  readonly input: Input;
+  input(): Input;
   /** Arguments of a call that succeeds on the sandbox. */
   readonly example: z.input<Input>;
   /** Dotted paths of arguments whose values must never be shown. */
@@ -64,7 +65,7 @@ export interface Operation<
   /** Error codes of its own, or how they begin, as the service sends them (`Client.…`), each with what to do about it. */
   readonly errors?: Readonly<Record<string, string>>;
   /** The answer's record. A field that is not optional is expected: where it is missing, the reader is warned. */
-  readonly output: Output;
+  output(): Output;
   request(input: z.output<Input>): ApiRequest;
   /** Picks the record out of the decoded body: a JSON value, or an XML document as nested objects of text. */
   extract(body: unknown, input: z.output<Input>): unknown;
@@ -115,7 +116,7 @@ export interface Page<PageRecord> {
 /** How the pages of an answer are read, followed and put together. */
 export interface Pages<Input, PageSchema extends z.ZodObject, Output> {
   /** The record of one page. A field that is not optional is expected, as in `output`. */
-  readonly page: PageSchema;
+  page(): PageSchema;
   /**
    * What to do after the last page: nothing, ask for another one with other arguments, or end the call with an error because the
    * pages cannot be trusted to end.
@@ -141,11 +142,20 @@ export type Lenient<T> = T extends readonly (infer Element)[]
     ? { readonly [Key in keyof T]?: Lenient<T[Key]> | undefined }
     : T;
 
-/** Lets TypeScript infer an operation's types from its schemas. */
+/**
+ * Lets TypeScript infer an operation's types from its schemas, which are made when a call first needs them: a server that only lists
+ * its tools needs none.
+ */
 export function defineOperation<
   Input extends z.ZodObject,
   Output extends z.ZodObject,
   PageSchema extends z.ZodObject = z.ZodObject,
 >(operation: Operation<Input, Output, PageSchema>): Operation<Input, Output, PageSchema> {
-  return operation;
+  const { input, output, pages } = operation;
+  return {
+    ...operation,
+    input: once(input),
+    output: once(output),
+    ...(pages !== undefined && { pages: { ...pages, page: once(pages.page) } }),
+  };
 }

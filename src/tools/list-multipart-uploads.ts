@@ -10,21 +10,22 @@ import { objectKey, pathName, region, text } from './schema/fields.js';
 import { like } from './schema/outputs.js';
 import { xmlRecord } from './xml-record.js';
 
-const upload = z.object({ object: z.string(), uploadId: z.string(), initiated: z.string().optional() });
-const shownUpload = like(upload, 'object, uploadId, initiated');
+const upload = () => z.object({ object: z.string(), uploadId: z.string(), initiated: z.string().optional() });
+const shownUpload = () => like(upload(), 'object, uploadId, initiated');
 
 /** One page as S3-compatible services give it. */
-const page = z.object({
-  bucket: z.string().optional(),
-  encodingType: z.string().optional(),
-  isTruncated: z.boolean(),
-  nextKeyMarker: z.string().optional(),
-  nextUploadIdMarker: z.string().optional(),
-  uploads: z.array(upload),
-});
+const page = () =>
+  z.object({
+    bucket: z.string().optional(),
+    encodingType: z.string().optional(),
+    isTruncated: z.boolean(),
+    nextKeyMarker: z.string().optional(),
+    nextUploadIdMarker: z.string().optional(),
+    uploads: z.array(upload()),
+  });
 
-type PageRecord = Lenient<z.output<typeof page>>;
-type Upload = Lenient<z.output<typeof upload>>;
+type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
+type Upload = Lenient<z.output<ReturnType<typeof upload>>>;
 
 /** Groups that are shown, and characters of JSON that single uploads may take: about 700 tokens. */
 const shownGroups = 10;
@@ -49,33 +50,35 @@ export const listMultipartUploads = defineOperation({
   undocumented: ['The whole operation: it is that of S3-compatible services, which differ in what they answer.'],
   elsewhere: ['Aborting or completing an upload: use an S3 client or the console.'],
 
-  input: z
-    .strictObject({
-      bucket: pathName().describe('Bucket name.'),
-      prefix: text(1024).describe('Only uploads of objects whose key begins so.').optional(),
-      keyMarker: objectKey().describe('Only uploads after this object key.').optional(),
-      uploadIdMarker: text().describe('With keyMarker: also uploads of that object after this upload ID.').optional(),
-      region: region().describe('Region of the bucket; the configured one when absent.').optional(),
-    })
-    .superRefine(
-      ({ keyMarker, uploadIdMarker }, context) => {
-        if (uploadIdMarker === undefined || keyMarker !== undefined) return;
-        const message = 'has no meaning without keyMarker';
-        context.addIssue({ code: 'custom', path: ['uploadIdMarker'], input: uploadIdMarker, message });
-      },
-      { when: ({ value }) => isObject(value) },
-    ),
+  input: () =>
+    z
+      .strictObject({
+        bucket: pathName().describe('Bucket name.'),
+        prefix: text(1024).describe('Only uploads of objects whose key begins so.').optional(),
+        keyMarker: objectKey().describe('Only uploads after this object key.').optional(),
+        uploadIdMarker: text().describe('With keyMarker: also uploads of that object after this upload ID.').optional(),
+        region: region().describe('Region of the bucket; the configured one when absent.').optional(),
+      })
+      .superRefine(
+        ({ keyMarker, uploadIdMarker }, context) => {
+          if (uploadIdMarker === undefined || keyMarker !== undefined) return;
+          const message = 'has no meaning without keyMarker';
+          context.addIssue({ code: 'custom', path: ['uploadIdMarker'], input: uploadIdMarker, message });
+        },
+        { when: ({ value }) => isObject(value) },
+      ),
 
-  output: z.object({
-    bucket: z.string(),
-    prefix: z.string().optional(),
-    uploadCount: z.int(),
-    oldest: shownUpload.optional(),
-    byPrefix: z.array(like(z.object({ prefix: z.string(), uploads: z.int() }), 'prefix, uploads')).optional(),
-    uploads: z.array(shownUpload).describe('the first, by object key'),
-    notShown,
-    checkedAt: z.string().optional(),
-  }),
+  output: () =>
+    z.object({
+      bucket: z.string(),
+      prefix: z.string().optional(),
+      uploadCount: z.int(),
+      oldest: shownUpload().optional(),
+      byPrefix: z.array(like(z.object({ prefix: z.string(), uploads: z.int() }), 'prefix, uploads')).optional(),
+      uploads: z.array(shownUpload()).describe('the first, by object key'),
+      notShown: notShown(),
+      checkedAt: z.string().optional(),
+    }),
 
   request: ({ bucket, prefix, keyMarker, uploadIdMarker, region }) => ({
     path: `/${encodeSegment(bucket)}`,

@@ -14,34 +14,36 @@ import { summarySentences } from './upload-sentences.js';
 import { summarise, summaryFields } from './upload-summary.js';
 import { xmlRecord } from './xml-record.js';
 
-const person = like(z.object({ id: z.string().optional(), displayName: z.string().optional() }), 'id, displayName');
+const person = () =>
+  like(z.object({ id: z.string().optional(), displayName: z.string().optional() }), 'id, displayName');
 
-const upload = {
+const upload = () => ({
   bucket: z.string(),
   object: z.string(),
   uploadId: z.string(),
-  initiator: person.optional(),
-  owner: person.optional(),
+  initiator: person().optional(),
+  owner: person().optional(),
   storageClass: z.string().optional(),
   encodingType: z.string().optional(),
-};
+});
 
 /** One page as the service gives it (reference, section 2.2). */
-const page = z.object({
-  ...upload,
-  partNumberMarker: z.int().optional(),
-  maxParts: z.int().optional(),
-  isTruncated: z.boolean(),
-  nextPartNumberMarker: z.int().optional(),
-  parts: z.array(
-    z.object({
-      partNumber: z.int(),
-      lastModified: z.string(),
-      etag: z.string().describe('not promised to be an MD5'),
-      size: z.int(),
-    }),
-  ),
-});
+const page = () =>
+  z.object({
+    ...upload(),
+    partNumberMarker: z.int().optional(),
+    maxParts: z.int().optional(),
+    isTruncated: z.boolean(),
+    nextPartNumberMarker: z.int().optional(),
+    parts: z.array(
+      z.object({
+        partNumber: z.int(),
+        lastModified: z.string(),
+        etag: z.string().describe('not promised to be an MD5'),
+        size: z.int(),
+      }),
+    ),
+  });
 
 /** Parts a page in the view "parts" when maxParts is absent. */
 const defaultPage = 100;
@@ -49,32 +51,34 @@ const defaultPage = 100;
 /** A page longer than this, in characters of JSON, ends earlier: it is about 20,000 tokens. */
 const maximumPage = 42_000;
 
-type Input = z.output<typeof input>;
+type Input = z.output<ReturnType<typeof input>>;
 
-const input = z
-  .strictObject({
-    bucket: pathName().describe('Bucket name.'),
-    object: objectKey().describe('Object key, exactly as the upload was started with; not URL-encoded.'),
-    uploadId: text().describe('Upload ID that starting the multipart upload returned.'),
-    view: oneOf(['summary', 'parts']).describe('Summary of the upload, or one page of parts.').optional(),
-    expectedBytes: wholeNumber(0).describe('Size of the whole object, if known.').optional(),
-    expectedParts: wholeNumber(1).describe('Number of parts of the whole object, if known.').optional(),
-    encodingType: text().describe('Encoding of keys in the answer; rarely needed.').optional(),
-    maxParts: wholeNumber(1)
-      .describe(`View "parts": parts per page, ${defaultPage} when absent. The service may give fewer.`)
-      .optional(),
-    partNumberMarker: wholeNumber(0).describe('View "parts": list only parts with a higher number.').optional(),
-    region: region().describe('Region of the bucket; the configured one when absent.').optional(),
-  })
-  .superRefine(
-    (given, context) => {
-      if (given.view !== 'summary') return;
-      const message = 'must be left out of the view "summary", which reads the whole list';
-      for (const name of ['maxParts', 'partNumberMarker'] as const)
-        if (given[name] !== undefined) context.addIssue({ code: 'custom', path: [name], input: given[name], message });
-    },
-    { when: ({ value }) => typeof value === 'object' && value !== null },
-  );
+const input = () =>
+  z
+    .strictObject({
+      bucket: pathName().describe('Bucket name.'),
+      object: objectKey().describe('Object key, exactly as the upload was started with; not URL-encoded.'),
+      uploadId: text().describe('Upload ID that starting the multipart upload returned.'),
+      view: oneOf(['summary', 'parts']).describe('Summary of the upload, or one page of parts.').optional(),
+      expectedBytes: wholeNumber(0).describe('Size of the whole object, if known.').optional(),
+      expectedParts: wholeNumber(1).describe('Number of parts of the whole object, if known.').optional(),
+      encodingType: text().describe('Encoding of keys in the answer; rarely needed.').optional(),
+      maxParts: wholeNumber(1)
+        .describe(`View "parts": parts per page, ${defaultPage} when absent. The service may give fewer.`)
+        .optional(),
+      partNumberMarker: wholeNumber(0).describe('View "parts": list only parts with a higher number.').optional(),
+      region: region().describe('Region of the bucket; the configured one when absent.').optional(),
+    })
+    .superRefine(
+      (given, context) => {
+        if (given.view !== 'summary') return;
+        const message = 'must be left out of the view "summary", which reads the whole list';
+        for (const name of ['maxParts', 'partNumberMarker'] as const)
+          if (given[name] !== undefined)
+            context.addIssue({ code: 'custom', path: [name], input: given[name], message });
+      },
+      { when: ({ value }) => typeof value === 'object' && value !== null },
+    );
 
 const viewOf = ({ view, maxParts, partNumberMarker }: Input) =>
   view ?? (maxParts === undefined && partNumberMarker === undefined ? 'summary' : 'parts');
@@ -115,7 +119,7 @@ export const listParts = defineOperation({
 
   input,
 
-  output: z.object({ view: z.string(), ...page.partial().shape, ...summaryFields }),
+  output: () => z.object({ view: z.string(), ...page().partial().shape, ...summaryFields() }),
 
   request: (given) => ({
     path: `/${encodeSegment(given.bucket)}/${given.object.split('/').map(encodeSegment).join('/')}`,
@@ -187,11 +191,13 @@ export const listParts = defineOperation({
   },
 });
 
-type PageRecord = Lenient<z.output<typeof page>>;
+type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
 
 /** Unknown fields of the service stay, but not under a name that is ours to fill. */
 const withoutOurs = (record: PageRecord): PageRecord =>
-  Object.fromEntries(Object.entries(record).filter(([name]) => name !== 'view' && !Object.hasOwn(summaryFields, name)));
+  Object.fromEntries(
+    Object.entries(record).filter(([name]) => name !== 'view' && !Object.hasOwn(summaryFields(), name)),
+  );
 
 const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber }) => partNumber ?? []);
 

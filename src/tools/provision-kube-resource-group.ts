@@ -10,58 +10,59 @@ import { clusterStatus, resourceGroupStatus, withMeaning } from './schema/meanin
 import { resourceGroup } from './schema/outputs.js';
 import { differs, zoneWarnings } from './schema/zones.js';
 
-const input = z
-  .strictObject({
-    resourceGroupName: pathName().describe('Resource group.'),
-    regions: z
-      .array(text())
-      .length(1, 'must hold exactly one region')
-      .describe('One; inheritance is not documented.')
-      .optional(),
-    availabilityZones: z.array(text()).length(1, 'must hold exactly one zone').describe('One.').optional(),
-    resourceNamePrefix: characters(1, 6, '[a-z0-9]', 'lowercase letters or digits')
-      .describe('Unique name prefix.')
-      .optional(),
-    deploymentModel: oneOf(deploymentModels).describe('Its default is not documented.').optional(),
-    networkConfig: z
-      .strictObject({
-        networkId: text(255).describe('Private LAN; the common network when absent.').optional(),
-      })
-      .describe('Network.')
-      .optional(),
-    externalCloudConfig: z
-      .strictObject({
-        serviceAccountKey: z
-          .string()
-          .max(64 * 1024, 'must have at most 65,536 characters')
-          .refine(isJsonObject, 'must be the text of a JSON object, as the external cloud issued it')
-          .describe('Service account key: its JSON text.')
-          .optional(),
-        serviceAccountKeyName: text(255).describe('Or the name of a secret on this server.').optional(),
-        location: text(255).describe('As GetKubeServerConfig lists.').optional(),
-      })
-      .describe('External cloud.')
-      .optional(),
-    adminWorkstation: adminWorkstation.optional(),
-    adminCluster: adminCluster.optional(),
-    ...consentArguments,
-  })
-  .superRefine(
-    ({ networkConfig, externalCloudConfig, adminCluster }, context) => {
-      if (
-        externalCloudConfig?.serviceAccountKey !== undefined &&
-        externalCloudConfig.serviceAccountKeyName !== undefined
-      )
-        context.addIssue({
-          code: 'custom',
-          path: ['externalCloudConfig', 'serviceAccountKeyName'],
-          input: externalCloudConfig.serviceAccountKeyName,
-          message: 'must be left out if serviceAccountKey is given',
-        });
-      checkPrivateLan(networkConfig, adminCluster?.controlPlaneLoadBalancer, context);
-    },
-    { when: ({ value }) => typeof value === 'object' && value !== null },
-  );
+const input = () =>
+  z
+    .strictObject({
+      resourceGroupName: pathName().describe('Resource group.'),
+      regions: z
+        .array(text())
+        .length(1, 'must hold exactly one region')
+        .describe('One; inheritance is not documented.')
+        .optional(),
+      availabilityZones: z.array(text()).length(1, 'must hold exactly one zone').describe('One.').optional(),
+      resourceNamePrefix: characters(1, 6, '[a-z0-9]', 'lowercase letters or digits')
+        .describe('Unique name prefix.')
+        .optional(),
+      deploymentModel: oneOf(deploymentModels).describe('Its default is not documented.').optional(),
+      networkConfig: z
+        .strictObject({
+          networkId: text(255).describe('Private LAN; the common network when absent.').optional(),
+        })
+        .describe('Network.')
+        .optional(),
+      externalCloudConfig: z
+        .strictObject({
+          serviceAccountKey: z
+            .string()
+            .max(64 * 1024, 'must have at most 65,536 characters')
+            .refine(isJsonObject, 'must be the text of a JSON object, as the external cloud issued it')
+            .describe('Service account key: its JSON text.')
+            .optional(),
+          serviceAccountKeyName: text(255).describe('Or the name of a secret on this server.').optional(),
+          location: text(255).describe('As GetKubeServerConfig lists.').optional(),
+        })
+        .describe('External cloud.')
+        .optional(),
+      adminWorkstation: adminWorkstation().optional(),
+      adminCluster: adminCluster().optional(),
+      ...consentArguments(),
+    })
+    .superRefine(
+      ({ networkConfig, externalCloudConfig, adminCluster }, context) => {
+        if (
+          externalCloudConfig?.serviceAccountKey !== undefined &&
+          externalCloudConfig.serviceAccountKeyName !== undefined
+        )
+          context.addIssue({
+            code: 'custom',
+            path: ['externalCloudConfig', 'serviceAccountKeyName'],
+            input: externalCloudConfig.serviceAccountKeyName,
+            message: 'must be left out if serviceAccountKey is given',
+          });
+        checkPrivateLan(networkConfig, adminCluster?.controlPlaneLoadBalancer, context);
+      },
+      { when: ({ value }) => typeof value === 'object' && value !== null },
+    );
 
 const examplePlace = {
   region: 'jp-east-1',

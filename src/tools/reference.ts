@@ -35,7 +35,7 @@ export function gaps({ undocumented, elsewhere }: Operation, heading: string): s
 /** Every argument, at any depth, with its rules and what the cloud uses in its absence: a table, and long lists of values after it. */
 export function argumentReference({ input, defaults }: Operation): string {
   const longLists = new Map<string, string>();
-  const rows = argumentsOf(inputJsonSchema(input), '').map(({ path, field, required }) => {
+  const rows = argumentsOf(inputJsonSchema(input()), '').map(({ path, field, required }) => {
     const items = field.items as JsonSchema | undefined;
     const rules = [
       ...(required ? ['required'] : []),

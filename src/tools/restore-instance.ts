@@ -63,50 +63,51 @@ export const restoreInstance = defineOperation({
       'Something that the arguments name does not exist in this region. Ask the user for the right name or region.',
   },
 
-  input: z.strictObject({
-    backupId: characters(32, 32, '[a-z0-9]', 'lowercase letters or digits').describe('Backup to restore.'),
-    instanceId: hyphenated({ max: 30 }).describe('Name of the new server.'),
-    instanceType: oneOf(devopsInstanceTypes).describe('Server type. The cloud uses e-large when absent.').optional(),
-    firewallGroupName: hyphenated({ max: 63 }).describe('Firewall group to apply.').optional(),
-    parameterGroupName: hyphenated({ max: 63 }).describe('Parameter group to apply.').optional(),
-    diskSize: oneOfNumbers([100, 200, 300, 400]).describe('Initial disk capacity in GB.').optional(),
-    availabilityZone: oneOf(devopsZones)
-      .describe(
-        'Default by region: east-11 in jp-east-1, east-31 in jp-east-3, west-12 in jp-west-1, jp-west-21 in jp-west-2.',
-      )
-      .optional(),
-    description: memo(255).describe('Memo, at most 255 characters.').optional(),
-    networkConfig: z
-      .strictObject({
-        networkId: text().describe('Private LAN, when one is used.').optional(),
-        privateAddress: ipv4Cidr().describe('Fixed private IPv4 address in CIDR notation.').optional(),
-      })
-      .describe('Private network of the server.')
-      .optional(),
-    objectStorageConfig: z
-      .strictObject({
-        account: characters(1, 128, '[A-Za-z0-9]', 'letters or digits')
-          .describe('Object storage account that the application uses.')
-          .optional(),
-        region: oneOf(objectStorageRegions).describe('Its region; there are no others.').optional(),
-        bucketUseObjects: z
-          .strictObject({
-            lfs: bucketName().describe('For large-file objects.').optional(),
-            packages: bucketName().describe('For the package registry.').optional(),
-            containerRegistry: bucketName().describe('For the container registry.').optional(),
-          })
-          .describe('Bucket for each kind of objects.')
-          .optional(),
-      })
-      .describe('Object storage of the application.')
-      .optional(),
-    region: region()
-      .describe(
-        'Region to restore in: jp-east-1, jp-east-3, jp-west-1 or jp-west-2 (their places are not documented); default is the configured one.',
-      )
-      .optional(),
-    ...consentArguments,
-  }),
+  input: () =>
+    z.strictObject({
+      backupId: characters(32, 32, '[a-z0-9]', 'lowercase letters or digits').describe('Backup to restore.'),
+      instanceId: hyphenated({ max: 30 }).describe('Name of the new server.'),
+      instanceType: oneOf(devopsInstanceTypes).describe('Server type. The cloud uses e-large when absent.').optional(),
+      firewallGroupName: hyphenated({ max: 63 }).describe('Firewall group to apply.').optional(),
+      parameterGroupName: hyphenated({ max: 63 }).describe('Parameter group to apply.').optional(),
+      diskSize: oneOfNumbers([100, 200, 300, 400]).describe('Initial disk capacity in GB.').optional(),
+      availabilityZone: oneOf(devopsZones)
+        .describe(
+          'Default by region: east-11 in jp-east-1, east-31 in jp-east-3, west-12 in jp-west-1, jp-west-21 in jp-west-2.',
+        )
+        .optional(),
+      description: memo(255).describe('Memo, at most 255 characters.').optional(),
+      networkConfig: z
+        .strictObject({
+          networkId: text().describe('Private LAN, when one is used.').optional(),
+          privateAddress: ipv4Cidr().describe('Fixed private IPv4 address in CIDR notation.').optional(),
+        })
+        .describe('Private network of the server.')
+        .optional(),
+      objectStorageConfig: z
+        .strictObject({
+          account: characters(1, 128, '[A-Za-z0-9]', 'letters or digits')
+            .describe('Object storage account that the application uses.')
+            .optional(),
+          region: oneOf(objectStorageRegions).describe('Its region; there are no others.').optional(),
+          bucketUseObjects: z
+            .strictObject({
+              lfs: bucketName().describe('For large-file objects.').optional(),
+              packages: bucketName().describe('For the package registry.').optional(),
+              containerRegistry: bucketName().describe('For the container registry.').optional(),
+            })
+            .describe('Bucket for each kind of objects.')
+            .optional(),
+        })
+        .describe('Object storage of the application.')
+        .optional(),
+      region: region()
+        .describe(
+          'Region to restore in: jp-east-1, jp-east-3, jp-west-1 or jp-west-2 (their places are not documented); default is the configured one.',
+        )
+        .optional(),
+      ...consentArguments(),
+    }),
 
   change: {
     headline: ({ instanceId, backupId, diskSize, instanceType = 'e-large' }, region) =>
@@ -139,42 +140,43 @@ export const restoreInstance = defineOperation({
     ],
   },
 
-  output: z.object({
-    instance: z.object({
-      region: z.string(),
-      availabilityZone: z.string(),
-      description: z.string().optional(),
-      instanceId: z.string(),
-      diskSize: z.int(),
-      firewallGroupName: z.string(),
-      parameterGroupName: z.string(),
-      devrepoUrl: z.string(),
-      devrepoVersion: z.string(),
-      upgradableDevrepoVersions: z.array(z.string()),
-      registryUrl: z.string(),
-      instanceType: z.string(),
-      publicIpAddress: z.string(),
-      networkConfig: z.object({ networkId: z.string().optional(), privateAddress: z.string().optional() }),
-      objectStorageConfig: like(
-        z.object({
-          account: z.string().optional(),
-          region: z.string().optional(),
-          bucketUseObjects: z
-            .object({
-              lfs: z.string().optional(),
-              packages: z.string().optional(),
-              containerRegistry: z.string().optional(),
-            })
-            .optional(),
-        }),
-        'account, region, bucketUseObjects',
-      ),
-      to: z.string(),
-      state: z.string(),
-      status: z.object({ code: z.int(), name: z.string() }),
-      createTime: z.string(),
+  output: () =>
+    z.object({
+      instance: z.object({
+        region: z.string(),
+        availabilityZone: z.string(),
+        description: z.string().optional(),
+        instanceId: z.string(),
+        diskSize: z.int(),
+        firewallGroupName: z.string(),
+        parameterGroupName: z.string(),
+        devrepoUrl: z.string(),
+        devrepoVersion: z.string(),
+        upgradableDevrepoVersions: z.array(z.string()),
+        registryUrl: z.string(),
+        instanceType: z.string(),
+        publicIpAddress: z.string(),
+        networkConfig: z.object({ networkId: z.string().optional(), privateAddress: z.string().optional() }),
+        objectStorageConfig: like(
+          z.object({
+            account: z.string().optional(),
+            region: z.string().optional(),
+            bucketUseObjects: z
+              .object({
+                lfs: z.string().optional(),
+                packages: z.string().optional(),
+                containerRegistry: z.string().optional(),
+              })
+              .optional(),
+          }),
+          'account, region, bucketUseObjects',
+        ),
+        to: z.string(),
+        state: z.string(),
+        status: z.object({ code: z.int(), name: z.string() }),
+        createTime: z.string(),
+      }),
     }),
-  }),
 
   request: ({ region, ...body }) => ({ path: '/v1/instances:restore', body, region }),
 

@@ -35,12 +35,13 @@ export const upgradeKubeVersion = defineOperation({
       'The resource group, the cluster or the version does not exist. Ask the user for the right one.',
   },
 
-  input: z.strictObject({
-    resourceGroupName: pathName().describe('Resource group that holds the cluster.'),
-    clusterName: pathName().describe('Cluster to upgrade.'),
-    version: text(255).describe('Container-platform version to upgrade to.'),
-    ...consentArguments,
-  }),
+  input: () =>
+    z.strictObject({
+      resourceGroupName: pathName().describe('Resource group that holds the cluster.'),
+      clusterName: pathName().describe('Cluster to upgrade.'),
+      version: text(255).describe('Container-platform version to upgrade to.'),
+      ...consentArguments(),
+    }),
 
   change: {
     headline: ({ resourceGroupName, clusterName, version }) =>

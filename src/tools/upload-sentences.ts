@@ -5,7 +5,7 @@ import { countOf } from './upload-ranges.js';
 import type { summaryFields } from './upload-summary.js';
 
 /** A summary as its reader may find it: any field may be missing. */
-export type Summary = Lenient<z.output<z.ZodObject<typeof summaryFields>>>;
+export type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof summaryFields>>>>;
 
 /** What a summary means, in sentences, the most urgent first. `upload` names it: `The upload of "…"`. */
 export function summarySentences(summary: Summary, upload: string): string {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { once } from '../util/once.js';
 import { countNotShown, notShown } from './lists.js';
 import { like } from './schema/outputs.js';
 import { type Part, paceOf } from './upload-pace.js';
@@ -6,41 +7,40 @@ import { consecutive, countOf, equalRuns, gaps, type Range } from './upload-rang
 
 /** What the parts of a multipart upload say about it, in a size that does not depend on their number. */
 
-const range = z.object({ from: z.int(), to: z.int() });
-const ranges = z.array(like(range, 'from, to')).optional();
-const sizedRanges = z
-  .array(like(range.extend({ partSize: z.int(), bytes: z.int() }), 'from, to, partSize (bytes), bytes'))
-  .optional();
-const count = z.int().optional();
+const range = () => z.object({ from: z.int(), to: z.int() });
+const ranges = () => z.array(like(range(), 'from, to')).optional();
+const sizedRanges = () =>
+  z.array(like(range().extend({ partSize: z.int(), bytes: z.int() }), 'from, to, partSize (bytes), bytes')).optional();
+const count = () => z.int().optional();
 
 /** The fields of a summary. */
-export const summaryFields = {
-  partCount: count,
-  highestPart: count,
-  totalBytes: count,
-  runs: sizedRanges,
-  missingCount: count,
-  missing: ranges.describe('up to highestPart'),
-  toCome: like(range, 'from, to').optional(),
-  tooSmallCount: count,
-  tooSmall: z.array(like(range.extend({ partSize: z.int() }), 'from, to, partSize: send again')).optional(),
-  duplicates: ranges,
-  notShown,
+export const summaryFields = once(() => ({
+  partCount: count(),
+  highestPart: count(),
+  totalBytes: count(),
+  runs: sizedRanges(),
+  missingCount: count(),
+  missing: ranges().describe('up to highestPart'),
+  toCome: like(range(), 'from, to').optional(),
+  tooSmallCount: count(),
+  tooSmall: z.array(like(range().extend({ partSize: z.int() }), 'from, to, partSize: send again')).optional(),
+  duplicates: ranges(),
+  notShown: notShown(),
   firstUploadedAt: z.string().optional(),
   lastUploadedAt: z.string().optional(),
   checkedAt: z.string().optional(),
-  idleSeconds: count,
+  idleSeconds: count(),
   stopped: z.boolean().optional(),
-  bytesPerSecond: count,
-  bytesPerSecondBeforeStop: count,
-  expectedBytes: count,
-  expectedParts: count,
+  bytesPerSecond: count(),
+  bytesPerSecondBeforeStop: count(),
+  expectedBytes: count(),
+  expectedParts: count(),
   percent: z.number().optional(),
-  remainingBytes: count,
-  remainingParts: count,
-  estimatedSecondsLeft: count,
-  secondsLeftIfResumed: count,
-};
+  remainingBytes: count(),
+  remainingParts: count(),
+  estimatedSecondsLeft: count(),
+  secondsLeftIfResumed: count(),
+}));
 
 export interface Expectation {
   readonly expectedBytes?: number | undefined;

@@ -6,7 +6,7 @@ import { parseBody } from '../../src/transport/body.js';
 import { quote } from '../../src/util/quote.js';
 import { type Capture, captureFolder, captures } from '../support/captures.js';
 
-const pageSchema = listParts.pages?.page ?? listParts.output;
+const pageSchema = (listParts.pages?.page ?? listParts.output)();
 
 /** One line of what is read in a recorded answer. */
 function summary({ name, status, headers, body }: Capture): string {

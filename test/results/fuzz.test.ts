@@ -13,7 +13,7 @@ import { runs } from '../support/runs.js';
 describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (_name, operation) => {
   /** Names that mean something to the operation, so that random values get past the first field. */
   const names = fc.constantFrom(
-    ...new Set(JSON.stringify(operation.output.toJSONSchema()).match(/[a-zA-Z]{2,}/g)),
+    ...new Set(JSON.stringify(operation.output().toJSONSchema()).match(/[a-zA-Z]{2,}/g)),
     'ListPartsResult',
     'Part',
     'IsTruncated',
@@ -39,7 +39,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
       fc.property(tree, (value) => {
         const body = parseBody(JSON.stringify(value) ?? '');
         const found = operation.extract(body.kind === 'json' ? body.value : value, operation.example);
-        const { record, warnings } = readRecord(operation.pages?.page ?? operation.output, found);
+        const { record, warnings } = readRecord((operation.pages?.page ?? operation.output)(), found);
         const pages = [{ record }];
         const next = operation.pages?.next(operation.example, pages);
         const combined = operation.pages?.combine(operation.example, pages) ?? record;

@@ -51,7 +51,7 @@ describe('provisioning', () => {
     const { status, headers, body } = await provision('team', full);
     expect(status).toBe(200);
     expect(headers['x-sandbox-invented']).toBe('status,versions,servers,balancer');
-    expect(provisionKubeResourceGroup.output.safeParse(body).error).toBeUndefined();
+    expect(provisionKubeResourceGroup.output().safeParse(body).error).toBeUndefined();
     expect(JSON.stringify(body)).not.toContain('MARKER');
     const { configuration, ...record } = body;
     expect(record).toEqual({
@@ -102,7 +102,7 @@ describe('provisioning', () => {
 
   test('uses the documented defaults', async () => {
     const { body } = await provision('team');
-    expect(provisionKubeResourceGroup.output.safeParse(body).error).toBeUndefined();
+    expect(provisionKubeResourceGroup.output().safeParse(body).error).toBeUndefined();
     expect(body.configuration.kube).toMatchObject({
       adminWorkstation: { initialAccountingType: 'pay-per-use', volumeSize: 100 },
       adminCluster: {
@@ -157,7 +157,7 @@ describe('upgrading', () => {
 
   test('answers with the cluster record of section 2.4, which is running after the time to settle', async () => {
     const { body, headers } = await upgrade(resourceGroupName, userCluster);
-    expect(upgradeKubeVersion.output.safeParse(body).error).toBeUndefined();
+    expect(upgradeKubeVersion.output().safeParse(body).error).toBeUndefined();
     expect(headers['x-sandbox-invented']).toContain('status');
     expect(body).toMatchObject({ name: userCluster, version: '9', status: 'configuring' });
     time += 20_001;

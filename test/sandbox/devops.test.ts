@@ -32,7 +32,7 @@ test('answers with the whole record of section 2.6 and what was given', async ()
   const { status, headers, body } = await restore(given);
   expect(status).toBe(200);
   expect(headers['x-sandbox-invented']).toBe('status,versions,groups,urls');
-  expect(restoreInstance.output.safeParse(body).error).toBeUndefined();
+  expect(restoreInstance.output().safeParse(body).error).toBeUndefined();
   expect(body.instance).toMatchObject({
     ...given,
     instanceId: 'restored',
@@ -51,7 +51,7 @@ test.each([
   ['jp-west-2', 'jp-west-21'],
 ])('in %s the defaults are e-large and %s', async (region, availabilityZone) => {
   const { body } = await restore({}, region);
-  expect(restoreInstance.output.safeParse(body).error).toBeUndefined();
+  expect(restoreInstance.output().safeParse(body).error).toBeUndefined();
   expect(body.instance).toMatchObject({ region, availabilityZone, instanceType: 'e-large' });
 });
 

@@ -204,9 +204,11 @@ const trials: Readonly<Record<string, Trials>> = {
 
 /** What to try with an operation that is not in the table: what its tool's schema tells. */
 function derivedTrials({ input }: Operation): Trials {
-  const { properties: all = {}, required = [] } = z.toJSONSchema(input, { io: 'input' });
+  const { properties: all = {}, required = [] } = z.toJSONSchema(input(), { io: 'input' });
   // These never leave the server.
-  const properties = Object.fromEntries(Object.entries(all).filter(([name]) => !Object.hasOwn(consentArguments, name)));
+  const properties = Object.fromEntries(
+    Object.entries(all).filter(([name]) => !Object.hasOwn(consentArguments(), name)),
+  );
   const fields = fieldsOf(properties);
   const base = Object.fromEntries(required.map((name) => [name, fc.sample((fields[name] ?? free).valid, 1)[0]]));
   return { fields, bases: [base] };

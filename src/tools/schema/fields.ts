@@ -103,8 +103,8 @@ export const region = () =>
     .max(32, 'must be a region name, such as jp-east-1');
 
 /** Arguments of every tool that is not a read. They steer the call; none of them is sent. */
-export const consentArguments = {
+export const consentArguments = () => ({
   planOnly: flag().describe('Only show the plan.').optional(),
   planId: text(200).describe('From a plan that the user agreed to.').optional(),
   allowRepeat: flag().describe('Send the same call again.').optional(),
-};
+});

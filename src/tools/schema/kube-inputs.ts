@@ -15,79 +15,84 @@ import {
 
 /** Servers and clusters that ProvisionKubeResourceGroup sets up (reference, section 4.2). */
 
-const placement = {
+const placement = () => ({
   region: text(32).describe('Region.').optional(),
   availabilityZone: text(32).describe('Zone.').optional(),
-};
+});
 
-const volumeSize = oneOfNumbers([100]).describe('GB.').optional();
+const volumeSize = () => oneOfNumbers([100]).describe('GB.').optional();
 
-const volume = { volumeType: oneOfListed(volumeTypes, 'See workstation.').optional(), volumeSize };
+const volume = () => ({
+  volumeType: oneOfListed(volumeTypes, 'See workstation.').optional(),
+  volumeSize: volumeSize(),
+});
 
 /** The admin workstation. */
-export const adminWorkstation = z
-  .strictObject({
-    ...placement,
-    instanceType: oneOfListed(
-      workstationInstanceTypes,
-      'As controlPlane.instanceType, or h2-medium4/8/16/24, h2-large, h2-large8, h2-extra-large8.',
-    ).optional(),
-    volumeType: oneOf(volumeTypes).describe('Disk.').optional(),
-    volumeSize,
-    keyName: text(255).describe('SSH key.').optional(),
-    initialAccountingType: oneOf(accountingTypes).describe('Billing; pay-per-use when absent.').optional(),
-  })
-  .describe('Admin server.');
+export const adminWorkstation = () =>
+  z
+    .strictObject({
+      ...placement(),
+      instanceType: oneOfListed(
+        workstationInstanceTypes,
+        'As controlPlane.instanceType, or h2-medium4/8/16/24, h2-large, h2-large8, h2-extra-large8.',
+      ).optional(),
+      volumeType: oneOf(volumeTypes).describe('Disk.').optional(),
+      volumeSize: volumeSize(),
+      keyName: text(255).describe('SSH key.').optional(),
+      initialAccountingType: oneOf(accountingTypes).describe('Billing; pay-per-use when absent.').optional(),
+    })
+    .describe('Admin server.');
 
 /** The admin cluster. */
-export const adminCluster = z
-  .strictObject({
-    name: clusterName().describe('Unique in the project; default not documented.').optional(),
-    version: text(255).describe("The platform's default when absent.").optional(),
-    keyName: text(255).describe('SSH key.').optional(),
-    initialAccountingType: oneOfListed(accountingTypes, 'See workstation.').optional(),
-    kubeServiceMeshConfig: z
-      .strictObject({
-        enabled: flag().describe('On or off.').optional(),
-        version: text(255).describe("The platform's default when absent.").optional(),
-      })
-      .describe('Service mesh.')
-      .optional(),
-    cloudControllerManagerConfig: z
-      .strictObject({ useExternalCloudProvider: flag().describe('On or off.').optional() })
-      .describe('Cloud controller manager.')
-      .optional(),
-    controlPlaneLoadBalancer: z
-      .strictObject({
-        type: oneOf(['elastic-load-balancer']).describe('Type.').optional(),
-        vip: ipAddress().describe('Required with a private LAN.').optional(),
-        systemIpAddresses: z.array(ipAddress()).describe('Exactly two with a private LAN, none without.').optional(),
-      })
-      .describe('Load balancer.')
-      .optional(),
-    controlPlane: z
-      .strictObject({
-        ...placement,
-        instanceType: oneOf(nodeInstanceTypes).describe('Server type.').optional(),
-        ...volume,
-        nodeCount: oneOfNumbers([1, 3, 5]).describe('Nodes:').optional(),
-      })
-      .describe('Control plane.')
-      .optional(),
-    nodePools: z
-      .array(
-        z.strictObject({
-          name: hyphenated({ max: 40 }).describe('Name.').optional(),
-          ...placement,
-          instanceType: oneOfListed(nodeInstanceTypes, 'As controlPlane.instanceType.').optional(),
-          ...volume,
-          nodeCount: wholeNumber(0).describe('Nodes.').optional(),
-        }),
-      )
-      .describe('Worker nodes.')
-      .optional(),
-  })
-  .describe('Admin cluster.');
+export const adminCluster = () =>
+  z
+    .strictObject({
+      name: clusterName().describe('Unique in the project; default not documented.').optional(),
+      version: text(255).describe("The platform's default when absent.").optional(),
+      keyName: text(255).describe('SSH key.').optional(),
+      initialAccountingType: oneOfListed(accountingTypes, 'See workstation.').optional(),
+      kubeServiceMeshConfig: z
+        .strictObject({
+          enabled: flag().describe('On or off.').optional(),
+          version: text(255).describe("The platform's default when absent.").optional(),
+        })
+        .describe('Service mesh.')
+        .optional(),
+      cloudControllerManagerConfig: z
+        .strictObject({ useExternalCloudProvider: flag().describe('On or off.').optional() })
+        .describe('Cloud controller manager.')
+        .optional(),
+      controlPlaneLoadBalancer: z
+        .strictObject({
+          type: oneOf(['elastic-load-balancer']).describe('Type.').optional(),
+          vip: ipAddress().describe('Required with a private LAN.').optional(),
+          systemIpAddresses: z.array(ipAddress()).describe('Exactly two with a private LAN, none without.').optional(),
+        })
+        .describe('Load balancer.')
+        .optional(),
+      controlPlane: z
+        .strictObject({
+          ...placement(),
+          instanceType: oneOf(nodeInstanceTypes).describe('Server type.').optional(),
+          ...volume(),
+          nodeCount: oneOfNumbers([1, 3, 5]).describe('Nodes:').optional(),
+        })
+        .describe('Control plane.')
+        .optional(),
+      nodePools: z
+        .array(
+          z.strictObject({
+            name: hyphenated({ max: 40 }).describe('Name.').optional(),
+            ...placement(),
+            instanceType: oneOfListed(nodeInstanceTypes, 'As controlPlane.instanceType.').optional(),
+            ...volume(),
+            nodeCount: wholeNumber(0).describe('Nodes.').optional(),
+          }),
+        )
+        .describe('Worker nodes.')
+        .optional(),
+    })
+    .describe('Admin cluster.');
 
 /** Reports what the load balancer lacks, or has too much, with or without a private LAN (reference, section 4.2). */
 export function checkPrivateLan(

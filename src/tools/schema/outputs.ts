@@ -11,103 +11,109 @@ const number = () => z.int();
 /** A structure whose fields the advertised schema does not spell out, only `what` they are like. They are read all the same. */
 export const like = <Schema extends z.ZodObject>(schema: Schema, what: string): Schema => schema.meta({ like: what });
 
-const placement = { region: text(), availabilityZone: text() };
+const placement = () => ({ region: text(), availabilityZone: text() });
 
 /** Server behind a node or workstation (reference, section 2.3). */
-export const instance = z.object({
-  ...placement,
-  instanceId: text(),
-  instanceUniqueId: text(),
-  instanceType: text(),
-  securityGroupName: text(),
-  networkInterfaces: z.array(z.object({ networkId: text(), ipAddress: text() })),
-  volumes: z.array(z.object({ ...placement, volumeId: text(), volumeUniqueId: text(), type: text(), size: number() })),
-});
+export const instance = () =>
+  z.object({
+    ...placement(),
+    instanceId: text(),
+    instanceUniqueId: text(),
+    instanceType: text(),
+    securityGroupName: text(),
+    networkInterfaces: z.array(z.object({ networkId: text(), ipAddress: text() })),
+    volumes: z.array(
+      z.object({ ...placement(), volumeId: text(), volumeUniqueId: text(), type: text(), size: number() }),
+    ),
+  });
 
-const nodes = z.object({
-  name: text(),
-  ...placement,
-  instanceType: text(),
-  volumeType: text(),
-  volumeSize: number(),
-  nodeCount: number(),
-  instances: z.array(like(instance, 'servers: instanceId, instanceType, networkInterfaces, volumes')),
-});
+const nodes = () =>
+  z.object({
+    name: text(),
+    ...placement(),
+    instanceType: text(),
+    volumeType: text(),
+    volumeSize: number(),
+    nodeCount: number(),
+    instances: z.array(like(instance(), 'servers: instanceId, instanceType, networkInterfaces, volumes')),
+  });
 
 /** Cluster (reference, section 2.4). */
-export const cluster = z.object({
-  name: text(),
-  version: text(),
-  keyName: text(),
-  initialAccountingType: text(),
-  kubeServiceMeshConfig: z.object({ enabled: z.boolean(), version: text().optional() }).optional(),
-  cloudControllerManagerConfig: z.object({ useExternalCloudProvider: z.boolean() }).optional(),
-  controlPlaneLoadBalancer: like(
-    z.object({
-      type: text().optional(),
-      vip: text().optional(),
-      systemIpAddresses: z.array(text()).optional(),
-      elasticLoadBalancer: like(
-        z.object({
-          ...placement,
-          id: text(),
-          name: text(),
-          dnsName: text(),
-          networkInterfaces: z.array(
-            z.object({
-              networkId: text(),
-              ipAddress: text(),
-              isVipNetwork: z.boolean(),
-              systemIpAddresses: z.array(text()).optional(),
-            }),
-          ),
-        }),
-        'region, id, name, dnsName, networkInterfaces',
-      ).optional(),
-    }),
-    'type, vip, systemIpAddresses, elasticLoadBalancer',
-  ).optional(),
-  controlPlane: like(
-    nodes,
-    'name, region, availabilityZone, instanceType, volumeType, volumeSize, nodeCount, instances',
-  ),
-  nodePools: z.array(like(nodes, 'like controlPlane')),
-  status: text(),
-});
+export const cluster = () =>
+  z.object({
+    name: text(),
+    version: text(),
+    keyName: text(),
+    initialAccountingType: text(),
+    kubeServiceMeshConfig: z.object({ enabled: z.boolean(), version: text().optional() }).optional(),
+    cloudControllerManagerConfig: z.object({ useExternalCloudProvider: z.boolean() }).optional(),
+    controlPlaneLoadBalancer: like(
+      z.object({
+        type: text().optional(),
+        vip: text().optional(),
+        systemIpAddresses: z.array(text()).optional(),
+        elasticLoadBalancer: like(
+          z.object({
+            ...placement(),
+            id: text(),
+            name: text(),
+            dnsName: text(),
+            networkInterfaces: z.array(
+              z.object({
+                networkId: text(),
+                ipAddress: text(),
+                isVipNetwork: z.boolean(),
+                systemIpAddresses: z.array(text()).optional(),
+              }),
+            ),
+          }),
+          'region, id, name, dnsName, networkInterfaces',
+        ).optional(),
+      }),
+      'type, vip, systemIpAddresses, elasticLoadBalancer',
+    ).optional(),
+    controlPlane: like(
+      nodes(),
+      'name, region, availabilityZone, instanceType, volumeType, volumeSize, nodeCount, instances',
+    ),
+    nodePools: z.array(like(nodes(), 'like controlPlane')),
+    status: text(),
+  });
 
 /** Resource group (reference, section 2.5). */
-export const resourceGroup = z.object({
-  name: z.string(),
-  description: z.string().optional(),
-  template: z.string(),
-  configuration: like(
-    z.object({
-      kube: z.object({
-        regions: z.array(z.string()),
-        availabilityZones: z.array(z.string()),
-        resourceNamePrefix: z.string(),
-        deploymentModel: z.string(),
-        networkConfig: z.object({ networkId: z.string().optional() }).optional(),
-        externalCloudConfig: z.object({
-          serviceAccount: z.object({ projectId: z.string(), clientEmail: z.string(), clientId: z.string() }),
-          location: z.string(),
+export const resourceGroup = () =>
+  z.object({
+    name: z.string(),
+    description: z.string().optional(),
+    template: z.string(),
+    configuration: like(
+      z.object({
+        kube: z.object({
+          regions: z.array(z.string()),
+          availabilityZones: z.array(z.string()),
+          resourceNamePrefix: z.string(),
+          deploymentModel: z.string(),
+          networkConfig: z.object({ networkId: z.string().optional() }).optional(),
+          externalCloudConfig: z.object({
+            serviceAccount: z.object({ projectId: z.string(), clientEmail: z.string(), clientId: z.string() }),
+            location: z.string(),
+          }),
+          adminWorkstation: z.object({
+            region: z.string(),
+            availabilityZone: z.string(),
+            instanceType: z.string(),
+            volumeType: z.string(),
+            volumeSize: z.int(),
+            keyName: z.string(),
+            initialAccountingType: z.string(),
+            instance: instance().optional(),
+          }),
+          adminCluster: cluster(),
+          userClusters: z.array(cluster()),
         }),
-        adminWorkstation: z.object({
-          region: z.string(),
-          availabilityZone: z.string(),
-          instanceType: z.string(),
-          volumeType: z.string(),
-          volumeSize: z.int(),
-          keyName: z.string(),
-          initialAccountingType: z.string(),
-          instance: instance.optional(),
-        }),
-        adminCluster: cluster,
-        userClusters: z.array(cluster),
       }),
-    }),
-    'kube: what was asked for, with adminCluster and userClusters like the answer of upgrade_kube_version',
-  ),
-  status: z.string(),
-  createTime: z.string(),
-});
+      'kube: what was asked for, with adminCluster and userClusters like the answer of upgrade_kube_version',
+    ),
+    status: z.string(),
+    createTime: z.string(),
+  });
