@@ -29,7 +29,14 @@ export function createLazyTransport(
       import('./signed-client.js'),
       import('./redact.js'),
     ]);
-    return { httpClient: createHttpClient(proxies), createSignedClient, createRedactor };
+    /** Most calls have the secrets of the account and no others. */
+    let last: { readonly secrets: string; readonly redactor: Redactor } | undefined;
+    const redactorFor = (secrets: readonly (string | undefined)[]): Redactor => {
+      const wanted = JSON.stringify(secrets);
+      if (last?.secrets !== wanted) last = { secrets: wanted, redactor: createRedactor(secrets) };
+      return last.redactor;
+    };
+    return { httpClient: createHttpClient(proxies), createSignedClient, redactorFor };
   }
   return {
     open: async (endpoint, { secrets, ...options }) => {
@@ -37,9 +44,12 @@ export function createLazyTransport(
         loading = undefined;
         throw new TransportUnavailable('a part of this server cannot be loaded', { cause: error });
       });
-      const { httpClient, createSignedClient, createRedactor } = await loading;
-      const redactor: Redactor = createRedactor(secrets);
-      return createSignedClient(endpoint, { ...options, redactor }, { ...dependencies, httpClient });
+      const { httpClient, createSignedClient, redactorFor } = await loading;
+      return createSignedClient(
+        endpoint,
+        { ...options, redactor: redactorFor(secrets) },
+        { ...dependencies, httpClient },
+      );
     },
     close: async () => (await loading?.catch(() => undefined))?.httpClient.close(),
   };

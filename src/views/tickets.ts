@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { InvalidToken, tokenLifetimeMs } from '../consent/tokens.js';
+import { once } from '../util/once.js';
 
 /** What a click on the change view carries out: a call as the client made it, and the plan that the person was shown. */
 export interface Ticket {
@@ -41,17 +42,18 @@ const schema = z.object({
  * @param key at least 32 bytes
  */
 export function createTickets(key: Uint8Array | string, caller: string, now: () => Date): Tickets {
-  const sealingKey = createHmac('sha256', key).update('cloudops change ticket\0').digest();
+  // Most servers live for one request, and seal nothing.
+  const sealingKey = once(() => createHmac('sha256', key).update('cloudops change ticket\0').digest());
   const bound = Buffer.from(caller);
   return {
     seal(ticket) {
       const iv = randomBytes(ivBytes);
-      const cipher = createCipheriv('aes-256-gcm', sealingKey, iv).setAAD(bound);
+      const cipher = createCipheriv('aes-256-gcm', sealingKey(), iv).setAAD(bound);
       const text = Buffer.concat([cipher.update(JSON.stringify(ticket), 'utf8'), cipher.final()]);
       return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url');
     },
     open(sealed) {
-      const ticket = unseal(sealed, sealingKey, bound);
+      const ticket = unseal(sealed, sealingKey(), bound);
       if (now().getTime() - ticket.claims.issuedAt > tokenLifetimeMs) throw new InvalidToken('expired');
       return ticket;
     },
