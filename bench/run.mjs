@@ -8,8 +8,6 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { build } from 'esbuild';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { installPeers } from './peers.mjs';
@@ -97,24 +95,44 @@ function startStore() {
   return new Promise((resolve) => store.listen(0, '127.0.0.1', () => resolve(store)));
 }
 
-/** A client of a server's process. */
-async function connect(args, more = {}) {
-  const client = new Client({ name: 'bench', version: '1' });
-  const own = { ...env, ...more };
-  const transport = new StdioClientTransport({ command: process.execPath, args, env: own, stderr: 'ignore' });
-  await client.connect(transport);
-  return { client, pid: transport.pid };
+/** A process that reads lines and writes lines. What a client does beside that is not measured on any side. */
+function startLines(args, more = {}) {
+  const child = spawn(process.execPath, args, { env: { ...env, ...more }, stdio: ['pipe', 'pipe', 'ignore'] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const send = (line) => child.stdin.write(`${line}\n`);
+  const next = async () => (await lines.next()).value;
+  return { send, next, pid: child.pid, close: () => child.kill() };
+}
+
+/** A server's process, initialized: `call` resolves with the result of a tool. */
+async function connect(args, more) {
+  const { send, next, ...server } = startLines(args, more);
+  const request = async (method, params) => {
+    send(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
+    for (;;) {
+      const { id, result } = JSON.parse(await next());
+      // Servers send notifications as well.
+      if (id !== 1) continue;
+      if (result === undefined || result.isError) throw new Error(`${args[0]} did not answer ${method}.`);
+      return result;
+    }
+  };
+  const clientInfo = { name: 'bench', version: '1' };
+  await request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
+  send(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }));
+  return { ...server, call: (name, given) => request('tools/call', { name, arguments: given }) };
 }
 
 /** The process of aws-sdk.mjs: `ask` resolves with the answer to a line. */
 function startSdk(module, endpoint) {
-  const child = spawn(process.execPath, [here('aws-sdk.mjs'), module, endpoint], { stdio: ['pipe', 'pipe', 'ignore'] });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const ask = async (line) => {
-    child.stdin.write(`${line}\n`);
-    return (await lines.next()).value;
+  const { send, next, ...sdk } = startLines([here('aws-sdk.mjs'), module, endpoint]);
+  return {
+    ...sdk,
+    ask: (line) => {
+      send(line);
+      return next();
+    },
   };
-  return { ask, pid: child.pid, close: () => child.kill() };
 }
 
 /** Reading parts, each side in a process of its own: ten pages, one part, and the memory that ten pages take. */
@@ -128,10 +146,9 @@ async function reading(peers) {
   });
   const everything = await connect(peers.everything);
   const sdk = startSdk(peers.awsSdk, endpoint);
-  const list = (more) =>
-    ours.client.callTool({ name: 'list_parts', arguments: { bucket: 'b', object: 'k', uploadId: 'u', ...more } });
+  const list = (more) => ours.call('list_parts', { bucket: 'b', object: 'k', uploadId: 'u', ...more });
   const listOne = () => list({ maxParts: 1, partNumberMarker: 9000 });
-  const echo = () => everything.client.callTool({ name: 'echo', arguments: { message: 'x' } });
+  const echo = () => everything.call('echo', { message: 'x' });
   /** Over the idle process, after one small call. */
   const memoryOf = async (pid, small, big) => {
     await small();
@@ -159,9 +176,7 @@ async function reading(peers) {
       answer: await list({}),
     };
   } finally {
-    await ours.client.close();
-    await everything.client.close();
-    sdk.close();
+    for (const one of [ours, everything, sdk]) one.close();
     store.close();
   }
 }
