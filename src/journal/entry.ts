@@ -1,43 +1,46 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import { once } from '../util/once.js';
 
 /** What is written before a change is sent. It holds no secret. Times are ISO 8601, UTC. */
-const intentSchema = z.object({
-  id: z.string(),
-  time: z.string(),
-  tool: z.string(),
-  /** What would happen, in a sentence. */
-  what: z.string(),
-  /** Method and URL. */
-  target: z.string(),
-  account: z.string(),
-  /** Name and version of the client, as it says. */
-  client: z.string(),
-  /** Who called, where callers are authenticated. */
-  caller: z.string().optional(),
-  /** How consent was given; `other` is a way that only a newer version knows. */
-  consent: z.enum(['asked', 'clicked', 'planId', 'option', 'off', 'other']).catch('other'),
-  /** How long the person took to answer. */
-  answeredAfterMs: z.number().optional().catch(undefined),
-  /** The same for the same change. */
-  digest: z.string(),
-  /** Of the plan or question that was answered. Consent with the same nonce counts once. */
-  nonce: z.string().optional(),
-  process: z.object({ pid: z.int(), host: z.string() }),
-});
-export type Intent = z.infer<typeof intentSchema>;
+const intentSchema = () =>
+  z.object({
+    id: z.string(),
+    time: z.string(),
+    tool: z.string(),
+    /** What would happen, in a sentence. */
+    what: z.string(),
+    /** Method and URL. */
+    target: z.string(),
+    account: z.string(),
+    /** Name and version of the client, as it says. */
+    client: z.string(),
+    /** Who called, where callers are authenticated. */
+    caller: z.string().optional(),
+    /** How consent was given; `other` is a way that only a newer version knows. */
+    consent: z.enum(['asked', 'clicked', 'planId', 'option', 'off', 'other']).catch('other'),
+    /** How long the person took to answer. */
+    answeredAfterMs: z.number().optional().catch(undefined),
+    /** The same for the same change. */
+    digest: z.string(),
+    /** Of the plan or question that was answered. Consent with the same nonce counts once. */
+    nonce: z.string().optional(),
+    process: z.object({ pid: z.int(), host: z.string() }),
+  });
+export type Intent = z.infer<ReturnType<typeof intentSchema>>;
 
 /** What came of the intent with the same id. */
-const endingSchema = z.object({
-  id: z.string(),
-  time: z.string(),
-  /** An outcome that only a newer version knows may mean that the change was made. */
-  outcome: z.enum(['accepted', 'rejected', 'unknown', 'not sent', 'declined']).catch('unknown'),
-  status: z.int().optional(),
-  code: z.string().optional(),
-  requestIds: z.record(z.string(), z.string()).optional(),
-});
-export type Ending = z.infer<typeof endingSchema>;
+const endingSchema = () =>
+  z.object({
+    id: z.string(),
+    time: z.string(),
+    /** An outcome that only a newer version knows may mean that the change was made. */
+    outcome: z.enum(['accepted', 'rejected', 'unknown', 'not sent', 'declined']).catch('unknown'),
+    status: z.int().optional(),
+    code: z.string().optional(),
+    requestIds: z.record(z.string(), z.string()).optional(),
+  });
+export type Ending = z.infer<ReturnType<typeof endingSchema>>;
 
 /** An intent with what came of it, if anything did yet. */
 export type Mutation = Intent & { readonly ending?: Ending | undefined };
@@ -96,10 +99,15 @@ export const storedIntent = (intent: Intent): object =>
 export const storedEnding = (ending: Ending): object =>
   ending.outcome === 'declined' ? { ...ending, outcome: forOlder.declined, exactly: ending.outcome } : ending;
 
-export const storedIntentSchema = intentSchema
-  .extend({ exactly: z.literal('clicked').optional().catch(undefined) })
-  .transform(({ exactly, ...intent }): Intent => (exactly === undefined ? intent : { ...intent, consent: exactly }));
+/** Made when an entry is read: most servers start with an empty journal, or none. */
+export const storedIntentSchema = once(() =>
+  intentSchema()
+    .extend({ exactly: z.literal('clicked').optional().catch(undefined) })
+    .transform(({ exactly, ...intent }): Intent => (exactly === undefined ? intent : { ...intent, consent: exactly })),
+);
 
-export const storedEndingSchema = endingSchema
-  .extend({ exactly: z.literal('declined').optional().catch(undefined) })
-  .transform(({ exactly, ...ending }): Ending => (exactly === undefined ? ending : { ...ending, outcome: exactly }));
+export const storedEndingSchema = once(() =>
+  endingSchema()
+    .extend({ exactly: z.literal('declined').optional().catch(undefined) })
+    .transform(({ exactly, ...ending }): Ending => (exactly === undefined ? ending : { ...ending, outcome: exactly })),
+);

@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import * as z from 'zod';
+import { once } from '../util/once.js';
 import { type Entry, storedEnding, storedEndingSchema, storedIntent, storedIntentSchema } from './entry.js';
 
 /** What is read at once, in bytes. Between two such pieces there is time for other work. */
@@ -55,19 +56,19 @@ export interface NotUnderstood {
   readonly time: number;
 }
 
-const lineSchema = z.object({ intent: z.unknown(), ending: z.unknown() }).partial();
-const timeSchema = z.object({ time: z.iso.datetime() });
+const lineSchema = once(() => z.object({ intent: z.unknown(), ending: z.unknown() }).partial());
+const timeSchema = once(() => z.object({ time: z.iso.datetime() }));
 
 /** What a line says; nothing for a line that is no entry, such as one that a crash cut short. */
 export function readLine(line: Buffer): Entry | NotUnderstood | undefined {
-  const { data: { intent, ending } = {} } = lineSchema.safeParse(parseJson(line.toString('utf8')));
+  const { data: { intent, ending } = {} } = lineSchema().safeParse(parseJson(line.toString('utf8')));
   if (intent !== undefined) {
-    const { data } = storedIntentSchema.safeParse(intent);
+    const { data } = storedIntentSchema().safeParse(intent);
     if (data !== undefined) return { intent: data };
-    const { data: { time } = {} } = timeSchema.safeParse(intent);
+    const { data: { time } = {} } = timeSchema().safeParse(intent);
     return { time: time === undefined ? Number.POSITIVE_INFINITY : Date.parse(time) };
   }
-  const { data } = storedEndingSchema.safeParse(ending);
+  const { data } = storedEndingSchema().safeParse(ending);
   return data === undefined ? undefined : { ending: data };
 }
 

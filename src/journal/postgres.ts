@@ -257,7 +257,7 @@ const storedCaller = (caller: string | undefined) =>
   caller === undefined ? undefined : JSON.stringify(boundedCaller(caller));
 
 const rowSchema = z
-  .object({ intent: storedIntentSchema, ending: storedEndingSchema.nullable() })
+  .object({ intent: storedIntentSchema(), ending: storedEndingSchema().nullable() })
   .transform(({ intent, ending }): Mutation => ({ ...intent, ending: ending ?? undefined }));
 
 /** The changes in rows, without what only a newer version understands. */

@@ -62,7 +62,7 @@ describe('between versions', () => {
     (consent) => {
       const intent = intentAt(noon, { consent, answeredAfterMs: 4200, caller: 'alice', nonce: 'n' });
       const stored: unknown = JSON.parse(JSON.stringify(storedIntent(intent)));
-      expect(storedIntentSchema.parse(stored)).toEqual(intent);
+      expect(storedIntentSchema().parse(stored)).toEqual(intent);
       z.object({ consent: firstRelease.consent }).parse(stored);
     },
   );
@@ -72,16 +72,16 @@ describe('between versions', () => {
     (outcome) => {
       const ending = endingOf(noon, 'i', outcome);
       const stored: unknown = JSON.parse(JSON.stringify(storedEnding(ending)));
-      expect(storedEndingSchema.parse(stored)).toEqual(ending);
+      expect(storedEndingSchema().parse(stored)).toEqual(ending);
       z.object({ outcome: firstRelease.outcome }).parse(stored);
     },
   );
 
   test('values that only a newer version knows are read as the most cautious ones', () => {
-    expect(storedIntentSchema.parse({ ...intentAt(noon), consent: 'voted', exactly: 'voted', more: 1 })).toEqual(
+    expect(storedIntentSchema().parse({ ...intentAt(noon), consent: 'voted', exactly: 'voted', more: 1 })).toEqual(
       intentAt(noon, { consent: 'other', id: expect.any(String) }),
     );
-    expect(storedEndingSchema.parse({ ...endingOf(noon, 'i', 'accepted'), outcome: 'scheduled' })).toEqual(
+    expect(storedEndingSchema().parse({ ...endingOf(noon, 'i', 'accepted'), outcome: 'scheduled' })).toEqual(
       endingOf(noon, 'i', 'unknown'),
     );
   });
