@@ -168,15 +168,11 @@ function listTools(server: McpServer, offered: readonly Tool[]): void {
       outputSchema: objectSchema(outputSchema),
     };
   };
-  const decideListing = {
-    ...decideToolListing,
-    inputSchema: objectSchema(advertised(decisionJsonSchema)),
-  };
   const changes = offered.some(({ operation }) => operation.change !== undefined);
   server.server.setRequestHandler('tools/list', (_request, context) => {
     const views = showsViews(server, context);
     const tools = offered.map((tool) => listing(tool, views));
-    return { tools: views && changes ? [...tools, decideListing] : tools };
+    return { tools: views && changes ? [...tools, { ...decideToolListing, inputSchema: decisionJsonSchema }] : tools };
   });
 }
 

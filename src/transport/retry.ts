@@ -42,7 +42,7 @@ const maximumOffsetMs = 24 * 60 * 60 * 1000;
 /** How far the service's clock is ahead, if that is why it refused the request (milliseconds). */
 export function clockOffset(reply: Reply, now: Date): number | undefined {
   if (reply.kind === 'failed' || reply.response.status !== 403) return undefined;
-  if (!reply.response.body.includes('RequestTimeTooSkewed')) return undefined;
+  if (!JSON.stringify(reply.body).includes('RequestTimeTooSkewed')) return undefined;
   const offset = Date.parse(reply.response.headers.date ?? '') - now.getTime();
   return Math.abs(offset) <= maximumOffsetMs ? offset : undefined;
 }

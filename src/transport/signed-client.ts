@@ -13,9 +13,9 @@ export interface Attempt {
   readonly waitedMs?: number;
 }
 
-/** What came of one try: an answer, whatever its status, or the reason there is none. `body` and headers hold no secret; the text of the response is as it came. */
+/** What came of one try: an answer, whatever its status, or the reason there is none. It holds no secret. */
 export type Reply =
-  | { readonly kind: 'answered'; readonly response: HttpResponse; readonly body: Body }
+  | { readonly kind: 'answered'; readonly response: Omit<HttpResponse, 'body'>; readonly body: Body }
   | { readonly kind: 'failed'; readonly failure: HttpFailure };
 
 /** What came of a request in the end, and of each try. `endedAt` is by the clock of this machine. */
@@ -139,8 +139,9 @@ async function signRequest(endpoint: Endpoint, request: UnsignedApiRequest, date
 function readReply(result: HttpResponse | HttpFailure, redactor: Redactor): Reply {
   if (result.kind === 'failure') return { kind: 'failed', failure: redactor.clean(result) };
   // Not before it is parsed: what parsers drop, such as comments, may stand inside a secret.
-  const body = redactor.clean(parseBody(result.body));
-  return { kind: 'answered', response: { ...result, headers: redactor.clean(result.headers) }, body };
+  const { body: text, ...response } = result;
+  const body = redactor.clean(parseBody(text));
+  return { kind: 'answered', response: redactor.clean(response), body };
 }
 
 /** By OpenTelemetry's conventions for HTTP clients, but without the path and query, which hold what the user works on. */

@@ -43,7 +43,7 @@ export const decideToolListing = {
 /** Its arguments, and the same for hosts. */
 export const decisionSchema = z.strictObject({ ticket: z.string(), decision: z.enum(['accept', 'decline']) });
 export const decisionJsonSchema = {
-  type: 'object',
+  type: 'object' as const,
   properties: { ticket: { type: 'string' }, decision: { type: 'string', enum: ['accept', 'decline'] } },
   required: ['ticket', 'decision'],
   additionalProperties: false,

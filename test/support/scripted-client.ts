@@ -32,7 +32,7 @@ export const answered = (status: number, value: unknown): FinalReply => answered
 /** An answer after so many attempts. */
 export const answeredBy = (status: number, body: Body, attempts = 1, headers: object = {}): FinalReply => ({
   kind: 'answered',
-  response: { kind: 'response', status, headers: { 'x-request-id': 'r-1', ...headers }, body: '' },
+  response: { kind: 'response', status, headers: { 'x-request-id': 'r-1', ...headers } },
   body,
   attempts: [...Array.from({ length: attempts - 1 }, () => first), { result: `${status}` }],
   endedAt,

@@ -3,10 +3,10 @@ import { clockOffset, retryDelay } from '../../src/transport/retry.js';
 import type { Reply } from '../../src/transport/signed-client.js';
 
 const now = new Date('2026-11-21T12:00:00Z');
-const answered = (status: number, headers: Record<string, string> = {}, body = ''): Reply => ({
+const answered = (status: number, headers: Record<string, string> = {}, code = ''): Reply => ({
   kind: 'answered',
-  response: { kind: 'response', status, headers, body },
-  body: { kind: 'empty' },
+  response: { kind: 'response', status, headers },
+  body: { kind: 'xml', value: { Error: { Code: code } } },
 });
 const failed = (code: 'ConnectionRefused' | 'ConnectionLost' | 'Cancelled', mayHaveArrived: boolean): Reply => ({
   kind: 'failed',
@@ -15,7 +15,7 @@ const failed = (code: 'ConnectionRefused' | 'ConnectionLost' | 'Cancelled', mayH
 
 describe("a signature is made for the service's time only if that is less than a day away", () => {
   const skewed = (date: string | undefined) =>
-    clockOffset(answered(403, date === undefined ? {} : { date }, '<Code>RequestTimeTooSkewed</Code>'), now);
+    clockOffset(answered(403, date === undefined ? {} : { date }, 'RequestTimeTooSkewed'), now);
   test.each([
     ['Sat, 21 Nov 2026 12:20:00 GMT', 20 * 60_000],
     ['Sat, 21 Nov 2026 11:00:00 GMT', -60 * 60_000],
