@@ -54,7 +54,7 @@ const refusals = {
     next: 'Tell the user. For unattended use, the person who runs this server can set CLOUDOPS_CONFIRM=plan or CLOUDOPS_CONFIRM=off.',
   },
   TooManyRefusals: {
-    reason: 'the user has refused several changes in the last ten minutes, so this server has stopped asking',
+    reason: 'several changes were refused in the last ten minutes, so this server has stopped asking',
     next: 'Ask the user in the conversation what they want. Questions are possible again within ten minutes.',
   },
   TooLargeToShow: {
