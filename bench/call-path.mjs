@@ -8,7 +8,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { build } from 'esbuild';
+import { bundle } from '../scripts/bundle.mjs';
 import writeSchemas from '../scripts/schemas.mjs';
 
 const { values: options } = parseArgs({ options: { list: { type: 'boolean' } } });
@@ -41,37 +41,33 @@ const counter = `
   });`;
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-call-path-'));
-const bundle = join(folder, 'main.mjs');
+const program = join(folder, 'main.mjs');
 await writeSchemas();
-await build({
-  entryPoints: [join(root, 'src/main.ts')],
-  outfile: bundle,
-  bundle: true,
+await bundle({
+  input: join(root, 'src/main.ts'),
   platform: 'node',
-  format: 'esm',
-  target: 'node20',
-  mainFields: ['module', 'main'],
-  banner: { js: "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);" },
-  sourcemap: 'linked',
-  sourcesContent: false,
-  logLevel: 'error',
+  transform: { target: 'node20' },
+  resolve: { mainFields: ['module', 'main'] },
+  output: { file: program, codeSplitting: false, sourcemap: true, sourcemapExcludeSources: true },
 });
 
-const code = readFileSync(bundle, 'utf8');
-const map = new SourceMap(JSON.parse(readFileSync(`${bundle}.map`, 'utf8')));
+const code = readFileSync(program, 'utf8');
+const map = new SourceMap(JSON.parse(readFileSync(`${program}.map`, 'utf8')));
 const lineStarts = [0, ...[...code.matchAll(/\n/g)].map(({ index }) => index + 1)];
 
 /** The file of src/ that an offset in the bundle comes from. */
 function sourceAt(offset) {
   const line = lineStarts.findLastIndex((start) => start <= offset);
-  const { originalSource } = map.findEntry(line, offset - lineStarts[line]);
-  const path = originalSource && relative(root, resolve(dirname(bundle), originalSource));
-  return path?.startsWith('src') ? path : undefined;
+  const { generatedLine, originalSource } = map.findEntry(line, offset - lineStarts[line]);
+  // What rolldown adds is on lines without a source, behind those of a module.
+  if (generatedLine !== line || !originalSource) return undefined;
+  const path = relative(root, resolve(dirname(program), originalSource));
+  return path.startsWith('src') ? path : undefined;
 }
 
 const env = { ...process.env, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder };
 const preload = ['--import', `data:text/javascript,${encodeURIComponent(counter)}`];
-const server = spawn(process.execPath, [...preload, bundle, '--sandbox', '--confirm', 'off', '--log-level', 'warn'], {
+const server = spawn(process.execPath, [...preload, program, '--sandbox', '--confirm', 'off', '--log-level', 'warn'], {
   env,
   stdio: ['pipe', 'pipe', 'inherit', 'ipc'],
 });

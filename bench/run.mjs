@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { build } from 'esbuild';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
+import { importSource } from '../scripts/source.mjs';
 import { installPeers } from './peers.mjs';
 
 const { values: options } = parseArgs({
@@ -183,18 +183,9 @@ async function reading(peers) {
 
 /** Signatures a second, of the same request. */
 async function signing(peers) {
-  const contents =
-    "export { sign } from './src/signing/sign.js'; export { s3Profile } from './src/signing/profiles.js';";
-  const { outputFiles } = await build({
-    stdin: { contents, resolveDir: here('..'), loader: 'ts' },
-    bundle: true,
-    write: false,
-    platform: 'node',
-    format: 'esm',
-    mainFields: ['module', 'main'],
-  });
-  const source = Buffer.from(outputFiles[0].contents).toString('base64');
-  const { sign, s3Profile } = await import(`data:text/javascript;base64,${source}`);
+  const { sign, s3Profile } = await importSource(
+    "export { sign } from './src/signing/sign.js'; export { s3Profile } from './src/signing/profiles.js';",
+  );
   const aws4 = peers.load('aws4');
   const [host, path, region] = ['storage.example.com', '/bucket/key', 'jp-east-1'];
   const query = { uploadId: 'u', 'max-parts': '1000' };

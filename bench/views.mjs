@@ -2,11 +2,11 @@
 // Sizes; how long a view takes until its first paint and until its host can send it data; how long a map of parts takes to draw.
 // Every round measures each of them once, in turn; figures are medians, with the fastest in brackets: other work on the
 // machine only adds to that.
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { build } from 'esbuild';
+import { bundleLines } from '../scripts/bundle.mjs';
 
 const { values: options } = parseArgs({
   options: { json: { type: 'boolean' }, rounds: { type: 'string', default: '11' } },
@@ -21,20 +21,17 @@ const shown = ({ median, fastest }) => `${median.toFixed(0)} (${fastest.toFixed(
 /** The host of the tests, which are TypeScript. */
 async function loadTestHost() {
   const outfile = here('../dist/bench-host.mjs');
-  await build({
-    stdin: {
-      contents: "export { startBrowser } from './browser.js'; export * from './uploads.js';",
-      resolveDir: here('../test/browser'),
-      loader: 'ts',
-    },
-    bundle: true,
+  const contents =
+    "export { startBrowser } from './test/browser/browser.js'; export * from './test/browser/uploads.js';";
+  const code = await bundleLines(contents, {
     platform: 'node',
-    format: 'esm',
-    packages: 'external',
-    define: { 'import.meta.url': JSON.stringify(String(pathToFileURL(here('../test/browser/browser.ts')))) },
-    outfile,
-    logLevel: 'warning',
+    // Packages stay where they are.
+    external: /^[@\w][^:]*$/,
+    transform: {
+      define: { 'import.meta.url': JSON.stringify(String(pathToFileURL(here('../test/browser/browser.ts')))) },
+    },
   });
+  writeFileSync(outfile, code);
   try {
     return await import(String(pathToFileURL(outfile)));
   } finally {
@@ -46,9 +43,8 @@ async function loadTestHost() {
 async function viewOfSdk() {
   const contents =
     "import { App } from '@modelcontextprotocol/ext-apps'; document.body.append('Upload'); void new App({ name: 'bench', version: '1' }, {}).connect();";
-  const stdin = { contents, resolveDir: here('..'), loader: 'js' };
-  const { outputFiles } = await build({ stdin, bundle: true, write: false, minify: true, format: 'esm' });
-  return `<!doctype html><html lang="en"><title>App</title><body><script type="module">${outputFiles[0].text}</script></body></html>`;
+  const code = await bundleLines(contents, { output: { minify: true } });
+  return `<!doctype html><html lang="en"><title>App</title><body><script type="module">${code}</script></body></html>`;
 }
 
 const { startBrowser, partsOf, uploadResult, upTo } = await loadTestHost();

@@ -1,10 +1,12 @@
 // Builds the views of ui/: each becomes one HTML file without references, as hosts load it, in dist/ui.
 import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { browserslistToTargets, transform } from 'lightningcss';
+import { bundleLines } from './bundle.mjs';
 
 const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
+const browsers = ['chrome 123', 'safari 17.5', 'firefox 121'];
 
 /**
  * Nothing is loaded from anywhere, and no text can become HTML or code (Trusted Types without a policy). Scripts are inline because
@@ -29,12 +31,12 @@ const views = {
 export async function buildViews(outdir = beside('../dist/ui')) {
   await mkdir(outdir, { recursive: true });
   for (const [name, { title, start }] of Object.entries(views)) {
-    const script = await bundle(`import { ${start} } from './ui/${name}/${name}-view.js'; void ${start}();`, 'ts');
-    const style = await bundle(`@import './ui/shared/base.css'; @import './ui/${name}/${name}.css';`, 'css');
+    const script = await scriptOf(`import { ${start} } from './ui/${name}/${name}-view.js'; void ${start}();`);
+    const style = await styleOf('shared/base.css', `${name}/${name}.css`);
     await writeFile(`${outdir}/${name}.html`, page({ title, policy, style, script }));
   }
-  const script = await bundle("import { startHostPage } from './ui/page/host-page.js'; startHostPage();", 'ts');
-  const style = await bundle("@import './ui/page/page.css';", 'css');
+  const script = await scriptOf("import { startHostPage } from './ui/page/host-page.js'; startHostPage();");
+  const style = await styleOf('page/page.css');
   await writeFile(
     `${outdir}/page.html`,
     page({ title: 'cloudops-mcp', policy: hostPolicy(script, style), style, script }),
@@ -63,17 +65,29 @@ const page = ({ title, policy, style, script }) =>
     `<title>${title}</title><style>${style}</style></head><body><script type="module">${script}</script></body></html>`,
   ].join('');
 
-/** The text of a bundle. esbuild writes `</script` and `</style` so that they cannot end the element they are in. */
-async function bundle(contents, loader) {
-  const { outputFiles } = await build({
-    stdin: { contents, resolveDir: beside('..'), loader },
-    bundle: true,
-    write: false,
-    minify: true,
-    format: 'esm',
-    target: ['chrome123', 'safari17.5', 'firefox121'],
-    legalComments: 'none',
-    logLevel: 'warning',
+async function scriptOf(lines) {
+  const code = await bundleLines(lines, {
+    transform: { target: browsers.map((browser) => browser.replace(' ', '')) },
+    output: { minify: true, comments: false },
   });
-  return outputFiles[0].text.trim();
+  return inline(code);
+}
+
+/** Files of ui/, one after the other. */
+async function styleOf(...files) {
+  const sources = await Promise.all(files.map((file) => readFile(beside(`../ui/${file}`))));
+  const { code, warnings } = transform({
+    filename: files.join(' + '),
+    code: Buffer.concat(sources),
+    minify: true,
+    targets: browserslistToTargets(browsers),
+  });
+  if (warnings.length > 0) throw new Error(warnings.map(({ message }) => message).join('\n'));
+  return inline(code.toString());
+}
+
+/** Text of an element of its own, which it must not end. */
+function inline(text) {
+  if (/<\/(script|style)|<!--/i.test(text)) throw new Error('A view has text that would end the element it is in.');
+  return text.trim();
 }

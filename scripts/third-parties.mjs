@@ -1,4 +1,4 @@
-// What is in the bundle and not ours, told by esbuild's metafile: the licence texts for people, an SBOM for machines.
+// What is in the bundle and not ours, told by the paths of its modules: the licence texts for people, an SBOM for machines.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -24,11 +24,8 @@ COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER I
 OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
 
 /** The packages of which something is in the bundle, sorted, each once: name, version, licence, and its text. */
-function packagesIn({ outputs }) {
-  const files = Object.values(outputs).flatMap(({ inputs }) =>
-    Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [file] : [])),
-  );
-  const found = files.flatMap((file) => {
+function packagesIn(modules) {
+  const found = modules.flatMap((file) => {
     const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0];
     return folder === undefined ? [] : [installed(folder), ...inside(file)];
   });
@@ -97,8 +94,8 @@ function sbom({ name, version, license, description }, packages) {
 const purl = ({ name, version }) => `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
 /** Writes THIRD-PARTY-NOTICES.txt and sbom.cdx.json for a bundle. */
-export function writeThirdParties(metafile, folder) {
-  const packages = packagesIn(metafile);
+export function writeThirdParties(modules, folder) {
+  const packages = packagesIn(modules);
   writeFileSync(`${folder}/THIRD-PARTY-NOTICES.txt`, notices(packages));
   writeFileSync(`${folder}/sbom.cdx.json`, `${JSON.stringify(sbom(readJson('package.json'), packages), null, 2)}\n`);
 }

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import * as module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import packageJson from '../package.json' with { type: 'json' };

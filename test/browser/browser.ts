@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { McpUiHostContext } from '@modelcontextprotocol/ext-apps/app-bridge';
 import axe from 'axe-core';
-import { build } from 'esbuild';
 import { type Browser as Chromium, chromium, type Frame, type Page } from 'playwright-core';
+import { build } from 'rolldown';
 import type { ViewName } from '../../ui/contract/apps.js';
 import type { HostSetup } from './host-page.js';
 
@@ -85,13 +86,12 @@ async function onlyPage(chrome: Chromium): Promise<Page> {
 }
 
 async function hostScript(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [new URL('host-page.ts', import.meta.url).pathname],
-    bundle: true,
+  const { output } = await build({
+    input: fileURLToPath(new URL('host-page.ts', import.meta.url)),
     write: false,
-    format: 'iife',
+    output: { format: 'iife' },
   });
-  return outputFiles[0]?.text ?? '';
+  return output[0].code;
 }
 
 async function showView(page: Page, script: string, name: ViewName, options: ShowOptions): Promise<ShownView> {

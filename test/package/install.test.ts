@@ -13,7 +13,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { build } from 'esbuild';
+import { build } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -100,25 +100,18 @@ describe('licences and bill of materials', () => {
       .parse(JSON.parse(content('dist/sbom.cdx.json')));
 
   it('name every package of which code is bundled', async () => {
-    const { metafile } = await build({
-      entryPoints: ['src/main.ts'],
-      bundle: true,
+    const { output } = await build({
+      input: 'src/main.ts',
       write: false,
-      outdir: 'unused',
       platform: 'node',
-      format: 'esm',
-      mainFields: ['module', 'main'],
-      splitting: true,
-      external: ['pg-native'],
-      metafile: true,
-      logLevel: 'silent',
+      resolve: { mainFields: ['module', 'main'] },
     });
-    const used = Object.values(metafile.outputs).flatMap(({ inputs }) =>
-      Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => {
-        const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1];
-        return name === undefined || bytesInOutput === 0 ? [] : [name];
-      }),
-    );
+    const modules = output.flatMap((file) => (file.type === 'chunk' ? Object.entries(file.modules) : []));
+    const used = modules.flatMap(([path, { renderedLength }]) => {
+      const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path.replaceAll('\\', '/'))?.[1];
+      return name === undefined || renderedLength === 0 ? [] : [name];
+    });
+    expect(used).toContain('undici');
     const components = sbom().components.map(({ name }) => name);
     expect(components).toEqual(expect.arrayContaining([...new Set(used)]));
     // Bundled by the MCP SDK itself.

@@ -16,7 +16,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import aws4 from 'aws4';
-import { build } from 'esbuild';
+import { build } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
 import { type Sandbox, type SandboxOptions, seededUpload, startSandbox } from '../../sandbox/sandbox.js';
@@ -234,14 +234,15 @@ describe('a sandbox that is killed', () => {
   }
 
   /** The sandbox as a program of its own, which starts in no time. */
-  const program = join(folder, 'sandbox.mjs');
+  const program = join(folder, 'program.mjs');
   beforeAll(async () => {
-    const contents = `
-      import { startSandbox } from './sandbox.js';
+    await build({ input: 'sandbox/sandbox.ts', platform: 'node', output: { file: join(folder, 'sandbox.mjs') } });
+    writeFileSync(
+      program,
+      `import { startSandbox } from './sandbox.mjs';
       const { cloud } = await startSandbox({ now: () => new Date(), stateFile: process.argv[2] });
-      console.log(JSON.stringify(cloud));`;
-    const stdin = { contents, resolveDir: 'sandbox' };
-    await build({ stdin, outfile: program, bundle: true, platform: 'node', format: 'esm' });
+      console.log(JSON.stringify(cloud));`,
+    );
   });
 
   async function start(stateFile: string): Promise<{ child: ChildProcess; s3: S3Client }> {
