@@ -15,7 +15,7 @@ export const helpCommand: Command = {
 async function helpText(): Promise<string> {
   const others = Object.entries(commands).filter(([name]) => name !== 'help');
   const named = others.map(async ([name, load]) => usageOf(name, await load()));
-  const usages = [usageOf('', await defaultCommand()), ...(await Promise.all(named))];
+  const usages = [usageOf('', defaultCommand), ...(await Promise.all(named))];
   const settings = Object.entries(sections).flatMap(([title, rows]) => [
     '',
     `  ${title}`,

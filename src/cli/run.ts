@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseCommandLine } from '../config/command-line.js';
 import { loadConfig } from '../config/load.js';
 import { type Command, notOneOf, type Terminal, UsageError } from './command.js';
+import { stdioCommand } from './stdio.js';
 
 /** Every command by its name, loaded when it is named, so that serving starts without the others. */
 export const commands: Readonly<Record<string, () => Promise<Command>>> = {
@@ -16,7 +17,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
 };
 
 /** Runs when no command is named. */
-export const defaultCommand = async (): Promise<Command> => (await import('./stdio.js')).stdioCommand;
+export const defaultCommand = stdioCommand;
 
 /** Runs a command line. Resolves with the exit code. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -35,9 +36,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const [first = ''] = args;
   const isNamed = first !== '' && !first.startsWith('-');
-  const load = isNamed ? (Object.hasOwn(commands, first) ? commands[first] : undefined) : defaultCommand;
-  if (load === undefined) throw new UsageError(notOneOf('command', first, Object.keys(commands)));
-  const command = await load();
+  const command = isNamed ? await commandNamed(first) : defaultCommand;
   const commandLine = parseCommandLine(isNamed ? args.slice(1) : args, command);
   const { positionals, options, wants } = commandLine;
   if (wants === 'version') {
@@ -47,4 +46,10 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const config = loadConfig({ env: terminal.env, commandLine, readFile: (path) => readFileSync(path, 'utf8') });
   const { run } = wants === 'help' ? (await import('./help.js')).helpCommand : command;
   return run({ positionals, options, config, terminal });
+}
+
+async function commandNamed(name: string): Promise<Command> {
+  const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (load === undefined) throw new UsageError(notOneOf('command', name, Object.keys(commands)));
+  return load();
 }

@@ -34,7 +34,7 @@ const modulesIn = (some: readonly File[]) => some.flatMap(({ modules }) => modul
 const textOf = (some: readonly File[]) => some.map(({ file }) => readFileSync(`dist/${file}`, 'utf8')).join('\n');
 
 /** What a host waits for: from the start to `tools/list` over stdio. */
-const start = loadedWith(['src/main.ts', 'src/cli/run.ts', 'src/cli/stdio.ts']);
+const start = loadedWith(['src/main.ts', 'src/cli/run.ts']);
 
 test.each([
   ['an XML parser', /node_modules\/fast-xml-parser/],
