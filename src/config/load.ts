@@ -92,9 +92,7 @@ type Texts = Gathered['texts'];
 
 /** The values of all settings. One that cannot be parsed counts as not given, so that the others can be checked together. */
 function parse(texts: Texts, report: Report): SettingValues {
-  // Each is parsed once or twice: zod need not compile them.
-  const once = { jitless: true };
-  const parsed = settingValues.safeParse(texts, once);
+  const parsed = settingValues.safeParse(texts);
   if (parsed.success) return parsed.data;
   const valid = { ...texts };
   for (const { path, message } of parsed.error.issues) {
@@ -102,7 +100,7 @@ function parse(texts: Texts, report: Report): SettingValues {
     report(`${variableName(name)} ${message}.`);
     Reflect.deleteProperty(valid, name);
   }
-  return settingValues.parse(valid, once);
+  return settingValues.parse(valid);
 }
 
 /** Settings that are fine alone and not together. */

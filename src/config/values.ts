@@ -3,6 +3,10 @@ import { databaseUrlProblem, isDatabaseUrl } from '../journal/database-url.js';
 import { operations } from '../tools/index.js';
 import { quote } from '../util/quote.js';
 
+// Here, because the first schemas of every command are made here. zod would compile a function for each with `new Function`: most
+// servers check too little for that to pay, and a program that holds keys should make no code of text.
+z.config({ jitless: true });
+
 /**
  * Parsers of the values of settings. The message of a problem follows the setting's name in a sentence: "… is "soon"; it must
  * be a whole number". A value that is or may hold a secret is not in its message.
