@@ -87,7 +87,7 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   return isObject(value) ? value : undefined;
 }
 
-export const isObject = (value: unknown): value is Record<string, unknown> =>
+const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export type Fields = Readonly<Record<string, unknown>>;

@@ -185,7 +185,7 @@ function concludeFailure(failure: Failure): Conclusion {
 }
 
 /** What to do when nobody knows whether a change happened. */
-export const ifUnknown = ({ change: { lookFor }, input, endpoint: { region } }: PlannedCall, sentAt: string): string =>
+const ifUnknown = ({ change: { lookFor }, input, endpoint: { region } }: PlannedCall, sentAt: string): string =>
   `Do not repeat it. It was sent at ${sentAt} to region ${region}. Wait ten minutes, then have the user look in the console for ` +
   `${lookFor(input, region)}. If it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.`;
 

@@ -202,7 +202,7 @@ const withoutOurs = (record: PageRecord): PageRecord =>
 const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber }) => partNumber ?? []);
 
 /** The single parts of all pages, as a summary counts them and a view draws them. */
-export const partsOf = (pages: readonly Page<PageRecord>[]): Part[] =>
+const partsOf = (pages: readonly Page<PageRecord>[]): Part[] =>
   pages.flatMap(({ record: { parts = [] } }) =>
     parts.flatMap(({ partNumber, size = 0, lastModified = '', etag }) =>
       partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: Date.parse(lastModified), etag }],

@@ -14,7 +14,7 @@ export const like = <Schema extends z.ZodObject>(schema: Schema, what: string): 
 const placement = () => ({ region: text(), availabilityZone: text() });
 
 /** Server behind a node or workstation (reference, section 2.3). */
-export const instance = () =>
+const instance = () =>
   z.object({
     ...placement(),
     instanceId: text(),
