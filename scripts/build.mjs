@@ -29,7 +29,8 @@ const output = {
   minify: {
     compress: { keepNames: { function: true, class: true } },
     mangle: false,
-    codegen: { removeWhitespace: true },
+    // V8 keeps and reads a text with any other character in twice the space.
+    codegen: { removeWhitespace: true, asciiOnly: true },
   },
   comments: false,
 };
