@@ -1,13 +1,17 @@
 /** Whether a journal is in a database, or meant to be, and not in a file. */
 export const isDatabaseUrl = (journal: string): boolean => /^[a-z][a-z0-9+.-]+:/i.test(journal);
 
-const isPostgres = (text: string) => /^postgres(ql)?:\/\//i.test(text) && URL.canParse(text);
+/**
+ * An address without an @ after its host. There, one comes from a password with a slash, question mark or number sign that was
+ * not encoded, and the rest of the password would pass for the name of the database.
+ */
+const isPostgres = (text: string) => /^postgres(ql)?:\/\/[^/?#]*([/?#][^@]*)?$/i.test(text) && URL.canParse(text);
 
 /** What is wrong with the address of a database, or nothing. The address itself is not in it: it may hold a password. */
 export function databaseUrlProblem(text: string): string | undefined {
   return isPostgres(text)
     ? undefined
-    : 'it is neither the path of a file nor an address such as postgres://user@db.example.com:5432/cloudops';
+    : 'it is neither the path of a file nor an address such as postgres://user@db.example.com:5432/cloudops, where /, ?, # and @ of a name or password are written as %2F, %3F, %23 and %40';
 }
 
 export function holdsPassword(text: string): boolean {

@@ -10,6 +10,13 @@ test.each([
   ['postgres:///cloudops?host=/run/postgresql', 'postgres:///run/postgresql/cloudops', false],
   ['postgres:///cloudops', 'postgres:///cloudops', false],
   ['postgres://u:MARKER@host:port/d', 'a database', true],
+  // A password with a character that was not encoded: what comes before it would be the port, the rest a path.
+  ['postgres://u:/MARKER@db.example.com/cloudops', 'a database', true],
+  ['postgres://u:12/MARKER@db.example.com/cloudops', 'a database', true],
+  ['postgres://u:12?MARKER@db.example.com/cloudops', 'a database', true],
+  ['postgres://u:12#MARKER@db.example.com/cloudops', 'a database', true],
+  ['postgres://u:p@MARKER@db.example.com/cloudops', 'postgres://db.example.com/cloudops', true],
+  ['postgres:///cloudops?host=/run/postgresql&password=MARKER%40', 'postgres:///run/postgresql/cloudops', true],
   ['mysql://u:MARKER@host/d', 'a database', true],
 ])('%s', (url, name, secret) => {
   expect(databaseName(url)).toBe(name);
