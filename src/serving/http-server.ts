@@ -96,7 +96,7 @@ export function createBodyReader(bodyBytes: number, bodiesBytes: number) {
   /** @throws HttpError if the body is too large, or if all bodies together are */
   return async (request: IncomingMessage): Promise<Buffer> => {
     if (Number(request.headers['content-length'] ?? 0) > bodyBytes) throw tooLarge();
-    const chunks: Buffer[] = [];
+    let bytes = Buffer.alloc(0);
     let size = 0;
     try {
       // The answer still has to be written to the same socket.
@@ -105,9 +105,11 @@ export function createBodyReader(bodyBytes: number, bodiesBytes: number) {
         held += chunk.length;
         if (size > bodyBytes) throw tooLarge();
         if (held > bodiesBytes) throw busy();
-        chunks.push(chunk);
+        // Copied, because a chunk of one byte would take hundreds as long as it is kept.
+        if (size > bytes.length) bytes = Buffer.concat([bytes], Math.min(2 * size, bodyBytes));
+        bytes.set(chunk, size - chunk.length);
       }
-      return Buffer.concat(chunks);
+      return bytes.subarray(0, size);
     } finally {
       held -= size;
     }

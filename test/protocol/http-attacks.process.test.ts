@@ -181,6 +181,19 @@ test('90,000 unknown names of arguments are answered in little memory, with a fe
   await server.stop();
 });
 
+test('a body that comes in chunks of one byte takes little memory', async () => {
+  const server = await startHttpProcess(['--sandbox'], { nodeArgs: watched });
+  const before = await memory(server);
+  const socket = connect(server.port, '127.0.0.1');
+  const answered = new Promise((resolve) => socket.once('data', resolve));
+  const head = 'POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n';
+  socket.write(`${head}transfer-encoding: chunked\r\n\r\n${'1\r\n \r\n'.repeat(1_000_000)}0\r\n\r\n`);
+  expect(String(await answered)).toMatch(/^HTTP\/1.1 400 /);
+  expect((await memory(server)).rss - before.rss).toBeLessThan(100 * 1024 * 1024);
+  socket.destroy();
+  await server.stop();
+});
+
 test('callers see how the server is configured, but none of its paths', async () => {
   const server = await startHttpProcess(['--sandbox', '--read-only', '--http-tokens-file', tokensFile()]);
   const read = message('resources/read', { uri: 'cloudops://configuration' });
