@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from 'jose';
 import * as z from 'zod';
 import { type Log, reasonOf } from '../util/log.js';
 import type { Authenticate } from './auth.js';
@@ -14,6 +14,8 @@ const networkMs = 5000;
 const clockToleranceSeconds = 5;
 /** An issuer that did not answer is left alone for so long. */
 const discoveryPauseMs = 5000;
+/** Of metadata or keys; what is larger is not read to its end. */
+const documentBytes = 1024 * 1024;
 
 export interface IssuerOptions {
   /** As tokens and the issuer's metadata spell it. */
@@ -81,6 +83,7 @@ function invalidReason(error: unknown): string | undefined {
 }
 
 const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });
+const keysSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())) });
 
 /** Finds an issuer's keys by its metadata (RFC 8414, or OpenID Connect Discovery). */
 async function discoverKeys(issuer: string) {
@@ -91,24 +94,44 @@ async function discoverKeys(issuer: string) {
     `${origin}${path}/.well-known/openid-configuration`,
   ];
   for (const place of places) {
-    const metadata = await fetchMetadata(place);
+    const { data: metadata } = metadataSchema.safeParse(await fetchJson(place));
     if (metadata === undefined) continue;
     if (metadata.issuer !== issuer) throw new Error('the metadata names another issuer');
     const url = new URL(metadata.jwks_uri);
     // Plain http only where the issuer itself was allowed to have it.
     if (url.protocol !== 'https:' && url.origin !== origin)
       throw new Error('the metadata names keys that are not at an https address');
-    return createRemoteJWKSet(url, { timeoutDuration: networkMs });
+    const fetchKeys = async () => {
+      const { data: found } = keysSchema.safeParse(await fetchJson(url.href));
+      if (found === undefined) throw new Error('the issuer has no keys');
+      return Response.json(found);
+    };
+    return createRemoteJWKSet(url, { [customFetch]: fetchKeys });
   }
   throw new Error('the issuer has no metadata');
 }
 
-/** Many servers answer a path that they do not have with a page, or with the way to one. */
-async function fetchMetadata(place: string): Promise<z.infer<typeof metadataSchema> | undefined> {
+/**
+ * The JSON at a place of the issuer, if that is what is there. Many servers answer a path that they do not have with a page, or
+ * with the way to one.
+ */
+async function fetchJson(place: string): Promise<unknown> {
   const response = await fetch(place, { redirect: 'manual', signal: AbortSignal.timeout(networkMs) });
-  if (response.ok) return metadataSchema.safeParse(await response.json().catch(() => undefined)).data;
+  if (response.ok) return new Response(response.body?.pipeThrough(bounded())).json().catch(() => undefined);
   await response.body?.cancel();
   return undefined;
+}
+
+/** Passes on so much of a document as it is without compression, then fails. */
+function bounded() {
+  let left = documentBytes;
+  return new TransformStream<Uint8Array, Uint8Array>({
+    transform: (chunk, controller) => {
+      left -= chunk.length;
+      if (left < 0) controller.error(new Error('too large'));
+      else controller.enqueue(chunk);
+    },
+  });
 }
 
 const claimedScopes = z.union([z.string(), z.array(z.string()).transform((scopes) => scopes.join(' '))]).catch('');

@@ -30,11 +30,12 @@ describe('tokens of an OAuth issuer', () => {
   let authenticate: Authenticate;
   let server: Awaited<ReturnType<typeof serveInProcess>>;
   let metadata: Record<string, string>;
+  let jwks: object;
 
   beforeAll(async () => {
     keys = await generateKeyPair('ES256');
     others = await generateKeyPair('ES256');
-    const jwks = { keys: [{ ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'ES256', use: 'sig' }] };
+    jwks = { keys: [{ ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'ES256', use: 'sig' }] };
     issuer = await startServer(({ url }, response) => {
       if (url === '/.well-known/openid-configuration') response.end(JSON.stringify(metadata));
       else if (url === '/keys') response.setHeader('content-type', 'application/json').end(JSON.stringify(jwks));
@@ -208,6 +209,27 @@ describe('tokens of an OAuth issuer', () => {
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
     expect(logged).toEqual(['issuer']);
     metadata = good;
+    await own.close();
+  });
+
+  test.each(['metadata', 'keys'])('%s without end are not read to their end', async (what) => {
+    const chunk = ' '.repeat(1024 * 1024);
+    let sent = 0;
+    const own = await startServer(({ url }, response) => {
+      if (what === 'keys' && url !== '/keys') {
+        response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${own.origin}/keys` }));
+        return;
+      }
+      const send = () => {
+        sent += 1;
+        if (sent > 200) response.end();
+        else response.write(chunk, () => setImmediate(send));
+      };
+      send();
+    });
+    const authenticate = authenticateByIssuer({ issuer: own.origin, audience, now, log });
+    expect(await authenticate(await sign({ iss: own.origin }))).toMatchObject({ kind: 'unavailable' });
+    expect(sent).toBeLessThan(50);
     await own.close();
   });
 
