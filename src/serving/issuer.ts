@@ -2,6 +2,7 @@ import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerif
 import * as z from 'zod';
 import { type Log, reasonOf } from '../util/log.js';
 import type { Authenticate } from './auth.js';
+import { createRateLimiter } from './limits.js';
 
 /** Signed with a private key: who can verify such a token cannot make one. */
 const algorithms = [
@@ -12,8 +13,8 @@ const algorithms = [
 const tokenTypes = ['at+jwt', 'application/at+jwt', 'jwt'];
 const networkMs = 5000;
 const clockToleranceSeconds = 5;
-/** An issuer that did not answer is left alone for so long. */
-const discoveryPauseMs = 5000;
+/** An issuer that did not answer is left alone for so long, and logged as often. */
+const pauseMs = 5000;
 /** Of metadata or keys; what is larger is not read to its end. */
 const documentBytes = 1024 * 1024;
 
@@ -28,17 +29,14 @@ export interface IssuerOptions {
 /** Authenticates by JWTs of an issuer for an audience. The issuer's keys are found through its metadata, and kept. */
 export function authenticateByIssuer(options: IssuerOptions): Authenticate {
   const { issuer, audience, now, log } = options;
+  const patiently = withPauses(now);
+  const isUnlogged = createRateLimiter(1000 / pauseMs, now, 1);
   let keys: ReturnType<typeof discoverKeys> | undefined;
-  let failedAt: number | undefined;
   const findKeys = () => {
-    const retry = failedAt !== undefined && now().getTime() - failedAt > discoveryPauseMs;
-    if (keys === undefined || retry) {
-      failedAt = undefined;
-      keys = discoverKeys(issuer).catch((error: unknown) => {
-        failedAt = now().getTime();
-        throw error;
-      });
-    }
+    keys ??= patiently(() => discoverKeys(issuer, patiently)).catch((error: unknown) => {
+      keys = undefined;
+      throw error;
+    });
     return keys;
   };
   return async (token) => {
@@ -55,7 +53,7 @@ export function authenticateByIssuer(options: IssuerOptions): Authenticate {
     } catch (error) {
       const reason = invalidReason(error);
       if (reason !== undefined) return { kind: 'invalid', reason };
-      log('warn', 'issuer', { error: reasonOf(error) });
+      if (isUnlogged('') === 0) log('warn', 'issuer', { error: reasonOf(error) });
       return { kind: 'unavailable', reason: 'issuer' };
     }
   };
@@ -82,11 +80,26 @@ function invalidReason(error: unknown): string | undefined {
   return error instanceof errors.JWTClaimValidationFailed ? `${error.code} ${error.claim}` : error.code;
 }
 
+type Patiently = ReturnType<typeof withPauses>;
+
+/** Asks; after a failure not again for a while, in which that failure is the answer. */
+function withPauses(now: () => Date) {
+  let failed: { readonly at: number; readonly error: unknown } | undefined;
+  return async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
+    if (failed !== undefined && Math.abs(now().getTime() - failed.at) <= pauseMs) throw failed.error;
+    failed = undefined;
+    return ask().catch((error: unknown) => {
+      failed = { at: now().getTime(), error };
+      throw error;
+    });
+  };
+}
+
 const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });
 const keysSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())) });
 
 /** Finds an issuer's keys by its metadata (RFC 8414, or OpenID Connect Discovery). */
-async function discoverKeys(issuer: string) {
+async function discoverKeys(issuer: string, patiently: Patiently) {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
   const places = [
@@ -101,11 +114,12 @@ async function discoverKeys(issuer: string) {
     // Plain http only where the issuer itself was allowed to have it.
     if (url.protocol !== 'https:' && url.origin !== origin)
       throw new Error('the metadata names keys that are not at an https address');
-    const fetchKeys = async () => {
-      const { data: found } = keysSchema.safeParse(await fetchJson(url.href));
-      if (found === undefined) throw new Error('the issuer has no keys');
-      return Response.json(found);
-    };
+    const fetchKeys = () =>
+      patiently(async () => {
+        const { data: found } = keysSchema.safeParse(await fetchJson(url.href));
+        if (found === undefined) throw new Error('the issuer has no keys');
+        return Response.json(found);
+      });
     return createRemoteJWKSet(url, { [customFetch]: fetchKeys });
   }
   throw new Error('the issuer has no metadata');

@@ -233,6 +233,39 @@ describe('tokens of an OAuth issuer', () => {
     await own.close();
   });
 
+  test.each([
+    ['an error', 500, '{}'],
+    ['a page', 200, '<html>'],
+    ['something else', 200, '{"keys":1}'],
+  ])(
+    'keys for which the issuer has %s are asked for and logged once in a while, however many tokens come',
+    async (_what, status, body) => {
+      let isGood = false;
+      const own = await startServer(({ url }, response) => {
+        if (url !== '/keys') response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${own.origin}/keys` }));
+        else if (isGood) response.end(JSON.stringify(jwks));
+        else response.writeHead(status).end(body);
+      });
+      const asked = () => own.requests.filter(({ url }) => url === '/keys').length;
+      let time = Date.now();
+      const logged: unknown[] = [];
+      const authenticate = authenticateByIssuer({
+        issuer: own.origin,
+        audience,
+        now: () => new Date(time),
+        log: (_level, event) => logged.push(event),
+      });
+      const token = await sign({ iss: own.origin });
+      for (let count = 0; count < 10; count += 1)
+        expect(await authenticate(token)).toMatchObject({ kind: 'unavailable' });
+      expect([asked(), logged]).toEqual([1, ['issuer']]);
+      isGood = true;
+      time += 5001;
+      expect(await authenticate(token)).toMatchObject({ principal: { name: 'carol' } });
+      await own.close();
+    },
+  );
+
   test('an issuer that comes back is asked again, but not at every request', async () => {
     const good = metadata;
     metadata = { issuer: 'https://other.example.com', jwks_uri: good.jwks_uri ?? '' };
