@@ -292,6 +292,25 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     expect(await kinds([journal], { digest: 'other' })).toEqual(['begun']);
   });
 
+  test('of a change that was refused ten thousand times, no refusal is read again', async () => {
+    const first = intent();
+    const writer = open();
+    await writer.begin(first, { allowRepeat: false });
+    await writer.end(endingOf(Date.now(), first.id, 'rejected'));
+    const columns = 'digest, time, intent, outcome, ended, ending';
+    postgres.sql(
+      database,
+      `insert into cloudops_mutations (id, ${columns})
+       select 'copy ' || n, ${columns} from cloudops_mutations, generate_series(1, 10000) n`,
+    );
+    const cable = await startCable(Number(new URL(postgres.url(database)).port));
+    cables.push(cable);
+    const far = open(postgres.url(database).replace(/:\d+\//, `:${cable.port}/`));
+    expect(await far.findDuplicate(first.digest)).toBeUndefined();
+    expect(await kinds([far], {})).toEqual(['begun']);
+    expect(cable.answered()).toBeLessThan(20_000);
+  });
+
   test('a role that may not create tables works on those that are there', async () => {
     await open().list({});
     postgres.sql(
@@ -337,6 +356,7 @@ async function startCable(to: number | undefined) {
   const sockets: Socket[] = [];
   let atCommit: { readonly isDelivered: Promise<boolean>; readonly refused: number } | undefined;
   let refused = 0;
+  let answered = 0;
   const keep = (socket: Socket) => {
     sockets.push(socket.on('error', () => undefined));
     return socket;
@@ -351,6 +371,9 @@ async function startCable(to: number | undefined) {
     }
     const far = keep(connect(to, '127.0.0.1'));
     far.pipe(near);
+    far.on('data', ({ length }) => {
+      answered += length;
+    });
     const end = () => far.end();
     near.on('close', end);
     near.on('data', (bytes) => {
@@ -370,6 +393,8 @@ async function startCable(to: number | undefined) {
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
+    /** How many bytes came from there. */
+    answered: () => answered,
     /** Loses the connection at the next commit, which is delivered all the same or not, and so many after it. */
     cutAtCommit: (isDelivered: Promise<boolean>, refusedAfter: number) => {
       atCommit = { isDelivered, refused: refusedAfter };
