@@ -107,13 +107,15 @@ describe('failed logins', () => {
 describe('the Host header', () => {
   /** Status of a GET with headers as they are. */
   const statusOf = (port: number, path: string, ...hosts: string[]) =>
+    statusWith(port, path, hosts.map((host) => `Host: ${host}\r\n`).join(''));
+  const statusWith = (port: number, path: string, headers: string) =>
     new Promise<number>((resolve, reject) => {
       const socket = connect(port, '127.0.0.1');
       socket.once('error', reject).once('data', (data) => {
         socket.destroy();
         resolve(Number(String(data).split(' ')[1]));
       });
-      socket.write(`GET ${path} HTTP/1.1\r\n${hosts.map((host) => `Host: ${host}\r\n`).join('')}\r\n`);
+      socket.write(`GET ${path} HTTP/1.1\r\n${headers}\r\n`);
     });
 
   test.each([
@@ -124,6 +126,16 @@ describe('the Host header', () => {
     const server = await serveInProcess();
     expect(await statusOf(server.port, '/mcp', ...hosts)).toBe(400);
     expect(await statusOf(server.metricsPort, '/metrics', ...hosts)).toBe(400);
+    await server.close();
+  });
+
+  test.each([
+    ['Host: 127.0.0.1', 400],
+    ['Origin: https://evil.example.com', 403],
+  ])('and %s are checked behind thousands of other headers, too: %i', async (last, status) => {
+    const server = await serveInProcess();
+    const headers = `Host: 127.0.0.1\r\n${'a:\r\n'.repeat(2500)}${last}\r\n`;
+    expect(await statusWith(server.port, '/mcp', headers)).toBe(status);
     await server.close();
   });
 
