@@ -3,7 +3,7 @@ import { isIPv4 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../util/log.js';
 import type { OnFailedLogin } from './auth.js';
-import { HttpError } from './http-server.js';
+import { busy, HttpError } from './http-server.js';
 import { createCounter, createRateLimiter, type HttpLimits } from './limits.js';
 
 /**
@@ -37,6 +37,23 @@ export function limitConnections(server: Server, { connectionsOfAddress }: HttpL
     }
     socket.once('close', networks.add(network));
   });
+}
+
+/**
+ * Bounds the requests that a network has under way. With one at a time on each connection they are no more than its connections;
+ * a client that does not wait for answers could begin any number on one.
+ */
+export function createRequestLimiter({ connectionsOfAddress }: HttpLimits) {
+  const networks = createCounter();
+  /**
+   * Answers with what to call when the request has ended.
+   * @throws HttpError if there are too many
+   */
+  return ({ socket }: IncomingMessage): (() => void) => {
+    const network = networkOf(socket.remoteAddress ?? '');
+    if (networks.count(network) >= connectionsOfAddress) throw busy();
+    return networks.add(network);
+  };
 }
 
 /** Failed logins that are logged each second, of all addresses together. */

@@ -2,7 +2,7 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerDependencies } from '../server.js';
 import type { Log } from '../util/log.js';
-import { limitConnections } from './addresses.js';
+import { createRequestLimiter, limitConnections } from './addresses.js';
 import { type Authenticate, isMetadataPath, type ProtectedResource, resourceMetadata } from './auth.js';
 import { type Address, checkHostAndOrigin, close, HttpError, listen, sendJson, unavailable } from './http-server.js';
 import { createConcurrencyLimiter, type HttpLimits } from './limits.js';
@@ -47,6 +47,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpHandle> {
   const concurrency = createConcurrencyLimiter(limits);
   const metrics = createMetrics(() => concurrency.running);
   const serveMcp = createMcpEndpoint(options, metrics, concurrency);
+  const enter = createRequestLimiter(limits);
   const running = new Set<Promise<void>>();
   let stopping = false;
 
@@ -61,7 +62,8 @@ export async function serveHttp(options: HttpOptions): Promise<HttpHandle> {
       return sendJson(response, 200, resourceMetadata(resource));
     if (path !== '/mcp') throw new HttpError(404, 'path', 'MCP is served at /mcp.');
     if (stopping) throw unavailable('stopping', 'This server is stopping.', 1);
-    await serveMcp(request, response);
+    const leave = enter(request);
+    await serveMcp(request, response).finally(leave);
   };
 
   const fail = (request: IncomingMessage, response: ServerResponse, error: unknown): void => {

@@ -11,7 +11,7 @@ export interface HttpLimits {
   readonly waitingCalls: number;
   readonly waitMs: number;
   readonly connections: number;
-  /** Of one client address, or of one /64 of IPv6. */
+  /** Of one client address, or of one /64 of IPv6; also how many requests of it are under way at a time. */
   readonly connectionsOfAddress: number;
   /** That one address has answered at once, in a minute. */
   readonly failedLogins: number;

@@ -45,6 +45,32 @@ describe('connections of one address', () => {
   });
 });
 
+test('requests of one address are as limited, also those that do not wait for the answer to the one before', async () => {
+  let verify = (): void => undefined;
+  const verified = new Promise<void>((resolve) => {
+    verify = resolve;
+  });
+  let verifying = 0;
+  const server = await serveInProcess({
+    limits: { connectionsOfAddress: 2 },
+    authenticate: async () => {
+      verifying += 1;
+      await verified;
+      return { kind: 'authenticated', principal: { name: 'alice', scopes: ['cloudops:read'] } };
+    },
+  });
+  const socket = connect(server.port, '127.0.0.1');
+  socket.write('POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer x\r\n\r\n'.repeat(10));
+  await vi.waitFor(async () =>
+    expect(await server.metrics()).toContain('cloudops_refused_requests_total{reason="busy"} 8'),
+  );
+  expect(verifying).toBe(2);
+  verify();
+  socket.destroy();
+  expect((await post(server.url, message('ping'), { authorization: 'Bearer x' })).status).toBe(200);
+  await server.close();
+});
+
 describe('failed logins', () => {
   const token = 'the token of alice';
   const bearer = (text: string) => ({ authorization: `Bearer ${text.replaceAll(' ', '-')}` });
