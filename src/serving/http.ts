@@ -102,7 +102,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpHandle> {
   const refuseConnection = () => metrics.refused('connections');
   server.on('drop', refuseConnection);
   limitConnections(server, limits, refuseConnection);
-  const forMetrics = metricsServer(metrics, options.hosts);
+  const forMetrics = metricsServer(metrics, options.hosts, limits);
   const closeAll = () => Promise.all([server, forMetrics].map((each) => close(each, flushMs)));
   try {
     return {

@@ -13,6 +13,8 @@ export interface HttpLimits {
   readonly connections: number;
   /** Of one client address, or of one /64 of IPv6; also how many requests of it are under way at a time. */
   readonly connectionsOfAddress: number;
+  /** For metrics, of everybody. */
+  readonly metricsConnections: number;
   /** That one address has answered at once, in a minute. */
   readonly failedLogins: number;
   /** How much later further ones are answered. */
@@ -35,6 +37,7 @@ export const defaultHttpLimits: HttpLimits = {
   waitMs: 5000,
   connections: 1024,
   connectionsOfAddress: 256,
+  metricsConnections: 64,
   failedLogins: 5,
   failedLoginMs: 1000,
   delayedLogins: 32,

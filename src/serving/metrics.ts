@@ -1,7 +1,8 @@
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallOutcome } from '../calls/context.js';
 import { checkMetricsHost, HttpError } from './http-server.js';
+import type { HttpLimits } from './limits.js';
 
 /** What is counted. Every label comes from a fixed list: nothing that a client chooses becomes one. */
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -56,8 +57,17 @@ function outcomeOf(outcome: CallOutcome | undefined): string {
 }
 
 /** A server that answers `GET /metrics` and nothing else; not listening yet. */
-export const metricsServer = (metrics: Metrics, hosts: readonly string[]) =>
-  createServer({ headersTimeout: 5000, requestTimeout: 5000 }, (request, response) => {
+export function metricsServer(
+  metrics: Metrics,
+  hosts: readonly string[],
+  { headersMs, metricsConnections }: HttpLimits,
+): Server {
+  const times = {
+    headersTimeout: headersMs,
+    requestTimeout: headersMs,
+    connectionsCheckingInterval: Math.min(headersMs, 1000),
+  };
+  const server = createServer(times, (request, response) => {
     const answer = async () => {
       checkMetricsHost(request, hosts);
       if (request.method !== 'GET' || request.url !== '/metrics')
@@ -67,3 +77,8 @@ export const metricsServer = (metrics: Metrics, hosts: readonly string[]) =>
     };
     answer().catch((error: unknown) => response.writeHead(error instanceof HttpError ? error.status : 500).end());
   });
+  server.maxConnections = metricsConnections;
+  // Also for a client that takes no data.
+  server.timeout = headersMs;
+  return server;
+}

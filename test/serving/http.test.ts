@@ -186,6 +186,30 @@ describe('slow clients are cut off', () => {
   });
 });
 
+describe('metrics', () => {
+  /** Opens connections and waits until so many are left. */
+  const holdConnections = async (port: number, count: number, left: number) => {
+    const sockets = Array.from({ length: count }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+    for (const socket of sockets) socket.resume();
+    await vi.waitFor(() => expect(sockets.filter(({ closed }) => !closed)).toHaveLength(left), 5000);
+    return sockets;
+  };
+
+  test('are served on so many connections and no more', async () => {
+    const server = await serveInProcess({ limits: { metricsConnections: 3 } });
+    const sockets = await holdConnections(server.metricsPort, 10, 3);
+    for (const socket of sockets) socket.destroy();
+    await vi.waitFor(async () => expect(await server.metrics()).toContain('cloudops_calls_total'));
+    await server.close();
+  });
+
+  test('are not kept from others by who connects and says nothing', async () => {
+    const server = await serveInProcess({ limits: { headersMs: 200 } });
+    await holdConnections(server.metricsPort, 10, 0);
+    await server.close();
+  });
+});
+
 test('a change whose client goes away is carried out, written down, and keeps its place until then', async () => {
   const cloud = await startSlowCloud();
   const journal = createMemoryJournal();
