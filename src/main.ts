@@ -36,3 +36,9 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   env: process.env,
   version: packageJson.version,
 });
+
+/** With the three seconds that a collector has to take the last spans: ten. */
+const lingerMs = 7_000;
+
+// What is still open now, such as a collector's answer that never ends, does not keep the process. What was written does.
+setTimeout(() => process.stdout.write('', () => process.exit()), lingerMs).unref();
