@@ -9,10 +9,17 @@ const isPostgres = (text: string) => /^postgres(ql)?:\/\/[^/?#]*([/?#][^@]*)?$/i
 
 /** What is wrong with the address of a database, or nothing. The address itself is not in it: it may hold a password. */
 export function databaseUrlProblem(text: string): string | undefined {
-  return isPostgres(text)
-    ? undefined
-    : 'it is neither the path of a file nor an address such as postgres://user@db.example.com:5432/cloudops, where /, ?, # and @ of a name or password are written as %2F, %3F, %23 and %40';
+  if (isPostgres(text)) return tlsProblem(new URL(text).searchParams);
+  return 'it is neither the path of a file nor an address such as postgres://user@db.example.com:5432/cloudops, where /, ?, # and @ of a name or password are written as %2F, %3F, %23 and %40';
 }
+
+/** What PostgreSQL's library reads of TLS. It ignores what it does not know, and then does not encrypt. */
+const tlsParameters = ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation'];
+
+const tlsProblem = (parameters: URLSearchParams) =>
+  [...parameters].some(([name, value]) => /ssl|tls/i.test(name) && !(tlsParameters.includes(name) && value !== ''))
+    ? `it has a parameter of TLS without a value, or one that is none of ${tlsParameters.join(', ')}`
+    : undefined;
 
 export function holdsPassword(text: string): boolean {
   if (!isPostgres(text)) return true;

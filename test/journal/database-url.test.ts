@@ -26,6 +26,18 @@ test.each([
   expect(`${databaseName(url)} ${databaseUrlProblem(url)}`).not.toContain('MARKER');
 });
 
+test.each([
+  ['sslmode=verify-full&sslrootcert=/run/ca.pem', true],
+  ['application_name=ops', true],
+  ['sslMode=verify-full', false],
+  ['ssl_mode=verify-full', false],
+  ['tls=true', false],
+  ['sslmode=', false],
+])('with %s, which would be ignored if it were misspelt, an address is usable: %s', (parameters, usable) => {
+  const url = `postgres://u@db.example.com/cloudops?${parameters}`;
+  expect(databaseUrlProblem(url) === undefined).toBe(usable);
+});
+
 test.each(['/var/lib/journal', 'journal.jsonl', './a:b', '/at/postgres://db'])('%s is a file', (path) => {
   expect(isDatabaseUrl(path)).toBe(false);
 });
