@@ -158,7 +158,7 @@ function createDatabase(url: string, max: number) {
      * @param onCommit called when from now on it may have been committed
      */
     run: async <Result>(work: (client: pg.PoolClient) => Promise<Result>, onCommit = () => {}): Promise<Result> => {
-      const client = await pool.connect();
+      const client = await pool.connect().catch(failWithCode);
       try {
         if (!migrated) await transaction(client, () => migrate(client));
         migrated = true;
@@ -169,11 +169,22 @@ function createDatabase(url: string, max: number) {
         // Its state is not known: the server rolls back when the connection goes. What comes next may be another server.
         client.release(true);
         migrated = false;
-        throw error;
+        return failWithCode(error);
       }
     },
     close: () => pool.end(),
   };
+}
+
+/**
+ * What a server says in an error may be anything, and somebody else's where the connection is not encrypted: only a code of SQL
+ * is passed on.
+ * @throws the error, or one that says that it has no code
+ */
+function failWithCode(error: unknown): never {
+  if (error instanceof pg.DatabaseError && !/^[0-9A-Z]{5}$/.test(error.code ?? ''))
+    throw new Error('the database answers with an error that has no code');
+  throw error;
 }
 
 async function transaction<Result>(client: pg.PoolClient, work: () => Promise<Result>, onCommit = () => {}) {

@@ -261,6 +261,21 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   });
 
   test.each([
+    ['no code', 'SERROR\0MMARKER\0\0'],
+    ['a code that is a text', 'SERROR\0CMARKER\0MMARKER\0\0'],
+  ])('an error with %s is not quoted: the text may be anything', async (_what, fields) => {
+    const length = Buffer.alloc(4);
+    length.writeInt32BE(4 + fields.length);
+    const server = createServer((socket) => socket.once('data', () => socket.end(`E${length}${fields}`)));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    const begun = await open(`postgres://u@127.0.0.1:${port}/d`).begin(intent(), { allowRepeat: false });
+    expect(begun).toMatchObject({ kind: 'unwritable', reason: expect.stringMatching(/an error that has no code$/) });
+    server.close();
+  });
+
+  test.each([
     ['a wrong password', (url: string) => url.replace(password, `${password}-wrong`), /28P01$/],
     ['a database that is not there', (url: string) => `${url}_missing`, /3D000$/],
     [
