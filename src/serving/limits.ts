@@ -6,7 +6,7 @@ export interface HttpLimits {
   /** All bodies that are being received, together. */
   readonly bodiesBytes: number;
   readonly concurrentCalls: number;
-  /** Calls of one authenticated caller that run or wait, so that there is always room for others. */
+  /** Calls of one authenticated caller that are received, wait or run, so that there is always room for others. */
   readonly callsOfCaller: number;
   readonly waitingCalls: number;
   readonly waitMs: number;
@@ -79,24 +79,26 @@ export function createConcurrencyLimiter({ concurrentCalls, callsOfCaller, waiti
       return running;
     },
     /**
-     * Resolves with what to call when the call has ended. `caller` is undefined where callers are not authenticated.
+     * Counts a call of a caller, undefined where callers are not authenticated, from before its body is received. Answers with
+     * what to call when it has ended.
+     * @throws HttpError if the caller has too many
+     */
+    enter(caller: string | undefined): () => void {
+      if (caller !== undefined && callers.count(caller) >= callsOfCaller) throw busy();
+      return callers.add(caller ?? '');
+    },
+    /**
+     * Resolves with what to call when the call has ended.
      * @throws HttpError if there is no room, not even to wait
      */
-    async acquire(caller?: string): Promise<() => void> {
+    async acquire(): Promise<() => void> {
       const isFull = running >= concurrentCalls;
-      if (caller !== undefined && callers.count(caller) >= callsOfCaller) throw busy();
       if (isFull && waiting.length >= waitingCalls) throw busy();
-      const forget = callers.add(caller ?? '');
-      if (isFull)
-        await turn().catch((error: unknown) => {
-          forget();
-          throw error;
-        });
+      if (isFull) await turn();
       else running += 1;
       let held = true;
       return () => {
         if (held) leave();
-        if (held) forget();
         held = false;
       };
     },

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { createMcpHandler, isJsonContentType, type McpHttpHandler } from '@modelcontextprotocol/server';
 import type { CallTool } from '../calls/call-tool.js';
+import type { Principal } from '../calls/principal.js';
 import { createServer, makeOffer } from '../server.js';
 import { createFailedLogins } from './addresses.js';
 import { authenticateRequest, checkScope } from './auth.js';
@@ -21,16 +22,9 @@ export function createMcpEndpoint(options: HttpOptions, metrics: Metrics, concur
   const onFailedLogin = createFailedLogins(options.limits, now, log);
   const checkRate = createRateLimiter(options.rate, now);
 
-  /** @throws HttpError if the request is not served */
-  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
-    if (request.method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
-    const seconds = checkRate(principal?.name ?? '');
-    if (seconds > 0) throw new HttpError(429, 'rate', 'Too many requests.', { 'retry-after': String(seconds) });
-    if (!isJsonContentType(request.headers['content-type'] ?? null))
-      throw new HttpError(415, 'content type', 'The content type must be application/json.');
+  const receive = async (request: IncomingMessage, response: ServerResponse, principal: Principal | undefined) => {
     const body = await readBody(request);
-    const release = await concurrency.acquire(principal?.name);
+    const release = await concurrency.acquire();
     const running: Promise<unknown>[] = [];
     try {
       // The client may have gone while its request waited: nothing is begun for it.
@@ -49,6 +43,18 @@ export function createMcpEndpoint(options: HttpOptions, metrics: Metrics, concur
       await Promise.allSettled(running);
       release();
     }
+  };
+
+  /** @throws HttpError if the request is not served */
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
+    if (request.method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
+    const seconds = checkRate(principal?.name ?? '');
+    if (seconds > 0) throw new HttpError(429, 'rate', 'Too many requests.', { 'retry-after': String(seconds) });
+    if (!isJsonContentType(request.headers['content-type'] ?? null))
+      throw new HttpError(415, 'content type', 'The content type must be application/json.');
+    const leave = concurrency.enter(principal?.name);
+    await receive(request, response, principal).finally(leave);
   };
 }
 

@@ -147,6 +147,26 @@ test('bodies that are being received hold so much memory together and no more', 
   await server.close();
 });
 
+test('a caller whose bodies come slowly leaves room for those of others', async () => {
+  const server = await serveInProcess({
+    limits: { bodyBytes: 50_000, bodiesBytes: 200_000, callsOfCaller: 2 },
+    authenticate: async (name) => ({ kind: 'authenticated', principal: { name, scopes: ['cloudops:read'] } }),
+  });
+  const headers = { 'content-type': 'application/json', authorization: 'Bearer alice' };
+  const refused: (number | undefined)[] = [];
+  const slow = Array.from({ length: 4 }, () => {
+    const request = httpRequest(server.url, { method: 'POST', headers }).on('error', () => undefined);
+    request.on('response', ({ statusCode }) => refused.push(statusCode));
+    request.write(' '.repeat(50_000));
+    return request;
+  });
+  await vi.waitFor(() => expect(refused).toEqual([503, 503]));
+  const large = `${' '.repeat(40_000)}${JSON.stringify(message('ping'))}`;
+  expect((await post(server.url, large, { authorization: 'Bearer bob' })).status).toBe(200);
+  for (const request of slow) request.destroy();
+  await server.close();
+});
+
 describe('slow clients are cut off', () => {
   const [headers, whole] = [{ headersMs: 200 }, { headersMs: 200, requestMs: 400 }];
   const head = 'POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n';

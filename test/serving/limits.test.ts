@@ -41,12 +41,12 @@ test('a call waits no longer than allowed, and one that gave up takes no place',
 });
 
 test('one caller leaves room for others', async () => {
-  const limiter = limiterOf({ concurrentCalls: 4, callsOfCaller: 2 });
-  const [first] = [await limiter.acquire('alice'), await limiter.acquire('alice')];
-  await expect(limiter.acquire('alice')).rejects.toMatchObject(busy);
-  expect(await limiter.acquire('bob')).toBeDefined();
-  first?.();
-  expect(await limiter.acquire('alice')).toBeDefined();
+  const limiter = limiterOf({ callsOfCaller: 2 });
+  const [first] = [limiter.enter('alice'), limiter.enter('alice')];
+  expect(() => limiter.enter('alice')).toThrow(expect.objectContaining(busy));
+  expect(limiter.enter('bob')).toBeDefined();
+  first();
+  expect(limiter.enter('alice')).toBeDefined();
 });
 
 test('each caller has twice its rate at once, then its rate, and is told when to come back', () => {
