@@ -20,18 +20,26 @@ const maximumName = 255;
 export function parseTokens(text: string): { tokens: readonly StaticToken[]; problems: readonly string[] } {
   const tokens: StaticToken[] = [];
   const problems: string[] = [];
+  const taken = { names: new Set<string>(), digests: new Set<string>() };
   for (const [index, line] of text.split('\n').entries()) {
     const [name = '', hex = '', ...scopes] = line.trim().split(/\s+/);
     if (name === '' || name.startsWith('#')) continue;
     const report = (problem: string) => problems.push(`Line ${index + 1} of the tokens file ${problem}.`);
-    const digest = Buffer.from(hex, 'hex');
     if (name.length > maximumName) report(`has a name of more than ${maximumName} characters`);
     else if (!/^[0-9a-f]{64}$/i.test(hex)) report('has no SHA-256 in hex after the name');
     else if (scopes.some((scope) => !knownScopes.includes(scope)))
       report(`names a scope that is none of ${knownScopes.join(', ')}`);
-    else if (tokens.some((token) => token.name === name)) report('has the name of an earlier line');
-    else if (tokens.some((token) => token.digest.equals(digest))) report('has the token of an earlier line');
-    else tokens.push({ name, digest, scopes: scopes.length === 0 ? [readScope, writeScope] : scopes });
+    else if (taken.names.has(name)) report('has the name of an earlier line');
+    else if (taken.digests.has(hex.toLowerCase())) report('has the token of an earlier line');
+    else {
+      tokens.push({
+        name,
+        digest: Buffer.from(hex, 'hex'),
+        scopes: scopes.length === 0 ? [readScope, writeScope] : scopes,
+      });
+      taken.names.add(name);
+      taken.digests.add(hex.toLowerCase());
+    }
   }
   if (tokens.length === 0 && problems.length === 0) problems.push('The tokens file has no tokens.');
   return { tokens, problems };
@@ -105,9 +113,11 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
 }
 
 /** What two versions of a file both allow. */
-const inBoth = (earlier: readonly StaticToken[], later: readonly StaticToken[]): StaticToken[] =>
-  earlier.flatMap((token) =>
-    later
-      .filter(({ name, digest }) => name === token.name && digest.equals(token.digest))
-      .map(({ scopes }) => ({ ...token, scopes: scopes.filter((scope) => token.scopes.includes(scope)) })),
-  );
+function inBoth(earlier: readonly StaticToken[], later: readonly StaticToken[]): StaticToken[] {
+  const named = new Map(later.map((token) => [token.name, token]));
+  return earlier.flatMap((token) => {
+    const same = named.get(token.name);
+    if (same === undefined || !same.digest.equals(token.digest)) return [];
+    return { ...token, scopes: same.scopes.filter((scope) => token.scopes.includes(scope)) };
+  });
+}

@@ -42,6 +42,22 @@ describe('a file of tokens', () => {
   });
 });
 
+test('the largest file of tokens is read, and read again, without holding up requests', async () => {
+  const lines = Array.from({ length: 14_000 }, (_, number) => line(`n${number}`));
+  const [text, mistaken] = [lines.join('\n'), `${lines.join('\n')}\nmistake`];
+  let time = 0;
+  const started = performance.now();
+  const authenticate = authenticateByTokensFile({
+    text,
+    read: async () => mistaken,
+    now: () => new Date(time),
+    log: () => undefined,
+  });
+  time = 1000;
+  expect(await authenticate('n13999')).toMatchObject({ kind: 'authenticated' });
+  expect(performance.now() - started).toBeLessThan(2000);
+});
+
 describe('a file of tokens that changes while the server runs', () => {
   /** A file in memory, read again as soon as time moves on by a second. */
   function start(text: string) {
