@@ -31,17 +31,13 @@ export function authenticateByIssuer(options: IssuerOptions): Authenticate {
   const { issuer, audience, now, log } = options;
   const patiently = withPauses(now);
   const isUnlogged = createRateLimiter(1000 / pauseMs, now, 1);
-  let keys: ReturnType<typeof discoverKeys> | undefined;
-  const findKeys = () => {
-    keys ??= patiently(() => discoverKeys(issuer, patiently)).catch((error: unknown) => {
-      keys = undefined;
-      throw error;
-    });
-    return keys;
-  };
+  // Kept for ten minutes. A key that is not among them is looked for again, at most every 30 seconds, where the metadata says.
+  const keys = createRemoteJWKSet(new URL(issuer), {
+    [customFetch]: () => patiently(async () => Response.json(await findKeys(issuer))),
+  });
   return async (token) => {
     try {
-      const verified = await jwtVerify(token, await findKeys(), {
+      const verified = await jwtVerify(token, keys, {
         issuer,
         audience,
         algorithms,
@@ -80,8 +76,6 @@ function invalidReason(error: unknown): string | undefined {
   return error instanceof errors.JWTClaimValidationFailed ? `${error.code} ${error.claim}` : error.code;
 }
 
-type Patiently = ReturnType<typeof withPauses>;
-
 /** Asks; after a failure not again for a while, in which that failure is the answer. */
 function withPauses(now: () => Date) {
   let failed: { readonly at: number; readonly error: unknown } | undefined;
@@ -99,7 +93,7 @@ const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });
 const keysSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())) });
 
 /** Finds an issuer's keys by its metadata (RFC 8414, or OpenID Connect Discovery). */
-async function discoverKeys(issuer: string, patiently: Patiently) {
+async function findKeys(issuer: string) {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
   const places = [
@@ -114,13 +108,9 @@ async function discoverKeys(issuer: string, patiently: Patiently) {
     // Plain http only where the issuer itself was allowed to have it.
     if (url.protocol !== 'https:' && url.origin !== origin)
       throw new Error('the metadata names keys that are not at an https address');
-    const fetchKeys = () =>
-      patiently(async () => {
-        const { data: found } = keysSchema.safeParse(await fetchJson(url.href));
-        if (found === undefined) throw new Error('the issuer has no keys');
-        return Response.json(found);
-      });
-    return createRemoteJWKSet(url, { [customFetch]: fetchKeys });
+    const { data: keys } = keysSchema.safeParse(await fetchJson(url.href));
+    if (keys === undefined) throw new Error('the issuer has no keys');
+    return keys;
   }
   throw new Error('the issuer has no metadata');
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Authenticate } from '../../src/serving/auth.js';
 import { authenticateByIssuer } from '../../src/serving/issuer.js';
 import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
@@ -265,6 +265,34 @@ describe('tokens of an OAuth issuer', () => {
       await own.close();
     },
   );
+
+  test('keys that moved are found at the place that the metadata names now', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const [former, next] = await Promise.all(
+      [keys, others].map(async ({ publicKey }, number) => ({
+        keys: [{ ...(await exportJWK(publicKey)), kid: `of ${number}`, alg: 'ES256' }],
+      })),
+    );
+    let place = 'former';
+    const own = await startServer(({ url }, response) => {
+      if (url === '/former' && place === 'former') response.end(JSON.stringify(former));
+      else if (url === '/next' && place === 'next') response.end(JSON.stringify(next));
+      else if (url !== '/.well-known/openid-configuration') response.writeHead(404).end();
+      else response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${own.origin}/${place}` }));
+    });
+    const authenticate = authenticateByIssuer({ issuer: own.origin, audience, now, log });
+    const iss = own.origin;
+    expect(await authenticate(await sign({ iss }, keys.privateKey, { kid: 'of 0' }))).toMatchObject({
+      kind: 'authenticated',
+    });
+    place = 'next';
+    vi.setSystemTime(Date.now() + 31_000);
+    expect(await authenticate(await sign({ iss }, others.privateKey, { kid: 'of 1' }))).toMatchObject({
+      kind: 'authenticated',
+    });
+    vi.useRealTimers();
+    await own.close();
+  });
 
   test('an issuer that comes back is asked again, but not at every request', async () => {
     const good = metadata;
