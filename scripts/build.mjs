@@ -1,5 +1,5 @@
 // Bundles the server: that starts sooner than loose modules. What only some commands or calls need is in files of its own,
-// loaded when it is asked for. Names stay as they are, so that a stack trace says something.
+// loaded when it is asked for. Functions and classes keep their names, so that a stack trace says something.
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,7 +28,7 @@ const output = {
   chunkFileNames: 'chunks/[name]-[hash].js',
   minify: {
     compress: { keepNames: { function: true, class: true } },
-    mangle: false,
+    mangle: { keepNames: { function: true, class: true } },
     // V8 keeps and reads a text with any other character in twice the space.
     codegen: { removeWhitespace: true, asciiOnly: true },
   },
