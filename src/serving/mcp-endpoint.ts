@@ -12,8 +12,8 @@ import { type ConcurrencyLimiter, createRateLimiter } from './limits.js';
 import type { Metrics } from './metrics.js';
 
 /**
- * Serves requests to `/mcp`, with nothing kept after each. Checks from cheap to expensive: token, method, rate, type, size, room,
- * JSON, scope; then the SDK answers.
+ * Serves requests to `/mcp`, with nothing kept after each. Checks from cheap to expensive: token, method, rate, type, calls of
+ * the caller, size, calls of all, JSON, scope; then the SDK answers.
  */
 export function createMcpEndpoint(options: HttpOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, server, log, now } = options;
