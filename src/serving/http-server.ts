@@ -47,7 +47,7 @@ export interface Address {
  * @throws NodeJS.ErrnoException if the address cannot be listened on
  */
 export async function listen(server: Server, { host, port }: Address): Promise<number> {
-  // Node would drop those beyond 2,000 without a word, a Host or an Origin among them. Their size is limited.
+  // Node would drop headers beyond the 2,000th without a word, a Host or an Origin among them. Their size is limited anyway.
   server.maxHeadersCount = 0;
   server.listen(port, host);
   await once(server, 'listening');

@@ -29,14 +29,7 @@ export function createLazyTransport(
       import('./signed-client.js'),
       import('./redact.js'),
     ]);
-    /** Most calls have the secrets of the account and no others. */
-    let last: { readonly secrets: string; readonly redactor: Redactor } | undefined;
-    const redactorFor = (secrets: readonly (string | undefined)[]): Redactor => {
-      const wanted = JSON.stringify(secrets);
-      if (last?.secrets !== wanted) last = { secrets: wanted, redactor: createRedactor(secrets) };
-      return last.redactor;
-    };
-    return { httpClient: createHttpClient(proxies), createSignedClient, redactorFor };
+    return { httpClient: createHttpClient(proxies), createSignedClient, createRedactor };
   }
   return {
     open: async (endpoint, { secrets, ...options }) => {
@@ -44,12 +37,9 @@ export function createLazyTransport(
         loading = undefined;
         throw new TransportUnavailable('a part of this server cannot be loaded', { cause: error });
       });
-      const { httpClient, createSignedClient, redactorFor } = await loading;
-      return createSignedClient(
-        endpoint,
-        { ...options, redactor: redactorFor(secrets) },
-        { ...dependencies, httpClient },
-      );
+      const { httpClient, createSignedClient, createRedactor } = await loading;
+      const redactor: Redactor = createRedactor(secrets);
+      return createSignedClient(endpoint, { ...options, redactor }, { ...dependencies, httpClient });
     },
     close: async () => (await loading?.catch(() => undefined))?.httpClient.close(),
   };
