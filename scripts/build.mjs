@@ -7,12 +7,14 @@ import { buildViews } from './build-ui.mjs';
 import { bundle } from './bundle.mjs';
 import writeSchemas from './schemas.mjs';
 import { writeThirdParties } from './third-parties.mjs';
+import { withoutUnusedSchemas } from './unused-schemas.mjs';
 
 const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
 
 const options = {
   platform: 'node',
   transform: { target: 'node20' },
+  plugins: [withoutUnusedSchemas()],
   resolve: {
     // ES modules, where a library has both: what is not used can be left out.
     mainFields: ['module', 'main'],
