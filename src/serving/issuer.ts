@@ -1,4 +1,13 @@
-import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from 'jose';
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  type JWTVerifyResult,
+  jwtVerify,
+} from 'jose';
 import * as z from 'zod';
 import { type Log, reasonOf } from '../util/log.js';
 import type { Authenticate } from './auth.js';
@@ -37,7 +46,7 @@ export function authenticateByIssuer(options: IssuerOptions): Authenticate {
   });
   return async (token) => {
     try {
-      const verified = await jwtVerify(token, keys, {
+      const verified = await verify(token, keys, {
         issuer,
         audience,
         algorithms,
@@ -53,6 +62,20 @@ export function authenticateByIssuer(options: IssuerOptions): Authenticate {
       return { kind: 'unavailable', reason: 'issuer' };
     }
   };
+}
+
+/** Verifies a token. One that does not say by which of several keys is tried with each of them. */
+async function verify(token: string, keys: JWTVerifyGetKey, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
+  return jwtVerify(token, keys, options).catch(async (error: unknown) => {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    for await (const key of error) {
+      const verified = await jwtVerify(token, key, options).catch((reason: unknown) => {
+        if (!(reason instanceof errors.JWSSignatureVerificationFailed)) throw reason;
+      });
+      if (verified !== undefined) return verified;
+    }
+    throw new errors.JWSSignatureVerificationFailed();
+  });
 }
 
 /** Who bears a token whose signature, issuer, audience and time are right. */

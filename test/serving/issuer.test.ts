@@ -107,6 +107,32 @@ describe('tokens of an OAuth issuer', () => {
     await own.close();
   });
 
+  test('a token that does not say by which of several keys it is signed is tried with each', async () => {
+    const third = await generateKeyPair('ES256');
+    const published = await Promise.all(
+      [others, keys].map(async ({ publicKey }) => ({ ...(await exportJWK(publicKey)), kid: 'same' })),
+    );
+    const own = await startServer(({ url }, response) => {
+      if (url === '/keys') response.end(JSON.stringify({ keys: published }));
+      else response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${own.origin}/keys` }));
+    });
+    const authenticate = authenticateByIssuer({ issuer: own.origin, audience, now, log });
+    for (const kid of ['same', undefined]) {
+      const signed = (by: typeof keys.privateKey, changes = {}) => sign({ iss: own.origin, ...changes }, by, { kid });
+      expect(await authenticate(await signed(others.privateKey))).toMatchObject({ kind: 'authenticated' });
+      expect(await authenticate(await signed(keys.privateKey))).toMatchObject({ kind: 'authenticated' });
+      expect(await authenticate(await signed(keys.privateKey, { aud: 'https://other.example.com/mcp' }))).toEqual({
+        kind: 'invalid',
+        reason: 'ERR_JWT_CLAIM_VALIDATION_FAILED aud',
+      });
+      expect(await authenticate(await signed(third.privateKey))).toEqual({
+        kind: 'invalid',
+        reason: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED',
+      });
+    }
+    await own.close();
+  });
+
   test('the keys are fetched once', async () => {
     for (let count = 0; count < 3; count += 1) await post(server.url, message('tools/list'), bearer(await sign()));
     expect(issuer.requests.filter(({ url }) => url === '/keys')).toHaveLength(1);
