@@ -1,4 +1,4 @@
-import { canBeShown, idempotencyKey, makePlan, type Plan, type PlannedCall } from '../consent/plan.js';
+import { canBeShown, idempotencyKey, makePlan, type PlannedCall } from '../consent/plan.js';
 import type { Ending } from '../journal/entry.js';
 import { describe } from '../journal/journal.js';
 import { readAnswer } from '../results/answer.js';
@@ -7,18 +7,10 @@ import { presentable } from '../results/record.js';
 import { Refusal } from '../results/refusal.js';
 import { acceptedUnread, consentWays, type Success } from '../results/success.js';
 import type { FinalReply, SignedClient } from '../transport/signed-client.js';
-import { type Consent, obtainConsent, type Steering } from './consent.js';
-import type { CallContext, CallDependencies, CallOutcome } from './context.js';
+import { type Consent, obtainConsent } from './consent.js';
+import type { CallContext, CallDependencies, CallOutcome, PendingChange, Steering } from './context.js';
 import { intentOf } from './intent.js';
 import { visibleCaller } from './principal.js';
-
-/** The change that is carried out: what is sent, what was agreed to, and under which name the journal has it. */
-interface Order {
-  readonly call: PlannedCall;
-  readonly plan: Plan;
-  readonly consent: Consent;
-  readonly digest: string;
-}
 
 /** Carries out an operation that is not a read: plan, consent, journal, send, journal, answer. */
 export async function change(
@@ -31,8 +23,8 @@ export async function change(
   const { journal, inFlight, takeReports } = dependencies;
   const caller = context.principal?.name;
   const viewer = visibleCaller(context.principal);
-  const digest = idempotencyKey(call);
-  const duplicate = await journal.findDuplicate(digest).catch(() => undefined);
+  const key = idempotencyKey(call);
+  const duplicate = await journal.findDuplicate(key).catch(() => undefined);
   const earlier = duplicate === undefined ? [] : [describe(duplicate, viewer)];
   if (duplicate !== undefined && !steering.allowRepeat && !steering.planOnly) throw new Refusal('Repeated', earlier);
 
@@ -42,13 +34,14 @@ export async function change(
     warnings: [...earlier.map((one) => `The same call was sent before: ${one}.`), ...made.warnings],
   };
   if (dependencies.confirm !== 'off' && !canBeShown(plan)) throw new Refusal('TooLargeToShow', []);
-  const consent = await obtainConsent(call, plan, steering, context, dependencies);
+  const pending = { call, plan, steering, key, context, dependencies };
+  const consent = await obtainConsent(pending);
   if (consent.kind !== 'given') return consent;
 
   const outcome = await inFlight.track(context.signal, async (signal) => {
     const client = await openClient(signal);
     try {
-      return await carryOut({ call, plan, consent, digest }, client, steering.allowRepeat, context, dependencies);
+      return await carryOut(pending, consent, client);
     } finally {
       client.close();
     }
@@ -57,29 +50,25 @@ export async function change(
 }
 
 /** A change that has consent: its intent is on disk before it is sent, and its outcome before anything is made of the answer. */
-async function carryOut(
-  order: Order,
-  client: SignedClient,
-  allowRepeat: boolean,
-  context: CallContext,
-  { journal, log, now, newId, process }: CallDependencies,
-): Promise<CallOutcome> {
-  const intent = intentOf(order.call, order.plan, order.digest, order.consent, context, { id: newId(), now, process });
-  const begun = await journal.begin(intent, { allowRepeat });
+async function carryOut(pending: PendingChange, consent: Consent, client: SignedClient): Promise<CallOutcome> {
+  const { call, steering, context, dependencies } = pending;
+  const { journal, log, now } = dependencies;
+  const intent = intentOf(pending, consent);
+  const begun = await journal.begin(intent, { allowRepeat: steering.allowRepeat });
   if (begun.kind === 'unwritable') throw new Refusal('JournalUnavailable', [begun.reason]);
   if (begun.kind === 'consentUsed')
-    throw order.consent.how === 'clicked'
+    throw consent.how === 'clicked'
       ? new Refusal('AlreadyDecided', [])
       : new Refusal('PlanRefused', ['this consent was used before']);
   if (begun.kind === 'duplicate')
     throw new Refusal('Repeated', [describe(begun.earlier, visibleCaller(context.principal))]);
 
   const sentAt = now().toISOString();
-  const reply = await client.send(order.call.request).catch((error: unknown) => {
+  const reply = await client.send(call.request).catch((error: unknown) => {
     log('error', 'unexpected', { tool: intent.tool, error: error instanceof Error ? error.name : 'not an error' });
     return undefined;
   });
-  const { ending, tell } = conclude(order, reply, sentAt);
+  const { ending, tell } = conclude(pending, consent, reply, sentAt);
   const unwritten = (error: unknown) => {
     const { tool, id } = intent;
     log('error', 'journal', { tool, id, error: error instanceof Error ? error.message : 'unknown' });
@@ -109,7 +98,12 @@ interface Conclusion {
 }
 
 /** What came of a change, for the journal at once and for the caller afterwards. */
-function conclude({ call, plan, consent }: Order, reply: FinalReply | undefined, sentAt: string): Conclusion {
+function conclude(
+  { call, plan }: PendingChange,
+  consent: Consent,
+  reply: FinalReply | undefined,
+  sentAt: string,
+): Conclusion {
   const { operation, input, endpoint } = call;
   const failedCall = { operation, ifUnknown: ifUnknown(call, sentAt) };
   if (reply === undefined) return concludeFailure(serverFault(failedCall));

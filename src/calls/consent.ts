@@ -1,18 +1,11 @@
 import { decideConsent } from '../consent/decision.js';
 import type { Elicitor, Reply } from '../consent/elicitation.js';
-import { consentDigest, idempotencyKey, type Plan, type PlannedCall, questionText } from '../consent/plan.js';
+import { consentDigest, questionText } from '../consent/plan.js';
 import { type ConsentTokens, InvalidToken, isDigestOf, tokenLifetimeMs } from '../consent/tokens.js';
 import { Refusal } from '../results/refusal.js';
 import type { ConsentWay } from '../results/success.js';
-import type { CallContext, CallDependencies, CallOutcome, Click, PlanClaims, Question } from './context.js';
+import type { CallOutcome, Click, PendingChange, PlanClaims, Question } from './context.js';
 import { intentOf } from './intent.js';
-
-/** Arguments that steer a change and are not sent. */
-export interface Steering {
-  readonly planOnly: boolean;
-  readonly planId: string | undefined;
-  readonly allowRepeat: boolean;
-}
 
 /** Consent to a change, and how it came. */
 export interface Consent {
@@ -28,18 +21,13 @@ export interface Consent {
  * Gets the consent that the settings ask for, or what the call ends with instead: a plan, or a question.
  * @throws Refusal if there is no consent
  */
-export async function obtainConsent(
-  call: PlannedCall,
-  plan: Plan,
-  steering: Steering,
-  context: CallContext,
-  dependencies: CallDependencies,
-): Promise<Consent | CallOutcome> {
+export async function obtainConsent(pending: PendingChange): Promise<Consent | CallOutcome> {
+  const { call, steering, context, dependencies } = pending;
   const { elicitor, tokens, agreed = false, hasView = false, click, principal } = context;
   const { confirm, log, newNonce, now, questions } = dependencies;
-  const digest = consentDigest(call, steering.allowRepeat);
-  if (click !== undefined) return clicked(call, plan, digest, click, context, dependencies);
-  const { planOnly, planId } = steering;
+  const { planOnly, planId, allowRepeat } = steering;
+  const digest = consentDigest(call, allowRepeat);
+  if (click !== undefined) return clicked(pending, digest, click);
   const canAsk = elicitor !== undefined;
   const step = decideConsent({ mode: confirm, planOnly, hasPlanId: planId !== undefined, canAsk, hasView, agreed });
   log('info', 'consent', { tool: call.operation.name, digest, decision: step.kind, caller: principal?.name });
@@ -51,13 +39,13 @@ export async function obtainConsent(
     case 'redeem':
       return { kind: 'given', how: 'planId', nonce: redeem(planId ?? '', digest, tokens) };
     case 'plan': {
-      const refusal = step.withTicket ? await refusalToAsk(context, dependencies) : undefined;
+      const refusal = step.withTicket ? await refusalToAsk(pending) : undefined;
       if (refusal !== undefined && !planOnly) throw refusal;
       // A plan alone asks nobody: it is shown all the same, without buttons.
       const withTicket = step.withTicket && refusal === undefined;
       // The same for both, so that a click spends the planId too: no model carries out what a person turned down.
       const claims = { digest, nonce: newNonce() };
-      return planned(call, plan, now().getTime(), {
+      return planned(pending, now().getTime(), {
         ...(step.withPlanId && { planId: tokens.issue({ use: 'plan', ...claims }) }),
         planOnly,
         ...(withTicket && { claims }),
@@ -65,7 +53,7 @@ export async function obtainConsent(
     }
     case 'ask': {
       if (elicitor === undefined) throw new Refusal('NeedsHuman', ['this client cannot ask its user']);
-      const question = () => ask(call, plan, digest, elicitor, context, dependencies);
+      const question = () => ask(pending, digest, elicitor);
       return elicitor.brought === undefined ? questions.take(principal?.name, question) : question();
     }
   }
@@ -108,21 +96,17 @@ function nextAfterPlan(name: string, { planOnly, planId, claims }: Ways): string
 }
 
 /** The plan in place of an answer, with what would carry it out: a planId, a click, either, or neither. */
-function planned(
-  { operation: { name }, change, input }: PlannedCall,
-  plan: Plan,
-  issuedAt: number,
-  ways: Ways,
-): CallOutcome {
+function planned({ call, plan }: PendingChange, issuedAt: number, ways: Ways): CallOutcome {
+  const { operation, change, input } = call;
   const { planId, claims } = ways;
   return {
     kind: 'succeeded',
     success: {
-      summary: `Plan of ${name}; nothing was sent.`,
+      summary: `Plan of ${operation.name}; nothing was sent.`,
       outcome: 'planned',
       plan,
       ...(planId !== undefined && { planId, planExpires: new Date(issuedAt + tokenLifetimeMs).toISOString() }),
-      next: nextAfterPlan(name, ways),
+      next: nextAfterPlan(operation.name, ways),
       warnings: [],
       requestIds: {},
     },
@@ -137,44 +121,28 @@ const mostRefusals = 3;
 const shortestReadMs = 1000;
 
 /** A click is consent, or a refusal that is written down. Either spends the plan. */
-async function clicked(
-  call: PlannedCall,
-  plan: Plan,
-  digest: string,
-  { decision, claims }: Click,
-  context: CallContext,
-  dependencies: CallDependencies,
-): Promise<Consent> {
+async function clicked(pending: PendingChange, digest: string, { decision, claims }: Click): Promise<Consent> {
   if (claims.digest !== digest)
     throw new Refusal('PlanRefused', ['the plan was shown for another endpoint, another account or other arguments']);
-  const answeredAfterMs = dependencies.now().getTime() - claims.issuedAt;
+  const answeredAfterMs = pending.dependencies.now().getTime() - claims.issuedAt;
   const consent = { kind: 'given', how: 'clicked', nonce: claims.nonce, answeredAfterMs } as const;
   const byProgram = answeredAfterMs < shortestReadMs;
   if (decision === 'accept' && !byProgram) return consent;
-  if (!(await decline(call, plan, consent, context, dependencies))) throw new Refusal('AlreadyDecided', []);
+  if (!(await decline(pending, consent))) throw new Refusal('AlreadyDecided', []);
   if (byProgram) throw new Refusal('NobodyAsked', [`the click came after ${answeredAfterMs} ms`]);
   throw new Refusal('Declined', ['the user clicked "Do nothing"']);
 }
 
 /** Writes down that a change was refused. False if what they were asked was decided before. */
-function decline(
-  call: PlannedCall,
-  plan: Plan,
-  consent: Consent,
-  context: CallContext,
-  { journal, now, newId, process }: CallDependencies,
-): Promise<boolean> {
-  const identity = { id: newId(), now, process };
-  return journal.decline(intentOf(call, plan, idempotencyKey(call), consent, context, identity)).catch(() => true);
+function decline(pending: PendingChange, consent: Consent): Promise<boolean> {
+  return pending.dependencies.journal.decline(intentOf(pending, consent)).catch(() => true);
 }
 
 /** Why this caller's user may not be asked, if that is so. */
-async function refusalToAsk(
-  { principal }: CallContext,
-  { journal, now }: CallDependencies,
-): Promise<Refusal | undefined> {
+async function refusalToAsk({ context, dependencies }: PendingChange): Promise<Refusal | undefined> {
+  const { journal, now } = dependencies;
   try {
-    const refused = await journal.countDeclined(now().getTime() - tokenLifetimeMs, principal?.name);
+    const refused = await journal.countDeclined(now().getTime() - tokenLifetimeMs, context.principal?.name);
     return refused >= mostRefusals ? new Refusal('TooManyRefusals', []) : undefined;
   } catch {
     return new Refusal('JournalUnavailable', ['the refusals in it cannot be counted']);
@@ -182,14 +150,8 @@ async function refusalToAsk(
 }
 
 /** Asks the user. A refusal is written down and spends the question: the same question cannot be answered twice. */
-async function ask(
-  call: PlannedCall,
-  plan: Plan,
-  digest: string,
-  elicitor: Elicitor,
-  context: CallContext,
-  dependencies: CallDependencies,
-): Promise<Consent | CallOutcome> {
+async function ask(pending: PendingChange, digest: string, elicitor: Elicitor): Promise<Consent | CallOutcome> {
+  const { call, plan, context, dependencies } = pending;
   const { now, newNonce } = dependencies;
   const accept = call.change.accept(call.input);
   const choices = { accept };
@@ -198,7 +160,7 @@ async function ask(
     // It may have waited for the answer to another question.
     if (context.signal.aborted)
       throw new Refusal('Declined', ['the client cancelled the call before anybody was asked']);
-    const refusal = await refusalToAsk(context, dependencies);
+    const refusal = await refusalToAsk(pending);
     if (refusal !== undefined) throw refusal;
   }
   if (brought !== undefined && !isDigestOf(brought.claims, digest))
@@ -214,7 +176,7 @@ async function ask(
   const consent = { kind: 'given', how: 'asked', nonce: claims.nonce, answeredAfterMs } as const;
   const refusal = refusalOf(reply, elicitor.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs, message);
   if (refusal === undefined) return consent;
-  const wasFirst = await decline(call, plan, consent, context, dependencies);
+  const wasFirst = await decline(pending, consent);
   if (!wasFirst) throw new Refusal('PlanRefused', ['this question was answered before']);
   throw refusal;
 }

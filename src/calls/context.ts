@@ -1,5 +1,6 @@
 import type { ConsentMode } from '../consent/decision.js';
 import type { Elicitor } from '../consent/elicitation.js';
+import type { Plan, PlannedCall } from '../consent/plan.js';
 import type { ConsentClaims, ConsentTokens } from '../consent/tokens.js';
 import type { Intent } from '../journal/entry.js';
 import type { Journal } from '../journal/journal.js';
@@ -59,6 +60,24 @@ export interface CallContext {
   readonly trace?: TraceOrigin | undefined;
   /** The call's own span. */
   readonly span?: Span | undefined;
+}
+
+/** Arguments that steer a change and are not sent. */
+export interface Steering {
+  readonly planOnly: boolean;
+  readonly planId: string | undefined;
+  readonly allowRepeat: boolean;
+}
+
+/** A change that waits for consent: what it would send, and what its call brings along. */
+export interface PendingChange {
+  readonly call: PlannedCall;
+  readonly plan: Plan;
+  readonly steering: Steering;
+  /** By which a repetition is found. */
+  readonly key: string;
+  readonly context: CallContext;
+  readonly dependencies: CallDependencies;
 }
 
 /** What a call came to. */

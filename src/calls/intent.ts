@@ -1,19 +1,16 @@
-import type { Plan, PlannedCall } from '../consent/plan.js';
 import type { Intent } from '../journal/entry.js';
 import type { Consent } from './consent.js';
-import type { CallContext, CallDependencies } from './context.js';
+import type { PendingChange } from './context.js';
 
 /** What the journal says of a change before it is sent. */
 export function intentOf(
-  { operation, request, endpoint }: PlannedCall,
-  { summary, url }: Plan,
-  digest: string,
-  { how, nonce, answeredAfterMs }: Pick<Consent, 'how' | 'nonce' | 'answeredAfterMs'>,
-  { client, principal }: Pick<CallContext, 'client' | 'principal'>,
-  { id, now, process }: { readonly id: string } & Pick<CallDependencies, 'now' | 'process'>,
+  { call: { operation, request, endpoint }, plan: { summary, url }, key, context, dependencies }: PendingChange,
+  { how, nonce, answeredAfterMs }: Consent,
 ): Intent {
+  const { client, principal } = context;
+  const { newId, now, process } = dependencies;
   return {
-    id,
+    id: newId(),
     time: now().toISOString(),
     tool: operation.name,
     what: summary,
@@ -22,7 +19,7 @@ export function intentOf(
     client,
     caller: principal?.name,
     consent: how,
-    digest,
+    digest: key,
     nonce,
     answeredAfterMs,
     process,
