@@ -90,7 +90,8 @@ export function createServer(
     },
   );
   const connection = { server, tokens, tickets: createTickets(stateKey, principal?.name ?? '', now), dependencies };
-  for (const tool of offered) registerTool(connection, tool);
+  // All of them: whoever calls one that is not offered learns why not.
+  for (const tool of tools) registerTool(connection, tool);
   if (operations.some(({ change }) => change !== undefined)) registerDecideTool(connection, operations);
   listTools(server, offered);
   registerResources(server, operations, dependencies);

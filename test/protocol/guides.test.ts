@@ -105,5 +105,8 @@ test('a read-only server offers only what reads: tools, references and prompts',
     offeredBy({ ...openPolicy, readOnly: true }).map(({ name }) => name),
   );
   expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(['check_upload']);
+  const args = { backupId: 'a'.repeat(32), instanceId: 'one' };
+  const refused = await client.callTool({ name: 'restore_instance', arguments: args });
+  expect(refused).toMatchObject({ isError: true, structuredContent: { code: 'NotAllowed', mayHaveHappened: false } });
   await close();
 });
