@@ -1,6 +1,6 @@
 import { canBeShown, idempotencyKey, makePlan, type PlannedCall } from '../consent/plan.js';
-import type { Ending } from '../journal/entry.js';
-import { describe } from '../journal/journal.js';
+import type { Ending, Mutation } from '../journal/entry.js';
+import { describe, isOfAnother } from '../journal/journal.js';
 import { readAnswer } from '../results/answer.js';
 import { type FailedCall, type Failure, serverFault, unreadableAnswer } from '../results/failure.js';
 import { presentable } from '../results/record.js';
@@ -25,14 +25,11 @@ export async function change(
   const viewer = visibleCaller(context.principal);
   const key = idempotencyKey(call);
   const duplicate = await journal.findDuplicate(key).catch(() => undefined);
-  const earlier = duplicate === undefined ? [] : [describe(duplicate, viewer)];
-  if (duplicate !== undefined && !steering.allowRepeat && !steering.planOnly) throw new Refusal('Repeated', earlier);
+  if (duplicate !== undefined && !steering.allowRepeat && !steering.planOnly) throw repeated(duplicate, call, viewer);
 
   const made = makePlan(call);
-  const plan = {
-    ...made,
-    warnings: [...earlier.map((one) => `The same call was sent before: ${one}.`), ...made.warnings],
-  };
+  const repeats = duplicate === undefined ? [] : [`The same call was sent before: ${describe(duplicate, viewer)}.`];
+  const plan = { ...made, warnings: [...repeats, ...made.warnings] };
   if (dependencies.confirm !== 'off' && !canBeShown(plan)) throw new Refusal('TooLargeToShow', []);
   const pending = { call, plan, steering, key, context, dependencies };
   const consent = await obtainConsent(pending);
@@ -60,8 +57,7 @@ async function carryOut(pending: PendingChange, consent: Consent, client: Signed
     throw consent.how === 'clicked'
       ? new Refusal('AlreadyDecided', [])
       : new Refusal('PlanRefused', ['this consent was used before']);
-  if (begun.kind === 'duplicate')
-    throw new Refusal('Repeated', [describe(begun.earlier, visibleCaller(context.principal))]);
+  if (begun.kind === 'duplicate') throw repeated(begun.earlier, call, visibleCaller(context.principal));
 
   const sentAt = now().toISOString();
   const reply = await client.send(call.request).catch((error: unknown) => {
@@ -176,6 +172,16 @@ function concludeFailure(failure: Failure): Conclusion {
     ending: { outcome, status, code, requestIds: { ...requestIds } },
     tell: () => ({ kind: 'failed', failure }),
   };
+}
+
+/** The refusal of a call that was sent before. What to do depends on what came of it, but says nothing of another caller's. */
+function repeated(earlier: Mutation, { change, input, endpoint: { region } }: PlannedCall, viewer: string | undefined) {
+  const wasAccepted = earlier.ending?.outcome === 'accepted' && !isOfAnother(earlier, viewer);
+  const next = wasAccepted
+    ? 'The earlier call was accepted: tell the user. Only if they want it a second time, call again with allowRepeat: true.'
+    : `The earlier call may have happened: have the user look in the console for ${change.lookFor(input, region)}. ` +
+      'Only if it is not there and they still want it, call again with allowRepeat: true.';
+  return new Refusal('Repeated', [describe(earlier, viewer)], { next });
 }
 
 /** What to do when nobody knows whether a change happened. */

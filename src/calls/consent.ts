@@ -66,11 +66,11 @@ function redeem(planId: string, digest: string, tokens: ConsentTokens): string {
     if (claims.use === 'plan' && isDigestOf(claims, digest)) return claims.nonce;
   } catch (error) {
     const expired = error instanceof InvalidToken && error.reason === 'expired';
-    const reason = expired ? 'the planId has expired' : 'the planId is not one of this server, or was altered';
+    const reason = expired ? 'the planId has expired' : 'this server did not issue the planId, or it was altered';
     throw new Refusal('PlanRefused', [reason]);
   }
   throw new Refusal('PlanRefused', [
-    'the planId is that of a plan with another tool, other arguments, endpoint or account',
+    'the planId belongs to another tool, or to other arguments, another endpoint or account',
   ]);
 }
 

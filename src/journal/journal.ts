@@ -70,14 +70,17 @@ export interface Journal {
 /** How many changes `list` gives by default. */
 export const defaultLimit = 50;
 
+/** Whether a change is another caller's than the one who looks. Without a caller, nothing is. */
+export const isOfAnother = ({ caller }: Mutation, viewer: string | undefined): boolean =>
+  viewer !== undefined && boundedCaller(viewer) !== caller;
+
 /**
  * One line for people: when, what came of it, and what it was. Of another's change a caller learns only that there is one;
  * without a caller, everything is shown.
  */
 export function describe(mutation: Mutation, viewer?: string): string {
   const { time, tool, what, target, consent, answeredAfterMs, client, caller, ending } = mutation;
-  if (viewer !== undefined && boundedCaller(viewer) !== caller)
-    return 'another caller asked for the same change not long ago';
+  if (isOfAnother(mutation, viewer)) return 'another caller asked for the same change not long ago';
   const outcome = ending === undefined ? 'no outcome yet' : ending.outcome;
   const code = ending?.code === undefined ? '' : ` (${quoteName(ending.code)})`;
   const answered = answeredAfterMs === undefined ? '' : ` after ${Math.round(answeredAfterMs / 1000)} s`;

@@ -4,8 +4,8 @@ import type { Failure } from './failure.js';
 export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly problems: readonly string[];
-  /** What else the failure says. */
-  readonly more: Partial<Pick<Failure, 'defaults' | 'warnings'>>;
+  /** What else the failure says, or says instead. */
+  readonly more: Partial<Pick<Failure, 'defaults' | 'warnings' | 'next'>>;
   constructor(code: RefusalCode, problems: readonly string[], more: Refusal['more'] = {}) {
     super(code);
     this.code = code;
@@ -47,7 +47,7 @@ const refusals = {
   },
   Declined: {
     reason: 'the user has not agreed to it',
-    next: 'Leave it at that, unless the user asks for it again.',
+    next: 'Do not try again unless the user asks for it.',
   },
   NobodyAsked: {
     reason: 'the client answered the question by itself, and nobody was asked',
@@ -55,7 +55,7 @@ const refusals = {
   },
   TooManyRefusals: {
     reason: 'several changes were refused in the last ten minutes, so this server has stopped asking',
-    next: 'Ask the user in the conversation what they want. Questions are possible again within ten minutes.',
+    next: 'Ask the user in the conversation what they want. Questions are possible again in ten minutes at the latest.',
   },
   TooLargeToShow: {
     reason: 'it has more values than can be shown to a person in one question',

@@ -1,6 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import { writeScope } from '../../src/calls/principal.js';
+import type { Ending } from '../../src/journal/entry.js';
 import type { Journal } from '../../src/journal/journal.js';
+import type { Failure } from '../../src/results/failure.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
@@ -164,6 +166,21 @@ describe('before it is sent', () => {
       told: { failure: { code: 'TooLargeToShow', problems: [] } },
       requests: [],
     });
+  });
+
+  test.each<readonly [string, { ending?: object; caller: string }, boolean]>([
+    ['was accepted', { ending: { outcome: 'accepted' }, caller: 'alice' }, false],
+    ['has an unknown outcome', { ending: { outcome: 'unknown' }, caller: 'alice' }, true],
+    ['has no outcome yet', { caller: 'alice' }, true],
+    ["is another caller's, accepted or not", { ending: { outcome: 'accepted' }, caller: 'bob' }, true],
+  ])('a repeat of one that %s is told what to do first', async (_what, { ending, caller }, hasToLook) => {
+    const intent = intentAt(now.getTime(), { caller });
+    const end = ending && { id: intent.id, time: intent.time, ...ending };
+    const earlier = { ...intent, ...(end && { ending: end as Ending }) };
+    const { told } = await carryOut({ journal: journalWith({ findDuplicate: async () => earlier }) });
+    const { next } = (told as { failure: Failure }).failure;
+    expect(next.includes('"one"')).toBe(hasToLook);
+    expect(next).toContain('allowRepeat');
   });
 
   test('a repeat is refused before anybody has to agree, unless it is allowed or only planned', async () => {
