@@ -36,12 +36,15 @@ export function validate(operation: Operation, args: unknown, region: string): R
   const parsed = operation.input().safeParse(given, { reportInput: true });
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
+  const isIncomplete = issues.some(({ code, input }) => code === 'invalid_type' && input === undefined);
   throw new Refusal(
     'InvalidArguments',
-    problemsOf(issues, operation),
+    [...problemsOf(issues, operation), ...(isIncomplete && textAt(given, 'planId') !== undefined ? [planIdAlone] : [])],
     hintsForTheRest(operation, given, issues, region),
   );
 }
+
+const planIdAlone = 'planId: does not replace the other arguments; give those of its plan again';
 
 function hasMoreValuesThan(limit: number, value: unknown): boolean {
   let count = 0;
@@ -60,11 +63,15 @@ function withoutAdditions(args: unknown): unknown {
 function problemsOf(issues: readonly Issue[], operation: Operation): string[] {
   const lines = new Set<string>();
   let count = 0;
-  for (const issue of issues)
+  const mistyped = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => toDotPath(path)));
+  for (const issue of issues) {
+    // A text has a length as a list has one: of a value of another type, the type is the only problem.
+    if (issue.code !== 'invalid_type' && mistyped.has(toDotPath(issue.path))) continue;
     for (const describe of describersOf(issue, operation)) {
       count += 1;
       if (count <= listedProblems) lines.add(describe());
     }
+  }
   return [...lines, ...(count > listedProblems ? [`${count - listedProblems} more problems`] : [])];
 }
 
@@ -86,8 +93,16 @@ const listedValues = 8;
 function describersOf(issue: Issue, operation: Operation): (() => string)[] {
   if (issue.code !== 'unrecognized_keys') return [() => describe(issue, operation)];
   const path = toDotPath(issue.path);
-  const known = argumentNames(operation.input(), issue.path);
-  return issue.keys.map((key) => () => unknownArgument(path === '' ? key : `${path}.${key}`, key, known));
+  const schema = operation.input();
+  const known = argumentNames(schema, issue.path);
+  let isListed = false;
+  return issue.keys.map((key) => () => {
+    const meant = didYouMean(key, known) ?? placesOf(schema, key).join(' or ');
+    const list = isListed ? '' : `; expected one of: ${known.join(', ')}`;
+    if (meant === '') isListed = true;
+    const name = quoteName(path === '' ? key : `${path}.${key}`);
+    return `${name}: is not an argument${meant === '' ? list : `; did you mean ${meant}?`}`;
+  });
 }
 
 function describe(issue: Issue, operation: Operation): string {
@@ -112,17 +127,11 @@ function rule(issue: Issue): string {
 function typeRule(issue: z.core.$ZodIssueInvalidType): string {
   if (!issue.message.startsWith('Invalid input')) return issue.message;
   const expected: Record<string, string> = {
-    string: 'must be text',
-    object: typeof issue.input === 'string' ? 'must be an object, not a text that holds one' : 'must be an object',
+    string: typeof issue.input === 'number' ? 'must be a string, in quotation marks' : 'must be a string',
+    object: typeof issue.input === 'string' ? 'must be an object, not a string' : 'must be an object',
     array: 'must be a list',
   };
   return expected[issue.expected] ?? `must be of type ${issue.expected}`;
-}
-
-function unknownArgument(path: string, key: string, known: readonly string[]): string {
-  const meant = didYouMean(key, known);
-  const hint = meant === undefined ? `known here: ${known.join(', ')}` : `did you mean ${meant}?`;
-  return `${quoteName(path)}: is not an argument; ${hint}`;
 }
 
 /** The argument names that the schema has at a path. */
@@ -134,6 +143,17 @@ function argumentNames(schema: z.core.$ZodType, path: readonly PropertyKey[]): s
   if (step === undefined) return Object.keys(schema.shape);
   const field = schema.shape[String(step)];
   return field === undefined ? [] : argumentNames(field, rest);
+}
+
+/** The paths at which the schema has an argument of a name: `adminCluster.nodePools[].nodeCount`. */
+function placesOf(schema: z.core.$ZodType, name: string, path = ''): string[] {
+  if (schema instanceof z.ZodOptional) return placesOf(schema.unwrap(), name, path);
+  if (schema instanceof z.ZodArray) return placesOf(schema.element, name, `${path}[]`);
+  if (!(schema instanceof z.ZodObject)) return [];
+  return Object.entries(schema.shape).flatMap(([key, field]) => {
+    const inner = path === '' ? key : `${path}.${key}`;
+    return [...(key === name ? [inner] : []), ...placesOf(field, name, inner)];
+  });
 }
 
 /** A secret, or something that holds or sits inside one. */

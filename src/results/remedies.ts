@@ -56,7 +56,7 @@ export function remedyFor(
   if (ofCode !== undefined) return ofCode;
   if (status >= 300 && status < 400)
     return 'The endpoint redirects, which a signed request must not follow. Set the endpoint to its final address.';
-  return byStatus[status] ?? (status >= 500 ? 'The service failed. Try again in a minute.' : 'Check the arguments.');
+  return byStatus[status] ?? (status >= 500 ? 'Try again in a minute.' : 'Check the arguments.');
 }
 
 /** Why there is no answer, as the end of a sentence. */

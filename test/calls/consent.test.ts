@@ -114,12 +114,12 @@ describe('a planId', () => {
   });
 
   test.each<readonly [string, (planId: string) => object, string]>([
-    ['of another plan', (planId) => ({ planId, instanceId: 'two' }), 'that of a plan with another tool'],
+    ['of another plan', (planId) => ({ planId, instanceId: 'two' }), 'another tool'],
     ['that was altered', (planId) => ({ planId: `B${planId.slice(1)}` }), 'was altered'],
     [
       'that is the token of a question',
       (planId) => ({ planId: tokens.issue({ ...tokens.verify(planId), use: 'question' }) }),
-      'that of a plan with another tool',
+      'another tool',
     ],
   ])('%s carries nothing out', async (_what, given, problem) => {
     const session = setUp('plan');

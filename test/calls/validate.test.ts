@@ -30,8 +30,23 @@ test('a misspelt argument is answered with the one that was meant, also inside o
   expect(problems(provisionKubeResourceGroup, args)).toEqual([
     'adminCluster.nodePools[0].nodecount: is not an argument; did you mean nodeCount?',
     'adminCluster.nmae: is not an argument; did you mean name?',
-    expect.stringMatching(/^adminCluster\.qqqqqqqq: is not an argument; known here: name, version, keyName, /),
+    expect.stringMatching(/^adminCluster\.qqqqqqqq: is not an argument; expected one of: name, version, keyName, /),
   ]);
+});
+
+test('an argument in the wrong place is answered with its places, and the arguments are listed once', () => {
+  const given = { resourceGroupName: 'g', controlPlane: {}, nodeCount: 3, qqqqqqqq: 1, zzzzzzzz: 1 };
+  expect(problems(provisionKubeResourceGroup, given)).toEqual([
+    'controlPlane: is not an argument; did you mean adminCluster.controlPlane?',
+    'nodeCount: is not an argument; did you mean adminCluster.controlPlane.nodeCount or adminCluster.nodePools[].nodeCount?',
+    expect.stringMatching(/^qqqqqqqq: is not an argument; expected one of: resourceGroupName, /),
+    'zzzzzzzz: is not an argument',
+  ]);
+});
+
+test('a planId without the arguments of its plan is told apart', () => {
+  expect(problems(restoreInstance, { planId: 'p' }).at(-1)).toMatch(/^planId: /);
+  expect(problems(restoreInstance, { planId: 'p', backupId: 'a', instanceId: 's' })).toHaveLength(1);
 });
 
 test('10,000 values are looked at, one more is too many', () => {
@@ -85,14 +100,14 @@ describe('a great many wrong arguments cost little and are told in few lines', (
 test('an object sent as text is said to be one', () => {
   const args = { resourceGroupName: 'g', networkConfig: '{"networkId":"n"}' };
   expect(problems(provisionKubeResourceGroup, args)).toEqual([
-    String.raw`networkConfig: "{\"networkId\":\"n\"}" must be an object, not a text that holds one`,
+    String.raw`networkConfig: "{\"networkId\":\"n\"}" must be an object, not a string`,
   ]);
 });
 
 test.each([
   [undefined, 'is required'],
   [null, 'null must be an object'],
-  ['text', '"text" must be an object, not a text that holds one'],
+  ['text', '"text" must be an object, not a string'],
   [5, '5 must be an object'],
   [[], '[] must be an object'],
 ])('arguments that are no object at all are refused: %j', (args, problem) => {
@@ -103,7 +118,7 @@ describe('a wrong value is told beside its rule', () => {
   const ofGroup = (given: object) => problems(provisionKubeResourceGroup, { resourceGroupName: 'g', ...given });
 
   test.each<readonly [string, string, object]>([
-    ['a text', 'resourceNamePrefix: 5 must be text', { resourceNamePrefix: 5 }],
+    ['a text', 'resourceNamePrefix: 5 must be a string, in quotation marks', { resourceNamePrefix: 5 }],
     ['true or false', 'planOnly: "yes" must be true or false', { planOnly: 'yes' }],
     [
       'a whole number',
@@ -210,7 +225,7 @@ test('a name that nobody knows is bounded and made visible too', () => {
     backupId: 'a'.repeat(32),
     instanceId: 's',
   });
-  expect(line).toMatch(/^"a\\nbz+…" \(cut, 303 characters\): is not an argument; known here: /);
+  expect(line).toMatch(/^"a\\nbz+…" \(cut, 303 characters\): is not an argument; expected one of: /);
   expect(line.length).toBeLessThan(400);
 });
 

@@ -36,7 +36,7 @@ const reasons: readonly { readonly reason: string; readonly refuses: RegExp }[] 
     reason:
       'Paths and queries have no types: whatever an argument is, it is text there, and in a path what is missing is "undefined".',
     refuses: new RegExp(
-      `^(${outsideBody.join('|')}): (.* must be true or false|(?!").*(must be text|must be a whole number|is required))`,
+      `^(${outsideBody.join('|')}): (.* must be true or false|(?!").*(must be a string|must be a whole number|is required))`,
     ),
   },
   {
