@@ -221,7 +221,7 @@ type PromptField = z.ZodType<string | undefined>;
 
 function promptSchema({ args }: Prompt): z.ZodObject<Record<string, PromptField>> {
   const fields = Object.entries(args).map(([argument, { description, required, values }]): [string, PromptField] => {
-    const text = z.string().describe(description);
+    const text = z.string('is required').describe(description);
     const complete = (typed: string) => (values ?? []).filter((value) => value.startsWith(typed));
     const field = values === undefined ? text : completable(text, complete);
     return [argument, required ? field : field.optional()];

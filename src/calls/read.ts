@@ -3,8 +3,10 @@ import { type Failure, inconsistentPages, type RequestIds, unreadableAnswer } fr
 import { presentable } from '../results/record.js';
 import type { Success } from '../results/success.js';
 import type { NextPage, Operation, Page } from '../tools/define-operation.js';
+import { regionWarnings } from '../tools/schema/zones.js';
 import type { Endpoint } from '../transport/request.js';
 import type { Attempt, SignedClient } from '../transport/signed-client.js';
+import { textAt } from '../util/objects.js';
 import type { CallContext, CallOutcome } from './context.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -18,7 +20,7 @@ export async function read(
   { onPage, hasView }: Pick<CallContext, 'onPage' | 'hasView'>,
 ): Promise<CallOutcome> {
   const collected: Page<Record<string, unknown>>[] = [];
-  const warnings = new Set<string>();
+  const warnings = new Set(regionWarnings(operation.regions, textAt(input, 'region')));
   const retried: Attempt[] = [];
   let requestIds: RequestIds = {};
   let entries = 0;
@@ -32,9 +34,10 @@ export async function read(
   }
   const record = operation.pages?.combine(input, collected) ?? collected[0]?.record ?? {};
   const shown = presentable(record);
+  const next = operation.next?.(record);
   const success: Success = {
     summary: operation.summarize(record, input),
-    ...(operation.next !== undefined && { next: operation.next(record) }),
+    ...(next !== undefined && { next }),
     warnings: [...warnings, ...shown.warnings],
     requestIds,
     ...(retried.length > 0 && { attempts: retried }),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Change, Default, Operation } from '../tools/define-operation.js';
+import { regionWarnings } from '../tools/schema/zones.js';
 import { type Endpoint, type UnsignedApiRequest, wireForm } from '../transport/request.js';
 import { leavesOf, valueAt, withValueAt } from '../util/objects.js';
 import { quote, quoteName, spellOut } from '../util/quote.js';
@@ -70,12 +71,13 @@ export function makePlan(call: PlannedCall): Plan {
 
 const regionSources = { given: 'given', configured: 'configured', default: "this server's default" } as const;
 
-/** The region that the arguments name may be another one than that whose endpoint gets the request. */
-function regionOf({ input, endpoint: { region }, regionSource }: PlannedCall): string {
+/** The region that the arguments name, and the one whose endpoint gets the request: the same only where an argument chooses both. */
+function regionOf({ operation, input, endpoint: { region }, regionSource }: PlannedCall): string {
   const given = textOf(input.region ?? input.regions);
   const source = regionSources[regionSource];
-  if (given === undefined || given === region) return `region ${region} (${given === undefined ? source : 'given'})`;
-  return `region ${given} (given), request sent to ${region} (${source})`;
+  if (given === region) return `region ${region} (given)`;
+  if (given !== undefined) return `region ${given} (given), request sent to ${region} (${source})`;
+  return `${'region' in operation.input().shape ? 'region' : 'request sent to'} ${region} (${source})`;
 }
 
 function zoneOf(defaults: readonly Default[], input: Fields): string[] {
@@ -105,18 +107,12 @@ export function hintsOf(operation: Operation, change: Change, input: Fields, reg
     ...unknownDefaults.filter(isOmitted),
     ...defaults.filter((one) => !isKnown(one)).map(({ path }) => path),
   ];
-  const unlisted =
-    regions === undefined || regions.includes(region)
-      ? []
-      : [
-          `Region ${quote(region, 40)} is not among those that the API reference lists: ${regions.join(', ')}. Whether the operation is available there is not documented.`,
-        ];
   return {
     defaults: defaults
       .filter(isKnown)
       .map(({ path, value, inRegion }) => ({ path, value: inRegion?.[region] ?? value })),
     warnings: [
-      ...unlisted,
+      ...regionWarnings(regions, region),
       ...new Set(change.warnings(input, region)),
       ...(unknown.length === 0
         ? []

@@ -75,8 +75,8 @@ export interface Operation<
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>>;
   /** What the answer means, in a few sentences of plain text. */
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): string;
-  /** What to do after a read, in one sentence. What to do after a change is the same for all. */
-  next?(record: Lenient<z.output<Output>>): string;
+  /** What to do after a read, in one sentence, if there is anything. What to do after a change is the same for all. */
+  next?(record: Lenient<z.output<Output>>): string | undefined;
 }
 
 /** What a change would do, for the person who decides and for the agent that reports it. `region` is the one it goes to. */
@@ -93,7 +93,7 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   readonly notChecked: readonly string[];
   /** Dotted paths of arguments that headline and consequences name, `[]` for each element of a list; a person is shown all others. */
   readonly named: readonly string[];
-  /** What to look for in the console when the outcome is not known, as the end of a sentence that begins with "Look for". */
+  /** What to look for in the console when the outcome is not known, as the end of a sentence: `a DevOps server "wiki" in jp-east-1`. */
   lookFor(input: Input, region: string): string;
   /** Where the answer contradicts the request: `region "jp-east-1" instead of "jp-east-3"`. */
   contradictions?(record: Output, input: Input, region: string): readonly string[];

@@ -109,7 +109,7 @@ export const listParts = defineOperation({
     'Values of encoding-type: services take "url", or ignore it.',
     'Error codes: those of S3 are what services of the family answer.',
     'Highest part number and smallest part: 10000 and 5 MiB by convention.',
-    'Where a region is: the reference gives codes, and no places.',
+    'Where each region is: the reference gives only codes.',
   ],
 
   elsewhere: [
@@ -186,7 +186,9 @@ export const listParts = defineOperation({
   next(record) {
     if (record.view === 'parts' && record.isTruncated === true)
       return `Call again with partNumberMarker ${record.nextPartNumberMarker ?? numbersOf(record).at(-1)}.`;
+    if (record.view === 'parts') return undefined;
     if (record.percent === 100) return 'The client that uploads has to complete it: no tool here does.';
+    if (record.stopped === true) return 'Ask the user whether the client that uploads still runs.';
     return 'To see what has changed since, call again with the same arguments.';
   },
 });
@@ -216,12 +218,13 @@ function shortened({ parts = [], ...rest }: PageRecord): PageRecord {
   return { ...rest, parts: fitting, isTruncated: true, nextPartNumberMarker: fitting.at(-1)?.partNumber };
 }
 
-function pageSentences({ object = '', parts = [], isTruncated }: PageRecord): string {
+function pageSentences({ object = '', parts = [], isTruncated, partNumberMarker = 0 }: PageRecord): string {
   const numbers = numbersOf({ parts });
   const bytes = humanBytes(parts.reduce((sum, { size = 0 }) => sum + size, 0));
   const more = isTruncated ? 'More follow.' : 'No parts follow these.';
   const ofUpload = `of ${quote(object)} on this page`;
-  if (parts.length === 0) return `No parts ${ofUpload}. ${more}`;
+  if (parts.length === 0)
+    return `No parts ${partNumberMarker === 0 ? ofUpload : `of ${quote(object)} with a number above ${partNumberMarker}`}.${isTruncated ? ' More follow.' : ''}`;
   if (parts.length === 1) return `One part ${ofUpload}: ${numbers[0]}, ${bytes}. ${more}`;
   return `${parts.length} parts ${ofUpload}: ${numbers[0]}–${numbers.at(-1)}, ${bytes}. ${more}`;
 }

@@ -13,7 +13,7 @@ import { differs, zoneWarnings } from './schema/zones.js';
 const input = () =>
   z
     .strictObject({
-      resourceGroupName: pathName().describe('Resource group.'),
+      resourceGroupName: pathName().describe('Group to set up.'),
       regions: z
         .array(text())
         .length(1, 'must hold exactly one region')
@@ -131,25 +131,35 @@ export const provisionKubeResourceGroup = defineOperation({
     'availabilityZones',
     'resourceNamePrefix',
     'deploymentModel',
+    'adminWorkstation',
+    'adminWorkstation.instanceType',
     'adminWorkstation.volumeType',
+    'adminWorkstation.keyName',
+    'adminCluster',
     'adminCluster.name',
+    'adminCluster.keyName',
+    'adminCluster.controlPlane',
+    'adminCluster.controlPlane.instanceType',
     'adminCluster.controlPlane.volumeType',
     'adminCluster.controlPlane.nodeCount',
   ],
   undocumented: [
     'Which arguments are required, apart from what a private LAN needs.',
+    'Whether the resource group must exist before.',
     'Versions and locations that are possible: GetKubeServerConfig lists them; its shape is not shown.',
-    'Success status code, error codes, limits of rate, and how long it takes.',
+    'Success status code, error codes, rate limits, and how long it takes.',
     'Transitions between states after the first.',
-    'Where a region is: the reference gives codes, and no places.',
+    'Where each region is: the reference gives only codes.',
   ],
   elsewhere: [
     'Creating, listing and deleting resource groups, and reading the state of one: use the console.',
     'Listing versions, locations, networks and SSH keys: use the console.',
   ],
   errors: {
+    'Client.InvalidParameterDuplicate.ResourceGroupName':
+      'The group is set up already. Ask the user which other group they mean.',
     'Client.InvalidParameterDuplicate':
-      'The name prefix or a cluster name is in use. Ask the user for another; do not choose one.',
+      'A name is in use: see the code and the message. Ask the user for another; do not choose one.',
     'Client.InvalidParameterNotFound':
       'Something that the arguments name does not exist. Ask the user for the right name.',
   },
@@ -157,11 +167,11 @@ export const provisionKubeResourceGroup = defineOperation({
   input,
 
   change: {
-    headline: ({ resourceGroupName, regions, adminCluster }, region) => {
+    headline: ({ resourceGroupName, regions, adminWorkstation, adminCluster }) => {
       const control = adminCluster?.controlPlane?.nodeCount;
       const pools = adminCluster?.nodePools;
       const parts = [
-        '1 workstation',
+        adminWorkstation === undefined ? 'workstation not given' : '1 workstation',
         control === undefined
           ? 'control plane (number of nodes not given)'
           : `${control} control plane ${plural(control, 'node')}`,
@@ -169,11 +179,12 @@ export const provisionKubeResourceGroup = defineOperation({
           ? 'no node pools'
           : `${workers(pools)} ${plural(workers(pools), 'node')} in ${pools.length} ${plural(pools.length, 'pool')}`,
       ];
-      return `Set up Kubernetes resource group ${quote(resourceGroupName)} in ${regions?.[0] ?? region}: ${parts.join(', ')}`;
+      const place = regions?.[0] === undefined ? '' : ` in ${regions[0]}`;
+      return `Set up Kubernetes resource group ${quote(resourceGroupName)}${place}: ${parts.join(', ')}`;
     },
     accept: ({ resourceGroupName }) => `Set up ${resourceGroupName}`,
     consequences: ({ adminWorkstation, adminCluster }) => [
-      'Its servers, disks and load balancer cost money from their creation.',
+      'Its servers, disks and load balancer cost money from the moment they are created.',
       `Workstation: ${adminWorkstation?.instanceType ?? 'type not given'}. Control plane: ${adminCluster?.controlPlane?.nodeCount ?? '?'} × ${adminCluster?.controlPlane?.instanceType ?? 'type not given'}. Node pools: ${poolsText(adminCluster?.nodePools)}.`,
     ],
     warnings({ regions, availabilityZones, externalCloudConfig, adminWorkstation, adminCluster }) {
@@ -194,7 +205,11 @@ export const provisionKubeResourceGroup = defineOperation({
         ),
       ];
     },
-    notChecked: ['that the resource group exists', 'that prefix and cluster name are free', 'that the SSH keys exist'],
+    notChecked: [
+      'that the resource group can be set up',
+      'that prefix and cluster name are free',
+      'that the SSH keys exist',
+    ],
     named: [
       'resourceGroupName',
       'adminWorkstation.instanceType',
@@ -204,8 +219,8 @@ export const provisionKubeResourceGroup = defineOperation({
       'adminCluster.nodePools[].nodeCount',
       'adminCluster.nodePools[].instanceType',
     ],
-    lookFor: ({ resourceGroupName, regions }, region) =>
-      `resource group ${quote(resourceGroupName)} in ${regions?.[0] ?? region} with status provisioning, configuring or provisioned`,
+    lookFor: ({ resourceGroupName, regions }) =>
+      `resource group ${quote(resourceGroupName)}${regions?.[0] === undefined ? '' : ` in ${regions[0]}`} with status provisioning, configuring or provisioned`,
     contradictions: ({ name, configuration }, { resourceGroupName, regions, availabilityZones }) => [
       ...differs('resource group', resourceGroupName, name),
       ...differs('region', regions?.[0], configuration?.kube?.regions?.[0]),
@@ -230,7 +245,7 @@ export const provisionKubeResourceGroup = defineOperation({
       ...(admin.status === undefined
         ? []
         : [
-            `The status of its admin cluster${admin.name === undefined ? '' : ` ${quote(admin.name)}`} is ${withMeaning(admin.status, clusterStatus)}.`,
+            `The status of its admin cluster${admin.name ? ` ${quote(admin.name)}` : ''} is ${withMeaning(admin.status, clusterStatus)}.`,
           ]),
     ].join(' ');
   },

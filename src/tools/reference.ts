@@ -54,9 +54,9 @@ export function argumentReference({ input, defaults }: Operation): string {
 /** The three lists of server types. */
 export function instanceTypesReference(): string {
   const lists: readonly [string, readonly string[]][] = [
-    ['Control plane and node pools (list N)', nodeInstanceTypes],
-    ['Admin workstation (list W)', workstationInstanceTypes],
-    ['DevOps servers (list D), default e-large', devopsInstanceTypes],
+    ['Control plane and node pools', nodeInstanceTypes],
+    ['Admin workstation', workstationInstanceTypes],
+    ['DevOps servers, default e-large', devopsInstanceTypes],
   ];
   return ['# Instance types', ...lists.map(([title, types]) => `\n## ${title}\n\n${types.join(', ')}`), ''].join('\n');
 }

@@ -25,7 +25,7 @@ export const restoreInstance = defineOperation({
   api: 'RestoreInstance',
   title: 'Restore a DevOps server from a backup',
   description:
-    'Creates a new DevOps server (source hosting with a registry) from a backup. It costs money from its creation; the backup ' +
+    'Creates a new DevOps server (source hosting with a registry) from a backup. It costs money from the moment it is created; the backup ' +
     'and the server it was taken from stay as they are. Have ready: the backup ID and a name for the new server. It answers at ' +
     'once with state "RESTORING", and the restore continues in the cloud. Servers and backups cannot be listed here, and a ' +
     'public IP address cannot be chosen.',
@@ -47,9 +47,9 @@ export const restoreInstance = defineOperation({
   unknownDefaults: ['diskSize', 'firewallGroupName', 'parameterGroupName'],
   undocumented: [
     'Which arguments are required: this server requires backupId and instanceId. Client libraries of the service also require instanceType, diskSize, firewallGroupName and parameterGroupName.',
-    'Success status code, error codes, limits of rate, and how long it takes.',
+    'Success status code, error codes, rate limits, and how long it takes.',
     'Transitions between states after the first.',
-    'Where a region is: the reference gives codes, and no places.',
+    'Where each region is: the reference gives only codes.',
   ],
   elsewhere: [
     'Listing servers and backups, and reading the state of one: use the console.',
@@ -76,7 +76,7 @@ export const restoreInstance = defineOperation({
           'Default by region: east-11 in jp-east-1, east-31 in jp-east-3, west-12 in jp-west-1, jp-west-21 in jp-west-2.',
         )
         .optional(),
-      description: memo(255).describe('Memo, at most 255 characters.').optional(),
+      description: memo(255).describe('Memo.').optional(),
       networkConfig: z
         .strictObject({
           networkId: text().describe('Private LAN, when one is used.').optional(),
@@ -102,9 +102,7 @@ export const restoreInstance = defineOperation({
         .describe('Object storage of the application.')
         .optional(),
       region: region()
-        .describe(
-          'Region to restore in: jp-east-1, jp-east-3, jp-west-1 or jp-west-2 (their places are not documented); default is the configured one.',
-        )
+        .describe('Region to restore in: jp-east-1, jp-east-3, jp-west-1 or jp-west-2; default is the configured one.')
         .optional(),
       ...consentArguments(),
     }),
@@ -114,7 +112,7 @@ export const restoreInstance = defineOperation({
       `Create DevOps server ${quote(instanceId)} (${diskSize === undefined ? '' : `${diskSize} GB, `}${instanceType}) in ${region} from backup ${quote(backupId)}`,
     accept: ({ instanceId }) => `Create server ${instanceId}`,
     consequences: () => [
-      'It costs money from its creation.',
+      'It costs money from the moment it is created.',
       'The backup and the server it was taken from stay as they are.',
     ],
     warnings: (input, region) => [
@@ -191,7 +189,8 @@ export const restoreInstance = defineOperation({
       ...(status.name === undefined || status.name === state
         ? []
         : [`Its status is ${withMeaning(status.name, devopsStatusName)}.`]),
-      ...(status.code === undefined
+      // So do the codes for running and processing, and people read 200 as HTTP's.
+      ...(status.code === undefined || status.code === 100 || status.code === 200
         ? []
         : [`Its status code is ${withMeaning(String(status.code), devopsStatusCode)}.`]),
     ].join(' ');

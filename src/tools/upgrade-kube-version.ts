@@ -24,7 +24,7 @@ export const upgradeKubeVersion = defineOperation({
   defaults: [],
   undocumented: [
     'Versions that are possible: GetKubeServerConfig lists them; its shape is not shown.',
-    'Success status code, error codes, limits of rate, how long it takes, and whether it can be undone.',
+    'Success status code, error codes, rate limits, how long it takes, and whether it can be undone.',
   ],
   elsewhere: [
     'Listing clusters and versions, and reading the state of a cluster: use the console.',

@@ -29,7 +29,7 @@ const counted = (count: number, what: string) => `${count} ${what}${count === 1 
 function doneOf({ percent, expectedBytes, expectedParts }: Summary): string {
   if (percent === undefined) return '';
   const expected = expectedBytes === undefined ? counted(expectedParts ?? 0, 'part') : humanBytes(expectedBytes);
-  return percent === 100 ? ': all that is expected' : `: ${percent} % of the ${expected} expected`;
+  return percent === 100 ? ': all that is expected' : `: ${percent}% of the ${expected} expected`;
 }
 
 function contradictions({ highestPart = 0, totalBytes = 0, expectedParts, expectedBytes }: Summary): string[] {
@@ -117,7 +117,7 @@ const isOne = (ranges: Ranges) => countOf(known(ranges)) === 1;
 
 const known = (ranges: Ranges) => (ranges ?? []).map(({ from = 0, to = from }) => ({ from, to }));
 
-/** `part 5`, `parts 5 and 11–12`, `parts 1, 3, 5, 7, 9 and 4 more ranges`. */
+/** `part 5`, `parts 5 and 11–12`, `parts 1, 3, 5, 7, 9 and others`. */
 function named(ranges: Ranges): string {
   const all = known(ranges).map(({ from, to }) => (from === to ? `${from}` : `${from}–${to}`));
   const shown = all.slice(0, maximumNamed);

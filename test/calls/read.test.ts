@@ -55,6 +55,14 @@ test('what there is to warn of is said once, though it is on each page', async (
   expect(successOf(result).warnings.filter((warning) => warning.includes('many'))).toHaveLength(1);
 });
 
+test.each([
+  ['jp-east-1', 0],
+  ['us-east-1', 1],
+])('a region that the reference does not list is warned of: %s', async (region, count) => {
+  const { warnings } = successOf(await read([page({ parts: [part(1)] })], listParts, { ...args, region }));
+  expect(warnings.filter((warning) => warning.includes(`"${region}"`))).toHaveLength(count);
+});
+
 describe('the attempts', () => {
   test('are those of the pages that took several', async () => {
     const result = await read([page({ parts: [part(1)], next: 1, attempts: 2 }), page({ parts: [part(2)] })]);

@@ -102,7 +102,7 @@ export function amountText({ partCount, totalBytes, expectedParts, expectedBytes
   return [
     `${partCount.toLocaleString('en')}${ofParts} parts`,
     `${humanBytes(totalBytes)}${ofBytes}`,
-    ...(percent === undefined ? [] : [`${percent} %`]),
+    ...(percent === undefined ? [] : [`${percent}%`]),
   ].join(' · ');
 }
 

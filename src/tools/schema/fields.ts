@@ -106,5 +106,5 @@ export const region = () =>
 export const consentArguments = () => ({
   planOnly: flag().describe('Only show the plan.').optional(),
   planId: text(200).describe('From a plan that the user agreed to.').optional(),
-  allowRepeat: flag().describe('Send the same call again.').optional(),
+  allowRepeat: flag().describe('If the user wants it twice.').optional(),
 });

@@ -40,3 +40,11 @@ export const differs = <Value extends string | number>(
     : [`${what} ${show(answered)} instead of ${show(asked)}`];
 
 const show = (value: string | number) => (typeof value === 'string' ? quote(value, 60) : String(value));
+
+/** The warning about a region that the reference does not list for an operation, if it lists any. */
+export const regionWarnings = (listed: readonly string[] | undefined, region: string | undefined): string[] =>
+  listed === undefined || region === undefined || listed.includes(region)
+    ? []
+    : [
+        `Region ${quote(region, 40)} is not among those that the API reference lists: ${listed.join(', ')}. Whether the operation is available there is not documented.`,
+      ];

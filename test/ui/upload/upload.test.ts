@@ -103,8 +103,8 @@ describe('how it goes', () => {
     const done = { partCount: 1200, totalBytes: 3 * mebibyte, percent: 30 };
     const text = (more: object) => amountText(readUpload(result({ ...done, ...more }), {}));
     expect(text({ expectedParts: 4000, expectedBytes: 10 * mebibyte })).toBe(
-      '1,200 of 4,000 parts · 3.0 MiB of 10.0 MiB · 30 %',
+      '1,200 of 4,000 parts · 3.0 MiB of 10.0 MiB · 30%',
     );
-    expect(text({})).toBe('1,200 parts · 3.0 MiB · 30 %');
+    expect(text({})).toBe('1,200 parts · 3.0 MiB · 30%');
   });
 });
