@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { openJournalFile } from './file-open.js';
+import { nextRotatedPath, openJournalFile } from './file-open.js';
 
 /** A file larger than this is renamed, and a new one begun. */
 const rotatedBytes = 10 * 1024 * 1024;
@@ -38,8 +37,7 @@ export async function append(path: string, lines: string, now: () => Date, onWri
 
 /** Resolves with whether it could be renamed. */
 async function rotate(path: string, time: Date): Promise<boolean> {
-  const rotated = `${path}.${time.toISOString().replace(/[:.]/g, '-')}-${randomUUID().slice(0, 8)}`;
-  return rename(path, rotated).then(
+  return rename(path, await nextRotatedPath(path, time)).then(
     () => true,
     () => false,
   );

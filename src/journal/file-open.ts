@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -52,16 +53,33 @@ export async function readRotatedFile(path: string): Promise<FileHandle | undefi
   });
 }
 
+/** What the name of a rotated file has after the journal's: the time, as ISO 8601 with hyphens, and something random. */
+const rotatedSuffix = /^\.(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)-(\d{3})Z-[0-9a-f]{8}$/;
+
+/** Names of all rotated files, oldest first. */
+async function rotatedNames(path: string): Promise<string[]> {
+  const name = basename(path);
+  const names = await readdir(dirname(path)).catch(() => []);
+  return names.filter((other) => other.startsWith(name) && rotatedSuffix.test(other.slice(name.length))).sort();
+}
+
 /** Paths of rotated files that were written to since a time (milliseconds), oldest first. */
 export async function rotatedFiles(path: string, since: number): Promise<string[]> {
-  const folder = dirname(path);
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith(`${basename(path)}.`)).sort();
   const paths: string[] = [];
-  for (const name of names) {
-    const stats = await lstat(join(folder, name)).catch(() => undefined);
-    if (stats?.isFile() && stats.mtimeMs >= since) paths.push(join(folder, name));
+  for (const name of await rotatedNames(path)) {
+    const stats = await lstat(join(dirname(path), name)).catch(() => undefined);
+    if (stats?.isFile() && stats.mtimeMs >= since) paths.push(join(dirname(path), name));
   }
   return paths;
+}
+
+/** The path that a file is rotated to. It comes after those of earlier files, also where the clock was set back since. */
+export async function nextRotatedPath(path: string, now: Date): Promise<string> {
+  const last = (await rotatedNames(path)).at(-1)?.slice(basename(path).length) ?? '';
+  const [, hour, minute, second, millisecond] = rotatedSuffix.exec(last) ?? [];
+  const lastTime = hour === undefined ? 0 : Date.parse(`${hour}:${minute}:${second}.${millisecond}Z`);
+  const time = new Date(Math.max(now.getTime(), lastTime + 1)).toISOString();
+  return `${path}.${time.replace(/[:.]/g, '-')}-${randomUUID().slice(0, 8)}`;
 }
 
 const beginnings = ['{"intent"', '{"ending"'];

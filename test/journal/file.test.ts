@@ -92,6 +92,27 @@ test('a file over 10 MiB is put aside, nothing of it is lost, and the guard stil
   expect(await journal.list({ limit: 1000 })).toHaveLength(2);
 });
 
+test('a clock that was set back does not put what was written later before what was written earlier', async () => {
+  const grow = () => writeFileSync(path, `${'x'.repeat(11 * 1024 * 1024)}\n`, { flag: 'a' });
+  const early = intent({ digest: 'early' });
+  await journal.begin(early, { allowRepeat: false });
+  grow();
+  await begin({ digest: 'between' });
+  time -= 60_000;
+  await journal.end(endingOf(time, early.id, 'accepted'));
+  grow();
+  await begin({ digest: 'late' });
+  const reopened = createFileJournal(path, () => new Date(time));
+  expect((await reopened.findDuplicate('early'))?.ending?.outcome).toBe('accepted');
+});
+
+test('a journal whose name begins like this one is another journal', async () => {
+  const other = createFileJournal(`${path}.prod`, () => new Date(time));
+  await other.begin(intent(), { allowRepeat: false });
+  expect((await begin()).kind).toBe('begun');
+  expect(await journal.list({ since: time - 1 })).toHaveLength(1);
+});
+
 test('a journal that cannot be written says so, and lets nothing begin', async () => {
   mkdirSync(path, { recursive: true });
   expect(await begin()).toEqual({ kind: 'unwritable', reason: expect.stringContaining('EISDIR') });
