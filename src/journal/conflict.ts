@@ -4,7 +4,7 @@ import type { BeginResult } from './journal.js';
 /** For this long a change that was accepted, or whose outcome is not known, is not sent again unless that is asked for. */
 export const duplicateWindowMs = 10 * 60 * 1000;
 
-/** Longer than any call takes. No conflict reaches further back. */
+/** Longer than any call takes. No conflict with what has ended reaches further back. */
 export const abandonedMs = 2 * 60 * 60 * 1000;
 
 /** Changes by their id, in the order in which their intents were written. */
@@ -38,9 +38,10 @@ export function mutationsOf(entries: readonly Entry[]): Mutation[] {
 
 /** The last change with a digest that was, or may have been, accepted not long ago, or that has no outcome yet. */
 export const findDuplicate = (mutations: readonly Mutation[], digest: string, now: number): Mutation | undefined =>
-  mutations.findLast(({ digest: other, time, ending }) => {
+  mutations.findLast(({ digest: other, ending }) => {
     if (other !== digest) return false;
-    if (ending === undefined) return Date.parse(time) >= now - abandonedMs;
+    // However old it seems: clocks jump, and recovery ends what no process is at any more.
+    if (ending === undefined) return true;
     return ['accepted', 'unknown'].includes(ending.outcome) && Date.parse(ending.time) >= now - duplicateWindowMs;
   });
 

@@ -218,8 +218,8 @@ async function migrate(client: pg.PoolClient): Promise<void> {
 async function selectRelated(client: pg.PoolClient, digest: string, nonce: string | undefined, time: number) {
   const { rows } = await client.query(
     `select intent, ending from cloudops_mutations
-     where nonce = $2 or (digest = $1 and (time >= $3 or ended >= $3)
-       and (outcome is null or outcome not in ('rejected', 'declined', 'not sent'))) order by number`,
+     where nonce = $2 or (digest = $1 and (outcome is null or
+       (time >= $3 or ended >= $3) and outcome not in ('rejected', 'declined', 'not sent'))) order by number`,
     [digest, nonce, new Date(time - abandonedMs)],
   );
   // One that is not understood may be one in conflict: then this throws.
