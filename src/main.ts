@@ -4,17 +4,23 @@ import { fileURLToPath } from 'node:url';
 import packageJson from '../package.json' with { type: 'json' };
 import { enableCompileCache } from './cli/compile-cache.js';
 
+/** The exit code where all went well, but for what was to be printed: the disk is full, for example. */
+const unwritten = 5;
+
 // A client that stops reading our output or our log has not asked us to stop.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+process.stderr.on('error', () => undefined);
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') process.once('exit', () => (process.exitCode ||= unwritten));
+});
 
 // Before the modules that it is for.
 enableCompileCache('enableCompileCache' in module ? module.enableCompileCache : undefined, process);
 const { runCommandLine } = await import('./cli/run.js');
 
-/** See `Terminal.interrupted`. */
+/** See `Terminal.interrupted`. A terminal that is closed sends SIGHUP. */
 function interrupted(onSignal: (name: string) => void = () => undefined): AbortSignal {
   const controller = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'])
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'])
     process.once(name, () => {
       onSignal(name);
       controller.abort();

@@ -60,9 +60,8 @@ export function errorAnswer(
   const clocks = `this machine's clock: ${endedAt.toUTCString()}; the service's: ${quote(headers.date ?? 'not given', 60)}`;
   const cause = error.code === undefined ? `HTTP status ${status}` : `${quoteName(error.code)} (HTTP status ${status})`;
   const known = error.requestId === undefined || Object.values(requestIds).includes(error.requestId);
-  // A gateway's 408 may come after the request went on to the service behind it.
-  return failureOf(call, status >= 500 || status === 408, {
-    problem: `the service ${status >= 500 ? 'failed with' : 'refused it with'} ${cause}`,
+  return failureOf(call, status >= 500 || mayFollowSuccess.includes(status), {
+    problem: `the service ${status >= 500 ? 'failed' : status < 400 ? 'answered' : 'refused it'} with ${cause}`,
     code: error.code ?? `Http${status}`,
     problems: error.code === 'RequestTimeTooSkewed' ? [clocks] : [],
     status,
@@ -72,6 +71,12 @@ export function errorAnswer(
     next: remedyFor(call.operation.errors, error.code, status),
   });
 }
+
+/**
+ * A gateway's 408 may come after the request went on to the service behind it, and a 303, or the 302 that many send in its place,
+ * after the request was carried out (RFC 9110, section 15.4.4).
+ */
+const mayFollowSuccess: readonly number[] = [302, 303, 408];
 
 /** A success that is no answer of the API. */
 export const unreadableAnswer = (call: FailedCall, problem: string, exchange: Exchange): Failure =>

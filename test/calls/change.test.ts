@@ -39,6 +39,20 @@ async function carryOut({
 const journalWith = (changes: Partial<Journal>): Journal => ({ ...createMemoryJournal(), ...changes });
 const gone = () => Promise.reject(new Error('gone'));
 
+test.each([
+  [302, true],
+  [303, true],
+  [307, false],
+  [308, false],
+  [408, true],
+  [429, false],
+  [500, true],
+])('an answer with status %i may come after the change was made: %s', async (status, mayHaveHappened) => {
+  const { told, entries } = await carryOut({ reply: answered(status, {}) });
+  expect(told).toMatchObject({ failure: { status, mayHaveHappened } });
+  expect(entries).toMatchObject([{ ending: { outcome: mayHaveHappened ? 'unknown' : 'rejected' } }]);
+});
+
 test('the journal has who changes what, for whom, and with which consent', async () => {
   const { entries } = await carryOut();
   expect(entries).toEqual([

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -47,6 +49,16 @@ test('alone, it prints variables that point a server at it, and ends on a signal
   expect(resources.map(({ uri }) => uri)).not.toContain('cloudops://sandbox');
   child.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
+});
+
+test.skipIf(process.platform !== 'linux')('output that cannot be written is no success', async () => {
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, [serverPath, 'journal', '--json'], {
+    env: cleanEnv({ CLOUDOPS_JOURNAL: join(tmpdir(), 'no-journal', 'j.jsonl') }),
+    stdio: ['ignore', full, 'ignore'],
+  });
+  closeSync(full);
+  expect(await once(child, 'exit')).toEqual([5, null]);
 });
 
 test('without --json the variables are lines for a shell', async () => {

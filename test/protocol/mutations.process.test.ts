@@ -126,7 +126,7 @@ test('two processes that race with the same mutation: one acts', async () => {
   }
 });
 
-describe.each(['SIGTERM', 'SIGINT', 'end of stdin', 'stdout that breaks', 'stderr that breaks'] as const)(
+describe.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'end of stdin', 'stdout that breaks', 'stderr that breaks'] as const)(
   '%s',
   (how) => {
     test('a mutation under way gets its time, and its outcome is written down', async () => {
