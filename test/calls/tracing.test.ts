@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CallOutcome } from '../../src/calls/context.js';
-import { traceOrigin, withTracing } from '../../src/calls/tracing.js';
+import { traceOrigin } from '../../src/calls/trace-origin.js';
+import { withTracing } from '../../src/calls/tracing.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { noSpan, type Span } from '../../src/util/trace.js';

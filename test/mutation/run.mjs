@@ -39,7 +39,7 @@ const parts = {
     { mutate: 'src/calls/{read,secrets}.ts', tests: named('calls', 'read pages secrets secrets-race') },
     { mutate: 'src/calls/validate.ts', tests: named('calls', 'validate') },
     {
-      mutate: 'src/calls/{policy,principal,endpoint,in-flight,tracing}.ts',
+      mutate: 'src/calls/{policy,principal,endpoint,in-flight,tracing,trace-origin}.ts',
       tests: named('calls', 'policy endpoint in-flight tracing'),
     },
   ],
