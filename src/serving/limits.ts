@@ -1,50 +1,34 @@
 import { busy } from './http-server.js';
 
 /** What one process takes. Times in milliseconds, sizes in bytes. */
-export interface HttpLimits {
-  readonly bodyBytes: number;
-  /** All bodies that are being received, together. */
-  readonly bodiesBytes: number;
-  readonly concurrentCalls: number;
-  /** Calls of one authenticated caller that are received, wait or run, so that there is always room for others. */
-  readonly callsOfCaller: number;
-  readonly waitingCalls: number;
-  readonly waitMs: number;
-  readonly connections: number;
-  /** Of one client address, or of one /64 of IPv6; also how many requests of it are under way at a time. */
-  readonly connectionsOfAddress: number;
-  /** For metrics, of everybody. */
-  readonly metricsConnections: number;
-  /** That one address has answered at once, in a minute. */
-  readonly failedLogins: number;
-  /** How much later further ones are answered. */
-  readonly failedLoginMs: number;
-  /** How many of an address wait for such an answer. */
-  readonly delayedLogins: number;
-  /** For the headers of a request, or its first byte on a new connection. */
-  readonly headersMs: number;
-  readonly requestMs: number;
-  /** Longer than the minute after which load balancers drop an idle connection, so that they never send into a closing one. */
-  readonly keepAliveMs: number;
-}
-
-export const defaultHttpLimits: HttpLimits = {
+export const defaultHttpLimits = {
   bodyBytes: 1024 * 1024,
+  /** All bodies that are being received, together. */
   bodiesBytes: 64 * 1024 * 1024,
   concurrentCalls: 64,
+  /** Calls of one authenticated caller that are received, wait or run, so that there is always room for others. */
   callsOfCaller: 32,
   waitingCalls: 64,
   waitMs: 5000,
   connections: 1024,
+  /** Of one client address, or of one /64 of IPv6; also how many requests of it are under way at a time. */
   connectionsOfAddress: 256,
+  /** For metrics, of everybody. */
   metricsConnections: 64,
+  /** That one address has answered at once, in a minute. */
   failedLogins: 5,
+  /** How much later further ones are answered. */
   failedLoginMs: 1000,
+  /** How many of an address wait for such an answer. */
   delayedLogins: 32,
+  /** For the headers of a request, or its first byte on a new connection. */
   headersMs: 10_000,
   requestMs: 20_000,
+  /** Longer than the minute after which load balancers drop an idle connection, so that they never send into a closing one. */
   keepAliveMs: 65_000,
 };
+
+export type HttpLimits = Readonly<typeof defaultHttpLimits>;
 
 /** Bounds how many calls run at a time, and how many wait for their turn. */
 export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
