@@ -27,15 +27,12 @@ export function networkOf(address: string): string {
 
 /** Closes connections of a network that has too many. */
 export function limitConnections(server: Server, { connectionsOfAddress }: HttpLimits, onRefused: () => void): void {
-  const networks = createCounter();
+  const enter = createCounter(connectionsOfAddress);
   server.on('connection', (socket) => {
-    const network = networkOf(socket.remoteAddress ?? '');
-    if (networks.count(network) >= connectionsOfAddress) {
-      socket.destroy();
-      onRefused();
-      return;
-    }
-    socket.once('close', networks.add(network));
+    const leave = enter(networkOf(socket.remoteAddress ?? ''));
+    if (leave !== undefined) return void socket.once('close', leave);
+    socket.destroy();
+    onRefused();
   });
 }
 
@@ -44,15 +41,15 @@ export function limitConnections(server: Server, { connectionsOfAddress }: HttpL
  * a client that does not wait for answers could begin any number on one.
  */
 export function createRequestLimiter({ connectionsOfAddress }: HttpLimits) {
-  const networks = createCounter();
+  const enter = createCounter(connectionsOfAddress);
   /**
    * Answers with what to call when the request has ended.
    * @throws HttpError if there are too many
    */
   return ({ socket }: IncomingMessage): (() => void) => {
-    const network = networkOf(socket.remoteAddress ?? '');
-    if (networks.count(network) >= connectionsOfAddress) throw busy();
-    return networks.add(network);
+    const leave = enter(networkOf(socket.remoteAddress ?? ''));
+    if (leave === undefined) throw busy();
+    return leave;
   };
 }
 
@@ -67,7 +64,7 @@ export function createFailedLogins(limits: HttpLimits, now: () => Date, log: Log
   const { failedLogins, failedLoginMs, delayedLogins } = limits;
   const isSlowed = createRateLimiter(failedLogins / 60, now, failedLogins);
   const isUnlogged = createRateLimiter(loggedPerSecond, now);
-  const delayed = createCounter();
+  const enterDelay = createCounter(delayedLogins);
   let unlogged = 0;
   return async ({ socket: { remoteAddress = 'unknown' } }: IncomingMessage, reason) => {
     const network = networkOf(remoteAddress);
@@ -78,9 +75,9 @@ export function createFailedLogins(limits: HttpLimits, now: () => Date, log: Log
       unlogged = 0;
     }
     if (!slowed) return;
-    if (delayed.count(network) >= delayedLogins)
+    const leave = enterDelay(network);
+    if (leave === undefined)
       throw new HttpError(429, 'logins', 'Too many failed logins.', { 'retry-after': '60', connection: 'close' });
-    const leave = delayed.add(network);
     await delay(failedLoginMs, undefined, { ref: false });
     leave();
   };

@@ -34,7 +34,7 @@ export type HttpLimits = Readonly<typeof defaultHttpLimits>;
 export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
 
 export function createConcurrencyLimiter({ concurrentCalls, callsOfCaller, waitingCalls, waitMs }: HttpLimits) {
-  const callers = createCounter();
+  const enterAs = createCounter(callsOfCaller);
   const waiting: (() => void)[] = [];
   let running = 0;
 
@@ -68,8 +68,9 @@ export function createConcurrencyLimiter({ concurrentCalls, callsOfCaller, waiti
      * @throws HttpError if the caller has too many
      */
     enter(caller: string | undefined): () => void {
-      if (caller !== undefined && callers.count(caller) >= callsOfCaller) throw busy();
-      return callers.add(caller ?? '');
+      const leave = caller === undefined ? () => undefined : enterAs(caller);
+      if (leave === undefined) throw busy();
+      return leave;
     },
     /**
      * Resolves with what to call when the call has ended.
@@ -89,17 +90,15 @@ export function createConcurrencyLimiter({ concurrentCalls, callsOfCaller, waiti
   };
 }
 
-/** Counts by key. A key whose count is back at 0 takes no memory. */
-export function createCounter() {
+/** Counts by key, up to a maximum for each. A key whose count is back at 0 takes no memory. */
+export function createCounter(maximum: number) {
   const counts = new Map<string, number>();
   const count = (key: string) => counts.get(key) ?? 0;
-  return {
-    count,
-    /** Counts one more, until what it answers with is called. */
-    add: (key: string) => {
-      counts.set(key, count(key) + 1);
-      return () => void (count(key) > 1 ? counts.set(key, count(key) - 1) : counts.delete(key));
-    },
+  /** Counts one more, until what it answers with is called; undefined if there are as many as there may be. */
+  return (key: string): (() => void) | undefined => {
+    if (count(key) >= maximum) return undefined;
+    counts.set(key, count(key) + 1);
+    return () => void (count(key) > 1 ? counts.set(key, count(key) - 1) : counts.delete(key));
   };
 }
 
