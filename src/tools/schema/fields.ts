@@ -33,15 +33,12 @@ export const oneOfListed = (values: readonly string[], where: string) => z.enum(
 const digits = /^-?\d{1,16}$/;
 const fromDigits = (value: unknown) => (typeof value === 'string' && digits.test(value) ? Number(value) : value);
 
-/** A whole number within bounds, which agents also send as text: `3` or `"3"`. */
-export function wholeNumber(minimum: number, maximum?: number) {
-  const rule =
-    maximum === undefined
-      ? `must be a whole number of at least ${minimum}`
-      : `must be a whole number from ${minimum} to ${maximum}`;
-  const number = z.int('must be a whole number').min(minimum, rule);
-  return z.preprocess(fromDigits, maximum === undefined ? number : number.max(maximum, rule));
-}
+/** A whole number of at least `minimum`, which agents also send as text: `3` or `"3"`. */
+export const wholeNumber = (minimum: number) =>
+  z.preprocess(
+    fromDigits,
+    z.int('must be a whole number').min(minimum, `must be a whole number of at least ${minimum}`),
+  );
 
 /** One of a fixed list of whole numbers, also accepted as text. */
 export const oneOfNumbers = <const Values extends readonly [number, ...number[]]>(values: Values) =>
