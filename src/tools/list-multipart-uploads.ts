@@ -6,7 +6,7 @@ import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient, type Page } from './define-operation.js';
 import { countNotShown, firstThatFit, notShown } from './lists.js';
 import { objectStorageRegions } from './schema/enumerations.js';
-import { objectKey, pathName, region, text } from './schema/fields.js';
+import { objectKey, pathName, region, text, withConditions } from './schema/fields.js';
 import { like } from './schema/outputs.js';
 import { xmlRecord } from './xml-record.js';
 
@@ -51,22 +51,19 @@ export const listMultipartUploads = defineOperation({
   elsewhere: ['Aborting or completing an upload: use an S3 client or the console.'],
 
   input: () =>
-    z
-      .strictObject({
+    withConditions(
+      z.strictObject({
         bucket: pathName().describe('Bucket name.'),
         prefix: text(1024).describe('Only uploads of objects whose key begins so.').optional(),
         keyMarker: objectKey().describe('Only uploads after this object key.').optional(),
         uploadIdMarker: text().describe('With keyMarker: also uploads of that object after this upload ID.').optional(),
         region: region().describe('Region of the bucket; the configured one when absent.').optional(),
-      })
-      .superRefine(
-        ({ keyMarker, uploadIdMarker }, context) => {
-          if (uploadIdMarker === undefined || keyMarker !== undefined) return;
-          const message = 'has no meaning without keyMarker';
-          context.addIssue({ code: 'custom', path: ['uploadIdMarker'], input: uploadIdMarker, message });
-        },
-        { when: ({ value }) => isObject(value) },
-      ),
+      }),
+      ({ keyMarker, uploadIdMarker }, report) => {
+        if (uploadIdMarker !== undefined && keyMarker === undefined)
+          report('uploadIdMarker', 'has no meaning without keyMarker');
+      },
+    ),
 
   output: () =>
     z.object({

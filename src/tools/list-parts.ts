@@ -7,7 +7,7 @@ import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient, type Page } from './define-operation.js';
 import { firstThatFit } from './lists.js';
 import { objectStorageRegions } from './schema/enumerations.js';
-import { objectKey, oneOf, pathName, region, text, wholeNumber } from './schema/fields.js';
+import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { like } from './schema/outputs.js';
 import type { Part } from './upload-pace.js';
 import { summarySentences } from './upload-sentences.js';
@@ -54,8 +54,8 @@ const maximumPage = 42_000;
 type Input = z.output<ReturnType<typeof input>>;
 
 const input = () =>
-  z
-    .strictObject({
+  withConditions(
+    z.strictObject({
       bucket: pathName().describe('Bucket name.'),
       object: objectKey().describe('Object key, exactly as the upload was started with; not URL-encoded.'),
       uploadId: text().describe('Upload ID that starting the multipart upload returned.'),
@@ -68,17 +68,13 @@ const input = () =>
         .optional(),
       partNumberMarker: wholeNumber(0).describe('View "parts": list only parts with a higher number.').optional(),
       region: region().describe('Region of the bucket; the configured one when absent.').optional(),
-    })
-    .superRefine(
-      (given, context) => {
-        if (given.view !== 'summary') return;
-        const message = 'must be left out of the view "summary", which reads the whole list';
-        for (const name of ['maxParts', 'partNumberMarker'] as const)
-          if (given[name] !== undefined)
-            context.addIssue({ code: 'custom', path: [name], input: given[name], message });
-      },
-      { when: ({ value }) => typeof value === 'object' && value !== null },
-    );
+    }),
+    (given, report) => {
+      for (const name of ['maxParts', 'partNumberMarker'] as const)
+        if (given.view === 'summary' && given[name] !== undefined)
+          report(name, 'must be left out of the view "summary", which reads the whole list');
+    },
+  );
 
 const viewOf = ({ view, maxParts, partNumberMarker }: Input) =>
   view ?? (maxParts === undefined && partNumberMarker === undefined ? 'summary' : 'parts');

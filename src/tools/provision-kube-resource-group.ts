@@ -4,15 +4,15 @@ import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { deploymentModels } from './schema/enumerations.js';
-import { characters, consentArguments, oneOf, pathName, text } from './schema/fields.js';
+import { characters, consentArguments, oneOf, pathName, text, withConditions } from './schema/fields.js';
 import { adminCluster, adminWorkstation, checkPrivateLan } from './schema/kube-inputs.js';
 import { clusterStatus, resourceGroupStatus, withMeaning } from './schema/meanings.js';
 import { resourceGroup } from './schema/outputs.js';
 import { differs, zoneWarnings } from './schema/zones.js';
 
 const input = () =>
-  z
-    .strictObject({
+  withConditions(
+    z.strictObject({
       resourceGroupName: pathName().describe('Group to set up.'),
       regions: z
         .array(text())
@@ -46,23 +46,16 @@ const input = () =>
       adminWorkstation: adminWorkstation().optional(),
       adminCluster: adminCluster().optional(),
       ...consentArguments(),
-    })
-    .superRefine(
-      ({ networkConfig, externalCloudConfig, adminCluster }, context) => {
-        if (
-          externalCloudConfig?.serviceAccountKey !== undefined &&
-          externalCloudConfig.serviceAccountKeyName !== undefined
-        )
-          context.addIssue({
-            code: 'custom',
-            path: ['externalCloudConfig', 'serviceAccountKeyName'],
-            input: externalCloudConfig.serviceAccountKeyName,
-            message: 'must be left out if serviceAccountKey is given',
-          });
-        checkPrivateLan(networkConfig, adminCluster?.controlPlaneLoadBalancer, context);
-      },
-      { when: ({ value }) => typeof value === 'object' && value !== null },
-    );
+    }),
+    ({ networkConfig, externalCloudConfig, adminCluster }, report) => {
+      const { serviceAccountKey, serviceAccountKeyName } = externalCloudConfig ?? {};
+      if (serviceAccountKey !== undefined && serviceAccountKeyName !== undefined)
+        report('externalCloudConfig.serviceAccountKeyName', 'must be left out if serviceAccountKey is given');
+      checkPrivateLan(networkConfig, adminCluster?.controlPlaneLoadBalancer, (field, message) =>
+        report(`adminCluster.controlPlaneLoadBalancer.${field}`, message),
+      );
+    },
+  );
 
 const examplePlace = {
   region: 'jp-east-1',

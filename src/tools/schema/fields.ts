@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import * as z from 'zod';
+import { isObject, valueAt } from '../../util/objects.js';
 
 /**
  * Building blocks of input schemas. Every rule carries a sentence that completes "`value` must …", and it is the only
@@ -105,3 +106,19 @@ export const consentArguments = () => ({
   planId: text(200).describe('From a plan that the user agreed to.').optional(),
   allowRepeat: flag().describe('If the user wants it twice.').optional(),
 });
+
+/**
+ * Arguments with conditions that concern several of them. `check` reports the dotted path of each argument that breaks one. It runs beside
+ * the rules of the arguments, not after them: of what breaks its own rule, the value may be anything.
+ */
+export const withConditions = <Schema extends z.ZodObject>(
+  schema: Schema,
+  check: (given: z.output<Schema>, report: (path: string, message: string) => void) => void,
+): Schema =>
+  schema.superRefine(
+    (given, context) =>
+      check(given, (path, message) =>
+        context.addIssue({ code: 'custom', path: path.split('.'), input: valueAt(given, path), message }),
+      ),
+    { when: ({ value }) => isObject(value) },
+  );

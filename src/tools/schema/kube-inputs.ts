@@ -94,31 +94,25 @@ export const adminCluster = () =>
     })
     .describe('Admin cluster.');
 
-/** Reports what the load balancer lacks, or has too much, with or without a private LAN (reference, section 4.2). */
+/** Reports which fields the load balancer lacks, or has too many, with or without a private LAN (reference, section 4.2). */
 export function checkPrivateLan(
   networkConfig: { readonly networkId?: unknown } | undefined,
   loadBalancer: { readonly type?: unknown; readonly vip?: unknown; readonly systemIpAddresses?: unknown } | undefined,
-  context: z.core.$RefinementCtx,
+  report: (field: string, message: string) => void,
 ): void {
   const { type, vip, systemIpAddresses } = loadBalancer ?? {};
-  const field = (name: string) => ['adminCluster', 'controlPlaneLoadBalancer', name];
-  const report = (name: string, given: unknown, message: string) =>
-    context.addIssue({ code: 'custom', path: field(name), input: given, message });
-
   if (networkConfig?.networkId === undefined) {
     if (systemIpAddresses !== undefined)
       report(
         'systemIpAddresses',
-        systemIpAddresses,
         'must be left out without a private LAN: give networkConfig.networkId as well, or leave it out',
       );
     return;
   }
-  if (vip === undefined) report('vip', vip, 'is required with a private LAN (networkConfig.networkId is given)');
+  if (vip === undefined) report('vip', 'is required with a private LAN (networkConfig.networkId is given)');
   if (type === 'elastic-load-balancer' && !areTwoDistinct(systemIpAddresses))
     report(
       'systemIpAddresses',
-      systemIpAddresses,
       'must be exactly two distinct IP addresses with a private LAN and type elastic-load-balancer',
     );
 }
