@@ -7,7 +7,12 @@ import { readShort } from './storage/bodies.js';
 import { checkStorageRequest, notOffered } from './storage/requests.js';
 import { xmlDocument } from './storage/xml.js';
 
-export const operations = Object.entries(registry).map(([name, operation]): NamedOperation => ({ name, ...operation }));
+/** `listParts` is `list_parts`, as its tool is named: faults and the log of requests name it so. */
+const toolName = (name: string) => name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+
+export const operations = Object.entries(registry).map(
+  ([name, operation]): NamedOperation => ({ name: toolName(name), ...operation }),
+);
 
 /** An operation, what the path says to it, and the names that its query must have. */
 export type Route = NonNullable<ReturnType<typeof findOperation>>;

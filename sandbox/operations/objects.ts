@@ -1,6 +1,8 @@
 import { type ApiRequest, empty, ServiceError } from '../http.js';
-import { type StoredObject, sizeOf } from './records.js';
-import { isListed, notOffered } from './requests.js';
+import { defineOperation, invented } from '../operation.js';
+import { wholeChecksum } from '../storage/checksums.js';
+import { objectName, type StoredObject, sizeOf } from '../storage/records.js';
+import { isListed, notOffered } from '../storage/requests.js';
 
 /** Headers of an upload that its object is served with. */
 export const objectHeaders = [
@@ -14,11 +16,60 @@ export function keptHeaders(headers: ApiRequest['headers']): Record<string, stri
   return Object.fromEntries(decoded.filter(([, value]) => value !== ''));
 }
 
+export const putObject = defineOperation({
+  request: 'PUT /{bucket}/{key}',
+  headers: objectHeaders,
+  streams: true,
+  async handle(request, { storage, now }) {
+    const { bucket, key } = request.parameters;
+    storage.findBucket(bucket);
+    const received = await storage.files.receive(request);
+    const { etag } = received;
+    const checksums = wholeChecksum(received.checksums);
+    const lastModified = now().toISOString();
+    const parts = [{ ...received, partNumber: 1, lastModified }];
+    const headers = keptHeaders(request.headers);
+    const replaced = storage.storeObject({ bucket, key, etag, lastModified, headers, parts, checksums });
+    await storage.files.remove(replaced);
+    return empty({ etag: `"${etag}"`, ...checksums });
+  },
+});
+
+/** An object that is not there is as good as deleted. */
+export const deleteObject = defineOperation({
+  request: 'DELETE /{bucket}/{key}',
+  async handle({ parameters }, { storage }) {
+    storage.findBucket(parameters.bucket);
+    const object = storage.objects.get(objectName(parameters));
+    storage.objects.delete(objectName(parameters));
+    await storage.files.remove(object?.parts ?? []);
+    return empty({}, 204);
+  },
+});
+
 /** Headers of a request for an object that are understood. */
-export const readHeaders = ['range', 'if-match', 'x-amz-checksum-mode'];
+const readHeaders = ['range', 'if-match', 'x-amz-checksum-mode'];
+
+export const getObject = defineOperation({
+  request: 'GET /{bucket}/{key}',
+  headers: readHeaders,
+  answersBytes: true,
+  handle(request, { storage }) {
+    const object = storage.findObject(request.parameters);
+    const { answer, first, last } = describeObject(object, request);
+    const response = { ...answer, content: storage.files.read(object.parts, first, last) };
+    return object.parts.some(({ file }) => file === undefined) ? invented(response, 'content') : response;
+  },
+});
+
+export const headObject = defineOperation({
+  request: 'HEAD /{bucket}/{key}',
+  headers: readHeaders,
+  handle: (request, { storage }) => describeObject(storage.findObject(request.parameters), request).answer,
+});
 
 /** Which bytes a request is for, and the answer to it without them. Throws a `ServiceError` if it cannot have them. */
-export function describeObject(object: StoredObject, request: ApiRequest) {
+function describeObject(object: StoredObject, request: ApiRequest) {
   const { etag, lastModified, headers, parts, checksums } = object;
   if (![undefined, '*', etag, `"${etag}"`].includes(request.headers['if-match']))
     throw new ServiceError(412, 'PreconditionFailed', 'The object has another ETag.', { Condition: 'If-Match' });

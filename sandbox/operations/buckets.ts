@@ -1,7 +1,15 @@
 import { empty, ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { notOffered } from '../storage/requests.js';
-import { isDocumentOf, textOf } from '../storage/xml.js';
+import { isDocumentOf, textOf, xml } from '../storage/xml.js';
+
+export const listBuckets = defineOperation({
+  request: 'GET /',
+  handle(_, { storage }) {
+    const buckets = [...storage.buckets].map(([Name, { created }]) => ({ Name, CreationDate: created }));
+    return xml('ListAllMyBucketsResult', { Buckets: { Bucket: buckets } });
+  },
+});
 
 export const createBucket = defineOperation({
   request: 'PUT /{bucket}',
@@ -17,4 +25,18 @@ export const createBucket = defineOperation({
     storage.buckets.set(bucket, { created: now().toISOString(), region });
     return empty({ location: `/${bucket}` });
   },
+});
+
+export const headBucket = defineOperation({
+  request: 'HEAD /{bucket}',
+  handle({ parameters }, { storage }) {
+    storage.findBucket(parameters.bucket);
+    return empty();
+  },
+});
+
+export const getBucketLocation = defineOperation({
+  request: 'GET /{bucket}?location',
+  handle: ({ parameters }, { storage }) =>
+    xml('LocationConstraint', storage.findBucket(parameters.bucket).region ?? ''),
 });

@@ -1,0 +1,28 @@
+import { findGroup, showGroup } from '../catalog.js';
+import { showInstance } from '../devops.js';
+import { json } from '../http.js';
+import { defineOperation } from '../operation.js';
+
+/** What no API of the reference has: a way to see groups and servers. */
+
+export const listResourceGroups = defineOperation({
+  service: 'catalog',
+  request: 'GET /v1/resource-groups',
+  source: 'sandbox',
+  handle: (_, cloud) => json(200, { groups: [...cloud.groups.values()].map((group) => showGroup(cloud, group)) }),
+});
+
+export const getResourceGroup = defineOperation({
+  service: 'catalog',
+  request: 'GET /v1/resource-groups/{resourceGroupName}',
+  source: 'sandbox',
+  handle: ({ parameters }, cloud) => json(200, showGroup(cloud, findGroup(cloud, parameters.resourceGroupName))),
+});
+
+export const listInstances = defineOperation({
+  service: 'devops',
+  request: 'GET /v1/instances',
+  source: 'sandbox',
+  handle: (_, cloud) =>
+    json(200, { instances: [...cloud.instances.values()].map((instance) => showInstance(cloud, instance)) }),
+});
