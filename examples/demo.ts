@@ -76,7 +76,7 @@ const scenes: readonly Scene[] = [
   },
 ];
 
-const style = painter({ isTty: process.stdout.isTTY === true, env: process.env });
+const style = painter(process);
 const print = (line = '') => process.stdout.write(`${line}\n`);
 const width = Math.max(60, Math.min(120, process.stdout.columns ?? 120));
 const shortened = (line: string) => (line.length > width ? `${line.slice(0, width - 1)}…` : line);

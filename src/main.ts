@@ -29,10 +29,7 @@ function interrupted(onSignal: (name: string) => void = () => undefined): AbortS
 }
 
 process.exitCode = await runCommandLine(process.argv.slice(2), {
-  print: (text) => process.stdout.write(text),
-  printError: (text) => process.stderr.write(text),
   now: () => new Date(),
-  isTty: process.stdout.isTTY === true,
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,

@@ -29,9 +29,9 @@ export const callCommand: Command = {
     });
     const outcome =
       call instanceof UsageError ? usageFailure(tool, call) : await carryOut(call, options.yes !== undefined, terminal);
-    if (options.json !== undefined) terminal.print(`${JSON.stringify(forMachines(tool, outcome))}\n`);
-    else if (outcome.kind === 'succeeded') terminal.print(`${textOf(outcome.success)}\n`);
-    else terminal.printError(`${textOf(outcome.failure)}\n`);
+    if (options.json !== undefined) terminal.stdout.write(`${JSON.stringify(forMachines(tool, outcome))}\n`);
+    else if (outcome.kind === 'succeeded') terminal.stdout.write(`${textOf(outcome.success)}\n`);
+    else terminal.stderr.write(`${textOf(outcome.failure)}\n`);
     return exitCode(outcome, 'args' in call && Object(call.args).planOnly === true);
   },
 };
@@ -114,7 +114,7 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
       client: `cloudops-mcp call ${terminal.version}`,
     });
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
-    if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined) terminal.printError(lastingOf(config));
+    if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined) terminal.stderr.write(lastingOf(config));
     return outcome;
   } finally {
     progress.clear();
@@ -131,11 +131,12 @@ function lastingOf({ sandbox, stateKey }: Config): string {
 }
 
 /** People read the answer: the log is only for those who ask for it. What an earlier process left open is for everybody. */
-export function logFor({ origins, logLevel }: Config, { now, printError }: Terminal): Log {
-  if (origins.some(({ name }) => name === 'CLOUDOPS_LOG_LEVEL')) return createLog(logLevel, now, printError);
+export function logFor({ origins, logLevel }: Config, { now, stderr }: Terminal): Log {
+  if (origins.some(({ name }) => name === 'CLOUDOPS_LOG_LEVEL'))
+    return createLog(logLevel, now, (line) => stderr.write(line));
   return (_level, event) => {
     if (event === 'unresolved')
-      printError('warning: an earlier change ended without a known outcome; see cloudops-mcp journal.\n');
+      stderr.write('warning: an earlier change ended without a known outcome; see cloudops-mcp journal.\n');
   };
 }
 

@@ -24,7 +24,7 @@ export const clientConfigCommand: Command = {
       options.http === undefined
         ? forLocal(client, config, launchCommand(terminal), windows, quote)
         : forRemote(client, options.http, quote);
-    terminal.print(options.json === undefined ? textOf(client, instructions) : `${instructions.block}\n`);
+    terminal.stdout.write(options.json === undefined ? textOf(client, instructions) : `${instructions.block}\n`);
     return 0;
   },
 };

@@ -7,15 +7,11 @@ import { quoteName } from '../util/quote.js';
 
 /** The process around a command: where it reads and writes, and what the time is. */
 export interface Terminal {
-  print(text: string): void;
-  printError(text: string): void;
   readonly now: () => Date;
-  /** Whether a person reads the output. */
-  readonly isTty: boolean;
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** For the protocol alone while it is served. */
-  readonly stdout: Writable;
-  /** For progress and questions while a command runs. */
+  /** For what a command prints. For the protocol alone while it is served. */
+  readonly stdout: Writable & { readonly isTTY?: boolean };
+  /** For problems, and for progress and questions while a command runs. */
   readonly stderr: Writable & { readonly isTTY?: boolean };
   /** Aborts on the first termination signal, so that the command can end. A second signal kills the process. */
   interrupted(onSignal?: (name: string) => void): AbortSignal;
@@ -76,9 +72,9 @@ export const notOneOf = (kind: string, given: string, names: readonly string[]) 
 
 /** Colours for people: on a terminal, and not where NO_COLOR is set. */
 export const painter =
-  ({ isTty, env }: Pick<Terminal, 'isTty' | 'env'>) =>
+  ({ stdout, env }: Pick<Terminal, 'stdout' | 'env'>) =>
   (format: Parameters<typeof styleText>[0], text: string): string =>
-    isTty && !env.NO_COLOR ? styleText(format, text) : text;
+    stdout.isTTY && !env.NO_COLOR ? styleText(format, text) : text;
 
 /** `██████░░░░` for a share from 0 to 1. */
 export function bar(share: number, width = 30): string {

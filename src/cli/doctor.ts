@@ -30,8 +30,8 @@ export const doctorCommand: Command = {
       ? await examine(config.config, options.bucket, terminal)
       : config.problems.map(settingProblem);
     const findings = [nodeFinding(process.versions.node), ...rest];
-    if (options.json === undefined) terminal.print(report(findings, painter(terminal)));
-    else terminal.print(`${JSON.stringify(findings, null, 2)}\n`);
+    if (options.json === undefined) terminal.stdout.write(report(findings, painter(terminal)));
+    else terminal.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
     return findings.some(({ status }) => status === 'problem') ? 1 : 0;
   },
 };

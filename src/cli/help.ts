@@ -7,7 +7,7 @@ export const helpCommand: Command = {
   usage: '',
   about: 'print this text',
   run: async ({ terminal }) => {
-    terminal.print(await helpText());
+    terminal.stdout.write(await helpText());
     return 0;
   },
 };

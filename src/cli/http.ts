@@ -50,7 +50,7 @@ export const httpCommand: Command = {
         return 0;
       } catch (error) {
         if (!(error instanceof Error && 'syscall' in error && error.syscall === 'listen')) throw error;
-        terminal.printError(`cloudops-mcp cannot listen: ${error.message}\n`);
+        terminal.stderr.write(`cloudops-mcp cannot listen: ${error.message}\n`);
         return 1;
       }
     });

@@ -10,7 +10,7 @@ export const journalCommand: Command = {
   options: { json: 'switch', since: 'value' },
   run: async (invocation) => {
     const { json, since } = invocation.options;
-    const { print, printError, now } = invocation.terminal;
+    const { stdout, stderr, now } = invocation.terminal;
     const config = validConfig(invocation);
     const from = since === undefined ? 0 : parseSince(since, now());
     if (Number.isNaN(from))
@@ -20,11 +20,11 @@ export const journalCommand: Command = {
       const mutations = await journal.list({ since: from, limit: maximumPrinted });
       const lines = mutations.map((mutation) => describe(mutation)).join('\n') || nothingYet;
       if (mutations.length === maximumPrinted)
-        printError(`Only the newest ${maximumPrinted} changes are printed; --since asks for fewer.\n`);
-      print(`${json === undefined ? lines : JSON.stringify(mutations, null, 2)}\n`);
+        stderr.write(`Only the newest ${maximumPrinted} changes are printed; --since asks for fewer.\n`);
+      stdout.write(`${json === undefined ? lines : JSON.stringify(mutations, null, 2)}\n`);
       return 0;
     } catch (error) {
-      printError(`The journal cannot be read (${reasonOf(error)}).\n`);
+      stderr.write(`The journal cannot be read (${reasonOf(error)}).\n`);
       return 1;
     } finally {
       await journal.close();

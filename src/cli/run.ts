@@ -28,7 +28,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     const ofSandbox = error instanceof Error && error.name === 'SandboxProblem';
     if (!ofSandbox && !(error instanceof UsageError)) throw error;
     const problems = error instanceof UsageError ? error.problems : [error.message];
-    terminal.printError(`cloudops-mcp cannot start:\n${problems.map((problem) => `- ${problem}\n`).join('')}`);
+    terminal.stderr.write(`cloudops-mcp cannot start:\n${problems.map((problem) => `- ${problem}\n`).join('')}`);
     return 2;
   }
 }
@@ -40,7 +40,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const commandLine = parseCommandLine(isNamed ? args.slice(1) : args, command);
   const { positionals, options, wants } = commandLine;
   if (wants === 'version') {
-    terminal.print(`${terminal.version}\n`);
+    terminal.stdout.write(`${terminal.version}\n`);
     return 0;
   }
   const config = loadConfig({ env: terminal.env, commandLine, readFile: (path) => readFileSync(path, 'utf8') });

@@ -8,7 +8,7 @@ export const sandboxCommand: Command = {
   about: 'run the sandbox alone, and print what points servers and S3 clients at it',
   options: { port: 'value', state: 'value', seed: 'value', fault: 'value', json: 'switch' },
   run: async (invocation) => {
-    const { print, now, interrupted } = invocation.terminal;
+    const { stdout, now, interrupted } = invocation.terminal;
     const { sandboxOptions } = validConfig(invocation);
     const { port = '0', state, seed, fault, json } = invocation.options;
     const sandbox = await startSandbox({
@@ -35,7 +35,7 @@ export const sandboxCommand: Command = {
       AWS_REQUEST_CHECKSUM_CALCULATION: 'when_required',
     };
     const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${value}\n`);
-    print(json === undefined ? lines.join('') : `${JSON.stringify(variables)}\n`);
+    stdout.write(json === undefined ? lines.join('') : `${JSON.stringify(variables)}\n`);
     if (!stop.aborted) await once(stop, 'abort');
     await sandbox.close();
     return 0;

@@ -36,7 +36,7 @@ async function show(
   open: boolean,
   terminal: Terminal,
 ): Promise<number> {
-  const { version, now, print } = terminal;
+  const { version, now, stdout } = terminal;
   const name = viewOf(operation);
   if (name === undefined) throw new UsageError(`${operation.name} has no view.`);
   const log = logFor(config, terminal);
@@ -59,8 +59,8 @@ async function show(
     },
   });
   const stop = terminal.interrupted();
-  print(`${page.url}\n`);
-  if (open && terminal.isTty) openBrowser(page.url, terminal.platform);
+  stdout.write(`${page.url}\n`);
+  if (open && stdout.isTTY) openBrowser(page.url, terminal.platform);
   if (!stop.aborted) await once(stop, 'abort');
   await page.close();
   await close();

@@ -280,7 +280,7 @@ describe('on a terminal', () => {
       positionals: [tool, given],
       options: {},
       config: loadConfig({ env: settings, readFile: () => '' }),
-      terminal: fakeTerminal({ printError: (text) => stderr.write(text), isTty: true, stdin, stderr }).terminal,
+      terminal: fakeTerminal({ stdin, stderr }).terminal,
     });
     return { code, shown, journal: settings.CLOUDOPS_JOURNAL };
   }
