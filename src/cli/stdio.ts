@@ -1,16 +1,30 @@
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { createServer } from '../server.js';
-import { serveStdio } from '../serving/stdio.js';
 import { type Command, validConfig } from './command.js';
 import { runUntilSignal } from './run-until-signal.js';
 
-/** `cloudops-mcp`: serves the client that started it. */
+/** `cloudops-mcp`: serves the client that started it, until it ends stdin. stdout carries protocol messages and nothing else. */
 export const stdioCommand: Command = {
   usage: '',
   about: 'serve MCP on stdin and stdout',
   run: async (invocation) => {
     const { stdin, stdout } = invocation.terminal;
     return runUntilSignal(validConfig(invocation), invocation.terminal, async ({ inFlight, server }, log, stop) => {
-      await serveStdio(() => createServer(server), { stdin, stdout, stop, onEnd: inFlight.detach, log });
+      const ended = new Promise<void>((resolve) => {
+        const end = () => {
+          inFlight.detach();
+          resolve();
+        };
+        // Before the transport's own listeners, which abort what is under way.
+        for (const event of ['end', 'close', 'error']) stdin.once(event, end);
+        stdout.once('error', end);
+        stop.addEventListener('abort', end);
+      });
+      const connection = serveStdio(() => createServer(server), {
+        onerror: (error) => log('warn', 'connection', { message: error.message }),
+      });
+      await ended;
+      await connection.close();
       return 0;
     });
   },
