@@ -13,6 +13,7 @@ import type { Service } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
 import { listParts } from '../tools/list-parts.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
+import { counted } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { quote, spellOut } from '../util/quote.js';
@@ -174,7 +175,7 @@ async function journalFinding(config: Config, now: () => Date): Promise<Finding>
     const journal = await openJournal(config, now);
     const mutations = await journal.list({ limit: 10_000 }).finally(() => journal.close());
     const open = mutations.filter(({ ending }) => ending === undefined || ending.outcome === 'unknown');
-    const detail = `${name}: ${mutations.length} ${mutations.length === 1 ? 'change' : 'changes'}, ${open.length} of them without a known outcome`;
+    const detail = `${name}: ${counted(mutations.length, 'change')}, ${open.length} of them without a known outcome`;
     if (open.length === 0) return ok(check, detail);
     return warning(
       check,

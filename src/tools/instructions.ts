@@ -1,3 +1,4 @@
+import { listed } from '../util/human.js';
 import type { Operation, Service } from './define-operation.js';
 
 /**
@@ -11,7 +12,7 @@ export function instructionsFor(operations: readonly Operation[], readOnly: bool
   const [reading, changing] = [namesOf(true), namesOf(false)];
   return [
     `Operate a cloud platform (${areas.join(', ')}): ${operations.map(({ title }) => title.charAt(0).toLowerCase() + title.slice(1)).join('; ')}.`,
-    ...(reading.length === 0 ? [] : [`${sentenceList(reading)} only ${reading.length === 1 ? 'reads' : 'read'}.`]),
+    ...(reading.length === 0 ? [] : [`${listed(reading)} only ${reading.length === 1 ? 'reads' : 'read'}.`]),
     ...(changing.length === 0
       ? [
           readOnly
@@ -19,7 +20,7 @@ export function instructionsFor(operations: readonly Operation[], readOnly: bool
             : 'The tools that change something are not available here: CLOUDOPS_TOOLS or the scopes of your token leave them out.',
         ]
       : [
-          `${sentenceList(changing)} ${changing.length === 1 ? 'changes' : 'change'} things that cost money. Where this server cannot ask the user itself, it answers with a plan: show it, and call again as its "next" says only after a clear yes to that plan.`,
+          `${listed(changing)} ${changing.length === 1 ? 'changes' : 'change'} things that cost money. Where this server cannot ask the user itself, it answers with a plan: show it, and call again as its "next" says only after a clear yes to that plan.`,
           'Leave out what you do not know: the cloud has defaults. cloudops://reference/{operation} lists rules, defaults and what is not possible here.',
           'If an error says that the change may have happened (mayHaveHappened), do not repeat the call: follow its "next".',
           'A change that was accepted continues in the cloud. No tool here reads its progress: do not call again to check.',
@@ -36,6 +37,3 @@ const areaOf: Readonly<Record<Service, string>> = {
   catalog: 'Kubernetes',
   devops: 'DevOps servers',
 };
-
-const sentenceList = (names: readonly string[]) =>
-  names.length === 1 ? String(names[0]) : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;

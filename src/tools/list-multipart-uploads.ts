@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { humanDuration } from '../util/human.js';
+import { counted, humanDuration, sentences } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
@@ -151,13 +151,12 @@ export const listMultipartUploads = defineOperation({
     const where = `bucket ${quote(bucket)}${prefix === undefined ? '' : ` with keys that begin with ${quote(prefix)}`}`;
     if (uploadCount === 0) return `No multipart upload is open in ${where}.`;
     const age = (Date.parse(checkedAt ?? '') - Date.parse(oldest?.initiated ?? '')) / 1000;
-    return [
-      `${uploadCount} multipart ${uploadCount === 1 ? 'upload is' : 'uploads are'} open in ${where}.`,
-      ...(oldest?.initiated === undefined || Number.isNaN(age)
-        ? []
-        : [`The oldest was started ${humanDuration(Math.max(0, age))} ago, for object ${quote(oldest.object ?? '')}.`]),
-      ...(uploads.length < uploadCount ? [`The first ${uploads.length} are listed; a prefix narrows the list.`] : []),
-    ].join(' ');
+    return sentences(
+      `${counted(uploadCount, 'multipart upload')} ${uploadCount === 1 ? 'is' : 'are'} open in ${where}.`,
+      !Number.isNaN(age) &&
+        `The oldest was started ${humanDuration(Math.max(0, age))} ago, for object ${quote(oldest?.object ?? '')}.`,
+      uploads.length < uploadCount && `The first ${uploads.length} are listed; a prefix narrows the list.`,
+    ).join(' ');
   },
   next: ({ uploadCount }) =>
     uploadCount === 0

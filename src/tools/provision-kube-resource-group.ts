@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { counted, sentences } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
@@ -163,14 +164,11 @@ export const provisionKubeResourceGroup = defineOperation({
     headline: ({ resourceGroupName, regions, adminWorkstation, adminCluster }) => {
       const control = adminCluster?.controlPlane?.nodeCount;
       const pools = adminCluster?.nodePools;
+      const workers = (pools ?? []).reduce((sum, { nodeCount = 0 }) => sum + nodeCount, 0);
       const parts = [
         adminWorkstation === undefined ? 'workstation not given' : '1 workstation',
-        control === undefined
-          ? 'control plane (number of nodes not given)'
-          : `${control} control plane ${plural(control, 'node')}`,
-        pools === undefined
-          ? 'no node pools'
-          : `${workers(pools)} ${plural(workers(pools), 'node')} in ${pools.length} ${plural(pools.length, 'pool')}`,
+        control === undefined ? 'control plane (number of nodes not given)' : counted(control, 'control plane node'),
+        pools === undefined ? 'no node pools' : `${counted(workers, 'node')} in ${counted(pools.length, 'pool')}`,
       ];
       const place = regions?.[0] === undefined ? '' : ` in ${regions[0]}`;
       return `Set up Kubernetes resource group ${quote(resourceGroupName)}${place}: ${parts.join(', ')}`;
@@ -187,12 +185,13 @@ export const provisionKubeResourceGroup = defineOperation({
       return [
         ...zoneWarnings(availabilityZones?.[0], regions?.[0]),
         ...servers.flatMap(({ availabilityZone, region }) => zoneWarnings(availabilityZone, region)),
-        ...(withoutPlace && (regions ?? availabilityZones) !== undefined
-          ? ['Some servers have no region and zone of their own. Whether those of the group apply is not documented.']
-          : []),
-        ...(externalCloudConfig?.serviceAccountKey === undefined
-          ? ['No service account key is given, so there is nothing to link the group to the external cloud with.']
-          : []),
+        ...sentences(
+          withoutPlace &&
+            (regions ?? availabilityZones) !== undefined &&
+            'Some servers have no region and zone of their own. Whether those of the group apply is not documented.',
+          externalCloudConfig?.serviceAccountKey === undefined &&
+            'No service account key is given, so there is nothing to link the group to the external cloud with.',
+        ),
         ...repeatedNames(nodePools).map(
           (name) => `Several node pools have the name ${quote(name)}. What the cloud does then is not documented.`,
         ),
@@ -232,42 +231,28 @@ export const provisionKubeResourceGroup = defineOperation({
 
   summarize({ status, configuration }, { resourceGroupName }) {
     const admin = configuration?.kube?.adminCluster ?? {};
-    return [
+    const cluster = admin.name ? `admin cluster ${quote(admin.name)}` : 'admin cluster';
+    return sentences(
       `The cloud accepted the setup of resource group ${quote(resourceGroupName)}.`,
-      ...(status === undefined ? [] : [`Its status is ${withMeaning(status, resourceGroupStatus)}.`]),
-      ...(admin.status === undefined
-        ? []
-        : [
-            `The status of its admin cluster${admin.name ? ` ${quote(admin.name)}` : ''} is ${withMeaning(admin.status, clusterStatus)}.`,
-          ]),
-    ].join(' ');
+      status !== undefined && `Its status is ${withMeaning(status, resourceGroupStatus)}.`,
+      admin.status !== undefined && `The status of its ${cluster} is ${withMeaning(admin.status, clusterStatus)}.`,
+    ).join(' ');
   },
 });
 
-type Pools =
-  | readonly {
-      readonly name?: string | undefined;
-      readonly nodeCount?: number | undefined;
-      readonly instanceType?: string | undefined;
-    }[]
-  | undefined;
-
-const plural = (count: number, noun: string) => (count === 1 ? noun : `${noun}s`);
+type Pools = NonNullable<z.output<ReturnType<typeof adminCluster>>['nodePools']>;
 
 /** `"workers" 2 × h2-large32, 3 × h2-large16`, or `none`. */
-const poolsText = (pools: Pools) =>
-  (pools ?? [])
-    .map(({ name, nodeCount, instanceType }) =>
-      [name === undefined ? undefined : quote(name, 80), `${nodeCount ?? '?'} × ${instanceType ?? 'type not given'}`]
-        .filter((part) => part !== undefined)
-        .join(' '),
-    )
+const poolsText = (pools: Pools = []) =>
+  pools
+    .map(({ name, nodeCount = '?', instanceType = 'type not given' }) => {
+      const servers = `${nodeCount} × ${instanceType}`;
+      return name === undefined ? servers : `${quote(name, 80)} ${servers}`;
+    })
     .join(', ') || 'none';
 
-const workers = (pools: Pools) => (pools ?? []).reduce((sum, { nodeCount = 0 }) => sum + nodeCount, 0);
-
 function repeatedNames(pools: Pools): string[] {
-  const names = (pools ?? []).flatMap(({ name }) => name ?? []);
+  const names = pools.flatMap(({ name }) => name ?? []);
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { sentences } from '../util/human.js';
 import { quote } from '../util/quote.js';
 import { defineOperation } from './define-operation.js';
 import { defaultZones, devopsInstanceTypes, devopsZones, objectStorageRegions } from './schema/enumerations.js';
@@ -117,12 +118,14 @@ export const restoreInstance = defineOperation({
     ],
     warnings: (input, region) => [
       ...zoneWarnings(input.availabilityZone, region),
-      ...(input.networkConfig?.networkId !== undefined && input.networkConfig.privateAddress === undefined
-        ? ['networkConfig.networkId is given without privateAddress. What follows from that is not documented.']
-        : []),
-      ...(input.objectStorageConfig?.account !== undefined && input.objectStorageConfig.region === undefined
-        ? ['objectStorageConfig.account is given without region. Which region applies is not documented.']
-        : []),
+      ...sentences(
+        input.networkConfig?.networkId !== undefined &&
+          input.networkConfig.privateAddress === undefined &&
+          'networkConfig.networkId is given without privateAddress. What follows from that is not documented.',
+        input.objectStorageConfig?.account !== undefined &&
+          input.objectStorageConfig.region === undefined &&
+          'objectStorageConfig.account is given without region. Which region applies is not documented.',
+      ),
     ],
     notChecked: ['that the backup exists', 'that the name is free'],
     named: ['instanceId', 'backupId', 'diskSize', 'instanceType', 'region', 'availabilityZone'],
@@ -182,17 +185,17 @@ export const restoreInstance = defineOperation({
 
   summarize({ instance = {} }, { instanceId }) {
     const { state, status = {} } = instance;
-    return [
+    return sentences(
       `The cloud accepted the restore of DevOps server ${quote(instance.instanceId ?? instanceId)}.`,
-      ...(state === undefined ? [] : [`Its state is ${withMeaning(state, devopsState)}.`]),
+      state !== undefined && `Its state is ${withMeaning(state, devopsState)}.`,
       // Mostly the same word as the state.
-      ...(status.name === undefined || status.name === state
-        ? []
-        : [`Its status is ${withMeaning(status.name, devopsStatusName)}.`]),
+      status.name !== undefined &&
+        status.name !== state &&
+        `Its status is ${withMeaning(status.name, devopsStatusName)}.`,
       // So do the codes for running and processing, and people read 200 as HTTP's.
-      ...(status.code === undefined || status.code === 100 || status.code === 200
-        ? []
-        : [`Its status code is ${withMeaning(String(status.code), devopsStatusCode)}.`]),
-    ].join(' ');
+      status.code !== undefined &&
+        ![100, 200].includes(status.code) &&
+        `Its status code is ${withMeaning(String(status.code), devopsStatusCode)}.`,
+    ).join(' ');
   },
 });

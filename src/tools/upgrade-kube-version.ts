@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { sentences } from '../util/human.js';
 import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
@@ -66,9 +67,9 @@ export const upgradeKubeVersion = defineOperation({
   extract: (body) => body,
 
   summarize: ({ version, status }, { clusterName }) =>
-    [
+    sentences(
       `The cloud accepted the upgrade of cluster ${quote(clusterName)}.`,
-      ...(status === undefined ? [] : [`Its status is ${withMeaning(status, clusterStatus)}.`]),
-      ...(version === undefined ? [] : [`The answer gives its version as ${quote(version)}.`]),
-    ].join(' '),
+      status !== undefined && `Its status is ${withMeaning(status, clusterStatus)}.`,
+      version !== undefined && `The answer gives its version as ${quote(version)}.`,
+    ).join(' '),
 });

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { humanBytes, humanDuration } from '../util/human.js';
+import { counted, humanBytes, humanDuration, listed, sentences } from '../util/human.js';
 import type { Lenient } from './define-operation.js';
 import { countOf } from './upload-ranges.js';
 import type { summaryFields } from './upload-summary.js';
@@ -24,8 +24,6 @@ export function summarySentences(summary: Summary, upload: string): string {
   ].join(' ');
 }
 
-const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
-
 function doneOf({ percent, expectedBytes, expectedParts }: Summary): string {
   if (percent === undefined) return '';
   const expected = expectedBytes === undefined ? counted(expectedParts ?? 0, 'part') : humanBytes(expectedBytes);
@@ -49,10 +47,10 @@ function stop({
 }: Summary): string[] {
   if (!stopped) return [];
   const ago = `The upload seems to have stopped ${humanDuration(idleSeconds)} ago`;
-  return [
+  return sentences(
     before === undefined ? `${ago}.` : `${ago}; it was going at ${humanBytes(before)}/s.`,
-    ...(left === undefined ? [] : [`Resumed at that rate, it would take about ${humanDuration(left)} more.`]),
-  ];
+    left !== undefined && `Resumed at that rate, it would take about ${humanDuration(left)} more.`,
+  );
 }
 
 function pace({
@@ -65,12 +63,12 @@ function pace({
 }: Summary): string[] {
   if (percent === 100) return ['It still has to be completed.'];
   if (partCount === 0 || stopped) return [];
-  return [
-    ...(bytesPerSecond === undefined ? [] : [`Rate ${humanBytes(bytesPerSecond)}/s.`]),
-    ...(idleSeconds === undefined ? [] : [`Last part ${humanDuration(idleSeconds)} ago.`]),
-    ...(left === undefined ? [] : [`About ${humanDuration(left)} left.`]),
-    ...(bytesPerSecond === undefined ? ['There is no steady rate to go by.'] : []),
-  ];
+  return sentences(
+    bytesPerSecond !== undefined && `Rate ${humanBytes(bytesPerSecond)}/s.`,
+    idleSeconds !== undefined && `Last part ${humanDuration(idleSeconds)} ago.`,
+    left !== undefined && `About ${humanDuration(left)} left.`,
+    bytesPerSecond === undefined && 'There is no steady rate to go by.',
+  );
 }
 
 type Ranges = Summary['missing'];
@@ -120,11 +118,8 @@ const known = (ranges: Ranges) => (ranges ?? []).map(({ from = 0, to = from }) =
 /** `part 5`, `parts 5 and 11–12`, `parts 1, 3, 5, 7, 9 and others`. */
 function named(ranges: Ranges): string {
   const all = known(ranges).map(({ from, to }) => (from === to ? `${from}` : `${from}–${to}`));
-  const shown = all.slice(0, maximumNamed);
-  const rest = all.length - shown.length;
-  const last = rest > 0 ? 'others' : shown.pop();
-  const list = shown.length === 0 ? last : `${shown.join(', ')} and ${last}`;
-  return `${isOne(ranges) ? 'part' : 'parts'} ${list}`;
+  const shown = all.length > maximumNamed ? [...all.slice(0, maximumNamed), 'others'] : all;
+  return `${isOne(ranges) ? 'part' : 'parts'} ${listed(shown)}`;
 }
 
 const sentenceCase = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -13,3 +13,13 @@ export function humanDuration(seconds: number): string {
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.round(hours / 24)} days`;
 }
+
+/** `1 part`, `3 parts`. */
+export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** `a`, `a and b`, `a, b and c`. */
+export const listed = (words: readonly unknown[], last = 'and') =>
+  words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
+
+/** Those of some sentences that apply. One that does not is false. */
+export const sentences = (...all: readonly (string | false)[]) => all.filter((sentence) => sentence !== false);

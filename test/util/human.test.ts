@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { humanBytes, humanDuration } from '../../src/util/human.js';
+import { counted, humanBytes, humanDuration, listed, sentences } from '../../src/util/human.js';
 
 test.each([
   [0, '0 bytes'],
@@ -16,3 +16,20 @@ test.each([
   [5430, '1 h 31 min'],
   [200_000, '2 days'],
 ])('%i seconds are %s', (seconds, text) => expect(humanDuration(seconds)).toBe(text));
+
+test.each([
+  [0, '0 parts'],
+  [1, '1 part'],
+  [2, '2 parts'],
+])('%i is %s', (count, text) => expect(counted(count, 'part')).toBe(text));
+
+test.each([
+  [[], ''],
+  [['a'], 'a'],
+  [['a', 'b'], 'a and b'],
+  [['a', 'b', 'c'], 'a, b and c'],
+])('%j is %s', (words, text) => expect(listed(words)).toBe(text));
+
+test('sentences that do not apply are left out, others stay in their order', () => {
+  expect(sentences('A.', false, 'B.')).toEqual(['A.', 'B.']);
+});

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { listed } from '../../util/human.js';
 
 /** A JSON Schema as hosts receive it. */
 export type JsonSchema = Record<string, unknown>;
@@ -33,7 +34,7 @@ function describeNumbers(jsonSchema: z.core.JSONSchema.BaseSchema, values: reado
   jsonSchema.type = 'integer';
   jsonSchema.minimum = Math.min(...values);
   jsonSchema.maximum = Math.max(...values);
-  if (values.length > 1) describe(jsonSchema, `${values.slice(0, -1).join(', ')} or ${values.at(-1)}.`);
+  if (values.length > 1) describe(jsonSchema, `${listed(values, 'or')}.`);
 }
 
 function describe(jsonSchema: z.core.JSONSchema.BaseSchema, more: string): void {
