@@ -1,8 +1,7 @@
 import type * as z from 'zod';
 import { counted, humanBytes, humanDuration, listed, sentences } from '../util/human.js';
 import type { Lenient } from './define-operation.js';
-import { countOf } from './upload-ranges.js';
-import type { summaryFields } from './upload-summary.js';
+import { countOf, type summaryFields } from './upload-summary.js';
 
 /** A summary as its reader may find it: any field may be missing. */
 export type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof summaryFields>>>>;

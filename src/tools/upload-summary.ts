@@ -3,7 +3,6 @@ import { once } from '../util/once.js';
 import { countNotShown, notShown } from './lists.js';
 import { like } from './schema/outputs.js';
 import { type Part, paceOf } from './upload-pace.js';
-import { consecutive, countOf, equalRuns, gaps, type Range } from './upload-ranges.js';
 
 /** What the parts of a multipart upload say about it, in a size that does not depend on their number. */
 
@@ -96,6 +95,47 @@ export function summarise(unsorted: readonly Part[], expectation: Expectation, c
     ...speed(distinct, checkedAt, done.bytesLeft),
   };
 }
+
+/** Part numbers from one to another, both included. */
+interface Range {
+  readonly from: number;
+  to: number;
+}
+
+/** Consecutive parts of one size, sorted by number: how large each is, and all together. */
+function equalRuns(parts: readonly Part[]) {
+  const runs: (Range & { readonly partSize: number; bytes: number })[] = [];
+  for (const { partNumber, size } of parts) {
+    const run = runs.at(-1);
+    if (run !== undefined && run.to + 1 === partNumber && run.partSize === size) {
+      run.to = partNumber;
+      run.bytes += size;
+    } else runs.push({ from: partNumber, to: partNumber, partSize: size, bytes: size });
+  }
+  return runs;
+}
+
+/** Sorted numbers as ranges. */
+function consecutive(numbers: readonly number[]): Range[] {
+  const found: Range[] = [];
+  for (const number of numbers) {
+    const range = found.at(-1);
+    if (range !== undefined && number <= range.to + 1) range.to = number;
+    else found.push({ from: number, to: number });
+  }
+  return found;
+}
+
+/** Part numbers below the highest that are not there. Numbering starts at 1. */
+const gaps = (numbers: readonly number[]): Range[] =>
+  numbers.flatMap((number, index) => {
+    const expected = (numbers[index - 1] ?? 0) + 1;
+    return number > expected ? [{ from: expected, to: number - 1 }] : [];
+  });
+
+/** How many numbers ranges hold. */
+export const countOf = (ranges: readonly Range[]): number =>
+  ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
 
 const bytesOf = (parts: readonly Part[]) => parts.reduce((sum, { size }) => sum + size, 0);
 
