@@ -26,9 +26,8 @@ const input = () =>
         .optional(),
       deploymentModel: oneOf(deploymentModels).describe('Its default is not documented.').optional(),
       networkConfig: z
-        .strictObject({
-          networkId: text(255).describe('Private LAN; the common network when absent.').optional(),
-        })
+        .strictObject({ networkId: text(255).describe('Private LAN; the common network when absent.') })
+        .partial()
         .describe('Network.')
         .optional(),
       externalCloudConfig: z
@@ -37,11 +36,11 @@ const input = () =>
             .string()
             .max(64 * 1024, 'must have at most 65,536 characters')
             .refine(isJsonObject, 'must be the text of a JSON object, as the external cloud issued it')
-            .describe('Service account key: its JSON text.')
-            .optional(),
-          serviceAccountKeyName: text(255).describe('Or the name of a secret on this server.').optional(),
-          location: text(255).describe('As GetKubeServerConfig lists.').optional(),
+            .describe('Service account key: its JSON text.'),
+          serviceAccountKeyName: text(255).describe('Or the name of a secret on this server.'),
+          location: text(255).describe('As GetKubeServerConfig lists.'),
         })
+        .partial()
         .describe('External cloud.')
         .optional(),
       adminWorkstation: adminWorkstation().optional(),

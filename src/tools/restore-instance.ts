@@ -80,26 +80,28 @@ export const restoreInstance = defineOperation({
       description: memo(255).describe('Memo.').optional(),
       networkConfig: z
         .strictObject({
-          networkId: text().describe('Private LAN, when one is used.').optional(),
-          privateAddress: ipv4Cidr().describe('Fixed private IPv4 address in CIDR notation.').optional(),
+          networkId: text().describe('Private LAN, when one is used.'),
+          privateAddress: ipv4Cidr().describe('Fixed private IPv4 address in CIDR notation.'),
         })
+        .partial()
         .describe('Private network of the server.')
         .optional(),
       objectStorageConfig: z
         .strictObject({
-          account: characters(1, 128, '[A-Za-z0-9]', 'letters or digits')
-            .describe('Object storage account that the application uses.')
-            .optional(),
-          region: oneOf(objectStorageRegions).describe('Its region; there are no others.').optional(),
+          account: characters(1, 128, '[A-Za-z0-9]', 'letters or digits').describe(
+            'Object storage account that the application uses.',
+          ),
+          region: oneOf(objectStorageRegions).describe('Its region; there are no others.'),
           bucketUseObjects: z
             .strictObject({
-              lfs: bucketName().describe('For large-file objects.').optional(),
-              packages: bucketName().describe('For the package registry.').optional(),
-              containerRegistry: bucketName().describe('For the container registry.').optional(),
+              lfs: bucketName().describe('For large-file objects.'),
+              packages: bucketName().describe('For the package registry.'),
+              containerRegistry: bucketName().describe('For the container registry.'),
             })
-            .describe('Bucket for each kind of objects.')
-            .optional(),
+            .partial()
+            .describe('Bucket for each kind of objects.'),
         })
+        .partial()
         .describe('Object storage of the application.')
         .optional(),
       region: region()
@@ -157,19 +159,17 @@ export const restoreInstance = defineOperation({
         registryUrl: z.string(),
         instanceType: z.string(),
         publicIpAddress: z.string(),
-        networkConfig: z.object({ networkId: z.string().optional(), privateAddress: z.string().optional() }),
+        networkConfig: z.object({ networkId: z.string(), privateAddress: z.string() }).partial(),
         objectStorageConfig: like(
-          z.object({
-            account: z.string().optional(),
-            region: z.string().optional(),
-            bucketUseObjects: z
-              .object({
-                lfs: z.string().optional(),
-                packages: z.string().optional(),
-                containerRegistry: z.string().optional(),
-              })
-              .optional(),
-          }),
+          z
+            .object({
+              account: z.string(),
+              region: z.string(),
+              bucketUseObjects: z
+                .object({ lfs: z.string(), packages: z.string(), containerRegistry: z.string() })
+                .partial(),
+            })
+            .partial(),
           'account, region, bucketUseObjects',
         ),
         to: z.string(),

@@ -13,19 +13,13 @@ import {
   wholeNumber,
 } from './fields.js';
 
-/** Servers and clusters that ProvisionKubeResourceGroup sets up (reference, section 4.2). */
+/** Servers and clusters that ProvisionKubeResourceGroup sets up (reference, section 4.2). Any of their fields may be absent. */
 
-const placement = () => ({
-  region: text(32).describe('Region.').optional(),
-  availabilityZone: text(32).describe('Zone.').optional(),
-});
+const placement = () => ({ region: text(32).describe('Region.'), availabilityZone: text(32).describe('Zone.') });
 
-const volumeSize = () => oneOfNumbers([100]).describe('GB.').optional();
+const volumeSize = () => oneOfNumbers([100]).describe('GB.');
 
-const volume = () => ({
-  volumeType: oneOfListed(volumeTypes, 'See workstation.').optional(),
-  volumeSize: volumeSize(),
-});
+const volume = () => ({ volumeType: oneOfListed(volumeTypes, 'See workstation.'), volumeSize: volumeSize() });
 
 /** The admin workstation. */
 export const adminWorkstation = () =>
@@ -35,63 +29,66 @@ export const adminWorkstation = () =>
       instanceType: oneOfListed(
         workstationInstanceTypes,
         'As controlPlane.instanceType, or h2-medium4/8/16/24, h2-large, h2-large8, h2-extra-large8.',
-      ).optional(),
-      volumeType: oneOf(volumeTypes).describe('Disk.').optional(),
+      ),
+      volumeType: oneOf(volumeTypes).describe('Disk.'),
       volumeSize: volumeSize(),
-      keyName: text(255).describe('SSH key.').optional(),
-      initialAccountingType: oneOf(accountingTypes).describe('Billing; pay-per-use when absent.').optional(),
+      keyName: text(255).describe('SSH key.'),
+      initialAccountingType: oneOf(accountingTypes).describe('Billing; pay-per-use when absent.'),
     })
+    .partial()
     .describe('Admin server.');
 
 /** The admin cluster. */
 export const adminCluster = () =>
   z
     .strictObject({
-      name: clusterName().describe('Unique in the project; default not documented.').optional(),
-      version: text(255).describe("The platform's default when absent.").optional(),
-      keyName: text(255).describe('SSH key.').optional(),
-      initialAccountingType: oneOfListed(accountingTypes, 'See workstation.').optional(),
+      name: clusterName().describe('Unique in the project; default not documented.'),
+      version: text(255).describe("The platform's default when absent."),
+      keyName: text(255).describe('SSH key.'),
+      initialAccountingType: oneOfListed(accountingTypes, 'See workstation.'),
       kubeServiceMeshConfig: z
         .strictObject({
-          enabled: flag().describe('On or off.').optional(),
-          version: text(255).describe("The platform's default when absent.").optional(),
+          enabled: flag().describe('On or off.'),
+          version: text(255).describe("The platform's default when absent."),
         })
-        .describe('Service mesh.')
-        .optional(),
+        .partial()
+        .describe('Service mesh.'),
       cloudControllerManagerConfig: z
-        .strictObject({ useExternalCloudProvider: flag().describe('On or off.').optional() })
-        .describe('Cloud controller manager.')
-        .optional(),
+        .strictObject({ useExternalCloudProvider: flag().describe('On or off.') })
+        .partial()
+        .describe('Cloud controller manager.'),
       controlPlaneLoadBalancer: z
         .strictObject({
-          type: oneOf(['elastic-load-balancer']).describe('Type.').optional(),
-          vip: ipAddress().describe('Required with a private LAN.').optional(),
-          systemIpAddresses: z.array(ipAddress()).describe('Exactly two with a private LAN, none without.').optional(),
+          type: oneOf(['elastic-load-balancer']).describe('Type.'),
+          vip: ipAddress().describe('Required with a private LAN.'),
+          systemIpAddresses: z.array(ipAddress()).describe('Exactly two with a private LAN, none without.'),
         })
-        .describe('Load balancer.')
-        .optional(),
+        .partial()
+        .describe('Load balancer.'),
       controlPlane: z
         .strictObject({
           ...placement(),
-          instanceType: oneOf(nodeInstanceTypes).describe('Server type.').optional(),
+          instanceType: oneOf(nodeInstanceTypes).describe('Server type.'),
           ...volume(),
-          nodeCount: oneOfNumbers([1, 3, 5]).describe('Nodes:').optional(),
+          nodeCount: oneOfNumbers([1, 3, 5]).describe('Nodes:'),
         })
-        .describe('Control plane.')
-        .optional(),
+        .partial()
+        .describe('Control plane.'),
       nodePools: z
         .array(
-          z.strictObject({
-            name: hyphenated({ max: 40 }).describe('Name.').optional(),
-            ...placement(),
-            instanceType: oneOfListed(nodeInstanceTypes, 'As controlPlane.instanceType.').optional(),
-            ...volume(),
-            nodeCount: wholeNumber(0).describe('Nodes.').optional(),
-          }),
+          z
+            .strictObject({
+              name: hyphenated({ max: 40 }).describe('Name.'),
+              ...placement(),
+              instanceType: oneOfListed(nodeInstanceTypes, 'As controlPlane.instanceType.'),
+              ...volume(),
+              nodeCount: wholeNumber(0).describe('Nodes.'),
+            })
+            .partial(),
         )
-        .describe('Worker nodes.')
-        .optional(),
+        .describe('Worker nodes.'),
     })
+    .partial()
     .describe('Admin cluster.');
 
 /** Reports which fields the load balancer lacks, or has too many, with or without a private LAN (reference, section 4.2). */
