@@ -28,13 +28,6 @@ export interface HttpOptions {
   readonly now: () => Date;
 }
 
-export interface HttpHandle {
-  readonly port: number;
-  readonly metricsPort: number | undefined;
-  /** Refuses new requests, waits for so long until running calls have ended, then closes everything. */
-  stop(graceMs: number): Promise<void>;
-}
-
 /** Time for the last answers to leave. */
 const flushMs = 1000;
 
@@ -42,7 +35,7 @@ const flushMs = 1000;
  * Serves MCP at `/mcp`, with nothing kept between requests, and `/healthz` and `/readyz` beside it.
  * @throws NodeJS.ErrnoException if an address cannot be listened on
  */
-export async function serveHttp(options: HttpOptions): Promise<HttpHandle> {
+export async function serveHttp(options: HttpOptions) {
   const { limits, resource, log, timeoutMs } = options;
   const concurrency = createConcurrencyLimiter(limits);
   const metrics = createMetrics(() => concurrency.running);
@@ -108,7 +101,8 @@ export async function serveHttp(options: HttpOptions): Promise<HttpHandle> {
     return {
       metricsPort: options.metricsAt && (await listen(forMetrics, options.metricsAt)),
       port: await listen(server, options.listen),
-      stop: async (graceMs) => {
+      /** Refuses new requests, waits for so long until running calls have ended, then closes everything. */
+      stop: async (graceMs: number): Promise<void> => {
         stopping = true;
         await Promise.race([Promise.allSettled(running), delay(graceMs, undefined, { ref: false })]);
         await closeAll();

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Context,
   defaultTextMapGetter,
@@ -17,17 +18,11 @@ import type { Attributes, Span, Tracer } from '../util/trace.js';
 /** How long a collector that does not answer can delay the end of the process, in milliseconds. */
 const flushMs = 3_000;
 
-export interface Telemetry {
-  readonly tracer: Tracer;
-  /** Sends what is left. Never rejects. */
-  close(): Promise<void>;
-}
-
 /**
  * Sends spans to a collector as OTLP over HTTP with JSON. The usual `OTEL_*` variables, which the SDK reads itself, say where
  * and which. Spans wait in a bounded queue and are dropped when it is full: no call waits for a collector.
  */
-export function startTelemetry(version: string, log: Log): Telemetry {
+export function startTelemetry(version: string, log: Log) {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': 'cloudops-mcp', 'service.version': version }))
     .merge(detectResources({ detectors: [envDetector] }));
@@ -58,16 +53,17 @@ export function startTelemetry(version: string, log: Log): Telemetry {
       },
     };
   };
+  const tracer: Tracer = (name, attributes, { linkOnly = false, ...headers }) => {
+    const caller = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
+    if (!linkOnly) return start(name, SpanKind.SERVER, attributes, caller);
+    const context = trace.getSpanContext(caller);
+    return start(name, SpanKind.SERVER, attributes, ROOT_CONTEXT, context === undefined ? [] : [{ context }]);
+  };
   return {
-    tracer: (name, attributes, { linkOnly = false, ...headers }) => {
-      const caller = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
-      if (!linkOnly) return start(name, SpanKind.SERVER, attributes, caller);
-      const context = trace.getSpanContext(caller);
-      return start(name, SpanKind.SERVER, attributes, ROOT_CONTEXT, context === undefined ? [] : [{ context }]);
-    },
-    close: async () => {
-      const late = new Promise<void>((resolve) => setTimeout(resolve, flushMs).unref());
-      await Promise.race([provider.shutdown().catch(() => undefined), late]);
+    tracer,
+    /** Sends what is left. Never rejects. */
+    close: async (): Promise<void> => {
+      await Promise.race([provider.shutdown().catch(() => undefined), delay(flushMs, undefined, { ref: false })]);
     },
   };
 }
