@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { delimiter, dirname, join, resolve, sep } from 'node:path';
 import type { Config } from '../config/load.js';
 import { isLoopback } from '../util/uri.js';
-import { type Client, clients, type LocalServer, type Quote } from './clients.js';
+import { type Block, type Client, clients, type LocalServer, type Quote } from './clients.js';
 import { type Command, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 
 /** `cloudops-mcp client-config`: what to paste into the settings of an MCP client, and where. No secret is in it. */
@@ -41,7 +41,7 @@ interface Instructions {
 }
 
 function forLocal(
-  { local, notes = [], downloadNote }: Client,
+  { local, commands, notes = [], downloadNote }: Client,
   config: Config,
   launch: readonly string[],
   windows: boolean,
@@ -50,8 +50,8 @@ function forLocal(
   const server = localServer(config, launch, windows);
   const hasEndpoint = config.sandbox || Object.values(config.cloud.endpoints).some((url) => url !== undefined);
   return {
-    block: local.block(server),
-    command: local.command?.(server, quote),
+    block: written(local(server)),
+    command: commands?.local(server, quote),
     secrets: server.secrets,
     notes: [
       ...notes,
@@ -63,18 +63,20 @@ function forLocal(
   };
 }
 
+const written = (block: Block) => (typeof block === 'string' ? block : JSON.stringify(block, null, 2));
+
 /** Settings other than our own would stop a server that finds them in its environment. */
 const tokenVariable = 'MCP_CLOUDOPS_TOKEN';
 
 /** @throws UsageError */
-function forRemote({ remote, notes = [] }: Client, url: string, quote: Quote): Instructions {
+function forRemote({ remote, commands, notes = [] }: Client, url: string, quote: Quote): Instructions {
   if (typeof remote === 'string') throw new UsageError(remote);
   checkUrl(url);
   const server = { url, token: tokenVariable };
   const noToken = 'Leave the token out if the server asks for none, or if its OAuth issuer signs users in.';
   return {
-    block: remote.block(server),
-    command: remote.command?.(server, quote),
+    block: written(remote(server)),
+    command: commands?.remote(server, quote),
     secrets: [tokenVariable],
     notes: [...notes, noToken],
   };

@@ -19,18 +19,20 @@ export interface RemoteServer {
 /** Writes a value for the shell of the system. */
 export type Quote = (value: string) => string;
 
-/** One way to reach a server: the block for the client's file, and the client's own command that does the same, if it can. */
-interface Way<Server> {
-  readonly block: (server: Server) => string;
-  readonly command?: (server: Server, quote: Quote) => string | undefined;
-}
+/** What the file of a client has to hold: a value of JSON, or text where it is not JSON. */
+export type Block = object | string;
 
 export interface Client {
   readonly title: string;
   readonly places: readonly string[];
-  readonly local: Way<LocalServer>;
+  readonly local: (server: LocalServer) => Block;
   /** Or why it takes no URL. */
-  readonly remote: Way<RemoteServer> | string;
+  readonly remote: ((server: RemoteServer) => Block) | string;
+  /** The client's own commands that do the same, if it has any that can. */
+  readonly commands?: {
+    readonly local: (server: LocalServer, quote: Quote) => string | undefined;
+    readonly remote: (server: RemoteServer, quote: Quote) => string;
+  };
   /** What the user has to do about secrets. */
   readonly secrets: string;
   /** What saves the user an hour. */
@@ -50,7 +52,6 @@ const inputId = (name: string) =>
     .replaceAll('_', '-');
 const inputReference: Reference = (name) => `\${input:${inputId(name)}}`;
 
-const json = (value: object) => JSON.stringify(value, null, 2);
 const bearer = (reference: Reference, token: string) => `Bearer ${reference(token)}`;
 
 /** The variables of a server, secrets as references for the client to resolve. */
@@ -59,24 +60,29 @@ const withReferences = ({ env, secrets }: LocalServer, reference: Reference) => 
   ...Object.fromEntries(secrets.map((name) => [name, reference(name)])),
 });
 
-/** The block that most clients share, under the key that each has for servers. */
-const localBlock =
-  (reference: Reference, { key = 'mcpServers', ...fields }: { key?: string; type?: string } = {}) =>
-  (server: LocalServer) => {
+/** The blocks that most clients share, under the key that each has for servers and with the fields that each adds. */
+const jsonFile = (
+  reference: Reference,
+  { servers = 'mcpServers', urlField = 'url', local = {}, remote = {} } = {},
+) => ({
+  local: (server: LocalServer) => {
     const { command, args } = server;
-    return json({ [key]: { cloudops: { ...fields, command, args, env: withReferences(server, reference) } } });
-  };
-
-const remoteBlock =
-  (reference: Reference, urlField: string, { key = 'mcpServers', ...fields }: { key?: string; type?: string } = {}) =>
-  ({ url, token }: RemoteServer) => {
+    return { [servers]: { cloudops: { ...local, command, args, env: withReferences(server, reference) } } };
+  },
+  remote: ({ url, token }: RemoteServer) => {
     const headers = { Authorization: bearer(reference, token) };
-    return json({ [key]: { cloudops: { ...fields, [urlField]: url, headers } } });
-  };
+    return { [servers]: { cloudops: { ...remote, [urlField]: url, headers } } };
+  },
+});
 
 /** VS Code asks for secrets, which the block has to list. */
 const inputs = (names: readonly string[]) =>
   names.map((name) => ({ type: 'promptString', id: inputId(name), description: name, password: true }));
+const vscodeFile = jsonFile(inputReference, {
+  servers: 'servers',
+  local: { type: 'stdio' },
+  remote: { type: 'http' },
+});
 
 /** JSON's texts and lists of texts are TOML's too. */
 const tomlTable = (name: string, values: object) =>
@@ -99,7 +105,7 @@ export const clients: Readonly<Record<string, Client>> = {
       'Windows: %APPDATA%\\Claude\\claude_desktop_config.json',
       'Linux: ~/.config/Claude/claude_desktop_config.json',
     ],
-    local: { block: localBlock(inBraces) },
+    local: jsonFile(inBraces).local,
     remote:
       'Claude Desktop takes no URL in its file. Add the server under Settings > Connectors; it has to accept OAuth (CLOUDOPS_HTTP_ISSUER) and be reachable from the internet.',
     secrets: byHand,
@@ -108,19 +114,16 @@ export const clients: Readonly<Record<string, Client>> = {
   'claude-code': {
     title: 'Claude Code',
     places: ['.mcp.json in the folder of the project'],
-    local: {
-      block: localBlock(inBraces, { type: 'stdio' }),
-      command: (server, quote) =>
+    ...jsonFile(inBraces, { local: { type: 'stdio' }, remote: { type: 'http' } }),
+    commands: {
+      local: (server, quote) =>
         words(
           'claude mcp add --scope project',
           envOptions(server, quote, inBraces),
           '--transport stdio cloudops --',
           [server.command, ...server.args].map(quote),
         ),
-    },
-    remote: {
-      block: remoteBlock(inBraces, 'url', { type: 'http' }),
-      command: ({ url, token }, quote) =>
+      remote: ({ url, token }, quote) =>
         words('claude mcp add --scope project --transport http cloudops', quote(url), '--header', header(quote, token)),
     },
     secrets: inherited,
@@ -134,54 +137,41 @@ export const clients: Readonly<Record<string, Client>> = {
       '.vscode/mcp.json in the folder of the project',
       'or the file that the command "MCP: Open User Configuration" opens',
     ],
-    local: {
-      block: (server) => {
-        const { command, args, secrets } = server;
-        const cloudops = { type: 'stdio', command, args, env: withReferences(server, inputReference) };
-        return json({ inputs: inputs(secrets), servers: { cloudops } });
-      },
-    },
-    remote: {
-      block: ({ url, token }) => {
-        const cloudops = { type: 'http', url, headers: { Authorization: bearer(inputReference, token) } };
-        return json({ inputs: inputs([token]), servers: { cloudops } });
-      },
-    },
+    local: (server) => ({ inputs: inputs(server.secrets), ...vscodeFile.local(server) }),
+    remote: (server) => ({ inputs: inputs([server.token]), ...vscodeFile.remote(server) }),
     secrets: 'VS Code asks for the value, and stores it encrypted.',
     notes: ['VS Code asks once whether you trust the server, and starts it after that.'],
   },
   cursor: {
     title: 'Cursor',
     places: [inHome('.cursor/mcp.json'), 'or .cursor/mcp.json in the folder of a project'],
-    local: { block: localBlock(envInBraces, { type: 'stdio' }) },
-    remote: { block: remoteBlock(envInBraces, 'url') },
+    ...jsonFile(envInBraces, { local: { type: 'stdio' } }),
     secrets: inherited,
   },
   windsurf: {
     title: 'Windsurf',
     places: [inHome('.codeium/windsurf/mcp_config.json')],
-    local: { block: localBlock(envInBraces) },
-    remote: { block: remoteBlock(envInBraces, 'serverUrl') },
+    ...jsonFile(envInBraces, { urlField: 'serverUrl' }),
     secrets: inherited,
   },
   zed: {
     title: 'Zed',
     places: ['macOS and Linux: ~/.config/zed/settings.json', 'Windows: %APPDATA%\\Zed\\settings.json'],
-    local: { block: localBlock(inBraces, { key: 'context_servers' }) },
-    remote: { block: remoteBlock(inBraces, 'url', { key: 'context_servers' }) },
+    ...jsonFile(inBraces, { servers: 'context_servers' }),
     secrets: byHand,
   },
   codex: {
     title: 'Codex',
     places: [inHome('.codex/config.toml')],
-    local: {
-      block: ({ command, args, env, secrets }) =>
-        [
-          tomlTable('mcp_servers.cloudops', { command, args, env_vars: secrets }),
-          tomlTable('mcp_servers.cloudops.env', env),
-        ].join('\n\n'),
+    local: ({ command, args, env, secrets }) =>
+      [
+        tomlTable('mcp_servers.cloudops', { command, args, env_vars: secrets }),
+        tomlTable('mcp_servers.cloudops.env', env),
+      ].join('\n\n'),
+    remote: ({ url, token }) => tomlTable('mcp_servers.cloudops', { url, bearer_token_env_var: token }),
+    commands: {
       // It has no option for env_vars.
-      command: (server, quote) =>
+      local: (server, quote) =>
         server.secrets.length > 0
           ? undefined
           : words(
@@ -190,10 +180,7 @@ export const clients: Readonly<Record<string, Client>> = {
               '--',
               [server.command, ...server.args].map(quote),
             ),
-    },
-    remote: {
-      block: ({ url, token }) => tomlTable('mcp_servers.cloudops', { url, bearer_token_env_var: token }),
-      command: ({ url, token }, quote) =>
+      remote: ({ url, token }, quote) =>
         words('codex mcp add cloudops --url', quote(url), '--bearer-token-env-var', token),
     },
     secrets: 'Codex reads what the block names from the environment that it is started in. Set it there.',
@@ -203,19 +190,16 @@ export const clients: Readonly<Record<string, Client>> = {
   gemini: {
     title: 'Gemini CLI',
     places: [inHome('.gemini/settings.json'), 'or .gemini/settings.json in the folder of a project'],
-    local: {
-      block: localBlock(inBraces),
-      command: (server, quote) =>
+    ...jsonFile(inBraces, { urlField: 'httpUrl' }),
+    commands: {
+      local: (server, quote) =>
         words(
           'gemini mcp add --scope user cloudops',
           envOptions(server, quote, inBraces),
           quote(server.command),
           server.args.length === 0 ? [] : ['--', ...server.args.map(quote)],
         ),
-    },
-    remote: {
-      block: remoteBlock(inBraces, 'httpUrl'),
-      command: ({ url, token }, quote) =>
+      remote: ({ url, token }, quote) =>
         words('gemini mcp add --scope user -t http -H', header(quote, token), 'cloudops', quote(url)),
     },
     secrets: inherited,
@@ -224,25 +208,20 @@ export const clients: Readonly<Record<string, Client>> = {
   qwen: {
     title: 'Qwen Code',
     places: [inHome('.qwen/settings.json'), 'or .qwen/settings.json in the folder of a project'],
-    local: { block: localBlock(inBraces) },
-    remote: { block: remoteBlock(inBraces, 'httpUrl') },
+    ...jsonFile(inBraces, { urlField: 'httpUrl' }),
     secrets: inherited,
   },
   opencode: {
     title: 'opencode',
     places: [inHome('.config/opencode/opencode.json'), 'or opencode.json in the folder of a project'],
-    local: {
-      block: (server) => {
-        const command = [server.command, ...server.args];
-        const environment = withReferences(server, opencodeReference);
-        return json({ mcp: { cloudops: { type: 'local', command, environment, enabled: true } } });
-      },
+    local: (server) => {
+      const command = [server.command, ...server.args];
+      const environment = withReferences(server, opencodeReference);
+      return { mcp: { cloudops: { type: 'local', command, environment, enabled: true } } };
     },
-    remote: {
-      block: ({ url, token }) => {
-        const headers = { Authorization: bearer(opencodeReference, token) };
-        return json({ mcp: { cloudops: { type: 'remote', url, headers, enabled: true } } });
-      },
+    remote: ({ url, token }) => {
+      const headers = { Authorization: bearer(opencodeReference, token) };
+      return { mcp: { cloudops: { type: 'remote', url, headers, enabled: true } } };
     },
     secrets: inherited,
   },
