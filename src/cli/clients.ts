@@ -88,9 +88,10 @@ const vscodeFile = jsonFile(inputReference, {
 const tomlTable = (name: string, values: object) =>
   [`[${name}]`, ...Object.entries(values).map(([key, value]) => `${key} = ${JSON.stringify(value)}`)].join('\n');
 
-const envOptions = (server: LocalServer, quote: Quote, reference: Reference) =>
-  Object.entries(withReferences(server, reference)).map(([name, value]) => `--env ${name}=${quote(value)}`);
+const envOptions = (server: LocalServer, quote: Quote) =>
+  Object.entries(withReferences(server, inBraces)).map(([name, value]) => `--env ${name}=${quote(value)}`);
 const words = (...parts: readonly (string | readonly string[])[]) => parts.flat().join(' ');
+const launch = ({ command, args }: LocalServer, quote: Quote) => [command, ...args].map(quote);
 const header = (quote: Quote, token: string) => quote(`Authorization: ${bearer(inBraces, token)}`);
 
 const inHome = (path: string) => `~/${path} (Windows: %USERPROFILE%\\${path.replaceAll('/', '\\')})`;
@@ -119,9 +120,9 @@ export const clients: Readonly<Record<string, Client>> = {
       local: (server, quote) =>
         words(
           'claude mcp add --scope project',
-          envOptions(server, quote, inBraces),
+          envOptions(server, quote),
           '--transport stdio cloudops --',
-          [server.command, ...server.args].map(quote),
+          launch(server, quote),
         ),
       remote: ({ url, token }, quote) =>
         words('claude mcp add --scope project --transport http cloudops', quote(url), '--header', header(quote, token)),
@@ -174,12 +175,7 @@ export const clients: Readonly<Record<string, Client>> = {
       local: (server, quote) =>
         server.secrets.length > 0
           ? undefined
-          : words(
-              'codex mcp add cloudops',
-              envOptions(server, quote, inBraces),
-              '--',
-              [server.command, ...server.args].map(quote),
-            ),
+          : words('codex mcp add cloudops', envOptions(server, quote), '--', launch(server, quote)),
       remote: ({ url, token }, quote) =>
         words('codex mcp add cloudops --url', quote(url), '--bearer-token-env-var', token),
     },
@@ -195,7 +191,7 @@ export const clients: Readonly<Record<string, Client>> = {
       local: (server, quote) =>
         words(
           'gemini mcp add --scope user cloudops',
-          envOptions(server, quote, inBraces),
+          envOptions(server, quote),
           quote(server.command),
           server.args.length === 0 ? [] : ['--', ...server.args.map(quote)],
         ),

@@ -3,21 +3,23 @@ import { isObject } from '../util/objects.js';
 /** How the elements of an XML answer become a record. Names are those of the XML elements. */
 export interface XmlShape {
   /** Elements that repeat, at any depth, with the record's name for their list: one is a list of one, none a list of none. */
-  readonly lists?: Readonly<Record<string, string>>;
+  readonly lists: Readonly<Record<string, string>>;
   /** Elements whose text is a whole number, or true or false. Text that is neither stays as it is. */
-  readonly values?: readonly string[];
+  readonly values: readonly string[];
   /** Elements that hold others: an empty one is a structure without fields. */
-  readonly structures?: readonly string[];
+  readonly structures: readonly string[];
   /** Elements whose name in the record does not follow from their own: `{ ETag: 'etag' }`. */
-  readonly names?: Readonly<Record<string, string>>;
+  readonly names: Readonly<Record<string, string>>;
 }
 
 /**
  * Turns an element of a decoded XML document into a record: `LastModified` becomes `lastModified`, `ID` becomes `id`.
  * @returns undefined if it is not an element with children
  */
-export function xmlRecord(element: unknown, shape: XmlShape = {}): Record<string, unknown> | undefined {
-  const { lists = {}, values = [], structures = [], names = {} } = shape;
+export function xmlRecord(
+  element: unknown,
+  { lists, values, structures, names }: XmlShape,
+): Record<string, unknown> | undefined {
   // Worked out once for each name: a page has thousands of elements.
   const known = new Map([...Object.entries(names), ...Object.entries(lists)]);
   const nameOf = (name: string) => {
