@@ -40,11 +40,8 @@ export function parseCommandLine(args: readonly string[], syntax: CommandSyntax 
   const line = { positionals: [] as string[], options: {}, settings: {}, problems: [] as string[] };
   let wants: CommandLine['wants'];
   const known = new Map<string, Option>();
-  for (const { name, setting, isFile } of inputs) {
-    const { kind, secret = false } = settings[setting];
-    const isSecret = secret && !isFile;
-    known.set(optionName(name), { name, into: line.settings, isSwitch: kind === 'switch', isSecret });
-  }
+  for (const { name, setting, isSecret } of inputs)
+    known.set(optionName(name), { name, into: line.settings, isSwitch: settings[setting].kind === 'switch', isSecret });
   for (const [name, kind] of Object.entries(own))
     known.set(`--${name}`, { name, into: line.options, isSwitch: kind === 'switch', isSecret: false });
 

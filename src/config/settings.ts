@@ -147,11 +147,11 @@ export const variableName = (setting: string) => prefix + setting;
 export const optionName = (setting: string) => `--${setting.toLowerCase().replaceAll('_', '-')}`;
 
 /** What can be set from outside: every setting, and the files of those that may come from one. */
-export const inputs: readonly { readonly name: string; readonly setting: Setting; readonly isFile: boolean }[] =
-  settingNames.flatMap((setting) => {
-    const file = { name: `${setting}_FILE`, setting, isFile: true };
-    return [{ name: setting, setting, isFile: false }, ...(settings[setting].file ? [file] : [])];
-  });
+export const inputs = settingNames.flatMap((setting) => {
+  const { secret = false, file = false } = settings[setting];
+  const own = { name: setting, setting, isFile: false, isSecret: secret };
+  return file ? [own, { name: `${setting}_FILE`, setting, isFile: true, isSecret: false }] : [own];
+});
 
 /** A switch that is not set is off; without a default, any other setting may be absent. */
 type Shape = {

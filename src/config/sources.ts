@@ -41,13 +41,13 @@ export function gather({ env, commandLine, readFile }: ConfigSources, report: Re
   problems.forEach(report);
   const texts: Partial<Record<Setting, string>> = {};
   const origins: Origin[] = [];
-  for (const { name, setting, isFile } of inputs) {
+  for (const { name, setting, isFile, isSecret } of inputs) {
     const text = options[name] ?? variables[name];
     if (text === undefined) continue;
     const isOption = options[name] !== undefined;
     const inDatabase = name === 'JOURNAL' && isDatabaseUrl(text);
     if (isOption && inDatabase && holdsPassword(text)) report(secretOption(name));
-    const secret = inDatabase || (!isFile && settings[setting].secret === true);
+    const secret = inDatabase || isSecret;
     const value = inDatabase ? databaseName(text) : secret ? 'set, not shown' : text;
     const from = isOption ? `option ${optionName(name)}` : 'environment';
     const isPath = isFile || (settings[setting].kind === 'path' && !inDatabase);
