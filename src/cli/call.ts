@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
-import type { CallContext, CallOutcome } from '../calls/context.js';
+import type { CallContext } from '../calls/context.js';
 import type { Config } from '../config/load.js';
 import type { Elicitor, Reply } from '../consent/elicitation.js';
 import { createConsentTokens } from '../consent/tokens.js';
@@ -12,6 +12,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
 import { createLog, type Log, reasonOf } from '../util/log.js';
 import { quoteName } from '../util/quote.js';
+import type { EndedOutcome } from '../views/decide.js';
 import { bar, type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 
 /** `cloudops-mcp call`: one call of a tool, the same way an agent's call takes, without an MCP client. */
@@ -36,19 +37,17 @@ export const callCommand: Command = {
   },
 };
 
-type Ended = Exclude<CallOutcome, { kind: 'inputRequired' }>;
-
-function usageFailure(tool: string, { problems }: UsageError): Ended {
+function usageFailure(tool: string, { problems }: UsageError): EndedOutcome {
   const refusal = new Refusal('Usage', problems);
   return { kind: 'failed', failure: refusalFailure(tool === '' ? 'The call' : quoteName(tool), refusal, false) };
 }
 
-const forMachines = (tool: string, outcome: Ended) =>
+const forMachines = (tool: string, outcome: EndedOutcome) =>
   outcome.kind === 'succeeded'
     ? { ok: true, tool, answer: outcome.success }
     : { ok: false, tool, failure: outcome.failure };
 
-function exitCode(outcome: Ended, planned: boolean): number {
+function exitCode(outcome: EndedOutcome, planned: boolean): number {
   if (outcome.kind === 'succeeded') return outcome.success.outcome === 'planned' && !planned ? 3 : 0;
   const { code, status, mayHaveHappened } = outcome.failure;
   if (mayHaveHappened) return 4;
@@ -100,7 +99,7 @@ async function readArguments(given: string, stdin: Terminal['stdin']): Promise<u
 /** A mutation whose call has ended leaves nothing to wait for. */
 const graceMs = 1000;
 
-async function carryOut({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<Ended> {
+async function carryOut({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<EndedOutcome> {
   const runtime = await startRuntime(config, terminal.version, logFor(config, terminal), terminal.now);
   const signal = terminal.interrupted();
   const progress = progressOn(terminal.stderr, Number(Object(args).expectedParts));

@@ -9,18 +9,15 @@ import type { Ticket, Tickets } from './tickets.js';
 /** An outcome that needs no further entry of the call. */
 export type EndedOutcome = Exclude<CallOutcome, { kind: 'inputRequired' }>;
 
-/** Carries out a call that a click decided on. */
-export type CallByClick = (operation: Operation, args: Ticket['args'], click: Click) => Promise<CallOutcome>;
-
 /**
  * What a click on the change view comes to. The arguments are those of the tool `decide_change`: without a ticket of this server
- * that is still valid, for this caller and for a tool on offer, nothing is called.
+ * that is still valid, for this caller and for a tool on offer, nothing is called: `call` carries out what was decided on.
  */
 export async function decide(
   args: unknown,
   tickets: Tickets,
   operations: readonly Operation[],
-  call: CallByClick,
+  call: (operation: Operation, args: Ticket['args'], click: Click) => Promise<CallOutcome>,
 ): Promise<EndedOutcome> {
   const refuse = (code: 'TicketRefused' | 'TicketExpired'): EndedOutcome => ({
     kind: 'failed',

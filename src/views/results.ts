@@ -6,18 +6,16 @@ import {
   type ProposedChange,
 } from '../../ui/contract/change.js';
 import { partsKey } from '../../ui/contract/parts.js';
-import type { CallOutcome } from '../calls/context.js';
 import { requestLines } from '../consent/plan.js';
 import { tokenLifetimeMs } from '../consent/tokens.js';
 import type { Failure } from '../results/failure.js';
 import { spellOut } from '../util/quote.js';
+import type { EndedOutcome } from './decide.js';
 import type { Ticket, Tickets } from './tickets.js';
-
-type Ended = Exclude<CallOutcome, { kind: 'inputRequired' }>;
 
 /** What the views get of a call beside what models get: the `_meta` of its result. */
 export function viewMeta(
-  outcome: Ended,
+  outcome: EndedOutcome,
   call: Pick<Ticket, 'tool' | 'args'>,
   tickets: Tickets,
 ): Record<string, unknown> {
@@ -30,7 +28,7 @@ export function viewMeta(
 
 /** A plan that a person can decide on. */
 function proposedChange(
-  outcome: Ended,
+  outcome: EndedOutcome,
   { tool, args }: Pick<Ticket, 'tool' | 'args'>,
   tickets: Tickets,
 ): ProposedChange | undefined {
@@ -54,7 +52,7 @@ function proposedChange(
 }
 
 /** What came of a change, for people; undefined for a call that changes nothing. */
-function outcomeOf(outcome: Ended): ChangeOutcome | undefined {
+function outcomeOf(outcome: EndedOutcome): ChangeOutcome | undefined {
   if (outcome.kind === 'failed') return outcomeOfFailure(outcome.failure);
   const { success } = outcome;
   if (success.outcome !== 'accepted') return undefined;
