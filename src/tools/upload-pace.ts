@@ -73,7 +73,7 @@ export function paceOf(parts: readonly Part[], answeredAt: number | undefined): 
     rate: {
       bytesPerSecond: Math.round(bytesPerSecond),
       secondsLeft(remainingBytes) {
-        const partsLeft = (remainingBytes * recent.length) / total(recent);
+        const partsLeft = (remainingBytes * recent.length) / bytesOf(recent);
         if (inFlight.count > 1 && partsLeft <= 1.5 * inFlight.atMost) return undefined;
         const sent = sentOf(recent.slice(-inFlight.count), now, bytesPerSecond / inFlight.count);
         const seconds = (remainingBytes - sent) / bytesPerSecond;
@@ -83,7 +83,7 @@ export function paceOf(parts: readonly Part[], answeredAt: number | undefined): 
   };
 }
 
-const total = (parts: readonly Part[]) => parts.reduce((sum, { size }) => sum + size, 0);
+export const bytesOf = (parts: readonly Part[]) => parts.reduce((sum, { size }) => sum + size, 0);
 
 const longest = (gaps: readonly number[]) => gaps.reduce((a, b) => Math.max(a, b), 0);
 
@@ -138,14 +138,14 @@ function rateOf(parts: readonly Part[], now: number, shape: Shape): number | und
     parts.findLastIndex(({ uploadedAt }) => lastAt - uploadedAt >= windowMs),
   );
   const baseAt = parts[base]?.uploadedAt ?? now;
-  const bytes = total(parts.slice(base + 1));
+  const bytes = bytesOf(parts.slice(base + 1));
   if (bytes === 0 || now - baseAt < minimumBaseMs || !isMoreThanOneRound(parts, shape)) return undefined;
   const inFlight = { atBase: parts.slice(base + 1 - parallel, base + 1), now: parts.slice(-parallel) };
   const sentSinceBase = (rate: number) =>
     bytes + sentOf(inFlight.now, now, rate / parallel) - sentOf(inFlight.atBase, baseAt, rate / parallel);
   // What is in flight depends on the rate: the rate that explains itself is found by halving.
   const seconds = (now - baseAt) / 1000;
-  let [low, high] = [0, (bytes + total(inFlight.now)) / seconds];
+  let [low, high] = [0, (bytes + bytesOf(inFlight.now)) / seconds];
   for (let step = 0; step < 40; step += 1) {
     const middle = (low + high) / 2;
     if (sentSinceBase(middle) > middle * seconds) low = middle;

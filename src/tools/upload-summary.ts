@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { once } from '../util/once.js';
 import { countNotShown, notShown } from './lists.js';
 import { like } from './schema/outputs.js';
-import { type Part, paceOf } from './upload-pace.js';
+import { bytesOf, type Part, paceOf } from './upload-pace.js';
 
 /** What the parts of a multipart upload say about it, in a size that does not depend on their number. */
 
@@ -136,8 +136,6 @@ const gaps = (numbers: readonly number[]): Range[] =>
 /** How many numbers ranges hold. */
 export const countOf = (ranges: readonly Range[]): number =>
   ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
-
-const bytesOf = (parts: readonly Part[]) => parts.reduce((sum, { size }) => sum + size, 0);
 
 const list = <Name extends string>(name: Name, all: readonly Range[]) =>
   all.length === 0 ? {} : { [name]: all.slice(0, maximumEntries) };
