@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { counted, humanDuration, sentences } from '../util/human.js';
-import { isObject } from '../util/objects.js';
+import { isObject, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient, type Page } from './define-operation.js';
@@ -133,17 +133,16 @@ export const listMultipartUploads = defineOperation({
       const [oldest] = uploads
         .filter(({ initiated }) => !Number.isNaN(Date.parse(initiated ?? '')))
         .sort((a, b) => Date.parse(a.initiated ?? '') - Date.parse(b.initiated ?? ''));
-      const checkedAt = pages.at(-1)?.answeredAt;
-      return {
+      return withoutUndefined({
         bucket: given.bucket,
-        ...(given.prefix !== undefined && { prefix: given.prefix }),
+        prefix: given.prefix,
         uploadCount: uploads.length,
-        ...(oldest !== undefined && { oldest }),
-        ...(groups.length > 1 && { byPrefix: groups.slice(0, shownGroups) }),
+        oldest,
+        byPrefix: groups.length > 1 ? groups.slice(0, shownGroups) : undefined,
         uploads: shown,
         ...countNotShown({ byPrefix: groups.length - shownGroups, uploads: uploads.length - shown.length }),
-        ...(checkedAt !== undefined && { checkedAt }),
-      };
+        checkedAt: pages.at(-1)?.answeredAt,
+      });
     },
   },
 
@@ -177,11 +176,7 @@ function distinct(pages: readonly Page<PageRecord>[]): Upload[] {
   const found = new Map<string, Upload>();
   for (const { object, uploadId, initiated } of pages.flatMap(({ record }) => record.uploads ?? []))
     if (object !== undefined && uploadId !== undefined)
-      found.set(JSON.stringify([object, uploadId]), {
-        object,
-        uploadId,
-        ...(initiated !== undefined && { initiated }),
-      });
+      found.set(JSON.stringify([object, uploadId]), withoutUndefined({ object, uploadId, initiated }));
   return [...found.values()];
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { withoutUndefined } from '../util/objects.js';
 import { once } from '../util/once.js';
 import { countNotShown, notShown } from './lists.js';
 import { like } from './schema/outputs.js';
@@ -70,18 +71,18 @@ export function summarise(unsorted: readonly Part[], expectation: Expectation, c
   const runs = equalRuns(parts);
   const tooSmall = equalRuns(small);
   const duplicates = consecutive(numbers.filter((number, index) => number === numbers[index - 1]));
-  const done = progress(distinct, small, expectation);
-  return {
+  const { bytesLeft, ...done } = progress(distinct, small, expectation);
+  return withoutUndefined({
     partCount: parts.length,
-    ...(highestPart !== undefined && { highestPart }),
+    highestPart,
     totalBytes: bytesOf(parts),
     runs: runs.slice(0, maximumEntries),
     missingCount: countOf(missing),
-    ...list('missing', missing),
-    ...(toCome && { toCome }),
+    missing: firstOf(missing),
+    toCome,
     tooSmallCount: small.length,
-    ...list('tooSmall', tooSmall),
-    ...list('duplicates', duplicates),
+    tooSmall: firstOf(tooSmall),
+    duplicates: firstOf(duplicates),
     ...countNotShown({
       runs: runs.length - maximumEntries,
       missing: missing.length - maximumEntries,
@@ -89,11 +90,11 @@ export function summarise(unsorted: readonly Part[], expectation: Expectation, c
       duplicates: duplicates.length - maximumEntries,
     }),
     ...times(parts, checkedAt),
-    ...(expectation.expectedBytes !== undefined && { expectedBytes: expectation.expectedBytes }),
-    ...(expectation.expectedParts !== undefined && { expectedParts: expectation.expectedParts }),
-    ...done.fields,
-    ...speed(distinct, checkedAt, done.bytesLeft),
-  };
+    expectedBytes: expectation.expectedBytes,
+    expectedParts: expectation.expectedParts,
+    ...done,
+    ...speed(distinct, checkedAt, bytesLeft),
+  });
 }
 
 /** Part numbers from one to another, both included. */
@@ -137,8 +138,7 @@ const gaps = (numbers: readonly number[]): Range[] =>
 export const countOf = (ranges: readonly Range[]): number =>
   ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
 
-const list = <Name extends string>(name: Name, all: readonly Range[]) =>
-  all.length === 0 ? {} : { [name]: all.slice(0, maximumEntries) };
+const firstOf = (all: readonly Range[]) => (all.length === 0 ? undefined : all.slice(0, maximumEntries));
 
 /** The number of the last part of the whole object, where it is known: as given, or worked out if all parts are of one size. */
 function lastPartOf(parts: readonly Part[], { expectedBytes, expectedParts }: Expectation): number | undefined {
@@ -157,17 +157,15 @@ function progress(parts: readonly Part[], small: readonly Part[], { expectedByte
   const bytes = bytesOf(parts);
   const highest = parts.reduce((top, { partNumber }) => Math.max(top, partNumber), 0);
   const contradicted = highest > (expectedParts ?? highest) || bytes > (expectedBytes ?? bytes);
-  if (contradicted || (expectedBytes === undefined && expectedParts === undefined)) return { fields: {} };
+  if (contradicted || (expectedBytes === undefined && expectedParts === undefined)) return {};
   const good = parts.length - small.length;
   const remainingParts = expectedParts === undefined ? undefined : Math.max(0, expectedParts - good);
   const [done, expected] =
     expectedBytes === undefined ? [good, expectedParts ?? 0] : [bytes - bytesOf(small), expectedBytes];
   return {
-    fields: {
-      percent: expected === 0 ? 100 : Math.floor((done / expected) * 1000) / 10,
-      ...(expectedBytes !== undefined && { remainingBytes: expected - done }),
-      ...(remainingParts !== undefined && { remainingParts }),
-    },
+    percent: expected === 0 ? 100 : Math.floor((done / expected) * 1000) / 10,
+    remainingBytes: expectedBytes === undefined ? undefined : expected - done,
+    remainingParts,
     // Without an expected size, parts to come are taken to be as large as those that are there.
     bytesLeft:
       expectedBytes === undefined
@@ -178,18 +176,18 @@ function progress(parts: readonly Part[], small: readonly Part[], { expectedByte
 
 function times(parts: readonly Part[], checkedAt: string | undefined) {
   const known = parts.map(({ uploadedAt }) => uploadedAt).filter((time) => !Number.isNaN(time));
-  if (known.length === 0) return { ...(checkedAt !== undefined && { checkedAt }) };
-  const first = known.reduce((a, b) => Math.min(a, b));
-  const last = known.reduce((a, b) => Math.max(a, b));
+  const [first] = known.sort((a, b) => a - b);
+  const last = known.at(-1);
+  const isKnown = last !== undefined && checkedAt !== undefined;
   return {
-    firstUploadedAt: new Date(first).toISOString(),
-    lastUploadedAt: new Date(last).toISOString(),
-    ...(checkedAt !== undefined && {
-      checkedAt,
-      idleSeconds: Math.max(0, Math.round((Date.parse(checkedAt) - last) / 1000)),
-    }),
+    firstUploadedAt: timeText(first),
+    lastUploadedAt: timeText(last),
+    checkedAt,
+    idleSeconds: isKnown ? Math.max(0, Math.round((Date.parse(checkedAt) - last) / 1000)) : undefined,
   };
 }
+
+const timeText = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString());
 
 /** The present rate and the time that is left at it, or what they would be if a stopped upload went on. */
 function speed(parts: readonly Part[], checkedAt: string | undefined, bytesLeft: number | undefined) {
@@ -199,14 +197,13 @@ function speed(parts: readonly Part[], checkedAt: string | undefined, bytesLeft:
     const { bytesPerSecondBefore: before } = pace;
     return {
       stopped: true,
-      ...(before !== undefined && { bytesPerSecondBeforeStop: before }),
-      ...(before && bytesLeft !== undefined && { secondsLeftIfResumed: Math.ceil(bytesLeft / before) }),
+      bytesPerSecondBeforeStop: before,
+      secondsLeftIfResumed: before && bytesLeft !== undefined ? Math.ceil(bytesLeft / before) : undefined,
     };
   }
-  if (pace.kind !== 'live' || pace.rate === undefined) return {};
-  const secondsLeft = bytesLeft === undefined ? undefined : pace.rate.secondsLeft(bytesLeft);
+  const rate = pace.kind === 'live' ? pace.rate : undefined;
   return {
-    bytesPerSecond: pace.rate.bytesPerSecond,
-    ...(secondsLeft !== undefined && { estimatedSecondsLeft: secondsLeft }),
+    bytesPerSecond: rate?.bytesPerSecond,
+    estimatedSecondsLeft: bytesLeft === undefined ? undefined : rate?.secondsLeft(bytesLeft),
   };
 }

@@ -43,6 +43,13 @@ export function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(kept.map(([name, field]) => [name, withoutNulls(field)]));
 }
 
+/** A copy without fields that are undefined. */
+export function withoutUndefined<Fields extends object>(fields: Fields): Fields {
+  const copy = { ...fields };
+  for (const [name, value] of Object.entries(fields)) if (value === undefined) Reflect.deleteProperty(copy, name);
+  return copy;
+}
+
 /** The leaves of a value with their paths: `['nodePools[0].name', 'a']`. An empty list or object is one too. */
 export function* leavesOf(value: unknown, path = ''): Generator<[string, unknown]> {
   if (Array.isArray(value) && value.length > 0)
