@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { delimiter, dirname, join, resolve, sep } from 'node:path';
 import type { Config } from '../config/load.js';
+import { sentences } from '../util/human.js';
 import { isLoopback } from '../util/uri.js';
 import { type Block, type Client, clients, type LocalServer, type Quote } from './clients.js';
 import { type Command, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
@@ -53,13 +54,11 @@ function forLocal(
     block: written(local(server)),
     command: commands?.local(server, quote),
     secrets: server.secrets,
-    notes: [
+    notes: sentences(
       ...notes,
-      ...(launch[0] === 'npx' && downloadNote !== undefined ? [downloadNote] : []),
-      ...(hasEndpoint
-        ? []
-        : ['No endpoint is set. Add --storage-url, --catalog-url or --devops-url, or try with --sandbox.']),
-    ],
+      launch[0] === 'npx' && downloadNote !== undefined && downloadNote,
+      !hasEndpoint && 'No endpoint is set. Add --storage-url, --catalog-url or --devops-url, or try with --sandbox.',
+    ),
   };
 }
 

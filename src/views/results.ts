@@ -9,6 +9,7 @@ import { partsKey } from '../../ui/contract/parts.js';
 import { requestLines } from '../consent/plan.js';
 import { tokenLifetimeMs } from '../consent/tokens.js';
 import type { Failure } from '../results/failure.js';
+import { sentences } from '../util/human.js';
 import { spellOut } from '../util/quote.js';
 import type { EndedOutcome } from './decide.js';
 import type { Ticket, Tickets } from './tickets.js';
@@ -60,7 +61,7 @@ function outcomeOf(outcome: EndedOutcome): ChangeOutcome | undefined {
   return {
     kind: 'accepted',
     sentence: spellOut(summary),
-    details: [...warnings, ...notes, ...(consent === undefined ? [] : [`Consent: ${consent}.`])].map(spellOut),
+    details: sentences(...warnings, ...notes, consent !== undefined && `Consent: ${consent}.`).map(spellOut),
     requestIds,
     next: 'It continues in the cloud. Follow it in the console.',
   };
@@ -73,12 +74,12 @@ function outcomeOfFailure(failure: Failure): ChangeOutcome | undefined {
   return {
     kind,
     sentence: spellOut(summary),
-    details: [
+    details: sentences(
       ...problems,
-      ...(message === undefined ? [] : [`The service says: ${message}`]),
+      message !== undefined && `The service says: ${message}`,
       ...notes,
       `Code: ${code}`,
-    ].map(spellOut),
+    ).map(spellOut),
     requestIds,
     // Otherwise it says what a model should do.
     ...((kind === 'unknown' || kind === 'rejected') && { next: spellOut(next) }),
