@@ -46,13 +46,11 @@ export async function authenticateRequest(
   onFailedLogin: OnFailedLogin,
 ): Promise<Principal> {
   const { authorization } = request.headers;
-  const needed = () => challenge(resource, 401, 'token', 'A bearer token is needed.');
-  // No login at all: this is how clients learn where to get a token.
-  if (authorization === undefined) throw needed();
-  const [, token] = /^bearer +(\S+)$/i.exec(authorization) ?? [];
+  const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
   if (token === undefined) {
-    await onFailedLogin(request, 'no bearer token');
-    throw needed();
+    // No login at all is how clients learn where to get a token.
+    if (authorization !== undefined) await onFailedLogin(request, 'no bearer token');
+    throw challenge(resource, 401, 'token', 'A bearer token is needed.');
   }
   const authentication = await authenticate(token);
   if (authentication.kind === 'unavailable')
