@@ -1,3 +1,4 @@
+import { sentences } from '../util/human.js';
 import { markdownTable } from '../util/markdown.js';
 import { quote } from '../util/quote.js';
 import type { Config } from './load.js';
@@ -30,14 +31,11 @@ export function describeConfig({ origins, sandbox }: Config, viewer: 'operator' 
         direct?.value ?? (file === undefined ? (row.default ?? 'not set') : `read from ${quote(file.value)}`);
       return [name, value, (direct ?? file)?.from ?? 'default', helpOf(row)];
     });
-  return [
+  const parts = sentences(
     '# Configuration',
-    '',
-    ...(sandbox
-      ? ['The built-in sandbox is in use, with endpoints and credentials of its own. No request reaches a cloud.', '']
-      : []),
-    ...(viewer === 'caller' ? ['Settings that concern only the operator of this server are not shown.', ''] : []),
+    sandbox && 'The built-in sandbox is in use, with endpoints and credentials of its own. No request reaches a cloud.',
+    viewer === 'caller' && 'Settings that concern only the operator of this server are not shown.',
     markdownTable(['setting', 'value', 'from', 'meaning'], rows),
-    '',
-  ].join('\n');
+  );
+  return `${parts.join('\n\n')}\n`;
 }
