@@ -29,7 +29,9 @@ export const doctorCommand: Command = {
   run: async ({ options, config, terminal }) => {
     const rest = config.ok
       ? await examine(config.config, options.bucket, terminal)
-      : config.problems.map(settingProblem);
+      : config.problems.map((text) =>
+          problem('configuration', text, 'Correct it, then run doctor again for the other checks.'),
+        );
     const findings = [nodeFinding(process.versions.node), ...rest];
     if (options.json === undefined) terminal.stdout.write(report(findings, painter(terminal)));
     else terminal.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
@@ -47,9 +49,6 @@ function report(findings: readonly Finding[], paint: ReturnType<typeof painter>)
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   return `${lines.join('\n')}\n\nproblems: ${count('problem')}, warnings: ${count('warning')}\n`;
 }
-
-const settingProblem = (text: string) =>
-  problem('configuration', text, 'Correct it, then run doctor again for the other checks.');
 
 function nodeFinding(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
@@ -107,12 +106,12 @@ function tlsFindings({ insecureTls }: Config): Finding[] {
 async function authorityFinding(path: string | undefined): Promise<Finding[]> {
   if (!path) return [];
   const check = 'NODE_EXTRA_CA_CERTS';
-  const found = access(path, constants.R_OK).then(
-    () => ok(check, quote(path)),
-    (error) =>
-      problem(check, `${quote(path)} cannot be read (${reasonOf(error)})`, 'Name a PEM file that can be read.'),
-  );
-  return [await found];
+  try {
+    await access(path, constants.R_OK);
+    return [ok(check, quote(path))];
+  } catch (error) {
+    return [problem(check, `${quote(path)} cannot be read (${reasonOf(error)})`, 'Name a PEM file that can be read.')];
+  }
 }
 
 async function apiFindings(
@@ -148,12 +147,8 @@ async function readFinding(
   { call, server }: Pick<Runtime, 'call' | 'server'>,
   named: string | undefined,
 ): Promise<Finding> {
-  const args = {
-    bucket: named ?? 'cloudops-doctor',
-    object: 'cloudops-doctor',
-    uploadId: 'cloudops-doctor',
-    maxParts: 1,
-  };
+  const none = 'cloudops-doctor';
+  const args = { bucket: named ?? none, object: none, uploadId: none, maxParts: 1 };
   const tokens = createConsentTokens(server.stateKey, '', server.now);
   const outcome = await call(listParts, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
   if (outcome.kind !== 'failed') return ok(check, 'accepted');
