@@ -2,11 +2,7 @@ import { lstatSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
-interface Process {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly platform: NodeJS.Platform;
-  readonly getuid?: () => number;
-}
+type Process = Pick<NodeJS.Process, 'env' | 'platform' | 'getuid'>;
 
 /**
  * Lets Node keep the compiled code of the modules that are loaded from now on, which the next start then loads. `enable` is

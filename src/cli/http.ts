@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { describeConfig } from '../config/describe.js';
 import type { Config } from '../config/load.js';
-import type { Authenticate } from '../serving/auth.js';
-import { type HttpOptions, serveHttp } from '../serving/http.js';
+import { serveHttp } from '../serving/http.js';
 import { authenticateByIssuer } from '../serving/issuer.js';
 import { defaultHttpLimits } from '../serving/limits.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../serving/tokens-file.js';
@@ -57,19 +56,11 @@ export const httpCommand: Command = {
   },
 };
 
-interface Access extends Pick<HttpOptions, 'hosts' | 'resource'> {
-  readonly authenticate: ((log: Log) => Authenticate) | undefined;
-}
-
 /**
  * Under which host names the server is reached, and how it authenticates callers.
  * @throws UsageError
  */
-async function accessOf(
-  host: string,
-  { tokensFile, issuer, audience, allowedHosts }: Config['http'],
-  now: () => Date,
-): Promise<Access> {
+async function accessOf(host: string, { tokensFile, issuer, audience, allowedHosts }: Config['http'], now: () => Date) {
   const listensLocally = isLoopback(host === '::1' ? '[::1]' : host);
   const publicUrl =
     audience !== undefined && /^https?:/i.test(audience) && URL.canParse(audience) ? new URL(audience) : undefined;
@@ -84,14 +75,13 @@ async function accessOf(
   if (first === undefined)
     problems.push('CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.');
   const read = () => readTokensFile(tokensFile ?? '');
-  // As it is at the start: its problems keep the server from starting.
-  const text =
-    tokensFile === undefined
-      ? undefined
-      : await read().catch((error: unknown) => {
-          problems.push(`The file that CLOUDOPS_HTTP_TOKENS_FILE names cannot be read (${reasonOf(error)}).`);
-          return undefined;
-        });
+  let text: string | undefined;
+  try {
+    // As it is at the start: its problems keep the server from starting.
+    if (tokensFile !== undefined) text = await read();
+  } catch (error) {
+    problems.push(`The file that CLOUDOPS_HTTP_TOKENS_FILE names cannot be read (${reasonOf(error)}).`);
+  }
   if (text !== undefined) problems.push(...parseTokens(text).problems);
   if (problems.length > 0) throw new UsageError(...problems);
   if (issuer === undefined || audience === undefined) {
@@ -102,6 +92,6 @@ async function accessOf(
   return {
     hosts,
     resource: { url: publicUrl === undefined ? `https://${first}/mcp` : audience, issuer },
-    authenticate: (log) => authenticateByIssuer({ issuer, audience, now, log }),
+    authenticate: (log: Log) => authenticateByIssuer({ issuer, audience, now, log }),
   };
 }

@@ -80,14 +80,11 @@ export function statesReference(): string {
   return ['# States', '', note, ...lists.map(section), ''].join('\n');
 }
 
-interface Argument {
-  readonly path: string;
-  readonly field: JsonSchema;
-  readonly required: boolean;
-}
-
 /** The arguments of an object and of what is in it; `nodePools[].name` is in a list. */
-function argumentsOf({ properties = {}, required }: JsonSchema, prefix: string): Argument[] {
+function argumentsOf(
+  { properties = {}, required }: JsonSchema,
+  prefix: string,
+): { path: string; field: JsonSchema; required: boolean }[] {
   return Object.entries(properties as Readonly<Record<string, JsonSchema>>).flatMap(([name, field]) => {
     const path = prefix + name;
     const items = field.items as JsonSchema | undefined;
