@@ -5,12 +5,14 @@ import type { CallContext } from '../calls/context.js';
 import type { Config } from '../config/load.js';
 import type { Elicitor, Reply } from '../consent/elicitation.js';
 import { createConsentTokens } from '../consent/tokens.js';
+import type { Failure } from '../results/failure.js';
 import { Refusal, refusalFailure } from '../results/refusal.js';
+import type { Success } from '../results/success.js';
 import { textOf } from '../results/text.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
-import { createLog, type Log, reasonOf } from '../util/log.js';
+import { createLog, escapeInvisible, type Log, reasonOf } from '../util/log.js';
 import { quoteName } from '../util/quote.js';
 import type { EndedOutcome } from '../views/decide.js';
 import { bar, type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
@@ -30,10 +32,12 @@ export const callCommand: Command = {
     });
     const outcome =
       call instanceof UsageError ? usageFailure(tool, call) : await carryOut(call, options.yes !== undefined, terminal);
-    if (options.json !== undefined) terminal.stdout.write(`${JSON.stringify(forMachines(tool, outcome))}\n`);
-    else if (outcome.kind === 'succeeded') terminal.stdout.write(`${textOf(outcome.success)}\n`);
+    const code = exitCode(outcome, 'args' in call && Object(call.args).planOnly === true);
+    if (options.json !== undefined)
+      terminal.stdout.write(`${escapeInvisible(JSON.stringify(forMachines(tool, outcome, code)))}\n`);
+    else if (outcome.kind === 'succeeded') terminal.stdout.write(`${textOf(forPeople(outcome.success))}\n`);
     else terminal.stderr.write(`${textOf(outcome.failure)}\n`);
-    return exitCode(outcome, 'args' in call && Object(call.args).planOnly === true);
+    return code;
   },
 };
 
@@ -42,14 +46,22 @@ function usageFailure(tool: string, { problems }: UsageError): EndedOutcome {
   return { kind: 'failed', failure: refusalFailure(tool === '' ? 'The call' : quoteName(tool), refusal, false) };
 }
 
-const forMachines = (tool: string, outcome: EndedOutcome) =>
+const forMachines = (tool: string, outcome: EndedOutcome, code: number) =>
   outcome.kind === 'succeeded'
-    ? { ok: true, tool, answer: outcome.success }
+    ? { ok: code === 0, tool, answer: outcome.success }
     : { ok: false, tool, failure: outcome.failure };
+
+/** Without what agents have to do next after a plan or a change. */
+const forPeople = ({ next, ...success }: Success): Success =>
+  success.outcome === undefined && next !== undefined ? { ...success, next } : success;
 
 function exitCode(outcome: EndedOutcome, planned: boolean): number {
   if (outcome.kind === 'succeeded') return outcome.success.outcome === 'planned' && !planned ? 3 : 0;
-  const { code, status, mayHaveHappened } = outcome.failure;
+  return failureCode(outcome.failure);
+}
+
+/** The exit code of a call that failed. */
+export function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
   if (mayHaveHappened) return 4;
   // With a status, the code is the service's own.
   if (status !== undefined) return 1;
@@ -123,9 +135,9 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
 
 /** What to know of a planId that was printed. */
 function lastingOf({ sandbox, stateKey }: Config): string {
-  const key = sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, another can carry it out.';
+  const key = sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.';
   return sandbox || stateKey === undefined
-    ? `note: the planId ends with this process.${key} --yes agrees at once.\n`
+    ? `note: this planId is valid only in this process; --yes carries the change out.${key}\n`
     : '';
 }
 

@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { CommandLine, CommandSyntax } from '../config/command-line.js';
 import type { Config, ConfigResult } from '../config/load.js';
-import { nearest } from '../util/did-you-mean.js';
+import { didYouMean } from '../util/did-you-mean.js';
 import { quoteName } from '../util/quote.js';
 
 /** The process around a command: where it reads and writes, and what the time is. */
@@ -67,7 +67,9 @@ export function portOf(text: string): number {
 /** What to say when a command, a tool or the like does not exist, or was not named. */
 export const notOneOf = (kind: string, given: string, names: readonly string[]) => {
   if (given === '') return `Name a ${kind}: ${names.join(', ')}.`;
-  return `${quoteName(given)} is not a ${kind}; did you mean ${nearest(given, names, 1)[0]}? The ${kind}s are ${names.join(', ')}.`;
+  const meant = didYouMean(given, names);
+  const hint = meant === undefined ? '.' : `; did you mean ${meant}?`;
+  return `${quoteName(given)} is not a ${kind}${hint} The ${kind}s are ${names.join(', ')}.`;
 };
 
 /** Colours for people: on a terminal, and not where NO_COLOR is set. */

@@ -33,25 +33,19 @@ export const httpCommand: Command = {
       // A change carries on when its connection is lost, and its outcome is recorded.
       inFlight.detach();
       const { rate, metrics: metricsAt } = config.http;
-      try {
-        const http = await serveHttp({
-          ...{ listen, metricsAt, rate, log, now: terminal.now },
-          server: { ...server, configuration: () => describeConfig(config, 'caller') },
-          hosts: access.hosts,
-          resource: access.resource,
-          authenticate: access.authenticate?.(log),
-          limits: defaultHttpLimits,
-          timeoutMs: config.timeoutMs,
-        });
-        log('info', 'listening', { host, port: http.port, metricsPort: http.metricsPort });
-        if (!stop.aborted) await once(stop, 'abort');
-        await http.stop(graceMs);
-        return 0;
-      } catch (error) {
-        if (!(error instanceof Error && 'syscall' in error && error.syscall === 'listen')) throw error;
-        terminal.stderr.write(`cloudops-mcp cannot listen: ${error.message}\n`);
-        return 1;
-      }
+      const http = await serveHttp({
+        ...{ listen, metricsAt, rate, log, now: terminal.now },
+        server: { ...server, configuration: () => describeConfig(config, 'caller') },
+        hosts: access.hosts,
+        resource: access.resource,
+        authenticate: access.authenticate?.(log),
+        limits: defaultHttpLimits,
+        timeoutMs: config.timeoutMs,
+      });
+      log('info', 'listening', { host, port: http.port, metricsPort: http.metricsPort });
+      if (!stop.aborted) await once(stop, 'abort');
+      await http.stop(graceMs);
+      return 0;
     });
   },
 };

@@ -1,6 +1,6 @@
 import { describe, nothingYet } from '../journal/journal.js';
 import { openJournal } from '../runtime.js';
-import { reasonOf } from '../util/log.js';
+import { escapeInvisible, reasonOf } from '../util/log.js';
 import { type Command, UsageError, validConfig } from './command.js';
 
 /** `cloudops-mcp journal`: what was changed, and with what outcome. */
@@ -18,10 +18,13 @@ export const journalCommand: Command = {
     const journal = await openJournal(config, now);
     try {
       const mutations = await journal.list({ since: from, limit: maximumPrinted });
-      const lines = mutations.map((mutation) => describe(mutation)).join('\n') || nothingYet;
+      const lines = mutations.map((mutation) => describe(mutation)).join('\n');
+      const nothing = since === undefined ? nothingYet : `No changes since ${new Date(from).toISOString()}.`;
       if (mutations.length === maximumPrinted)
         stderr.write(`Only the newest ${maximumPrinted} changes are printed; --since asks for fewer.\n`);
-      stdout.write(`${json === undefined ? lines : JSON.stringify(mutations, null, 2)}\n`);
+      stdout.write(
+        `${json === undefined ? lines || nothing : JSON.stringify(mutations, null, 2).split('\n').map(escapeInvisible).join('\n')}\n`,
+      );
       return 0;
     } catch (error) {
       stderr.write(`The journal cannot be read (${reasonOf(error)}).\n`);
@@ -38,5 +41,7 @@ const maximumPrinted = 10_000;
 function parseSince(since: string, now: Date): number {
   const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(since) ?? [];
   const milliseconds: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-  return count === undefined ? Date.parse(since) : now.getTime() - Number(count) * (milliseconds[unit] ?? Number.NaN);
+  // Date.parse takes a bare number for a month or a year.
+  if (count === undefined) return /^\d{4}-\d\d-\d\d/.test(since) ? Date.parse(since) : Number.NaN;
+  return now.getTime() - Number(count) * (milliseconds[unit] ?? Number.NaN);
 }

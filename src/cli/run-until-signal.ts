@@ -23,9 +23,11 @@ export async function runUntilSignal(
     runtime.inFlight.detach();
     void runtime.inFlight.finish(graceMs).finally(() => process.exit(1));
   });
-  const code = await serve(runtime, log, stop);
-  await runtime.close(graceMs);
-  return code;
+  try {
+    return await serve(runtime, log, stop);
+  } finally {
+    await runtime.close(graceMs);
+  }
 }
 
 export const insecureTlsWarning =

@@ -24,6 +24,10 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   try {
     return await run(args, terminal);
   } catch (error) {
+    if (error instanceof Error && 'syscall' in error && error.syscall === 'listen') {
+      terminal.stderr.write(`cloudops-mcp cannot listen: ${error.message}\n`);
+      return 1;
+    }
     // The class is in a module that is loaded only for a sandbox.
     const ofSandbox = error instanceof Error && error.name === 'SandboxProblem';
     if (!ofSandbox && !(error instanceof UsageError)) throw error;

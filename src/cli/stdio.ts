@@ -8,7 +8,8 @@ export const stdioCommand: Command = {
   usage: '',
   about: 'serve MCP on stdin and stdout',
   run: async (invocation) => {
-    const { stdin, stdout } = invocation.terminal;
+    const { stdin, stdout, stderr } = invocation.terminal;
+    if (stdin.isTTY) stderr.write('Waiting for an MCP client on stdin. For people: cloudops-mcp --help\n');
     return runUntilSignal(validConfig(invocation), invocation.terminal, async ({ inFlight, server }, log, stop) => {
       const ended = new Promise<void>((resolve) => {
         const end = () => {

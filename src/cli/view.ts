@@ -1,6 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { InMemoryTransport } from '@modelcontextprotocol/server';
+import * as z from 'zod';
 import { appsExtension, decideTool, viewMimeType } from '../../ui/contract/apps.js';
 import { createPeer, type Peer } from '../../ui/contract/json-rpc.js';
 import { startRuntime } from '../runtime.js';
@@ -8,7 +13,7 @@ import { createServer, type ServerDependencies } from '../server.js';
 import { serveViewPage } from '../serving/view-page.js';
 import { isObject, textAt } from '../util/objects.js';
 import { readView, viewOf } from '../views/offer.js';
-import { type Call, logFor, readCall } from './call.js';
+import { type Call, failureCode, logFor, readCall } from './call.js';
 import { type Command, portOf, type Terminal, UsageError } from './command.js';
 
 /** `cloudops-mcp view`: a call of a tool, shown in the browser by the view that chats show, for people without such a chat. */
@@ -36,37 +41,59 @@ async function show(
   open: boolean,
   terminal: Terminal,
 ): Promise<number> {
-  const { version, now, stdout } = terminal;
+  const { version, now, stdout, stderr } = terminal;
   const name = viewOf(operation);
   if (name === undefined) throw new UsageError(`${operation.name} has no view.`);
   const log = logFor(config, terminal);
   // The page is for deciding: nothing is done before its button is clicked, whatever is set for agents.
   const runtime = await startRuntime({ ...config, confirm: 'human' }, version, log, now);
   const { peer, close } = await connect(runtime.server, version);
-  const call = (params: unknown) => peer.request('tools/call', isObject(params) ? params : {}, answerMs);
-  const result = call({ name: operation.name, arguments: args });
-  // The page asks for it, and shows what went wrong.
-  result.catch(() => undefined);
-  const page = await serveViewPage({
-    port,
-    host: await readView('page'),
-    view: await readView(name),
-    call: async () => ({ args, result: await result }),
-    callTool(params) {
-      const tool = textAt(params, 'name') ?? '';
-      const callable = operation.effect === 'read' ? [operation.name] : [decideTool];
-      return callable.includes(tool) ? call(params) : Promise.reject(new Error('this view calls no other tool'));
-    },
-  });
-  const stop = terminal.interrupted();
-  stdout.write(`${page.url}\n`);
-  if (open && stdout.isTTY) openBrowser(page.url, terminal.platform);
-  if (!stop.aborted) await once(stop, 'abort');
-  await page.close();
-  await close();
-  await runtime.close(graceMs);
-  return 0;
+  try {
+    const call = (params: unknown) => peer.request('tools/call', isObject(params) ? params : {}, answerMs);
+    const result = toolResult.parse(await call({ name: operation.name, arguments: args }));
+    if (result.isError) {
+      stderr.write(`${result.content.map(({ text }) => text).join('\n')}\n`);
+      return failureCode(result.structuredContent);
+    }
+    const reads = operation.effect === 'read';
+    const page = await serveViewPage({
+      port,
+      host: await readView('page'),
+      view: await readView(name),
+      // The arguments of a change may hold a secret, and its view does not need them.
+      call: async () => ({ ...(reads && { args }), result }),
+      callTool(params) {
+        const callable = reads ? operation.name : decideTool;
+        return textAt(params, 'name') === callable
+          ? call(params)
+          : Promise.reject(new Error('this view calls no other tool'));
+      },
+    });
+    const stop = terminal.interrupted();
+    stdout.write(`${page.url}\n`);
+    if (stdout.isTTY) stderr.write('Ctrl-C ends it.\n');
+    const closeBrowser = open && stdout.isTTY ? await openBrowser(page.url, terminal.platform) : undefined;
+    if (!stop.aborted) await once(stop, 'abort');
+    runtime.inFlight.detach();
+    await runtime.inFlight.finish(graceMs);
+    await page.close();
+    await closeBrowser?.();
+    return 0;
+  } finally {
+    await close();
+    await runtime.close(graceMs);
+  }
 }
+
+const toolResult = z.looseObject({
+  isError: z.boolean().default(false),
+  content: z.array(z.object({ text: z.string() })),
+  structuredContent: z.object({
+    code: z.string().default(''),
+    status: z.number().optional(),
+    mayHaveHappened: z.boolean().optional(),
+  }),
+});
 
 /** Connects to a server of this process as a client that shows views, so that it answers as it answers a chat. */
 async function connect(
@@ -95,14 +122,23 @@ async function connect(
   };
 }
 
-/** Opens the browser where the system knows how to. The address is printed in any case. */
-function openBrowser(url: string, platform: NodeJS.Platform): void {
-  const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
-    darwin: ['open'],
-    win32: ['rundll32', 'url.dll,FileProtocolHandler'],
-  };
-  const [command, ...before] = openers[platform] ?? ['xdg-open'];
-  spawn(command, [...before, url], { stdio: 'ignore', detached: true })
-    .on('error', () => undefined)
-    .unref();
+/**
+ * Opens the browser where the system knows how to. The address is printed in any case. Other users see the arguments of programs,
+ * except on Windows, so that the browser gets the address from a file that is ours alone. It is in the home folder, because browsers
+ * that come as a snap read no other. Resolves with what removes it.
+ */
+async function openBrowser(url: string, platform: NodeJS.Platform): Promise<() => Promise<void>> {
+  const start = (command: string, ...args: readonly string[]) =>
+    spawn(command, args, { stdio: 'ignore', detached: true })
+      .on('error', () => undefined)
+      .unref();
+  if (platform === 'win32') {
+    start('rundll32', 'url.dll,FileProtocolHandler', url);
+    return () => Promise.resolve();
+  }
+  const folder = await mkdtemp(join(homedir(), 'cloudops-mcp-view-'));
+  const file = join(folder, 'view.html');
+  await writeFile(file, `<!doctype html><meta http-equiv="refresh" content="0; url=${url}">`, { mode: 0o600 });
+  start(platform === 'darwin' ? 'open' : 'xdg-open', pathToFileURL(file).href);
+  return () => rm(folder, { recursive: true, force: true });
 }

@@ -88,7 +88,7 @@ export function describe(mutation: Mutation, viewer?: string): string {
   return `${time}  ${outcome}${code}  ${tool}: ${what}  ${target}  consent: ${consent}${answered}  client: ${quote(client, 100)}${by}`;
 }
 
-export const nothingYet = 'No change has been asked for.';
+export const nothingYet = 'No changes yet.';
 
 /** The last changes, as Markdown: those of one caller, or all. */
 export async function journalText(journal: Journal, caller: string | undefined): Promise<string> {

@@ -22,11 +22,14 @@ export function createLog(minimum: LogLevel, now: () => Date, write: (line: stri
   return (level, event, fields = {}) => {
     if (logLevels.indexOf(level) < logLevels.indexOf(minimum)) return;
     const line = JSON.stringify({ time: now().toISOString(), level, event, ...fields }, bounded);
-    write(`${line.replace(everyInvisible, escaped)}\n`);
+    write(`${escapeInvisible(line)}\n`);
   };
 }
 
 const everyInvisible = new RegExp(invisible, 'gu');
+
+/** JSON on one line in which what is invisible or changes the reading order is escaped. */
+export const escapeInvisible = (json: string): string => json.replace(everyInvisible, escaped);
 
 const bounded = (_key: string, value: unknown) =>
   typeof value === 'string' && value.length > maximumText ? `${value.slice(0, maximumText)}…` : value;

@@ -1,7 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { readAsAPerson } from '../support/person.js';
@@ -49,6 +54,71 @@ test('a change is carried out by a click alone, whatever is set for agents', asy
   await readAsAPerson();
   await view.getByRole('button', { name: /^Create server/ }).click();
   await view.getByRole('heading', { name: 'Accepted' }).waitFor();
+});
+
+test('what the view cannot show is said at once, and the command ends', async () => {
+  const ended = async (...args: readonly string[]) => {
+    const child = spawn(process.execPath, [serverPath, 'view', ...args], {
+      env: cleanEnv(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    running.push(child);
+    const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    return { code, stderr };
+  };
+  const wrong = await ended(restoreInstance.name, '{}', '--sandbox', '--no-open');
+  expect(wrong).toEqual({ code: 2, stderr: expect.stringContaining('backupId') });
+  const { port } = new URL(await runView('list_parts', { bucket, object, uploadId }));
+  const given = JSON.stringify({ bucket, object, uploadId });
+  const taken = await ended('list_parts', given, '--sandbox', '--no-open', '--port', port);
+  expect(taken).toEqual({ code: 1, stderr: expect.stringContaining('EADDRINUSE') });
+});
+
+test('a change under way when the command is ended comes to its end, and its page has the answer', async () => {
+  const url = await runView(restoreInstance.name, restoreInstance.example, '--sandbox-fault', 'latency=uniform(1500,1500)');
+  const view = (await browser.open(url)).frameLocator('iframe');
+  await view.getByRole('button', { name: 'Do nothing' }).waitFor();
+  await readAsAPerson();
+  await view.getByRole('button', { name: /^Create server/ }).click();
+  await view.getByRole('button', { name: /^Create server/ }).waitFor({ state: 'hidden' });
+  running.at(-1)?.kill('SIGINT');
+  await view.getByRole('heading', { name: 'Accepted' }).waitFor();
+});
+
+test.skipIf(process.platform === 'win32')('the browser gets the address from a file that is ours alone', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'view-home-'));
+  // Stands for the program that opens browsers, and for the terminal.
+  writeFileSync(
+    join(home, 'xdg-open'),
+    '#!/bin/sh\nprintf "%s\\n" "$1" > "$HOME/opened.part" && mv "$HOME/opened.part" "$HOME/opened"\n',
+    { mode: 0o755 },
+  );
+  symlinkSync(join(home, 'xdg-open'), join(home, 'open'));
+  const asTerminal = `data:text/javascript,process.stdout.isTTY=true`;
+  const child = spawn(
+    process.execPath,
+    [
+      `--import=${asTerminal}`,
+      serverPath,
+      'view',
+      'list_parts',
+      JSON.stringify({ bucket, object, uploadId }),
+      '--sandbox',
+    ],
+    { env: { ...cleanEnv(), HOME: home, PATH: `${home}:${process.env.PATH}` }, stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  running.push(child);
+  const [url] = await once(createInterface({ input: child.stdout }), 'line');
+  await vi.waitFor(() => expect(existsSync(join(home, 'opened'))).toBe(true), 5000);
+  const opened = readFileSync(join(home, 'opened'), 'utf8').trim();
+  expect(opened).toMatch(/^file:/);
+  const file = fileURLToPath(opened);
+  expect(readFileSync(file, 'utf8')).toContain(url);
+  expect([file, dirname(file)].map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o700]);
+  child.kill();
+  await once(child, 'exit');
+  expect(existsSync(dirname(file))).toBe(false);
+  rmSync(home, { recursive: true });
 });
 
 test('nothing else on the machine gets in', async () => {

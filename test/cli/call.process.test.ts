@@ -139,7 +139,7 @@ describe('--json prints one object, whatever happens', () => {
       ['list_parts', json(upload)],
       { ok: true, tool: 'list_parts', answer: { answer: { partCount: 12 }, warnings: [] } },
     ],
-    [3, ['restore_instance', json(restore)], { ok: true, answer: { outcome: 'planned', planId: expect.any(String) } }],
+    [3, ['restore_instance', json(restore)], { ok: false, answer: { outcome: 'planned', planId: expect.any(String) } }],
     [
       1,
       ['list_parts', json({ ...upload, uploadId: 'x' })],

@@ -38,7 +38,7 @@ test.each([[['--version']], [['-v']], [['doctor', '--version']]])('%j prints the
 
 test.each([
   [['doctr'], 'doctr is not a command; did you mean doctor? The commands are call, client-config,'],
-  [['toString'], 'toString is not a command'],
+  [['toString'], 'toString is not a command. The commands are call'],
 ])('a command that does not exist is answered with those that do: %j', async (args, said) => {
   expect(await run(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(said) });
 });

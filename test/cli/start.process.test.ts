@@ -49,7 +49,8 @@ test('neither the start nor a call makes code of text', async () => {
   const lines = requests.map(([method, params], id) => JSON.stringify({ jsonrpc: '2.0', id, method, params }));
   const answers = new RegExp(requests.map((_, id) => `(?=[^]*"id":${id}\\b)`).join(''));
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(reporter)}` };
-  const run = await runServer(['--sandbox', '--confirm', 'off', '--log-level', 'warn'], {
+  const options = ['--sandbox', '--storage-headers', 'amz', '--confirm', 'off', '--log-level', 'warn'];
+  const run = await runServer(options, {
     env,
     stdin: `${lines.join('\n')}\n`,
     until: answers,

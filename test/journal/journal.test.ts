@@ -46,7 +46,7 @@ test.each<
 
 test('the text for a caller holds what that caller asked for; without a caller, it holds everything', async () => {
   const journal = createMemoryJournal();
-  expect(await journalText(journal, 'bob')).toBe('# Journal\n\nNo change has been asked for.\n');
+  expect(await journalText(journal, 'bob')).toBe('# Journal\n\nNo changes yet.\n');
   for (const caller of ['alice', 'bob'])
     await journal.begin(intentAt(noon, { caller, what: `For ${caller}.` }), { allowRepeat: true });
   const [one, all] = [await journalText(journal, 'bob'), await journalText(journal, undefined)];

@@ -16,7 +16,9 @@ export const text = (longest = longestText) =>
     .string()
     .min(1, 'must not be empty')
     .refine((value) => value.length <= longest, `must have at most ${longest} characters`)
-    .refine((value) => value.isWellFormed(), 'must be well-formed Unicode: it has half of a surrogate pair');
+    .refine((value) => value.isWellFormed(), notUnicode);
+
+const notUnicode = 'must be well-formed Unicode: it has half of a surrogate pair';
 
 /** Key of an object: stores of the family take 1,024 bytes of UTF-8 (not in the reference). */
 export const objectKey = () =>
@@ -71,6 +73,7 @@ const limited = (min: number, max: number, rule: string) => z.string().min(min, 
 export const memo = (max: number) =>
   z
     .string()
+    .refine((value) => value.isWellFormed(), notUnicode)
     .refine((value) => [...value].length <= max, `must have at most ${max} characters`)
     .meta({ maxLength: max });
 
