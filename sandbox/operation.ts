@@ -45,7 +45,7 @@ export const defineOperation = <const Request extends string, Input>(operation: 
 
 /** What an answer may hold that the reference does not show, by the words of the header `x-sandbox-invented`. */
 export const inventedWords = {
-  error: 'the error: its code and status follow services of the family',
+  error: 'the error: its code and status follow similar services',
   operation: 'the operation: the reference only refers to it, or does not know it; it follows S3',
   content: 'the bytes: parts that were there from the start are zeros',
   read: 'the operation: the reference has none that reads groups, clusters or servers; their records have its shapes',

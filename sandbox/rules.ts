@@ -52,7 +52,7 @@ export function readInput<T>(rules: z.ZodType<T>, body: Buffer): T {
   throw refuse(400, `InvalidParameterIllegalInput.${named}`, lines.join(' '));
 }
 
-/** A refusal in the service's form. Codes are not in the reference: these follow those seen on services of the family. */
+/** A refusal in the service's form. Codes are not in the reference: these follow those seen on similar services. */
 export const refuse = (status: number, code: string, message: string) =>
   new ServiceError(status, `Client.${code}`, message);
 

@@ -19,7 +19,7 @@ const toleranceMs = 15 * 60 * 1000;
 
 /**
  * Checks Signature Version 4 with code of its own, so that the client's signer and this one can disagree (reference,
- * section 5; encoding and tolerance as seen on services of the family). Undefined if the signature is right. What storage
+ * section 5; encoding and tolerance as seen on similar services). Undefined if the signature is right. What storage
  * is sent has yet to be compared with the header that the signature covers. A mismatch has the texts that were signed in
  * its details, as text and as bytes.
  */

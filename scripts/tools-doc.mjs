@@ -36,10 +36,9 @@ const refusalsOf = ({ effect }) =>
         ...['TooLargeToShow', 'PlanRefused', 'Repeated', 'JournalUnavailable'],
       ];
 
-/** What services of the family answer to any operation (not in the reference), with the status that goes with it. */
+/** What similar services answer to any operation (not in the reference), with the status that goes with it. */
 const serviceErrors = {
   storage: {
-    NoSuchUpload: 404,
     NoSuchBucket: 404,
     AccessDenied: 403,
     SignatureDoesNotMatch: 403,

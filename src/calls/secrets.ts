@@ -17,7 +17,7 @@ export interface SecretFiles {
   read(name: string): Promise<SecretFile>;
 }
 
-export type SecretFile =
+type SecretFile =
   | { readonly kind: 'secret'; readonly text: string }
   | { readonly kind: 'problem'; readonly problem: string };
 

@@ -51,7 +51,7 @@ export const writeLine = (entry: Entry): string =>
   `${JSON.stringify('intent' in entry ? { intent: storedIntent(entry.intent) } : { ending: storedEnding(entry.ending) })}\n`;
 
 /** An intent that cannot be understood, perhaps a newer version's. It may be in conflict with any other. */
-export interface NotUnderstood {
+interface NotUnderstood {
   /** When it was written, in milliseconds; infinite if that cannot be understood either. */
   readonly time: number;
 }

@@ -1,19 +1,14 @@
 import type { FailureCode, HttpFailure } from '../transport/http-client.js';
 import { quote } from '../util/quote.js';
 
-const uploadGone =
-  'The upload was completed or aborted, or bucket, object or uploadId is mistyped: ask the user. If it was completed, the object exists.';
 const noPermission =
   'The credentials are valid but may not do this. Ask for the permission; trying again will not help.';
 
 /**
  * What to do about an error, by what the service's code begins with: the first that fits counts. Codes are not in the reference;
- * these were seen on services of the family.
+ * these were seen on similar services.
  */
 const byCode: Readonly<Record<string, string>> = {
-  NoSuchUpload: uploadGone,
-  // Ceph says so of an upload that it does not know.
-  NoSuchKey: uploadGone,
   NoSuchBucket: 'Check the bucket name, the region, and that CLOUDOPS_STORAGE_URL is the endpoint that has the bucket.',
   InvalidBucketName: 'Check the bucket name.',
   SignatureDoesNotMatch:

@@ -9,7 +9,7 @@ export interface ServiceError {
   readonly requestId?: string;
 }
 
-/** Finds code and message in an error body: XML, JSON or HTML (errors are not in the reference; shapes are as seen on services of the family). */
+/** Finds code and message in an error body: XML, JSON or HTML (errors are not in the reference; shapes are as seen on similar services). */
 export function readServiceError(body: Body): ServiceError {
   switch (body.kind) {
     case 'xml':

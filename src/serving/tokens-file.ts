@@ -6,7 +6,7 @@ import { type Log, reasonOf } from '../util/log.js';
 import type { Authenticate } from './auth.js';
 
 /** A token that the server knows by its SHA-256 alone. */
-export interface StaticToken extends Principal {
+interface StaticToken extends Principal {
   readonly digest: Buffer;
 }
 
@@ -57,7 +57,7 @@ export async function readTokensFile(path: string): Promise<string> {
   return await file.readFile('utf8');
 }
 
-export interface TokensFileOptions {
+interface TokensFileOptions {
   /** The file as it was at the start, without problems. */
   readonly text: string;
   /** Reads the file again. */

@@ -1,6 +1,6 @@
 /**
  * How an API wants Signature Version 4 applied (reference, section 5; encoding and token headers are not in the
- * reference, they are what services of the family do).
+ * reference, they are what similar services do).
  */
 export interface SigningProfile {
   readonly dateHeader: string;

@@ -76,6 +76,9 @@ const input = () =>
     },
   );
 
+const uploadGone =
+  'The upload was completed or aborted, or bucket, object or uploadId is mistyped. If it was completed, the object exists.';
+
 const viewOf = ({ view, maxParts, partNumberMarker }: Input) =>
   view ?? (maxParts === undefined && partNumberMarker === undefined ? 'summary' : 'parts');
 
@@ -103,10 +106,13 @@ export const listParts = defineOperation({
   defaults: [{ path: 'maxParts', value: `1000 in the API; this server asks for ${defaultPage} in the view "parts"` }],
   undocumented: [
     'Values of encoding-type: services take "url", or ignore it.',
-    'Error codes: those of S3 are what services of the family answer.',
+    'Error codes: those of S3 are what similar services answer.',
     'Highest part number and smallest part: 10000 and 5 MiB by convention.',
     'Where each region is: the reference gives only codes.',
   ],
+
+  // Ceph says NoSuchKey of an upload that it does not know.
+  errors: { NoSuchUpload: uploadGone, NoSuchKey: uploadGone },
 
   elsewhere: [
     'Uploading a part, completing an upload and aborting one: use the client that started it, or any S3 client.',

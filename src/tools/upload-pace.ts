@@ -16,7 +16,7 @@ export interface Part {
  * - `late`: no part has come for much longer than between any two before.
  * - `stopped`: for so long that none is likely to come. The rate is that of before.
  */
-export type Pace =
+type Pace =
   | { readonly kind: 'unknown' | 'late' }
   | { readonly kind: 'live'; readonly rate?: Rate }
   | { readonly kind: 'stopped'; readonly bytesPerSecondBefore?: number };

@@ -1,7 +1,7 @@
 import { isObject } from '../util/objects.js';
 
 /** How the elements of an XML answer become a record. Names are those of the XML elements. */
-export interface XmlShape {
+interface XmlShape {
   /** Elements that repeat, at any depth, with the record's name for their list: one is a list of one, none a list of none. */
   readonly lists: Readonly<Record<string, string>>;
   /** Elements whose text is a whole number, or true or false. Text that is neither stays as it is. */

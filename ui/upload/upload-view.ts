@@ -79,7 +79,8 @@ export async function startUploadView(): Promise<void> {
   function take(result: ToolResult, again: boolean): void {
     page.allowRefresh(host?.callsTools === true, refreshing);
     if (result.isError) {
-      fail(textOf(result.structured.summary) ?? result.text.split('\n')[0] ?? 'The call failed.');
+      const { summary, next } = result.structured;
+      fail([textOf(summary) ?? result.text.split('\n')[0] ?? 'The call failed.', textOf(next) ?? ''].join(' ').trim());
       return;
     }
     failed = false;

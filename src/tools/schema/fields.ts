@@ -20,7 +20,7 @@ export const text = (longest = longestText) =>
 
 const notUnicode = 'must be well-formed Unicode: it has half of a surrogate pair';
 
-/** Key of an object: stores of the family take 1,024 bytes of UTF-8 (not in the reference). */
+/** Key of an object: similar stores take 1,024 bytes of UTF-8 (not in the reference). */
 export const objectKey = () =>
   text().refine((value) => new TextEncoder().encode(value).length <= 1024, 'must have at most 1,024 bytes of UTF-8');
 
