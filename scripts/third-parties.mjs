@@ -6,7 +6,6 @@ const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'));
 
 /** Packages that a library has bundled itself carry no package.json; where their code begins, a comment names them. */
 const bundledAlready = {
-  '@cfworker/json-schema': { license: 'MIT', author: 'Jeremy Danyow' },
   'content-type': { license: 'MIT', author: 'Douglas Christopher Wilson' },
 };
 
