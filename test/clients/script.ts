@@ -63,6 +63,6 @@ export const sent: readonly Expected[] = [
     tool: name,
     args: { ...example },
     summary: `${name} was not sent: the same call was sent less than 10 minutes ago`,
-    next: 'Have the user look in the console',
+    next: 'call again with allowRepeat: true',
   })),
 ];
