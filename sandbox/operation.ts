@@ -51,7 +51,7 @@ export const inventedWords = {
   read: 'the operation: the reference has none that reads groups, clusters or servers; their records have its shapes',
   status: 'the status after the first, and when it comes',
   versions: 'versions that were not in the request',
-  servers: 'ids and addresses of servers and disks, at most 100 servers a pool',
+  servers: 'IDs and addresses of servers and disks, at most 100 servers a pool',
   balancer: 'id and name of the load balancer, and addresses that were not in the request',
   groups: 'firewall group, parameter group and disk size that were not in the request',
   urls: 'the addresses of the server and of the person to alert',

@@ -4,22 +4,26 @@
 /** A rolldown plugin. The build fails when there is nothing to leave out, as a new version of the SDK may do it otherwise. */
 export function withoutUnusedSchemas() {
   let tables = 0;
+  let constants = 0;
   return {
     name: 'without-unused-schemas',
     transform: {
       filter: { id: /[\\/]@modelcontextprotocol[\\/](?:server|core)[\\/]dist[\\/]/ },
       handler(code, id) {
         const { body } = this.parse(code);
-        if (/[\\/]core[\\/]dist[\\/]/.test(id))
-          return edited(code, body.flatMap(schemas), (call) => `/* @__PURE__ */ (() => ${call})()`);
+        if (/[\\/]core[\\/]dist[\\/]/.test(id)) {
+          const calls = body.flatMap(schemas);
+          constants += calls.length;
+          return edited(code, calls, (call) => `/* @__PURE__ */ (() => ${call})()`);
+        }
         const loops = body.filter(fillsTable);
         tables += loops.length;
         return edited(code, loops, () => '');
       },
     },
     buildEnd(error) {
-      if (error === undefined && tables === 0)
-        throw new Error('The SDK has no tables of schemas: scripts/unused-schemas.mjs is for nothing.');
+      if (error === undefined && (tables < 2 || constants === 0))
+        throw new Error('The SDK makes its schemas in another way now: look at scripts/unused-schemas.mjs again.');
     },
   };
 }

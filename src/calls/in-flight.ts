@@ -2,6 +2,8 @@
 export interface InFlightCalls {
   /** Does work whose signal follows the client's, but not while the process is ending: then it gets its time. */
   track<Result>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+  /** How much work there is. */
+  count(): number;
   /** From now on, a connection that is lost ends no work. */
   detach(): void;
   /** Resolves when all work has ended. What has not by then is aborted after `graceMs`. */
@@ -28,6 +30,7 @@ export function createInFlightCalls(): InFlightCalls {
         signal.removeEventListener('abort', follow);
       }
     },
+    count: () => running.size,
     detach() {
       ending = true;
     },

@@ -170,7 +170,7 @@ async function journalFinding(config: Config, now: () => Date): Promise<Finding>
     const journal = await openJournal(config, now);
     const mutations = await journal.list({ limit: 10_000 }).finally(() => journal.close());
     const open = mutations.filter(({ ending }) => ending === undefined || ending.outcome === 'unknown');
-    const detail = `${name}: ${counted(mutations.length, 'change')}, ${open.length} of them without a known outcome`;
+    const detail = `${name}: ${counted(mutations.length, 'change')}, ${open.length} without a known outcome`;
     if (open.length === 0) return ok(check, detail);
     return warning(
       check,

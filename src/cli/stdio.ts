@@ -9,7 +9,7 @@ export const stdioCommand: Command = {
   about: 'serve MCP on stdin and stdout',
   run: async (invocation) => {
     const { stdin, stdout, stderr } = invocation.terminal;
-    if (stdin.isTTY) stderr.write('Waiting for an MCP client on stdin. For people: cloudops-mcp --help\n');
+    if (stdin.isTTY) stderr.write('Waiting for an MCP client on stdin. To use it yourself, see cloudops-mcp --help\n');
     return runUntilSignal(validConfig(invocation), invocation.terminal, async ({ inFlight, server }, log, stop) => {
       const ended = new Promise<void>((resolve) => {
         const end = () => {

@@ -19,7 +19,7 @@ import { type Command, portOf, type Terminal, UsageError } from './command.js';
 /** `cloudops-mcp view`: a call of a tool, shown in the browser by the view that chats show, for people without such a chat. */
 export const viewCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--port N] [--no-open]',
-  about: 'show an upload, or a change to decide on, in the browser, until a signal ends it',
+  about: 'show an upload, or a change to decide on, in the browser, until Ctrl-C',
   positionals: 2,
   options: { port: 'value', 'no-open': 'switch' },
   async run(invocation) {
@@ -50,10 +50,12 @@ async function show(
   const { peer, close } = await connect(runtime.server, version);
   try {
     const call = (params: unknown) => peer.request('tools/call', isObject(params) ? params : {}, answerMs);
-    const result = toolResult.parse(await call({ name: operation.name, arguments: args }));
-    if (result.isError) {
-      stderr.write(`${result.content.map(({ text }) => text).join('\n')}\n`);
-      return failureCode(result.structuredContent);
+    /** What the page shows when it is loaded: the outcome, once there is one. */
+    let result = await call({ name: operation.name, arguments: args });
+    const { isError, content, structuredContent } = toolResult.parse(result);
+    if (isError) {
+      stderr.write(`${content.map(({ text }) => text).join('\n')}\n`);
+      return failureCode(structuredContent);
     }
     const reads = operation.effect === 'read';
     const page = await serveViewPage({
@@ -62,22 +64,25 @@ async function show(
       view: await readView(name),
       // The arguments of a change may hold a secret, and its view does not need them.
       call: async () => ({ ...(reads && { args }), result }),
-      callTool(params) {
-        const callable = reads ? operation.name : decideTool;
-        return textAt(params, 'name') === callable
-          ? call(params)
-          : Promise.reject(new Error('this view calls no other tool'));
+      async callTool(params) {
+        if (textAt(params, 'name') !== (reads ? operation.name : decideTool))
+          throw new Error('this view calls no other tool');
+        const answer = await call(params);
+        if (!reads) result = answer;
+        return answer;
       },
     });
     const stop = terminal.interrupted();
     stdout.write(`${page.url}\n`);
     if (stdout.isTTY) stderr.write('Ctrl-C ends it.\n');
-    const closeBrowser = open && stdout.isTTY ? await openBrowser(page.url, terminal.platform) : undefined;
+    const opened =
+      open && stdout.isTTY ? await openBrowser(page.url, terminal.platform).catch(() => undefined) : undefined;
     if (!stop.aborted) await once(stop, 'abort');
     runtime.inFlight.detach();
+    if (runtime.inFlight.count() > 0) stderr.write('A change is under way: it gets ten seconds to end.\n');
     await runtime.inFlight.finish(graceMs);
     await page.close();
-    await closeBrowser?.();
+    await opened?.remove();
     return 0;
   } finally {
     await close();
@@ -85,7 +90,7 @@ async function show(
   }
 }
 
-const toolResult = z.looseObject({
+const toolResult = z.object({
   isError: z.boolean().default(false),
   content: z.array(z.object({ text: z.string() })),
   structuredContent: z.object({
@@ -127,18 +132,18 @@ async function connect(
  * except on Windows, so that the browser gets the address from a file that is ours alone. It is in the home folder, because browsers
  * that come as a snap read no other. Resolves with what removes it.
  */
-async function openBrowser(url: string, platform: NodeJS.Platform): Promise<() => Promise<void>> {
+async function openBrowser(url: string, platform: NodeJS.Platform): Promise<{ remove(): Promise<void> } | undefined> {
   const start = (command: string, ...args: readonly string[]) =>
     spawn(command, args, { stdio: 'ignore', detached: true })
       .on('error', () => undefined)
       .unref();
   if (platform === 'win32') {
     start('rundll32', 'url.dll,FileProtocolHandler', url);
-    return () => Promise.resolve();
+    return undefined;
   }
   const folder = await mkdtemp(join(homedir(), 'cloudops-mcp-view-'));
   const file = join(folder, 'view.html');
   await writeFile(file, `<!doctype html><meta http-equiv="refresh" content="0; url=${url}">`, { mode: 0o600 });
   start(platform === 'darwin' ? 'open' : 'xdg-open', pathToFileURL(file).href);
-  return () => rm(folder, { recursive: true, force: true });
+  return { remove: () => rm(folder, { recursive: true, force: true }) };
 }

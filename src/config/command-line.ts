@@ -60,7 +60,7 @@ export function parseCommandLine(args: readonly string[], syntax: CommandSyntax 
     if (token.index === skipped || token.kind === 'option-terminator') continue;
     if (token.kind === 'positional') {
       if (line.positionals.length < most) line.positionals.push(written);
-      else line.problems.push('There is an argument too many: the command comes first, and options begin with --.');
+      else line.problems.push('There is one argument too many: the command comes first, and options begin with --.');
       continue;
     }
     const [name = ''] = written.split('=', 1);

@@ -80,7 +80,7 @@ export const isOfAnother = ({ caller }: Mutation, viewer: string | undefined): b
  */
 export function describe(mutation: Mutation, viewer?: string): string {
   const { time, tool, what, target, consent, answeredAfterMs, client, caller, ending } = mutation;
-  if (isOfAnother(mutation, viewer)) return 'another caller asked for the same change not long ago';
+  if (isOfAnother(mutation, viewer)) return 'another caller asked for the same change';
   const outcome = ending === undefined ? 'no outcome yet' : ending.outcome;
   const code = ending?.code === undefined ? '' : ` (${quoteName(ending.code)})`;
   const answered = answeredAfterMs === undefined ? '' : ` after ${Math.round(answeredAfterMs / 1000)} s`;

@@ -66,7 +66,7 @@ const refusals = {
     next: 'Use a client that can ask its user (elicitation) or shows views (MCP Apps). The setting is CLOUDOPS_CONFIRM; only the person who runs this server can change it.',
   },
   Repeated: {
-    reason: 'the same call was sent less than 10 minutes ago, and was accepted or has an unknown outcome',
+    reason: 'the same call was sent before, and was accepted, has an unknown outcome, or has not ended',
     next: 'Have the user look in the console. Only if they want it a second time, call again with allowRepeat: true.',
   },
   SenderUnavailable: {

@@ -15,7 +15,7 @@ import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@ope
 import type { Log } from '../util/log.js';
 import type { Attributes, Span, Tracer } from '../util/trace.js';
 
-/** How long a collector that does not answer can delay the end of the process, in milliseconds. */
+/** How long a collector that does not answer has to take the last spans, in milliseconds. */
 const flushMs = 3_000;
 
 /**

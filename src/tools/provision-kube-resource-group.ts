@@ -112,10 +112,10 @@ export const provisionKubeResourceGroup = defineOperation({
   defaults: [
     { path: 'adminWorkstation.initialAccountingType', value: 'pay-per-use' },
     { path: 'adminCluster.initialAccountingType', value: 'pay-per-use' },
-    { path: 'adminCluster.version', value: 'defaultConfig.kubeVersion of GetKubeServerConfig' },
+    { path: 'adminCluster.version', value: 'kubeVersion in the defaultConfig of GetKubeServerConfig' },
     {
       path: 'adminCluster.kubeServiceMeshConfig.version',
-      value: 'defaultConfig.serviceMeshVersion of GetKubeServerConfig, if the mesh is enabled',
+      value: 'serviceMeshVersion there, if the mesh is enabled',
     },
     { path: 'networkConfig.networkId', value: 'the common private network' },
   ],
@@ -150,11 +150,11 @@ export const provisionKubeResourceGroup = defineOperation({
   ],
   errors: {
     'Client.InvalidParameterDuplicate.ResourceGroupName':
-      'The group is set up already. Ask the user which other group they mean.',
+      'The group is set up already. If another one was meant, only the user can say which.',
     'Client.InvalidParameterDuplicate':
-      'A name is in use: see the code and the message. Ask the user for another; do not choose one.',
+      'A name is in use: see the code and the message. Another one is for the user to choose.',
     'Client.InvalidParameterNotFound':
-      'Something that the arguments name does not exist. Ask the user for the right name.',
+      'Something that the arguments name does not exist. Only the user knows the right name.',
   },
 
   input,

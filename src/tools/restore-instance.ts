@@ -59,9 +59,9 @@ export const restoreInstance = defineOperation({
   ],
   errors: {
     'Client.InvalidParameterDuplicate':
-      'Something with this name exists already. Ask the user for another name; do not choose one.',
+      'Something with this name exists already. Another name is for the user to choose.',
     'Client.InvalidParameterNotFound':
-      'Something that the arguments name does not exist in this region. Ask the user for the right name or region.',
+      'Something that the arguments name does not exist in this region. Only the user knows the right name or region.',
   },
 
   input: () =>

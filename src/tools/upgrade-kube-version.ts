@@ -33,7 +33,7 @@ export const upgradeKubeVersion = defineOperation({
   ],
   errors: {
     'Client.InvalidParameterNotFound':
-      'The resource group, the cluster or the version does not exist. Ask the user for the right one.',
+      'The resource group, the cluster or the version does not exist. Only the user knows the right one.',
   },
 
   input: () =>

@@ -71,6 +71,9 @@ function outcomeOfFailure(failure: Failure): ChangeOutcome | undefined {
   const { summary, code, problems = [], message, mayHaveHappened, requestIds, next, notes = [] } = failure;
   if (mayHaveHappened === undefined) return undefined;
   const kind = kindOf(failure);
+  // For those who know that they did not agree.
+  if (kind === 'declined')
+    return { kind, sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds };
   return {
     kind,
     sentence: spellOut(summary),
@@ -82,9 +85,13 @@ function outcomeOfFailure(failure: Failure): ChangeOutcome | undefined {
     ).map(spellOut),
     requestIds,
     // Otherwise it says what a model should do.
-    ...((kind === 'unknown' || kind === 'rejected') && { next: spellOut(next) }),
+    ...(kind === 'rejected' && { next: spellOut(next) }),
+    ...(kind === 'unknown' && { next: afterUnknown }),
   };
 }
+
+const afterUnknown =
+  'Wait ten minutes, then look in the console whether it happened. If it did not and you still want it, ask for it again.';
 
 const kinds: Readonly<Record<string, OutcomeKind>> = {
   AlreadyDecided: 'used',

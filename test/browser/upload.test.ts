@@ -194,7 +194,7 @@ test('what was there stays when a refresh fails, and the view says so', async ()
   });
   await shown.sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
   await shown.view.getByRole('button', { name: 'Refresh' }).click();
-  expect(await shown.view.getByRole('alert').innerText()).toContain('as it was');
+  expect(await shown.view.getByRole('alert').innerText()).toContain('No answer came');
   expect(await legend(shown)).toBe('7 there 1 too small 2 missing 2 still to come');
 });
 

@@ -42,6 +42,7 @@ test('an upload is shown in the browser, and refreshed', async () => {
   const page = await browser.open(await runView('list_parts', { bucket, object, uploadId }));
   const view = page.frameLocator('iframe');
   await view.getByRole('slider').waitFor();
+  await view.getByText('96.0 MiB').waitFor();
   await view.getByRole('button', { name: 'Refresh' }).click();
   expect(await view.getByRole('heading', { level: 1 }).innerText()).toContain(bucket);
   for (const frame of page.frames()) expect(await seriousFindings(frame)).toEqual([]);
@@ -75,7 +76,12 @@ test('what the view cannot show is said at once, and the command ends', async ()
 });
 
 test('a change under way when the command is ended comes to its end, and its page has the answer', async () => {
-  const url = await runView(restoreInstance.name, restoreInstance.example, '--sandbox-fault', 'latency=uniform(1500,1500)');
+  const url = await runView(
+    restoreInstance.name,
+    restoreInstance.example,
+    '--sandbox-fault',
+    'latency=uniform(1500,1500)',
+  );
   const view = (await browser.open(url)).frameLocator('iframe');
   await view.getByRole('button', { name: 'Do nothing' }).waitFor();
   await readAsAPerson();

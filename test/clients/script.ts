@@ -62,7 +62,7 @@ export const sent: readonly Expected[] = [
     what: `again: ${name}`,
     tool: name,
     args: { ...example },
-    summary: `${name} was not sent: the same call was sent less than 10 minutes ago`,
+    summary: `${name} was not sent: the same call was sent before`,
     next: 'call again with allowRepeat: true',
   })),
 ];

@@ -26,7 +26,7 @@ test.each<[string[], Partial<CommandLine>]>([
 });
 
 describe('a command line that goes wrong neither swallows an option nor shows or uses a value', () => {
-  const tooMany = 'There is an argument too many: the command comes first, and options begin with --.';
+  const tooMany = 'There is one argument too many: the command comes first, and options begin with --.';
   test.each<[string[], string[]]>([
     [['--secret-acess-key', 'MARKER'], ['--secret-acess-key is not an option; did you mean --secret-access-key?']],
     [['--secret-acess-key=MARKER'], ['--secret-acess-key is not an option; did you mean --secret-access-key?']],

@@ -10,7 +10,7 @@ export interface Rates {
   readonly perSecond: readonly number[];
 }
 
-const steps = 48;
+const mostSteps = 48;
 
 /**
  * How fast an upload went, from its first part to the time of the answer. The first part's bytes came before its time, so they
@@ -22,6 +22,9 @@ export function ratesOf(parts: readonly PackablePart[], checkedAt: number | unde
   const last = timed.reduce((latest, { uploadedAt }) => Math.max(latest, uploadedAt), 0);
   const to = Math.max(last, checkedAt ?? 0);
   if (timed.length < 2 || to <= from) return undefined;
+  // A step has two parts on average: with fewer, a steady upload would look like one with pauses.
+  const shortestMs = (2 * (last - from)) / timed.length;
+  const steps = Math.max(1, Math.min(mostSteps, Math.floor((to - from) / shortestMs)));
   const perSecond = Array.from({ length: steps }, () => 0);
   const stepMs = (to - from) / steps;
   for (const { uploadedAt, size } of timed) {
@@ -40,7 +43,8 @@ export function drawRates({ from, to, perSecond }: Rates, formatTime: FormatTime
     return svgElement('rect', { x: index * 4, y: 40 - height, width: 3, height });
   });
   const label = `Rate over time, from ${formatTime(from)} to ${formatTime(to)}: at most ${humanBytes(Math.round(highest))} a second.`;
-  const base = svgElement('line', { x1: 0, y1: 40.5, x2: steps * 4, y2: 40.5 });
-  const view = { viewBox: `0 0 ${steps * 4} 41`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label };
+  const width = perSecond.length * 4;
+  const base = svgElement('line', { x1: 0, y1: 40.5, x2: width, y2: 40.5 });
+  const view = { viewBox: `0 0 ${width} 41`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label };
   return svgElement('svg', { class: 'rates', ...view }, ...bars, base);
 }

@@ -16,6 +16,7 @@ export interface UploadPage {
   allowRefresh(isPossible: boolean, isRunning: boolean): void;
   /** Whether the person wants the list to be read again by itself. */
   isAutomatic(): boolean;
+  endAutomatic(): void;
   /** Colours have changed. */
   redraw(): void;
 }
@@ -88,6 +89,9 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
       else refresh.removeAttribute('aria-disabled');
     },
     isAutomatic: () => automatic.checked,
+    endAutomatic() {
+      automatic.checked = false;
+    },
     redraw: map.redraw,
   };
 }

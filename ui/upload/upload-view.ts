@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, textOf } from '../contract/read.js';
+import { type Fields, fieldsOf, textOf, textsOf } from '../contract/read.js';
 import type { Host, ToolResult } from '../host/host.js';
 import { type FormatTime, timeFormat } from '../shared/appearance.js';
 import { startView } from '../shared/start-view.js';
@@ -21,7 +21,6 @@ export async function startUploadView(): Promise<void> {
   let states: readonly PartState[] = [];
   let looked: readonly [number, number] = [1, 1];
   let refreshing = false;
-  let failed = false;
 
   const page = createUploadPage({
     onLook(first, last) {
@@ -38,7 +37,7 @@ export async function startUploadView(): Promise<void> {
   );
   const auto = createAutoRefresh(page.main, {
     everyMs: refreshMs,
-    wanted: () => page.isAutomatic() && !failed && upload !== undefined && !isComplete(upload) && !upload.stopped,
+    wanted: () => page.isAutomatic() && upload !== undefined && !isComplete(upload) && !upload.stopped,
     run: () => void refresh(),
   });
 
@@ -68,7 +67,7 @@ export async function startUploadView(): Promise<void> {
     try {
       take(await host.callTool('list_parts', { ...place, ...rest, view: 'summary' }, answerMs), true);
     } catch {
-      fail('No answer came. What you see is as it was; Refresh tries again.');
+      fail('No answer came. This is the state as of the time below; press Refresh to try again.');
     } finally {
       refreshing = false;
       page.allowRefresh(true, false);
@@ -79,11 +78,12 @@ export async function startUploadView(): Promise<void> {
   function take(result: ToolResult, again: boolean): void {
     page.allowRefresh(host?.callsTools === true, refreshing);
     if (result.isError) {
-      const { summary, next } = result.structured;
-      fail([textOf(summary) ?? result.text.split('\n')[0] ?? 'The call failed.', textOf(next) ?? ''].join(' ').trim());
+      const { summary, problems, status, next } = result.structured;
+      const sentence = textOf(summary) ?? result.text.split('\n')[0] ?? 'The call failed.';
+      // Without a status it was not sent, and what comes next is for the agent.
+      fail([sentence, ...textsOf(problems), ...(status === undefined ? [] : [textOf(next) ?? ''])].join(' ').trim());
       return;
     }
-    failed = false;
     page.showProblem(undefined);
     const before = again ? upload : undefined;
     upload = readUpload(result, args);
@@ -96,9 +96,9 @@ export async function startUploadView(): Promise<void> {
     auto.plan();
   }
 
-  /** What was there stays. */
+  /** What was there stays, and is read again when somebody asks for it. */
   function fail(sentence: string): void {
-    failed = true;
+    page.endAutomatic();
     page.showProblem(sentence);
   }
 

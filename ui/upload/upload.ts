@@ -100,7 +100,7 @@ export function amountText({ partCount, totalBytes, expectedParts, expectedBytes
   const ofParts = expectedParts === undefined ? '' : ` of ${expectedParts.toLocaleString('en')}`;
   const ofBytes = expectedBytes === undefined ? '' : ` of ${humanBytes(expectedBytes)}`;
   return [
-    `${partCount.toLocaleString('en')}${ofParts} parts`,
+    `${partCount.toLocaleString('en')}${ofParts} ${partCount === 1 && ofParts === '' ? 'part' : 'parts'}`,
     `${humanBytes(totalBytes)}${ofBytes}`,
     ...(percent === undefined ? [] : [`${percent}%`]),
   ].join(' · ');
