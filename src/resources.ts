@@ -1,5 +1,5 @@
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
-import { type Principal, visibleCaller } from './calls/principal.js';
+import { type Principal, visibleCaller } from './calls/policy.js';
 import type { Operation } from './tools/define-operation.js';
 import { instanceTypesReference, operationReference, statesReference } from './tools/reference.js';
 

@@ -7,10 +7,9 @@ import { presentable } from '../results/record.js';
 import { Refusal } from '../results/refusal.js';
 import { acceptedUnread, consentWays, type Success } from '../results/success.js';
 import type { FinalReply, SignedClient } from '../transport/signed-client.js';
-import { type Consent, obtainConsent } from './consent.js';
+import { type Consent, intentOf, obtainConsent } from './consent.js';
 import type { CallContext, CallDependencies, CallOutcome, PendingChange, Steering } from './context.js';
-import { intentOf } from './intent.js';
-import { visibleCaller } from './principal.js';
+import { visibleCaller } from './policy.js';
 
 /** Carries out an operation that is not a read: plan, consent, journal, send, journal, answer. */
 export async function change(

@@ -2,10 +2,10 @@ import { decideConsent } from '../consent/decision.js';
 import type { Elicitor, Reply } from '../consent/elicitation.js';
 import { consentDigest, questionText } from '../consent/plan.js';
 import { type ConsentTokens, InvalidToken, isDigestOf, tokenLifetimeMs } from '../consent/tokens.js';
+import type { Intent } from '../journal/entry.js';
 import { Refusal } from '../results/refusal.js';
 import type { ConsentWay } from '../results/success.js';
 import type { CallOutcome, Click, PendingChange, PlanClaims, Question } from './context.js';
-import { intentOf } from './intent.js';
 
 /** Consent to a change, and how it came. */
 export interface Consent {
@@ -131,6 +131,30 @@ async function clicked(pending: PendingChange, digest: string, { decision, claim
   if (!(await decline(pending, consent))) throw new Refusal('AlreadyDecided', []);
   if (byProgram) throw new Refusal('NobodyAsked', [`the click came after ${answeredAfterMs} ms`]);
   throw new Refusal('Declined', ['the user clicked "Do nothing"']);
+}
+
+/** What the journal says of a change before it is sent. */
+export function intentOf(
+  { call: { operation, request, endpoint }, plan: { summary, url }, key, context, dependencies }: PendingChange,
+  { how, nonce, answeredAfterMs }: Consent,
+): Intent {
+  const { client, principal } = context;
+  const { newId, now, process } = dependencies;
+  return {
+    id: newId(),
+    time: now().toISOString(),
+    tool: operation.name,
+    what: summary,
+    target: `${request.method} ${url}`,
+    account: endpoint.credentials.accessKeyId,
+    client,
+    caller: principal?.name,
+    consent: how,
+    digest: key,
+    nonce,
+    answeredAfterMs,
+    process,
+  };
 }
 
 /** Writes down that a change was refused. False if what they were asked was decided before. */

@@ -11,8 +11,7 @@ import type { Log } from '../util/log.js';
 import type { Span, TraceOrigin } from '../util/trace.js';
 import type { Cloud } from './endpoint.js';
 import type { InFlightCalls } from './in-flight.js';
-import type { Policy } from './policy.js';
-import type { Principal } from './principal.js';
+import type { Policy, Principal } from './policy.js';
 import type { QuestionQueue } from './question-queue.js';
 import type { SecretFiles } from './secrets.js';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
-import { type Principal, readScope, scopeOf, scopes } from '../calls/principal.js';
+import { type Principal, readScope, scopeOf, scopes } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
 import { HttpError, unavailable } from './http-server.js';
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { createMcpHandler, isJsonContentType, type McpHttpHandler } from '@modelcontextprotocol/server';
 import type { CallTool } from '../calls/call-tool.js';
-import type { Principal } from '../calls/principal.js';
+import type { Principal } from '../calls/policy.js';
 import { createServer, makeOffer } from '../server.js';
 import { createFailedLogins } from './addresses.js';
 import { authenticateRequest, checkScope } from './auth.js';

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { scopes as knownScopes, type Principal, readScope, writeScope } from '../calls/principal.js';
+import { scopes as knownScopes, type Principal, readScope, writeScope } from '../calls/policy.js';
 import { type Log, reasonOf } from '../util/log.js';
 import type { Authenticate } from './auth.js';
 

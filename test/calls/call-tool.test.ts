@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { writeScope } from '../../src/calls/principal.js';
+import { writeScope } from '../../src/calls/policy.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';

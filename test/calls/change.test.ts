@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { writeScope } from '../../src/calls/principal.js';
+import { writeScope } from '../../src/calls/policy.js';
 import type { Ending } from '../../src/journal/entry.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Failure } from '../../src/results/failure.js';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CallContext, CallOutcome } from '../../src/calls/context.js';
-import { writeScope } from '../../src/calls/principal.js';
+import { writeScope } from '../../src/calls/policy.js';
 import type { ConsentMode } from '../../src/consent/decision.js';
 import type { Elicitor, Reply } from '../../src/consent/elicitation.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';

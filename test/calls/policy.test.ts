@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
-import { checkPolicy, checkRegions, isAllowed, type Policy } from '../../src/calls/policy.js';
-import { type Principal, visibleCaller } from '../../src/calls/principal.js';
+import {
+  checkPolicy,
+  checkRegions,
+  isAllowed,
+  type Policy,
+  type Principal,
+  visibleCaller,
+} from '../../src/calls/policy.js';
 import { Refusal } from '../../src/results/refusal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';

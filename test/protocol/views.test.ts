@@ -2,7 +2,7 @@ import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startSandbox } from '../../sandbox/sandbox.js';
-import { readScope, writeScope } from '../../src/calls/principal.js';
+import { readScope, writeScope } from '../../src/calls/policy.js';
 import type { ConsentMode } from '../../src/consent/decision.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { createServer } from '../../src/server.js';
