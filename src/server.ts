@@ -13,7 +13,7 @@ import {
 import * as z from 'zod';
 import type { CallTool } from './calls/call-tool.js';
 import { isAllowed, type Policy } from './calls/policy.js';
-import { traceOrigin } from './calls/trace-origin.js';
+import { traceOrigin } from './calls/tracing.js';
 import { clientName, consentForm, elicitorFor } from './consent/elicitation.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
 import { type ResourceTexts, referenceTemplate, registerResources } from './resources.js';
@@ -189,7 +189,7 @@ function contextOf({ server, dependencies: { principal }, tokens }: Connection, 
     hasView: showsViews(server, context),
     client: clientName(server, context),
     principal,
-    trace: traceOrigin(context),
+    trace: () => traceOrigin(context),
   };
 }
 

@@ -55,8 +55,8 @@ export interface CallContext {
   readonly client: string;
   /** Absent where callers are not told apart. */
   readonly principal?: Principal | undefined;
-  /** The trace that the call belongs to. */
-  readonly trace?: TraceOrigin | undefined;
+  /** The trace that the call belongs to: most servers follow none. */
+  readonly trace?: () => TraceOrigin;
   /** The call's own span. */
   readonly span?: Span | undefined;
 }

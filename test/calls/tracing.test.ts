@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CallOutcome } from '../../src/calls/context.js';
-import { traceOrigin } from '../../src/calls/trace-origin.js';
-import { withTracing } from '../../src/calls/tracing.js';
+import { traceOrigin, withTracing } from '../../src/calls/tracing.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { noSpan, type Span } from '../../src/util/trace.js';
@@ -82,7 +81,7 @@ test.each([
     'gen_ai.operation.name': 'execute_tool',
     'gen_ai.tool.name': 'list_parts',
   };
-  expect(await traced(listParts, { a: 1 }, { ...context, trace })).toBe(outcome);
+  expect(await traced(listParts, { a: 1 }, { ...context, trace: () => trace })).toBe(outcome);
   await traced(listParts, { a: 2 }, context);
   expect(events).toEqual([
     ['tools/call list_parts', { ...attributes, ...trace.attributes }, trace],

@@ -32,14 +32,14 @@ const parts = {
   ],
   calls: [
     {
-      mutate: 'src/calls/{call-tool,change,intent}.ts',
+      mutate: 'src/calls/{call-tool,change}.ts',
       tests: named('calls', 'call-tool change consent faults'),
     },
     { mutate: 'src/calls/consent.ts', tests: named('calls', 'consent refusals') },
     { mutate: 'src/calls/{read,secrets}.ts', tests: named('calls', 'read pages secrets secrets-race') },
     { mutate: 'src/calls/validate.ts', tests: named('calls', 'validate') },
     {
-      mutate: 'src/calls/{policy,principal,endpoint,in-flight,tracing,trace-origin}.ts',
+      mutate: 'src/calls/{policy,endpoint,in-flight,tracing}.ts',
       tests: named('calls', 'policy endpoint in-flight tracing'),
     },
   ],
