@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, readdir } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readdir, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { textAt } from '../util/objects.js';
 
@@ -21,7 +21,7 @@ const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
  * @param flags for reading, or for reading and appending
  * @throws the system's error, or an Error with a `code` if it is not a journal
  */
-export async function openJournalFile(path: string, flags: number): Promise<FileHandle> {
+async function openJournalFile(path: string, flags: number): Promise<FileHandle> {
   const file = await open(path, flags | guards, 0o600).catch((error: unknown) => {
     throw textAt(error, 'code') === 'ELOOP' ? new NotAJournal('it is a link') : error;
   });
@@ -74,7 +74,7 @@ export async function rotatedFiles(path: string, since: number): Promise<string[
 }
 
 /** The path that a file is rotated to. It comes after those of earlier files, also where the clock was set back since. */
-export async function nextRotatedPath(path: string, now: Date): Promise<string> {
+async function nextRotatedPath(path: string, now: Date): Promise<string> {
   const last = (await rotatedNames(path)).at(-1)?.slice(basename(path).length) ?? '';
   const [, hour, minute, second, millisecond] = rotatedSuffix.exec(last) ?? [];
   const lastTime = hour === undefined ? 0 : Date.parse(`${hour}:${minute}:${second}.${millisecond}Z`);
@@ -95,4 +95,56 @@ async function checkBeginning(file: FileHandle): Promise<void> {
     if (!beginnings.some((beginning) => beginning.startsWith(begun))) throw new NotAJournal();
     if (begun.length === beginningLength) return;
   }
+}
+
+/** A file larger than this is renamed, and a new one begun. */
+const rotatedBytes = 10 * 1024 * 1024;
+
+/** Nothing larger is written at once: Node would write it in pieces, and another process between them. */
+const maximumBytes = 512 * 1024;
+
+/**
+ * Appends lines in one write, flushed to disk.
+ * @param onWrite called when from now on some of it may be in the file
+ * @throws if they are not in the file as a whole
+ */
+export async function append(path: string, lines: string, now: () => Date, onWrite: () => void): Promise<void> {
+  if (Buffer.byteLength(lines) >= maximumBytes) throw new Error('the entry is too large');
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  for (;;) {
+    await using file = await openJournalFile(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
+    const { size, mode, dev, ino } = await file.stat();
+    if (size > rotatedBytes && (await rotate(path, now()))) continue;
+    if ((mode & 0o777) !== 0o600) await file.chmod(0o600);
+    // A line that a crash cut short must not swallow this one.
+    const bytes = Buffer.from(`${(await endsMidLine(file, size)) ? '\n' : ''}${lines}`);
+    onWrite();
+    const { bytesWritten } = await file.write(bytes);
+    if (bytesWritten !== bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`);
+    await file.sync();
+    if (size === 0) await syncFolder(dirname(path));
+    // If another process rotated the file meanwhile, the lines are not where others look for them.
+    const current = await lstat(path).catch(() => undefined);
+    if (current?.dev === dev && current.ino === ino) return;
+  }
+}
+
+/** Resolves with whether it could be renamed. */
+async function rotate(path: string, time: Date): Promise<boolean> {
+  return rename(path, await nextRotatedPath(path, time)).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function endsMidLine(file: FileHandle, size: number): Promise<boolean> {
+  if (size === 0) return false;
+  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
+  return buffer[0] !== 0x0a;
+}
+
+/** Makes the file's name durable too. Not every system lets a folder be flushed. */
+async function syncFolder(folder: string): Promise<void> {
+  await using handle = await open(folder, 'r').catch(() => undefined);
+  await handle?.sync().catch(() => undefined);
 }

@@ -1,10 +1,16 @@
 import { basename } from 'node:path';
 import { findConflict, findDuplicate, isNonceSpent, writtenBefore } from './conflict.js';
-import { boundedCaller, boundedEnding, boundedIntent, type Ending, type Entry } from './entry.js';
-import { append } from './file-append.js';
-import { writeLine } from './file-lines.js';
-import { listNewest } from './file-list.js';
-import { createTail } from './file-tail.js';
+import {
+  boundedCaller,
+  boundedEnding,
+  boundedIntent,
+  type Ending,
+  type Entry,
+  storedEnding,
+  storedIntent,
+} from './entry.js';
+import { append } from './file-open.js';
+import { createTail, listNewest } from './file-read.js';
 import { type Journal, unwritable } from './journal.js';
 import { createPersistence } from './persistence.js';
 
@@ -58,3 +64,6 @@ export function createFileJournal(path: string, now: () => Date): Journal {
     close: persistence.close,
   };
 }
+
+const writeLine = (entry: Entry): string =>
+  `${JSON.stringify('intent' in entry ? { intent: storedIntent(entry.intent) } : { ending: storedEnding(entry.ending) })}\n`;

@@ -1,0 +1,206 @@
+import type { FileHandle } from 'node:fs/promises';
+import * as z from 'zod';
+import { once } from '../util/once.js';
+import { abandonedMs, addEntry, type Mutations, mutationsOf } from './conflict.js';
+import { boundedCaller, type Entry, type Mutation, storedEndingSchema, storedIntentSchema } from './entry.js';
+import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
+import { defaultLimit, type ListOptions } from './journal.js';
+
+/** How far a file was read. */
+interface Position {
+  readonly dev: number;
+  readonly ino: number;
+  readonly offset: number;
+  /** The last bytes before the offset: a file that was emptied or made anew may have grown beyond it since. */
+  readonly last: Buffer;
+}
+
+const comparedBytes = 256;
+
+/** What this process knows of the recent past of a journal in a file, which others write to as well. */
+export function createTail(path: string, now: () => Date) {
+  let position: Position | undefined;
+  let mutations: Mutations = new Map();
+  let notUnderstood: number[] = [];
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const add = async (file: FileHandle, from: number): Promise<void> => {
+    const { dev, ino } = await file.stat();
+    for await (const { line, end } of linesAfter(file, from)) {
+      position = { dev, ino, offset: end, last: line.subarray(-comparedBytes) };
+      const entry = readLine(line);
+      if (entry === undefined) continue;
+      if ('time' in entry) notUnderstood.push(entry.time);
+      else addEntry(mutations, entry);
+    }
+  };
+  const startAnew = async (since: number): Promise<void> => {
+    mutations = new Map();
+    notUnderstood = [];
+    for (const rotated of await rotatedFiles(path, since)) {
+      await using file = await readRotatedFile(rotated);
+      if (file !== undefined) await add(file, 0);
+    }
+    position = undefined;
+  };
+  const refresh = async (): Promise<readonly Mutation[]> => {
+    const since = now().getTime() - abandonedMs;
+    await using current = await readJournalFile(path);
+    try {
+      if (current === undefined || position === undefined || !(await hasGrown(position, current)))
+        await startAnew(since);
+      if (current !== undefined) await add(current, position?.offset ?? 0);
+    } catch (error) {
+      position = undefined;
+      throw error;
+    }
+    for (const [id, { time, ending }] of mutations)
+      if (ending !== undefined && Date.parse(time) < since && Date.parse(ending.time) < since) mutations.delete(id);
+    notUnderstood = notUnderstood.filter((time) => time >= since);
+    if (notUnderstood.length > 0) throw new Error('it has a recent entry that this version does not understand');
+    return [...mutations.values()];
+  };
+  return {
+    /**
+     * Reads what was appended since the last time. Resolves with the changes of the last two hours, and those without an
+     * outcome, in the order in which their intents were written.
+     * @throws if the file cannot be read, is not a journal, or has a recent intent that is not understood
+     */
+    read: (): Promise<readonly Mutation[]> => {
+      const result = turn.then(refresh);
+      turn = result.catch(() => undefined);
+      return result;
+    },
+  };
+}
+
+/** Whether a file is the one that was read before, and only grew. */
+async function hasGrown({ dev, ino, offset, last }: Position, file: FileHandle): Promise<boolean> {
+  const stats = await file.stat();
+  if (stats.dev !== dev || stats.ino !== ino) return false;
+  const length = last.length;
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length + 1), 0, length + 1, offset - length - 1);
+  return bytesRead === length + 1 && buffer.subarray(0, length).equals(last) && buffer[length] === 0x0a;
+}
+
+/** What is read at most for each change that is wanted, in bytes. */
+const listedBytes = 16 * 1024;
+
+/**
+ * The newest changes of a journal in a file, oldest first. Reads from the last line backwards, no further than necessary.
+ * @throws if the file cannot be read or is not a journal
+ */
+export async function listNewest(
+  path: string,
+  { since = 0, limit = defaultLimit, caller }: ListOptions,
+): Promise<Mutation[]> {
+  const name = boundedCaller(caller);
+  const entries: Entry[] = [];
+  const ids = new Set<string>();
+  for await (const line of linesNewestFirst(path, since, limit * listedBytes)) {
+    const entry = readLine(line);
+    if (entry === undefined || 'time' in entry) continue;
+    if ('intent' in entry) {
+      const { intent } = entry;
+      if (Date.parse(intent.time) < since - abandonedMs) break;
+      if (Date.parse(intent.time) < since || (name !== undefined && intent.caller !== name)) continue;
+      ids.add(intent.id);
+    }
+    entries.push(entry);
+    if (ids.size === limit) break;
+  }
+  return mutationsOf(entries.reverse());
+}
+
+/** Of the file and then, if they are asked for, of those that were rotated since a time (milliseconds). */
+async function* linesNewestFirst(path: string, since: number, maximumBytes: number): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const opened of newestFirst(path, since)) {
+    await using file = opened;
+    if (file !== undefined)
+      for await (const line of linesFromEnd(file)) {
+        bytes += line.length;
+        if (bytes > maximumBytes) return;
+        yield line;
+      }
+  }
+}
+
+async function* newestFirst(path: string, since: number) {
+  yield readJournalFile(path);
+  for (const rotated of (await rotatedFiles(path, since)).reverse()) yield readRotatedFile(rotated);
+}
+
+/** What is read at once, in bytes. Between two such pieces there is time for other work. */
+const chunkBytes = 64 * 1024;
+const newline = 0x0a;
+
+/** The complete lines of a file after an offset, each with the offset of its end. */
+async function* linesAfter(file: FileHandle, offset: number): AsyncGenerator<{ line: Buffer; end: number }> {
+  let pieces: Buffer[] = [];
+  for (let position = offset; ; ) {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(chunkBytes), 0, chunkBytes, position);
+    if (bytesRead === 0) return;
+    const chunk = buffer.subarray(0, bytesRead);
+    let start = 0;
+    for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, start)) {
+      const last = chunk.subarray(start, at);
+      yield { line: pieces.length === 0 ? last : Buffer.concat([...pieces, last]), end: position + at + 1 };
+      pieces = [];
+      start = at + 1;
+    }
+    pieces.push(chunk.subarray(start));
+    position += bytesRead;
+  }
+}
+
+/** The lines of a file, last one first. */
+async function* linesFromEnd(file: FileHandle): AsyncGenerator<Buffer> {
+  const { size } = await file.stat();
+  let pieces: Buffer[] = [];
+  for (let position = size; position > 0; ) {
+    const length = Math.min(chunkBytes, position);
+    position -= length;
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
+    let end = bytesRead;
+    for (let at = lastNewline(buffer, end); at >= 0; at = lastNewline(buffer, end)) {
+      yield Buffer.concat([buffer.subarray(at + 1, end), ...pieces]);
+      pieces = [];
+      end = at;
+    }
+    pieces.unshift(buffer.subarray(0, end));
+  }
+  yield Buffer.concat(pieces);
+}
+
+const lastNewline = (buffer: Buffer, end: number) => (end === 0 ? -1 : buffer.lastIndexOf(newline, end - 1));
+
+/** An intent that cannot be understood, perhaps a newer version's. It may be in conflict with any other. */
+interface NotUnderstood {
+  /** When it was written, in milliseconds; infinite if that cannot be understood either. */
+  readonly time: number;
+}
+
+const lineSchema = once(() => z.object({ intent: z.unknown(), ending: z.unknown() }).partial());
+const timeSchema = once(() => z.object({ time: z.iso.datetime() }));
+
+/** What a line says; nothing for a line that is no entry, such as one that a crash cut short. */
+function readLine(line: Buffer): Entry | NotUnderstood | undefined {
+  const { data: { intent, ending } = {} } = lineSchema().safeParse(parseJson(line.toString('utf8')));
+  if (intent !== undefined) {
+    const { data } = storedIntentSchema().safeParse(intent);
+    if (data !== undefined) return { intent: data };
+    const { data: { time } = {} } = timeSchema().safeParse(intent);
+    return { time: time === undefined ? Number.POSITIVE_INFINITY : Date.parse(time) };
+  }
+  const { data } = storedEndingSchema().safeParse(ending);
+  return data === undefined ? undefined : { ending: data };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
