@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import * as z from 'zod';
+import { valueAt } from '../util/objects.js';
 import { once } from '../util/once.js';
 import { abandonedMs, addEntry, type Mutations, mutationsOf } from './conflict.js';
 import { boundedCaller, type Entry, type Mutation, storedEndingSchema, storedIntentSchema } from './entry.js';
@@ -181,19 +182,19 @@ interface NotUnderstood {
   readonly time: number;
 }
 
-const lineSchema = once(() => z.object({ intent: z.unknown(), ending: z.unknown() }).partial());
-const timeSchema = once(() => z.object({ time: z.iso.datetime() }));
+const timeSchema = once(() => z.iso.datetime());
 
 /** What a line says; nothing for a line that is no entry, such as one that a crash cut short. */
 function readLine(line: Buffer): Entry | NotUnderstood | undefined {
-  const { data: { intent, ending } = {} } = lineSchema().safeParse(parseJson(line.toString('utf8')));
+  const entry = parseJson(line.toString('utf8'));
+  const intent = valueAt(entry, 'intent');
   if (intent !== undefined) {
     const { data } = storedIntentSchema().safeParse(intent);
     if (data !== undefined) return { intent: data };
-    const { data: { time } = {} } = timeSchema().safeParse(intent);
+    const { data: time } = timeSchema().safeParse(valueAt(intent, 'time'));
     return { time: time === undefined ? Number.POSITIVE_INFINITY : Date.parse(time) };
   }
-  const { data } = storedEndingSchema().safeParse(ending);
+  const { data } = storedEndingSchema().safeParse(valueAt(entry, 'ending'));
   return data === undefined ? undefined : { ending: data };
 }
 
