@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { presentable, readRecord } from '../../src/results/record.js';
-import { render } from '../../src/results/render.js';
 import { readServiceError } from '../../src/results/service-error.js';
+import { render } from '../../src/results/text.js';
 import { operations } from '../../src/tools/index.js';
 import { parseBody } from '../../src/transport/body.js';
 import { problems } from '../support/rules.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { render } from '../../src/results/render.js';
+import { render } from '../../src/results/text.js';
 
 const wide = (row: number) => Object.fromEntries(Array.from({ length: 16 }, (_, column) => [`c${row}-${column}`, 1]));
 
