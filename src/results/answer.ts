@@ -1,4 +1,3 @@
-import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/body.js';
 import type { FinalReply } from '../transport/signed-client.js';
 import { errorAnswer, type FailedCall, type Failure, noAnswer, type RequestIds } from './failure.js';
@@ -27,7 +26,7 @@ export type Answer =
 
 /** Reads what came of a request: the record of a success, or why there is none. */
 export function readAnswer(
-  call: FailedCall & { readonly operation: Operation },
+  call: FailedCall,
   input: Readonly<Record<string, unknown>>,
   reply: FinalReply,
   origin: string,

@@ -34,7 +34,7 @@ export interface Failure {
 
 /** What a failure needs to know of the call. */
 export interface FailedCall {
-  readonly operation: Pick<Operation, 'name' | 'effect' | 'errors'>;
+  readonly operation: Operation;
   /** What to do when the outcome is unknown. */
   readonly ifUnknown: string;
 }
