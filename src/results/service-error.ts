@@ -1,5 +1,5 @@
 import type { Body } from '../transport/body.js';
-import { isObject } from '../util/objects.js';
+import { valueAt } from '../util/objects.js';
 import { spellOut } from '../util/quote.js';
 
 /** What an error answer says, as far as it says anything. */
@@ -13,9 +13,9 @@ export interface ServiceError {
 export function readServiceError(body: Body): ServiceError {
   switch (body.kind) {
     case 'xml':
-      return pick(body.value.Error ?? at(body.value.ErrorResponse, 'Error') ?? firstElement(body.value));
+      return pick(body.value.Error ?? valueAt(body.value, 'ErrorResponse.Error') ?? Object.values(body.value)[0]);
     case 'json':
-      return pick(at(body.value, 'error') ?? at(body.value, 'Error') ?? body.value);
+      return pick(valueAt(body.value, 'error') ?? valueAt(body.value, 'Error') ?? body.value);
     case 'html':
       return withText('message', pageText(body.text));
     case 'text':
@@ -28,9 +28,12 @@ export function readServiceError(body: Body): ServiceError {
 }
 
 const pick = (source: unknown): ServiceError => ({
-  ...withText('code', at(source, 'Code') ?? at(source, 'code')),
-  ...withText('message', typeof source === 'string' ? source : (at(source, 'Message') ?? at(source, 'message'))),
-  ...withText('requestId', at(source, 'RequestId') ?? at(source, 'requestId')),
+  ...withText('code', valueAt(source, 'Code') ?? valueAt(source, 'code')),
+  ...withText(
+    'message',
+    typeof source === 'string' ? source : (valueAt(source, 'Message') ?? valueAt(source, 'message')),
+  ),
+  ...withText('requestId', valueAt(source, 'RequestId') ?? valueAt(source, 'requestId')),
 });
 
 /** Characters that are kept of each. */
@@ -41,11 +44,6 @@ const withText = (name: keyof ServiceError, value: unknown): ServiceError => {
   const line = typeof value === 'string' ? value.slice(0, longest[name]).replace(/\s+/g, ' ').trim() : '';
   return line === '' ? {} : { [name]: spellOut(line) };
 };
-
-const at = (source: unknown, name: string): unknown =>
-  isObject(source) && Object.hasOwn(source, name) ? source[name] : undefined;
-
-const firstElement = (document: Readonly<Record<string, unknown>>) => Object.values(document)[0];
 
 const pageText = (html: string) =>
   html
