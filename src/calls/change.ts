@@ -5,7 +5,7 @@ import { readAnswer } from '../results/answer.js';
 import { type FailedCall, type Failure, serverFault, unreadableAnswer } from '../results/failure.js';
 import { presentable } from '../results/record.js';
 import { Refusal } from '../results/refusal.js';
-import { acceptedUnread, consentWays, type Success } from '../results/success.js';
+import { consentWays, type Success } from '../results/success.js';
 import type { FinalReply, SignedClient } from '../transport/signed-client.js';
 import { type Consent, intentOf, obtainConsent } from './consent.js';
 import type { CallContext, CallDependencies, CallOutcome, PendingChange, Steering } from './context.js';
@@ -118,9 +118,14 @@ function conclude(
     requestIds,
     ...(reply.attempts.length > 1 && { attempts: reply.attempts }),
   } as const;
+  // It stays accepted, even if nothing else of its answer can be read.
   const unread = (problem: string): CallOutcome => ({
     kind: 'succeeded',
-    success: { ...common, ...acceptedUnread(plan.summary, status, problem) },
+    success: {
+      ...common,
+      summary: `The cloud accepted this (HTTP status ${status}): ${plan.summary}`,
+      warnings: [`The answer cannot be read, because ${problem}.`],
+    },
   });
   const tell = (): CallOutcome => {
     if (answer.kind === 'unread') return unread(answer.problem);
@@ -149,11 +154,7 @@ function conclude(
   return { ending: { outcome: 'accepted', status, requestIds: { ...requestIds } }, tell: tellSafely };
 }
 
-function readSafely(
-  failedCall: FailedCall & Pick<PlannedCall, 'operation'>,
-  { input, endpoint }: PlannedCall,
-  reply: FinalReply,
-) {
+function readSafely(failedCall: FailedCall, { input, endpoint }: PlannedCall, reply: FinalReply) {
   try {
     return readAnswer(failedCall, input, reply, endpoint.origin);
   } catch {

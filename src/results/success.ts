@@ -1,6 +1,4 @@
-import * as z from 'zod';
 import type { Plan } from '../consent/plan.js';
-import type { Effect } from '../tools/define-operation.js';
 import type { Attempt } from '../transport/signed-client.js';
 import type { RequestIds } from './failure.js';
 
@@ -36,26 +34,3 @@ export interface Success {
   readonly notes?: readonly string[];
   readonly answer?: Readonly<Record<string, unknown>>;
 }
-
-/** What the advertised schema of an answer says. Fields that are rare are left out: a list of tools has to stay short. */
-export function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
-  const change = {
-    outcome: z.enum(['accepted', 'planned']).optional(),
-    plan: z.looseObject({}).describe('what would be sent').optional(),
-    planId: z.string().optional(),
-  };
-  return z.object({
-    summary: z.string(),
-    next: z.string().optional(),
-    ...(effect !== 'read' && change),
-    warnings: z.array(z.string()),
-    requestIds: z.record(z.string(), z.string()).describe('for the support of the service'),
-    answer: answer.describe('from the service'),
-  });
-}
-
-/** A change that was accepted stays accepted, even if nothing else of its answer can be read. `planned` is what the plan said. */
-export const acceptedUnread = (planned: string, status: number, problem: string) => ({
-  summary: `The cloud accepted this (HTTP status ${status}): ${planned}`,
-  warnings: [`The answer cannot be read, because ${problem}.`],
-});
