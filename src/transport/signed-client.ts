@@ -1,6 +1,6 @@
 import { sign } from '../signing/sign.js';
 import type { Log } from '../util/log.js';
-import { type Attributes, noSpan, type Span } from '../util/trace.js';
+import type { Attributes, Span } from '../util/trace.js';
 import { type Body, parseBody } from './body.js';
 import type { HttpClient, HttpFailure, HttpResponse } from './http-client.js';
 import type { Redactor } from './redact.js';
@@ -34,7 +34,7 @@ export interface SignedClientOptions {
   readonly redactor: Redactor;
   /** Aborts when the caller gives up. */
   readonly signal: AbortSignal;
-  /** What the attempts are part of. */
+  /** What the attempts are part of, if anybody follows it. */
   readonly span?: Span | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface SignedClientDependencies {
 /** Makes the client of one call. It has to be closed. */
 export function createSignedClient(
   endpoint: Endpoint,
-  { repeatable, redactor, signal: callerSignal, span = noSpan }: SignedClientOptions,
+  { repeatable, redactor, signal: callerSignal, span }: SignedClientOptions,
   { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
 ): SignedClient {
   const deadline = now().getTime() + timeoutMs;
@@ -63,12 +63,12 @@ export function createSignedClient(
   let offsetMs = 0;
 
   const attempt = async (request: UnsignedApiRequest, number: number): Promise<Reply> => {
-    const attemptSpan = span.child(request.method, requestAttributes(endpoint, request, number));
+    const attemptSpan = span?.child(request.method, requestAttributes(endpoint, request, number));
     const { path, headers, body } = await signRequest(endpoint, request, new Date(now().getTime() + offsetMs), log);
     const { method } = request;
     const sent = { method, origin: endpoint.origin, path, headers, newConnection: !repeatable, ...(body && { body }) };
     const reply = readReply(await httpClient.send(sent, signal), redactor);
-    endSpan(attemptSpan, reply);
+    if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
     return reply;
   };
 

@@ -24,6 +24,3 @@ export interface TraceOrigin extends TraceParent {
 
 /** Starts the span of a request that came in. */
 export type Tracer = (name: string, attributes: Attributes, parent: TraceParent) => Span;
-
-/** For work that nobody follows. */
-export const noSpan: Span = { child: () => noSpan, end: () => undefined };

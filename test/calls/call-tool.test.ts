@@ -5,7 +5,7 @@ import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resou
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { TransportUnavailable } from '../../src/transport/open-client.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
-import { noSpan } from '../../src/util/trace.js';
+import type { Span } from '../../src/util/trace.js';
 import { never, type TestCallerOptions, testCaller, testKeys } from '../support/caller.js';
 import { answered, answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
 
@@ -16,6 +16,8 @@ const restore = { backupId: 'a'.repeat(32), instanceId: 'one' };
 const accepted = async () => answered(200, { instance: { instanceId: 'one' } });
 const page = async () => answeredBy(200, { kind: 'xml', value: { ListPartsResult: { IsTruncated: 'false' } } });
 
+const span: Span = { child: () => span, end: () => undefined };
+
 function setUp(reply: () => Promise<FinalReply>, options: TestCallerOptions = {}) {
   const client = scriptedClient(reply);
   const { openClient } = client;
@@ -25,7 +27,7 @@ function setUp(reply: () => Promise<FinalReply>, options: TestCallerOptions = {}
 describe('a client for the requests of a call', () => {
   test('of a read may send them twice, follows the caller, and is closed', async () => {
     const { call, opened, requests, closed } = setUp(page);
-    expect(await call(listParts, { ...parts, region: 'jp-west-1' }, { signal: never, span: noSpan })).toMatchObject({
+    expect(await call(listParts, { ...parts, region: 'jp-west-1' }, { signal: never, span })).toMatchObject({
       ok: true,
     });
     expect(opened).toMatchObject([
@@ -35,7 +37,7 @@ describe('a client for the requests of a call', () => {
       ],
     ]);
     expect(opened[0]?.[1].signal).toBe(never);
-    expect(opened[0]?.[1].span).toBe(noSpan);
+    expect(opened[0]?.[1].span).toBe(span);
     expect(requests).toMatchObject([{ method: 'GET', path: '/b/o', query: { uploadId: 'u' } }]);
     expect(closed).toEqual([1]);
   });

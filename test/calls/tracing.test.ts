@@ -3,7 +3,7 @@ import type { CallOutcome } from '../../src/calls/context.js';
 import { traceOrigin, withTracing } from '../../src/calls/tracing.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { listParts } from '../../src/tools/list-parts.js';
-import { noSpan, type Span } from '../../src/util/trace.js';
+import type { Span } from '../../src/util/trace.js';
 import { never } from '../support/caller.js';
 
 /** A call has a span, which belongs to the trace that its request names. */
@@ -59,7 +59,7 @@ test.each([
   ['a failure', failed, 'tool_error'],
 ])('the span of a call has its tool and its trace, and ends with %s', async (_what, outcome, error) => {
   const events: unknown[] = [];
-  const span: Span = { child: () => noSpan, end: (...given) => events.push(given) };
+  const span: Span = { child: () => span, end: (...given) => events.push(given) };
   const traced = withTracing(
     async (_operation, args, context) => {
       events.push([args, context.span === span]);
