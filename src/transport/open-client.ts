@@ -1,13 +1,9 @@
 import type { Proxies } from './http-client.js';
-import type { Redactor } from './redact.js';
 import type { Endpoint } from './request.js';
 import type { SignedClient, SignedClientDependencies, SignedClientOptions } from './signed-client.js';
 
-/** Makes the signed client of a call. The secrets are taken out of everything that the service says. */
-export type OpenClient = (
-  endpoint: Endpoint,
-  options: Omit<SignedClientOptions, 'redactor'> & { readonly secrets: readonly (string | undefined)[] },
-) => Promise<SignedClient>;
+/** Makes the signed client of a call. */
+export type OpenClient = (endpoint: Endpoint, options: SignedClientOptions) => Promise<SignedClient>;
 
 /** The code that sends requests could not be loaded, so that nothing was sent. */
 export class TransportUnavailable extends Error {}
@@ -24,22 +20,20 @@ export function createLazyTransport(
   async function load() {
     // The HTTP parser is WebAssembly. V8's optimising compiler takes 30 MiB for it, and it is as fast without.
     (await import('node:v8')).setFlagsFromString('--liftoff-only');
-    const [{ createHttpClient }, { createSignedClient }, { createRedactor }] = await Promise.all([
+    const [{ createHttpClient }, { createSignedClient }] = await Promise.all([
       import('./http-client.js'),
       import('./signed-client.js'),
-      import('./redact.js'),
     ]);
-    return { httpClient: createHttpClient(proxies), createSignedClient, createRedactor };
+    return { httpClient: createHttpClient(proxies), createSignedClient };
   }
   return {
-    open: async (endpoint, { secrets, ...options }) => {
+    open: async (endpoint, options) => {
       loading ??= load().catch((error: unknown) => {
         loading = undefined;
         throw new TransportUnavailable('a part of this server cannot be loaded', { cause: error });
       });
-      const { httpClient, createSignedClient, createRedactor } = await loading;
-      const redactor: Redactor = createRedactor(secrets);
-      return createSignedClient(endpoint, { ...options, redactor }, { ...dependencies, httpClient });
+      const { httpClient, createSignedClient } = await loading;
+      return createSignedClient(endpoint, options, { ...dependencies, httpClient });
     },
     close: async () => (await loading?.catch(() => undefined))?.httpClient.close(),
   };

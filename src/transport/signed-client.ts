@@ -3,7 +3,7 @@ import type { Log } from '../util/log.js';
 import type { Attributes, Span } from '../util/trace.js';
 import { type Body, parseBody } from './body.js';
 import type { HttpClient, HttpFailure, HttpResponse } from './http-client.js';
-import type { Redactor } from './redact.js';
+import { createRedactor, type Redactor } from './redact.js';
 import { type Endpoint, type UnsignedApiRequest, wireForm } from './request.js';
 import { clockOffset, retryDelay } from './retry.js';
 
@@ -31,7 +31,8 @@ export interface SignedClient {
 export interface SignedClientOptions {
   /** Whether sending it twice is harmless. If not, it is sent again only where it provably never arrived. */
   readonly repeatable: boolean;
-  readonly redactor: Redactor;
+  /** They are taken out of everything that the service says. */
+  readonly secrets: readonly (string | undefined)[];
   /** Aborts when the caller gives up. */
   readonly signal: AbortSignal;
   /** What the attempts are part of, if anybody follows it. */
@@ -54,9 +55,10 @@ export interface SignedClientDependencies {
 /** Makes the client of one call. It has to be closed. */
 export function createSignedClient(
   endpoint: Endpoint,
-  { repeatable, redactor, signal: callerSignal, span }: SignedClientOptions,
+  { repeatable, secrets, signal: callerSignal, span }: SignedClientOptions,
   { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
 ): SignedClient {
+  const redactor = createRedactor(secrets);
   const deadline = now().getTime() + timeoutMs;
   const { signal, close } = withTimeout(timeoutMs, callerSignal);
   /** Once a service has given its time, every later request of the call is signed for it. */

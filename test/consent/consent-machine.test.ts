@@ -11,7 +11,6 @@ import { type ConsentClaims, type ConsentTokens, InvalidToken } from '../../src/
 import type { Journal } from '../../src/journal/journal.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { HttpClient, HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
-import { createRedactor } from '../../src/transport/redact.js';
 import { createSignedClient } from '../../src/transport/signed-client.js';
 import { createMemoryJournal, never, testKeys } from '../support/caller.js';
 import { runs } from '../support/runs.js';
@@ -120,20 +119,16 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
       }),
       policy: { readOnly: false, tools: undefined },
       confirm: mode,
-      openClient: async (endpoint, { secrets, ...options }) =>
-        createSignedClient(
-          endpoint,
-          { ...options, redactor: createRedactor(secrets) },
-          {
-            httpClient,
-            now,
-            sleep: async () => undefined,
-            random: () => 0,
-            log: () => undefined,
-            timeoutMs: 5000,
-            maximumAttempts: 2,
-          },
-        ),
+      openClient: async (endpoint, options) =>
+        createSignedClient(endpoint, options, {
+          httpClient,
+          now,
+          sleep: async () => undefined,
+          random: () => 0,
+          log: () => undefined,
+          timeoutMs: 5000,
+          maximumAttempts: 2,
+        }),
       log: () => undefined,
       newId: randomUUID,
       newNonce: () => {

@@ -17,7 +17,6 @@ import { textOf } from '../../src/results/text.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { createHttpClient, defaultLimits, type Limits } from '../../src/transport/http-client.js';
 import type { OpenClient } from '../../src/transport/open-client.js';
-import { createRedactor } from '../../src/transport/redact.js';
 import { createSignedClient } from '../../src/transport/signed-client.js';
 
 /** Keys of nothing: they sign requests to servers that the tests start themselves. */
@@ -75,22 +74,18 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     policy: options.policy ?? { readOnly: false, tools: undefined },
     openClient:
       options.openClient ??
-      (async (endpoint, { secrets, ...rest }) =>
-        createSignedClient(
-          endpoint,
-          { ...rest, redactor: createRedactor(secrets) },
-          {
-            httpClient,
-            now,
-            sleep: async (milliseconds) => {
-              waits.push(milliseconds);
-            },
-            random: () => 0.5,
-            log,
-            timeoutMs: options.timeoutMs ?? 20_000,
-            maximumAttempts: options.maximumAttempts ?? 4,
+      (async (endpoint, clientOptions) =>
+        createSignedClient(endpoint, clientOptions, {
+          httpClient,
+          now,
+          sleep: async (milliseconds) => {
+            waits.push(milliseconds);
           },
-        )),
+          random: () => 0.5,
+          log,
+          timeoutMs: options.timeoutMs ?? 20_000,
+          maximumAttempts: options.maximumAttempts ?? 4,
+        })),
     log,
   });
   const tokens = createConsentTokens('k'.repeat(32), '', now);

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { s3Profile } from '../../src/signing/profiles.js';
 import type { HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
-import { createRedactor } from '../../src/transport/redact.js';
 import { createSignedClient } from '../../src/transport/signed-client.js';
 
 const secret = 'a-secret+key/of-forty-characters-in-tests';
@@ -25,7 +24,7 @@ test.each<[string, HttpResponse | HttpFailure]>([
       profile: s3Profile,
       credentials: { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: secret },
     },
-    { repeatable: false, redactor: createRedactor([secret]), signal: new AbortController().signal },
+    { repeatable: false, secrets: [secret], signal: new AbortController().signal },
     {
       httpClient: { send: async () => result, close: async () => undefined },
       now: () => new Date('2026-11-21T12:00:00Z'),
