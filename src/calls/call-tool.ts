@@ -34,12 +34,8 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
       openClient(endpoint, { repeatable: operation.effect === 'read', secrets, signal, span: context.span });
 
     if (operation.change === undefined) {
-      const client = await open(context.signal);
-      try {
-        return await read(operation, input, endpoint, client, context);
-      } finally {
-        client.close();
-      }
+      using client = await open(context.signal);
+      return await read(operation, input, endpoint, client, context);
     }
     const { change } = await import('./change.js');
     const steering: Steering = {

@@ -35,12 +35,8 @@ export async function change(
   if (consent.kind !== 'given') return consent;
 
   const outcome = await inFlight.track(context.signal, async (signal) => {
-    const client = await openClient(signal);
-    try {
-      return await carryOut(pending, consent, client);
-    } finally {
-      client.close();
-    }
+    using client = await openClient(signal);
+    return await carryOut(pending, consent, client);
   });
   return withNotes(outcome, await takeReports(caller).catch(() => []));
 }

@@ -22,10 +22,9 @@ export type Reply =
 export type FinalReply = Reply & { readonly attempts: readonly Attempt[]; readonly endedAt: Date };
 
 /** Sends the requests of one call. All of them together have the time of a call. */
-export interface SignedClient {
+export interface SignedClient extends Disposable {
   /** Signs and sends a request, again where that is safe and useful. Never rejects. */
   send(request: UnsignedApiRequest): Promise<FinalReply>;
-  close(): void;
 }
 
 export interface SignedClientOptions {
@@ -52,7 +51,7 @@ export interface SignedClientDependencies {
   readonly maximumAttempts: number;
 }
 
-/** Makes the client of one call. It has to be closed. */
+/** Makes the client of one call. It has to be disposed of. */
 export function createSignedClient(
   endpoint: Endpoint,
   { repeatable, secrets, signal: callerSignal, span }: SignedClientOptions,
@@ -75,7 +74,7 @@ export function createSignedClient(
   };
 
   return {
-    close,
+    [Symbol.dispose]: close,
     send: async (request) => {
       const attempts: Attempt[] = [];
       for (;;) {

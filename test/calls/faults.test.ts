@@ -7,7 +7,7 @@ import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 
 const brokenClient = async () => ({
   send: () => Promise.reject(new TypeError('MARKER')),
-  close: () => undefined,
+  [Symbol.dispose]: () => undefined,
 });
 
 const args = { backupId: 'a'.repeat(32), instanceId: 'restored' };

@@ -15,7 +15,7 @@ export function scriptedClient(reply: () => Promise<FinalReply>) {
         requests.push(request);
         return reply();
       },
-      close: () => {
+      [Symbol.dispose]: () => {
         closed.push(requests.length);
       },
     };

@@ -15,7 +15,7 @@ test.each<[string, HttpResponse | HttpFailure]>([
   ['why it is incomplete', { ...answered, bodyFailure: lost }],
   ['why there is none', lost],
 ])('a reply that holds a secret is given without it: %s', async (_where, result) => {
-  const client = createSignedClient(
+  using client = createSignedClient(
     {
       origin: 'https://storage.example.com',
       pathPrefix: '',
@@ -36,7 +36,6 @@ test.each<[string, HttpResponse | HttpFailure]>([
     },
   );
   const reply = await client.send({ method: 'GET', path: '/', query: {} });
-  client.close();
   const told = JSON.stringify(reply);
   expect(told).toContain('[removed: it held a secret]');
   expect(told).not.toMatch(/a-secret|forty|in-tests/);
