@@ -12,6 +12,7 @@ import {
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { CallTool } from './calls/call-tool.js';
+import type { EndedOutcome } from './calls/context.js';
 import { isAllowed, type Policy } from './calls/policy.js';
 import { traceOrigin } from './calls/tracing.js';
 import { clientName, consentForm, elicitorFor } from './consent/elicitation.js';
@@ -25,7 +26,7 @@ import { type Prompt, prompts, promptText } from './tools/prompts.js';
 import type { JsonSchema } from './tools/schema/json-schema.js';
 import generatedSchemas from './tools/schemas.generated.json' with { type: 'json' };
 import { isObject } from './util/objects.js';
-import { decide, type EndedOutcome } from './views/decide.js';
+import { decide } from './views/decide.js';
 import { decideToolListing, decisionJsonSchema, registerViews, showsViews, viewOf, viewOfTool } from './views/offer.js';
 import { viewMeta } from './views/results.js';
 import { createTickets, type Tickets } from './views/tickets.js';

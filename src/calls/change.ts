@@ -1,14 +1,14 @@
 import { canBeShown, idempotencyKey, makePlan, type PlannedCall } from '../consent/plan.js';
 import type { Ending, Mutation } from '../journal/entry.js';
 import { describe, isOfAnother } from '../journal/journal.js';
-import { readAnswer } from '../results/answer.js';
+import { type Answer, readAnswer } from '../results/answer.js';
 import { type FailedCall, type Failure, serverFault, unreadableAnswer } from '../results/failure.js';
 import { presentable } from '../results/record.js';
 import { Refusal } from '../results/refusal.js';
 import { consentWays, type Success } from '../results/success.js';
 import type { FinalReply, SignedClient } from '../transport/signed-client.js';
 import { type Consent, intentOf, obtainConsent } from './consent.js';
-import type { CallContext, CallDependencies, CallOutcome, PendingChange, Steering } from './context.js';
+import type { CallContext, CallDependencies, CallOutcome, EndedOutcome, PendingChange, Steering } from './context.js';
 import { visibleCaller } from './policy.js';
 
 /** Carries out an operation that is not a read: plan, consent, journal, send, journal, answer. */
@@ -42,7 +42,7 @@ export async function change(
 }
 
 /** A change that has consent: its intent is on disk before it is sent, and its outcome before anything is made of the answer. */
-async function carryOut(pending: PendingChange, consent: Consent, client: SignedClient): Promise<CallOutcome> {
+async function carryOut(pending: PendingChange, consent: Consent, client: SignedClient): Promise<EndedOutcome> {
   const { call, steering, context, dependencies } = pending;
   const { journal, log, now } = dependencies;
   const intent = intentOf(pending, consent);
@@ -85,7 +85,7 @@ async function withinSeconds<Value>(value: Promise<Value>, otherwise: Value): Pr
 
 interface Conclusion {
   readonly ending: Omit<Ending, 'id' | 'time'>;
-  readonly tell: () => CallOutcome;
+  readonly tell: () => EndedOutcome;
 }
 
 /** What came of a change, for the journal at once and for the caller afterwards. */
@@ -115,7 +115,7 @@ function conclude(
     ...(reply.attempts.length > 1 && { attempts: reply.attempts }),
   } as const;
   // It stays accepted, even if nothing else of its answer can be read.
-  const unread = (problem: string): CallOutcome => ({
+  const unread = (problem: string): EndedOutcome => ({
     kind: 'succeeded',
     success: {
       ...common,
@@ -123,7 +123,7 @@ function conclude(
       warnings: [`The answer cannot be read, because ${problem}.`],
     },
   });
-  const tell = (): CallOutcome => {
+  const tell = (): EndedOutcome => {
     if (answer.kind === 'unread') return unread(answer.problem);
     const { record, warnings } = answer;
     const contradictions = call.change.contradictions?.(record, input, endpoint.region) ?? [];
@@ -150,14 +150,14 @@ function conclude(
   return { ending: { outcome: 'accepted', status, requestIds: { ...requestIds } }, tell: tellSafely };
 }
 
-function readSafely(failedCall: FailedCall, { input, endpoint }: PlannedCall, reply: FinalReply) {
+function readSafely(failedCall: FailedCall, { input, endpoint }: PlannedCall, reply: FinalReply): Answer {
   try {
     return readAnswer(failedCall, input, reply, endpoint.origin);
   } catch {
     const accepted = reply.kind === 'answered' && reply.response.status >= 200 && reply.response.status < 300;
-    if (!accepted) return { kind: 'failed', failure: serverFault(failedCall) } as const;
+    if (!accepted) return { kind: 'failed', failure: serverFault(failedCall) };
     const { status } = reply.response;
-    return { kind: 'unread', status, requestIds: {}, problem: 'this server made a mistake', isForeign: false } as const;
+    return { kind: 'unread', status, requestIds: {}, problem: 'this server made a mistake', isForeign: false };
   }
 }
 
@@ -186,9 +186,11 @@ const ifUnknown = ({ change: { lookFor }, input, endpoint: { region } }: Planned
   `${lookFor(input, region)}. If it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.`;
 
 /** Adds what has to be said about other changes. */
-function withNotes(outcome: CallOutcome, more: readonly string[]): CallOutcome {
-  if (more.length === 0 || outcome.kind === 'inputRequired') return outcome;
-  if (outcome.kind === 'failed')
-    return { kind: 'failed', failure: { ...outcome.failure, notes: [...(outcome.failure.notes ?? []), ...more] } };
-  return { kind: 'succeeded', success: { ...outcome.success, notes: [...(outcome.success.notes ?? []), ...more] } };
+function withNotes(outcome: EndedOutcome, more: readonly string[]): EndedOutcome {
+  if (more.length === 0) return outcome;
+  const { notes = [] } = outcome.kind === 'failed' ? outcome.failure : outcome.success;
+  const all = { notes: [...notes, ...more] };
+  return outcome.kind === 'failed'
+    ? { ...outcome, failure: { ...outcome.failure, ...all } }
+    : { ...outcome, success: { ...outcome.success, ...all } };
 }

@@ -79,10 +79,14 @@ export interface PendingChange {
   readonly dependencies: CallDependencies;
 }
 
+/** What a call came to, if it needs no further entry. */
+export type EndedOutcome =
+  | { readonly kind: 'succeeded'; readonly success: Success; readonly view?: ViewData }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
 /** What a call came to. */
 export type CallOutcome =
-  | { readonly kind: 'succeeded'; readonly success: Success; readonly view?: ViewData }
-  | { readonly kind: 'failed'; readonly failure: Failure }
+  | EndedOutcome
   /** A question that the client brings the answer to, with another entry of the same call. */
   | { readonly kind: 'inputRequired'; readonly message: string; readonly accept: string; readonly claims: Question };
 

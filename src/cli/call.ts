@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
-import type { CallContext } from '../calls/context.js';
+import type { CallContext, EndedOutcome } from '../calls/context.js';
 import type { Config } from '../config/load.js';
 import type { Elicitor, Reply } from '../consent/elicitation.js';
 import { createConsentTokens } from '../consent/tokens.js';
@@ -14,7 +14,6 @@ import type { Operation } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
 import { createLog, escapeInvisible, type Log, reasonOf } from '../util/log.js';
 import { quoteName } from '../util/quote.js';
-import type { EndedOutcome } from '../views/decide.js';
 import { bar, type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 
 /** `cloudops-mcp call`: one call of a tool, the same way an agent's call takes, without an MCP client. */

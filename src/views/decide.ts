@@ -1,13 +1,10 @@
 import { decideTool } from '../../ui/contract/apps.js';
-import type { CallOutcome, Click } from '../calls/context.js';
+import type { CallOutcome, Click, EndedOutcome } from '../calls/context.js';
 import { InvalidToken } from '../consent/tokens.js';
 import { Refusal, refusalFailure } from '../results/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { decisionSchema } from './offer.js';
 import type { Ticket, Tickets } from './tickets.js';
-
-/** An outcome that needs no further entry of the call. */
-export type EndedOutcome = Exclude<CallOutcome, { kind: 'inputRequired' }>;
 
 /**
  * What a click on the change view comes to. The arguments are those of the tool `decide_change`: without a ticket of this server

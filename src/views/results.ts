@@ -6,12 +6,12 @@ import {
   type ProposedChange,
 } from '../../ui/contract/change.js';
 import { partsKey } from '../../ui/contract/parts.js';
+import type { EndedOutcome } from '../calls/context.js';
 import { requestLines } from '../consent/plan.js';
 import { tokenLifetimeMs } from '../consent/tokens.js';
 import type { Failure } from '../results/failure.js';
 import { sentences } from '../util/human.js';
 import { spellOut } from '../util/quote.js';
-import type { EndedOutcome } from './decide.js';
 import type { Ticket, Tickets } from './tickets.js';
 
 /** What the views get of a call beside what models get: the `_meta` of its result. */
