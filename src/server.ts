@@ -131,7 +131,7 @@ function registerTool(connection: Connection, { operation, inputSchema, outputSc
       const outcome = await dependencies.call(operation, args, { ...given, elicitor });
       if (outcome.kind === 'inputRequired') {
         const { message, claims, accept } = outcome;
-        const consent = inputRequired.elicit({ message, requestedSchema: consentForm({ accept }) });
+        const consent = inputRequired.elicit({ message, requestedSchema: consentForm(accept) });
         return inputRequired({ inputRequests: { consent }, requestState: tokens.issue(claims) });
       }
       const call = { tool: name, args: isObject(args) ? args : {} };

@@ -178,7 +178,6 @@ async function ask(pending: PendingChange, digest: string, elicitor: Elicitor): 
   const { call, plan, context, dependencies } = pending;
   const { now, newNonce } = dependencies;
   const accept = call.change.accept(call.input);
-  const choices = { accept };
   const { brought } = elicitor;
   if (brought === undefined) {
     // It may have waited for the answer to another question.
@@ -194,7 +193,7 @@ async function ask(pending: PendingChange, digest: string, elicitor: Elicitor): 
 
   const claims: Question = brought?.claims ?? { use: 'question', digest, nonce: newNonce() };
   const askedAt = brought?.claims.issuedAt ?? now().getTime();
-  const reply = brought?.read(choices) ?? (await elicitor.ask(message, choices));
+  const reply = brought?.read(accept) ?? (await elicitor.ask(message, accept));
   if (reply === 'later') return { kind: 'inputRequired', message, accept, claims };
   const answeredAfterMs = now().getTime() - askedAt;
   const consent = { kind: 'given', how: 'asked', nonce: claims.nonce, answeredAfterMs } as const;

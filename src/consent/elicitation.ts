@@ -15,22 +15,17 @@ export type Reply = 'agreed' | 'declined' | 'notChosen' | 'cancelled' | 'unanswe
 export interface Elicitor {
   /** Whether it reaches the person itself, without a client that could answer on its own. */
   readonly isDirect?: true;
-  /** The person's reply, or `later` if the client brings it with another entry of the same call. */
-  ask(message: string, choices: Choices): Promise<Reply | 'later'>;
+  /** The person's reply, or `later` if the client brings it with another entry of the same call. `accept` are the words of a yes. */
+  ask(message: string, accept: string): Promise<Reply | 'later'>;
   /** The reply that this entry brings, and the question that it belongs to. */
-  readonly brought?: { readonly claims: ConsentClaims; read(choices: Choices): Reply };
-}
-
-/** The words of the two answers. */
-export interface Choices {
-  readonly accept: string;
+  readonly brought?: { readonly claims: ConsentClaims; read(accept: string): Reply };
 }
 
 /** The answer that changes nothing. It is chosen at first. */
 const nothing = 'Do nothing';
 
 /** The form that a person answers: one choice, in words. */
-export const consentForm = ({ accept }: Choices) => ({
+export const consentForm = (accept: string) => ({
   type: 'object' as const,
   properties: {
     decision: { type: 'string' as const, title: 'Decision', enum: [accept, nothing], default: nothing },
@@ -59,11 +54,11 @@ export function elicitorFor(server: McpServer, context: ServerContext, stillAski
   if (envelope === undefined)
     return {
       // Not by elicitInput, which throws what is not chosen away.
-      ask: async (message, choices) => {
+      ask: async (message, accept) => {
         const timer = setInterval(stillAsking, progressMs);
         try {
-          const params = { mode: 'form', message, requestedSchema: consentForm(choices) };
-          return replyOf(await send({ method: 'elicitation/create', params }, { timeout: answerMs, signal }), choices);
+          const params = { mode: 'form', message, requestedSchema: consentForm(accept) };
+          return replyOf(await send({ method: 'elicitation/create', params }, { timeout: answerMs, signal }), accept);
         } catch {
           return 'unanswered';
         } finally {
@@ -72,18 +67,11 @@ export function elicitorFor(server: McpServer, context: ServerContext, stillAski
       },
     };
   const view = inputResponse(inputResponses, 'consent');
-  const claims = claimsSchema.safeParse(requestState());
+  const claims = requestState<ConsentClaims>();
   const ask: Elicitor['ask'] = async () => 'later';
-  if (view.kind !== 'elicit' || !claims.success || claims.data.use !== 'question') return { ask };
-  return { ask, brought: { claims: claims.data, read: (choices) => replyOf(view, choices) } };
+  if (view.kind !== 'elicit' || claims?.use !== 'question') return { ask };
+  return { ask, brought: { claims, read: (accept) => replyOf(view, accept) } };
 }
-
-const claimsSchema = z.object({
-  use: z.enum(['plan', 'question']),
-  digest: z.string(),
-  nonce: z.string(),
-  issuedAt: z.number(),
-});
 
 /** The capabilities that a client declares, as far as they matter here. */
 export function clientCapabilities(server: McpServer, context: ServerContext) {
@@ -109,7 +97,7 @@ const clientInfo = z
   .object({ name: z.string().catch('unknown'), version: z.string().catch('') })
   .catch({ name: 'unknown', version: '' });
 
-function replyOf({ action, content }: { action: string; content?: unknown }, { accept }: Choices): Reply {
+function replyOf({ action, content }: { action: string; content?: unknown }, accept: string): Reply {
   if (action === 'decline') return 'declined';
   if (action !== 'accept') return 'cancelled';
   const { data } = z.object({ decision: z.string() }).safeParse(content);

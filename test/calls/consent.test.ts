@@ -235,7 +235,7 @@ describe('a question', () => {
   test('has the words of the button that agrees, and a yes is consent', async () => {
     const { call, journal } = setUp('ask');
     expect(await call({}, { elicitor: person('agreed') })).toMatchObject(accepted);
-    expect(asked).toEqual([[expect.stringContaining(headline), { accept: 'Create server one' }]]);
+    expect(asked).toEqual([[expect.stringContaining(headline), 'Create server one']]);
     expect(await journal.list({})).toMatchObject([
       { consent: 'asked', answeredAfterMs: 5000, nonce: expect.any(String) },
     ]);
@@ -267,8 +267,8 @@ describe('a question', () => {
     expect(claims).toEqual({ use: 'question', digest: expect.any(String), nonce: expect.any(String) });
     time += 7000;
     const seen: unknown[] = [];
-    const read = (choices: unknown): Reply => {
-      seen.push(choices);
+    const read = (accept: unknown): Reply => {
+      seen.push(accept);
       return 'agreed';
     };
     const brought = { claims: { ...claims, digest: claims.digest.slice(0, 32), issuedAt: start }, read };
@@ -276,7 +276,7 @@ describe('a question', () => {
       failed('PlanRefused', 'other arguments'),
     );
     expect(await call({}, { elicitor: { ...person('later'), brought } })).toMatchObject(accepted);
-    expect(seen).toEqual([{ accept: 'Create server one' }]);
+    expect(seen).toEqual(['Create server one']);
     expect(await journal.list({})).toMatchObject([{ nonce: claims.nonce, answeredAfterMs: 7000 }]);
   });
 

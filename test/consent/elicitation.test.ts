@@ -23,7 +23,7 @@ interface Setup {
 }
 
 const claims = { digest: 'd'.repeat(32), nonce: 'e'.repeat(16) };
-const choices = { accept: 'Yes, do it' };
+const accept = 'Yes, do it';
 const close: (() => Promise<void>)[] = [];
 afterEach(async () => {
   vi.useRealTimers();
@@ -35,10 +35,10 @@ async function connect({ era, elicitation, answer, name = 'test', version = '1',
   const calls: { asks: boolean; client: string; brought: unknown; reply?: Reply | 'later' | undefined }[] = [];
   const call: CallTool = async (_operation, _args, { client, elicitor }) => {
     const { brought } = elicitor ?? {};
-    const reply = brought?.read(choices) ?? (await elicitor?.ask('Really?', choices));
+    const reply = brought?.read(accept) ?? (await elicitor?.ask('Really?', accept));
     calls.push({ asks: elicitor !== undefined, client, brought: brought?.claims, reply });
     if (reply === 'later' && calls.length === 1)
-      return { kind: 'inputRequired', message: 'Really?', accept: choices.accept, claims: { use, ...claims } };
+      return { kind: 'inputRequired', message: 'Really?', accept, claims: { use, ...claims } };
     return { kind: 'succeeded', success: { summary: 'Done.', warnings: [], requestIds: {} } };
   };
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
