@@ -4,6 +4,7 @@ import { hintsOf } from '../consent/plan.js';
 import { Refusal } from '../results/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
+import { listed } from '../util/human.js';
 import { isDeeperThan, isObject, leavesOf, textAt, withoutNulls } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 
@@ -30,8 +31,12 @@ const addedByHosts = [
 export function validate(operation: Operation, args: unknown, region: string): Record<string, unknown> {
   if (isDeeperThan(maximumDepth, args))
     throw new Refusal('InvalidArguments', [`arguments: must not be nested deeper than ${maximumDepth} levels`]);
-  if (hasMoreValuesThan(maximumValues, args))
-    throw new Refusal('InvalidArguments', [`arguments: must not hold more than ${maximumValues} values`]);
+  let values = 0;
+  for (const _ of leavesOf(args)) {
+    values += 1;
+    if (values > maximumValues)
+      throw new Refusal('InvalidArguments', [`arguments: must not hold more than ${maximumValues} values`]);
+  }
   const given = withoutAdditions(withoutNulls(args));
   const parsed = operation.input().safeParse(given, { reportInput: true });
   if (parsed.success) return parsed.data;
@@ -45,15 +50,6 @@ export function validate(operation: Operation, args: unknown, region: string): R
 }
 
 const planIdAlone = 'planId: does not replace the other arguments; give those of its plan again';
-
-function hasMoreValuesThan(limit: number, value: unknown): boolean {
-  let count = 0;
-  for (const _ of leavesOf(value)) {
-    count += 1;
-    if (count > limit) return true;
-  }
-  return false;
-}
 
 function withoutAdditions(args: unknown): unknown {
   if (!isObject(args)) return args;
@@ -120,7 +116,7 @@ function rule(issue: Issue): string {
   if (issue.code !== 'invalid_value') return issue.message;
   const values = issue.values.map(String);
   const named = typeof issue.input === 'string' || typeof issue.input === 'number';
-  if (!named || values.length <= listedValues) return `must be ${alternatives(values)}`;
+  if (!named || values.length <= listedValues) return `must be ${listed(values, 'or')}`;
   return `is not allowed; nearest: ${nearest(String(issue.input), values).join(', ')}`;
 }
 
@@ -170,6 +166,3 @@ function show(value: unknown): string {
 
 /** A key that was given in the wrong place. */
 const looksSecret = (value: string) => /private.?key/i.test(value);
-
-const alternatives = (values: readonly string[]) =>
-  values.length === 1 ? String(values[0]) : `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`;
