@@ -45,10 +45,8 @@ export interface ServerDependencies extends ResourceTexts {
 const unchanging = { listChanged: false };
 
 /** An operation with its schemas as hosts see them. */
-interface Tool {
+interface Tool extends ToolSchemas {
   readonly operation: Operation;
-  readonly inputSchema: StandardSchemaWithJSON;
-  readonly outputSchema: StandardSchemaWithJSON;
 }
 
 /** What servers offer, before policy and scopes. */
@@ -68,7 +66,7 @@ export const makeOffer = (operations: readonly Operation[]): Offer => ({
   tools: operations.map((operation) => {
     const found = schemas[operation.name];
     if (found === undefined) throw new Error(`${operation.name} is not in src/tools/schemas.generated.json.`);
-    return { operation, inputSchema: advertised(found.input), outputSchema: advertised(found.output) };
+    return { operation, ...found };
   }),
   prompts: prompts.map((prompt) => ({ prompt, argsSchema: promptSchema(prompt) })),
 });
@@ -118,9 +116,10 @@ interface Connection {
   readonly tickets: Tickets;
 }
 
-function registerTool(connection: Connection, { operation, inputSchema, outputSchema }: Tool): void {
+function registerTool(connection: Connection, { operation, input, output }: Tool): void {
   const { server, dependencies, tokens } = connection;
   const { name, title, description, effect } = operation;
+  const [inputSchema, outputSchema] = [advertised(input), advertised(output)];
   server.registerTool(
     name,
     { title, description, inputSchema, outputSchema, annotations: annotations[effect] },
@@ -157,17 +156,17 @@ function registerDecideTool(connection: Connection, operations: readonly Operati
 
 /** Lists the tools as the SDK would, but for what only clients that show views are told. */
 function listTools(server: McpServer, offered: readonly Tool[]): void {
-  const listing = ({ operation, inputSchema, outputSchema }: Tool, views: boolean) => {
+  const listing = ({ operation, input, output }: Tool, views: boolean) => {
     const { name, title, description, effect } = operation;
     const view = views ? viewOf(operation) : undefined;
     return {
       name,
       title,
       description,
-      inputSchema: objectSchema(inputSchema),
+      inputSchema: objectSchema(input),
       annotations: annotations[effect],
       ...(view !== undefined && { _meta: viewOfTool(view) }),
-      outputSchema: objectSchema(outputSchema),
+      outputSchema: objectSchema(output),
     };
   };
   const changes = offered.some(({ operation }) => operation.change !== undefined);
@@ -253,7 +252,4 @@ function advertised(jsonSchema: JsonSchema): StandardSchemaWithJSON {
 }
 
 /** The JSON Schema that hosts are shown. */
-const objectSchema = (schema: StandardSchemaWithJSON) => ({
-  ...schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' }),
-  type: 'object' as const,
-});
+const objectSchema = (schema: JsonSchema) => ({ ...schema, type: 'object' as const });
