@@ -61,13 +61,14 @@ class RequestSigner extends SignatureV4Base {
     { profile, credentials, region, service, date }: SigningContext,
   ): Promise<Signed> {
     const { longDate, shortDate } = this.formatDate(date);
-    const payloadHash = await getPayloadHash(httpRequest(request, {}), Sha256);
     const headers: Record<string, string> = { ...request.headers, host: request.host, [profile.dateHeader]: longDate };
+    const toSign = httpRequest(request, headers);
+    const payloadHash = await getPayloadHash(toSign, Sha256);
     if (profile.contentHashHeader !== undefined) headers[profile.contentHashHeader] = payloadHash;
     if (credentials.sessionToken !== undefined) headers[profile.tokenHeader] = credentials.sessionToken;
 
-    const canonicalHeaders = getCanonicalHeaders(httpRequest(request, headers));
-    const canonicalRequest = this.createCanonicalRequest(httpRequest(request, headers), canonicalHeaders, payloadHash);
+    const canonicalHeaders = getCanonicalHeaders(toSign);
+    const canonicalRequest = this.createCanonicalRequest(toSign, canonicalHeaders, payloadHash);
     const scope = createScope(shortDate, region, service);
     const stringToSign = await this.createStringToSign(longDate, scope, canonicalRequest, ALGORITHM_IDENTIFIER);
     const hmac = new Sha256(await getSigningKey(Sha256, credentials, shortDate, region, service));
