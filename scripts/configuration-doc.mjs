@@ -3,7 +3,7 @@ import { importSource } from './source.mjs';
 
 const { helpOf, markdownTable, optionName, sections, variableName } = await importSource(`
   export { helpOf, optionName, sections, variableName } from './src/config/settings.js';
-  export { markdownTable } from './src/util/markdown.js';`);
+  export { markdownTable } from './src/util/human.js';`);
 
 const introduction = `# Configuration
 

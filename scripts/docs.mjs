@@ -10,7 +10,7 @@ const { operations, prompts, promptText, sandboxOperations, markdownTable } = aw
   export { operations } from './src/tools/index.js';
   export { prompts, promptText } from './src/tools/prompts.js';
   export { operations as sandboxOperations } from './sandbox/dispatch.js';
-  export { markdownTable } from './src/util/markdown.js';`);
+  export { markdownTable } from './src/util/human.js';`);
 
 const effects = { read: 'reads', create: 'creates', change: 'changes', delete: 'deletes' };
 const sources = { reference: 'the reference', s3: 'S3', sandbox: 'nothing else' };

@@ -9,7 +9,7 @@ import { importSource } from './source.mjs';
 const { operations, argumentReference, gaps, markdownTable, Refusal, refusalFailure, remedyFor } = await importSource(`
   export { operations } from './src/tools/index.js';
   export { argumentReference, gaps } from './src/tools/reference.js';
-  export { markdownTable } from './src/util/markdown.js';
+  export { markdownTable } from './src/util/human.js';
   export { Refusal, refusalFailure } from './src/results/refusal.js';
   export { remedyFor } from './src/results/remedies.js';`);
 

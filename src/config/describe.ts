@@ -1,5 +1,4 @@
-import { sentences } from '../util/human.js';
-import { markdownTable } from '../util/markdown.js';
+import { markdownTable, sentences } from '../util/human.js';
 import { quote } from '../util/quote.js';
 import type { Config } from './load.js';
 import { helpOf, type Setting, settingNames, settings, variableName } from './settings.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { once } from '../util/once.js';
+import { once } from '../util/objects.js';
 
 /**
  * What is written before a change is sent. It holds no secret. Times are ISO 8601, UTC. The schema is made when an entry is

@@ -1,7 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import * as z from 'zod';
-import { valueAt } from '../util/objects.js';
-import { once } from '../util/once.js';
+import { once, valueAt } from '../util/objects.js';
 import { abandonedMs, addEntry, type Mutations, mutationsOf } from './conflict.js';
 import { boundedCaller, type Entry, type Mutation, storedEndingSchema, storedIntentSchema } from './entry.js';
 import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';

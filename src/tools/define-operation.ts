@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { once } from '../util/once.js';
+import { once } from '../util/objects.js';
 import type { Query } from '../util/uri.js';
 
 /** The three APIs of the platform. Each has an endpoint and a signing service name of its own (reference, section 4). */

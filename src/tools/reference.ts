@@ -1,4 +1,4 @@
-import { markdownTable } from '../util/markdown.js';
+import { markdownTable } from '../util/human.js';
 import type { Operation } from './define-operation.js';
 import { devopsInstanceTypes, nodeInstanceTypes, workstationInstanceTypes } from './schema/enumerations.js';
 import { inputJsonSchema, type JsonSchema } from './schema/json-schema.js';

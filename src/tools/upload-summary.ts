@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { withoutUndefined } from '../util/objects.js';
-import { once } from '../util/once.js';
+import { once, withoutUndefined } from '../util/objects.js';
 import { countNotShown, notShown } from './lists.js';
 import { like } from './schema/outputs.js';
 import { bytesOf, type Part, paceOf } from './upload-pace.js';

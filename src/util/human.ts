@@ -23,3 +23,10 @@ export const listed = (words: readonly unknown[], last = 'and') =>
 
 /** Those of some sentences that apply. One that does not is false. */
 export const sentences = (...all: readonly (string | false)[]) => all.filter((sentence) => sentence !== false);
+
+/** A table in Markdown. Bars and line feeds in its cells are taken care of. */
+export function markdownTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;
+  return [line(heads), `|${heads.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
+}

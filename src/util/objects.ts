@@ -58,3 +58,12 @@ export function* leavesOf(value: unknown, path = ''): Generator<[string, unknown
     for (const [name, field] of Object.entries(value)) yield* leavesOf(field, path === '' ? name : `${path}.${name}`);
   else yield [path, value];
 }
+
+/** A function that makes its value when it is first called, and answers with the same one from then on. */
+export function once<Value extends object>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

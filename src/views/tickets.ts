@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { InvalidToken, tokenLifetimeMs } from '../consent/tokens.js';
-import { once } from '../util/once.js';
+import { once } from '../util/objects.js';
 
 /** What a click on the change view carries out: a call as the client made it, and the plan that the person was shown. */
 const schema = z.object({
