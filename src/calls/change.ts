@@ -7,6 +7,7 @@ import { presentable } from '../results/record.js';
 import { Refusal } from '../results/refusal.js';
 import { consentWays, type Success } from '../results/success.js';
 import type { FinalReply, SignedClient } from '../transport/signed-client.js';
+import { sentences } from '../util/human.js';
 import { type Consent, intentOf, obtainConsent } from './consent.js';
 import type { CallContext, CallDependencies, CallOutcome, EndedOutcome, PendingChange, Steering } from './context.js';
 import { visibleCaller } from './policy.js';
@@ -27,8 +28,8 @@ export async function change(
   if (duplicate !== undefined && !steering.allowRepeat && !steering.planOnly) throw repeated(duplicate, call, viewer);
 
   const made = makePlan(call);
-  const repeats = duplicate === undefined ? [] : [`The same call was sent before: ${describe(duplicate, viewer)}.`];
-  const plan = { ...made, warnings: [...repeats, ...made.warnings] };
+  const repeats = duplicate !== undefined && `The same call was sent before: ${describe(duplicate, viewer)}.`;
+  const plan = { ...made, warnings: sentences(repeats, ...made.warnings) };
   if (dependencies.confirm !== 'off' && !canBeShown(plan)) throw new Refusal('TooLargeToShow', []);
   const pending = { call, plan, steering, key, context, dependencies };
   const consent = await obtainConsent(pending);
@@ -128,11 +129,11 @@ function conclude(
     const { record, warnings } = answer;
     const contradictions = call.change.contradictions?.(record, input, endpoint.region) ?? [];
     const contradiction =
-      contradictions.length === 0 ? [] : [`The answer contradicts the request: ${contradictions.join('; ')}.`];
+      contradictions.length > 0 && `The answer contradicts the request: ${contradictions.join('; ')}.`;
     const shown = presentable(record);
     const hadPlan = consent.how === 'planId' || consent.how === 'clicked';
     const success: Success = {
-      summary: [...contradiction, operation.summarize(record, input)].join(' '),
+      summary: sentences(contradiction, operation.summarize(record, input)).join(' '),
       ...common,
       warnings: [...(hadPlan ? [] : plan.warnings), ...warnings, ...shown.warnings],
       answer: shown.record,

@@ -4,7 +4,7 @@ import { hintsOf } from '../consent/plan.js';
 import { Refusal } from '../results/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
-import { listed } from '../util/human.js';
+import { listed, sentences } from '../util/human.js';
 import { isDeeperThan, isObject, leavesOf, textAt, withoutNulls } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 
@@ -44,7 +44,7 @@ export function validate(operation: Operation, args: unknown, region: string): R
   const isIncomplete = issues.some(({ code, input }) => code === 'invalid_type' && input === undefined);
   throw new Refusal(
     'InvalidArguments',
-    [...problemsOf(issues, operation), ...(isIncomplete && textAt(given, 'planId') !== undefined ? [planIdAlone] : [])],
+    sentences(...problemsOf(issues, operation), isIncomplete && textAt(given, 'planId') !== undefined && planIdAlone),
     hintsForTheRest(operation, given, issues, region),
   );
 }
@@ -68,7 +68,7 @@ function problemsOf(issues: readonly Issue[], operation: Operation): string[] {
       if (count <= listedProblems) lines.add(describe());
     }
   }
-  return [...lines, ...(count > listedProblems ? [`${count - listedProblems} more problems`] : [])];
+  return sentences(...lines, count > listedProblems && `${count - listedProblems} more problems`);
 }
 
 /** For a plan: the defaults and warnings that apply to the arguments that are right. */

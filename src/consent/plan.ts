@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Change, Default, Operation } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import { type Endpoint, type UnsignedApiRequest, wireForm } from '../transport/request.js';
+import { sentences } from '../util/human.js';
 import { leavesOf, valueAt, withValueAt } from '../util/objects.js';
 import { quote, quoteName, spellOut } from '../util/quote.js';
 
@@ -58,11 +59,11 @@ export function makePlan(call: PlannedCall): Plan {
       authorization: `signed as ${credentials.accessKeyId} for service ${service} in ${region}`,
     },
     ...(request.body !== undefined && { body: withoutSecrets(call, request.body) }),
-    where: [regionOf(call), ...zoneOf(defaults, input), `account ${credentials.accessKeyId}`],
-    consequences: [
-      ...(operation.effect === 'delete' ? ['This is destructive.'] : []),
+    where: sentences(regionOf(call), zoneOf(defaults, input), `account ${credentials.accessKeyId}`),
+    consequences: sentences(
+      operation.effect === 'delete' && 'This is destructive.',
       ...change.consequences(input, region),
-    ],
+    ),
     defaults,
     warnings,
     notChecked: change.notChecked,
@@ -80,11 +81,11 @@ function regionOf({ operation, input, endpoint: { region }, regionSource }: Plan
   return `${'region' in operation.input().shape ? 'region' : 'request sent to'} ${region} (${source})`;
 }
 
-function zoneOf(defaults: readonly Default[], input: Fields): string[] {
+function zoneOf(defaults: readonly Default[], input: Fields): string | false {
   const given = textOf(input.availabilityZone ?? input.availabilityZones);
   const preset = defaults.find(({ path }) => path === 'availabilityZone');
-  if (given !== undefined) return [`zone ${given} (given)`];
-  return preset === undefined ? [] : [`zone ${preset.value} (the cloud's default)`];
+  if (given !== undefined) return `zone ${given} (given)`;
+  return preset !== undefined && `zone ${preset.value} (the cloud's default)`;
 }
 
 /** A text, or the first one of a list. */
@@ -111,13 +112,11 @@ export function hintsOf(operation: Operation, change: Change, input: Fields, reg
     defaults: defaults
       .filter(isKnown)
       .map(({ path, value, inRegion }) => ({ path, value: inRegion?.[region] ?? value })),
-    warnings: [
+    warnings: sentences(
       ...regionWarnings(regions, region),
       ...new Set(change.warnings(input, region)),
-      ...(unknown.length === 0
-        ? []
-        : [`Not given: ${unknown.join(', ')}. What the cloud uses instead is not documented.`]),
-    ],
+      unknown.length > 0 && `Not given: ${unknown.join(', ')}. What the cloud uses instead is not documented.`,
+    ),
   };
 }
 

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
+import { sentences } from '../util/human.js';
 import { isObject, withoutNulls } from '../util/objects.js';
 import { quote, spellOut } from '../util/quote.js';
 
@@ -28,11 +29,11 @@ export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   const warnings = odd.map((issue) => repair(repaired, issue));
   return {
     record: { ...withoutHoles(repaired) },
-    warnings: [
-      ...(missing.length === 0 ? [] : [`The answer lacks ${listed(missing)}.`]),
+    warnings: sentences(
+      missing.length > 0 && `The answer lacks ${listed(missing)}.`,
       ...warnings.slice(0, maximumWarnings),
-      ...(warnings.length > maximumWarnings ? [`${warnings.length - maximumWarnings} more fields were odd.`] : []),
-    ],
+      warnings.length > maximumWarnings && `${warnings.length - maximumWarnings} more fields were odd.`,
+    ),
   };
 }
 
