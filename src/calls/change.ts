@@ -126,29 +126,26 @@ function conclude(
   });
   const tell = (): EndedOutcome => {
     if (answer.kind === 'unread') return unread(answer.problem);
-    const { record, warnings } = answer;
-    const contradictions = call.change.contradictions?.(record, input, endpoint.region) ?? [];
-    const contradiction =
-      contradictions.length > 0 && `The answer contradicts the request: ${contradictions.join('; ')}.`;
-    const shown = presentable(record);
-    const hadPlan = consent.how === 'planId' || consent.how === 'clicked';
-    const success: Success = {
-      summary: sentences(contradiction, operation.summarize(record, input)).join(' '),
-      ...common,
-      warnings: [...(hadPlan ? [] : plan.warnings), ...warnings, ...shown.warnings],
-      answer: shown.record,
-    };
-    return { kind: 'succeeded', success };
-  };
-  // Whatever fails while the answer is put into words, the change was accepted.
-  const tellSafely = () => {
+    // Whatever fails while the answer is put into words, the change was accepted.
     try {
-      return tell();
+      const { record, warnings } = answer;
+      const contradictions = call.change.contradictions?.(record, input, endpoint.region) ?? [];
+      const contradiction =
+        contradictions.length > 0 && `The answer contradicts the request: ${contradictions.join('; ')}.`;
+      const shown = presentable(record);
+      const hadPlan = consent.how === 'planId' || consent.how === 'clicked';
+      const success: Success = {
+        summary: sentences(contradiction, operation.summarize(record, input)).join(' '),
+        ...common,
+        warnings: [...(hadPlan ? [] : plan.warnings), ...warnings, ...shown.warnings],
+        answer: shown.record,
+      };
+      return { kind: 'succeeded', success };
     } catch {
       return unread('this server made a mistake');
     }
   };
-  return { ending: { outcome: 'accepted', status, requestIds: { ...requestIds } }, tell: tellSafely };
+  return { ending: { outcome: 'accepted', status, requestIds: { ...requestIds } }, tell };
 }
 
 function readSafely(failedCall: FailedCall, { input, endpoint }: PlannedCall, reply: FinalReply): Answer {
