@@ -17,7 +17,11 @@ interface Position {
 
 const comparedBytes = 256;
 
-/** What this process knows of the recent past of a journal in a file, which others write to as well. */
+/**
+ * Follows a journal in a file, which others write to as well. The function that it makes reads what was appended since the last
+ * time, and resolves with the changes of the last two hours, and those without an outcome, in the order in which their intents
+ * were written. It throws if the file cannot be read, is not a journal, or has a recent intent that is not understood.
+ */
 export function createTail(path: string, now: () => Date) {
   let position: Position | undefined;
   let mutations: Mutations = new Map();
@@ -60,17 +64,10 @@ export function createTail(path: string, now: () => Date) {
     if (notUnderstood.length > 0) throw new Error('it has a recent entry that this version does not understand');
     return [...mutations.values()];
   };
-  return {
-    /**
-     * Reads what was appended since the last time. Resolves with the changes of the last two hours, and those without an
-     * outcome, in the order in which their intents were written.
-     * @throws if the file cannot be read, is not a journal, or has a recent intent that is not understood
-     */
-    read: (): Promise<readonly Mutation[]> => {
-      const result = turn.then(refresh);
-      turn = result.catch(() => undefined);
-      return result;
-    },
+  return (): Promise<readonly Mutation[]> => {
+    const result = turn.then(refresh);
+    turn = result.catch(() => undefined);
+    return result;
   };
 }
 

@@ -19,7 +19,7 @@ import { createPersistence } from './persistence.js';
  * lines decides between processes: no lock is needed, and none can be left behind.
  */
 export function createFileJournal(path: string, now: () => Date): Journal {
-  const tail = createTail(path, now);
+  const readTail = createTail(path, now);
   const persistence = createPersistence();
   const write = (entries: readonly Entry[], onWrite = () => {}) =>
     append(path, entries.map(writeLine).join(''), now, onWrite);
@@ -29,7 +29,7 @@ export function createFileJournal(path: string, now: () => Date): Journal {
     persistence.writeSoon(() => writeEnding({ id, time: now().toISOString(), outcome: 'not sent', code }));
   return {
     end,
-    findDuplicate: async (digest) => findDuplicate(await tail.read(), digest, now().getTime()),
+    findDuplicate: async (digest) => findDuplicate(await readTail(), digest, now().getTime()),
     begin: async (given, { allowRepeat }) => {
       const intent = boundedIntent(given);
       let mayBeWritten = false;
@@ -37,7 +37,7 @@ export function createFileJournal(path: string, now: () => Date): Journal {
         await write([{ intent }], () => {
           mayBeWritten = true;
         });
-        const result = findConflict(writtenBefore(await tail.read(), intent), intent, allowRepeat);
+        const result = findConflict(writtenBefore(await readTail(), intent), intent, allowRepeat);
         if (result.kind !== 'begun') await endUnsent(intent.id, result.kind);
         return result;
       } catch (error) {
@@ -49,18 +49,18 @@ export function createFileJournal(path: string, now: () => Date): Journal {
       const intent = boundedIntent(given);
       const ending = { id: intent.id, time: now().toISOString(), outcome: 'declined' } as const;
       await write([{ intent }, { ending }]);
-      if (!isNonceSpent(writtenBefore(await tail.read(), intent), intent.nonce)) return true;
+      if (!isNonceSpent(writtenBefore(await readTail(), intent), intent.nonce)) return true;
       await endUnsent(intent.id, 'consentUsed');
       return false;
     },
     countDeclined: async (since, caller) => {
       const name = boundedCaller(caller);
-      return (await tail.read()).filter(
+      return (await readTail()).filter(
         (each) => each.ending?.outcome === 'declined' && each.caller === name && Date.parse(each.ending.time) >= since,
       ).length;
     },
     list: (options) => listNewest(path, options),
-    listOpen: async () => (await tail.read()).filter(({ ending }) => ending === undefined),
+    listOpen: async () => (await readTail()).filter(({ ending }) => ending === undefined),
     close: persistence.close,
   };
 }
