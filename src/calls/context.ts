@@ -95,7 +95,7 @@ export type Question = Omit<ConsentClaims, 'issuedAt'>;
 /** What a person decided with a click on a plan, and what that plan was bound to. */
 export interface Click {
   readonly decision: 'accept' | 'decline';
-  readonly claims: PlanClaims & { readonly issuedAt: number };
+  readonly claims: Omit<ConsentClaims, 'use'>;
 }
 
 /** What the click on a plan is bound to, and what makes it count once. */
