@@ -1,5 +1,5 @@
 import { readAnswer } from '../results/answer.js';
-import { inconsistentPages, type RequestIds, unreadableAnswer } from '../results/failure.js';
+import { type Failure, inconsistentPages, type RequestIds, unreadableAnswer } from '../results/failure.js';
 import { presentable } from '../results/record.js';
 import type { Success } from '../results/success.js';
 import type { NextPage, Operation, Page } from '../tools/define-operation.js';
@@ -11,7 +11,7 @@ import type { CallContext, CallOutcome } from './context.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Carries out a read: all the pages that its answer takes, one after the other until the last or a failure, put together. */
+/** Carries out a read: all the pages that its answer takes, put together. */
 export async function read(
   operation: Operation,
   input: Fields,
@@ -19,34 +19,18 @@ export async function read(
   client: SignedClient,
   { onPage, hasView }: Pick<CallContext, 'onPage' | 'hasView'>,
 ): Promise<CallOutcome> {
-  const call = { operation, ifUnknown: '' };
   const collected: Page<Record<string, unknown>>[] = [];
   const warnings = new Set(regionWarnings(operation.regions, textAt(input, 'region')));
   const retried: Attempt[] = [];
   let requestIds: RequestIds = {};
   let entries = 0;
-  let page: NextPage<Fields> = { kind: 'next', input };
-  while (page.kind === 'next') {
-    const { region: _, query = {}, ...request } = operation.request(page.input);
-    const reply = await client.send({ method: operation.method, query, ...request });
-    const answer = readAnswer(call, page.input, reply, endpoint.origin);
-    if (answer.kind === 'failed') return answer;
-    const { attempts } = reply;
-    requestIds = answer.requestIds;
-    const exchange = { requestIds, attempts };
-    if (answer.kind === 'unread') {
-      const failure = unreadableAnswer(call, answer.problem, { status: answer.status, ...exchange });
-      return { kind: 'failed', failure };
-    }
-    const { record, answeredAt } = answer;
-    collected.push({ record, ...(answeredAt !== undefined && { answeredAt }) });
-    if (attempts.length > 1) retried.push(...attempts);
-    for (const warning of answer.warnings) warnings.add(warning);
-    entries += operation.pages?.count(record) ?? 1;
+  for await (const page of pagesOf(operation, input, endpoint, client, collected)) {
+    if (page.kind === 'failed') return page;
+    if (page.attempts.length > 1) retried.push(...page.attempts);
+    for (const warning of page.warnings) warnings.add(warning);
+    requestIds = page.requestIds;
+    entries += operation.pages?.count(page.record) ?? 1;
     onPage?.(collected.length, entries);
-    page = operation.pages?.next(page.input, collected) ?? { kind: 'end' };
-    if (page.kind === 'inconsistent')
-      return { kind: 'failed', failure: inconsistentPages(call, page.problem, exchange) };
   }
   const record = operation.pages?.combine(input, collected) ?? collected[0]?.record ?? {};
   const shown = presentable(record);
@@ -61,4 +45,45 @@ export async function read(
   };
   const packed = hasView === true ? operation.pages?.pack?.(input, collected) : undefined;
   return { kind: 'succeeded', success, ...(packed !== undefined && { view: { kind: 'parts', packed } }) };
+}
+
+type ReadPage =
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | (Omit<Extract<ReturnType<typeof readAnswer>, { kind: 'read' }>, 'kind'> & {
+      readonly kind: 'page';
+      readonly attempts: readonly Attempt[];
+    });
+
+/** The pages of an answer, one after the other, until the last or a failure. They are added to those collected so far. */
+async function* pagesOf(
+  operation: Operation,
+  input: Fields,
+  endpoint: Endpoint,
+  client: SignedClient,
+  collected: Page<Record<string, unknown>>[],
+): AsyncGenerator<ReadPage> {
+  const call = { operation, ifUnknown: '' };
+  let next: NextPage<Fields> = { kind: 'next', input };
+  while (next.kind === 'next') {
+    const { region: _, query = {}, ...request } = operation.request(next.input);
+    const reply = await client.send({ method: operation.method, query, ...request });
+    const answer = readAnswer(call, next.input, reply, endpoint.origin);
+    if (answer.kind === 'failed') return yield answer;
+    const { requestIds } = answer;
+    const { attempts } = reply;
+    if (answer.kind === 'unread') {
+      const failure = unreadableAnswer(call, answer.problem, { status: answer.status, requestIds, attempts });
+      return yield { kind: 'failed', failure };
+    }
+    collected.push({
+      record: answer.record,
+      ...(answer.answeredAt !== undefined && { answeredAt: answer.answeredAt }),
+    });
+    yield { ...answer, kind: 'page', attempts };
+    next = operation.pages?.next(next.input, collected) ?? { kind: 'end' };
+    if (next.kind === 'inconsistent') {
+      const failure = inconsistentPages(call, next.problem, { requestIds, attempts });
+      return yield { kind: 'failed', failure };
+    }
+  }
 }
