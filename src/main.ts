@@ -10,7 +10,9 @@ const unwritten = 5;
 // A client that stops reading our output or our log has not asked us to stop.
 process.stderr.on('error', () => undefined);
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') process.once('exit', () => (process.exitCode ||= unwritten));
+  if (error.code === 'EPIPE') return;
+  process.stderr.write(`The output could not be written (${error.code}).\n`);
+  process.once('exit', () => (process.exitCode ||= unwritten));
 });
 
 // Before the modules that it is for.

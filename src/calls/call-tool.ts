@@ -13,14 +13,14 @@ import { validate } from './validate.js';
 /** Carries out one call of an operation. Never rejects for anything that bad input or the network can cause. */
 export type CallTool = (operation: Operation, args: unknown, context: CallContext) => Promise<CallOutcome>;
 
-/** Every call takes the same way: check arguments, check policy, resolve the endpoint, then read or change. */
+/** Every call takes the same path: check policy, check arguments, resolve the endpoint, then read or change. */
 export function createCallTool(dependencies: CallDependencies): CallTool {
   const { policy, secretFiles, openClient } = dependencies;
 
   const callTool: CallTool = async (operation, args, context) => {
+    checkPolicy(policy, operation, context.principal);
     const cloud = await dependencies.cloud();
     const given = validate(operation, args, cloud.region);
-    checkPolicy(policy, operation, context.principal);
     const complete = await insertSecrets(operation, given, secretFiles, cloud.region);
     const { planOnly, planId, allowRepeat, ...input } = complete.input;
 

@@ -25,7 +25,7 @@ export async function read(
   let requestIds: RequestIds = {};
   let entries = 0;
   for await (const page of pagesOf(operation, input, endpoint, client, collected)) {
-    if (page.kind === 'failed') return page;
+    if (page.kind === 'failed') return withWarnings(page, [...warnings]);
     if (page.attempts.length > 1) retried.push(...page.attempts);
     for (const warning of page.warnings) warnings.add(warning);
     requestIds = page.requestIds;
@@ -46,6 +46,10 @@ export async function read(
   const packed = hasView === true ? operation.pages?.pack?.(input, collected) : undefined;
   return { kind: 'succeeded', success, ...(packed !== undefined && { view: { kind: 'parts', packed } }) };
 }
+
+/** What there is to warn of may be why it failed. */
+const withWarnings = (page: Extract<ReadPage, { kind: 'failed' }>, warnings: readonly string[]): CallOutcome =>
+  warnings.length === 0 ? page : { ...page, failure: { ...page.failure, warnings } };
 
 type ReadPage =
   | { readonly kind: 'failed'; readonly failure: Failure }

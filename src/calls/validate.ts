@@ -59,10 +59,10 @@ function withoutAdditions(args: unknown): unknown {
 function problemsOf(issues: readonly Issue[], operation: Operation): string[] {
   const lines = new Set<string>();
   let count = 0;
-  const mistyped = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => toDotPath(path)));
+  const mistyped = issues.filter(({ code, input }) => code === 'invalid_type' && input !== undefined);
   for (const issue of issues) {
-    // A text has a length as a list has one: of a value of another type, the type is the only problem.
-    if (issue.code !== 'invalid_type' && mistyped.has(toDotPath(issue.path))) continue;
+    // A text has a length as a list has one, and may hold what seems to be missing: of a value of another type, the type is the only problem.
+    if (mistyped.some(({ path }) => hides(path, issue))) continue;
     for (const describe of describersOf(issue, operation)) {
       count += 1;
       if (count <= listedProblems) lines.add(describe());
@@ -79,6 +79,11 @@ function hintsForTheRest(operation: Operation, args: unknown, issues: readonly I
   const { defaults, warnings } = hintsOf(operation, operation.change, rest, textAt(rest, 'region') ?? configured, args);
   return { defaults: defaults.map(({ path, value }) => `${path}: ${value}`), warnings };
 }
+
+/** Whether the type of the value at a path is why there is an issue with it, or with what should be inside it. */
+const hides = (path: readonly PropertyKey[], issue: Issue) =>
+  path.every((step, index) => issue.path[index] === step) &&
+  (issue.code !== 'invalid_type' || issue.path.length > path.length);
 
 type Issue = z.core.$ZodIssue;
 

@@ -19,7 +19,7 @@ import { bar, type Command, type Invocation, notOneOf, type Terminal, UsageError
 /** `cloudops-mcp call`: one call of a tool, the same way an agent's call takes, without an MCP client. */
 export const callCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--plan] [--yes] [--json]',
-  about: 'call a tool; exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown',
+  about: 'call a tool; exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost',
   positionals: 2,
   options: { plan: 'switch', yes: 'switch', json: 'switch' },
   run: async (invocation) => {

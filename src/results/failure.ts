@@ -27,6 +27,7 @@ export interface Failure {
   readonly attempts?: readonly Attempt[];
   /** Of a plan that could not be made: what applies to the arguments that are right. */
   readonly defaults?: readonly string[];
+  /** The same, or what there is to warn of a read. */
   readonly warnings?: readonly string[];
   /** What there is to say about earlier calls. */
   readonly notes?: readonly string[];
@@ -61,7 +62,7 @@ export function errorAnswer(
   const cause = error.code === undefined ? `HTTP status ${status}` : `${quoteName(error.code)} (HTTP status ${status})`;
   const known = error.requestId === undefined || Object.values(requestIds).includes(error.requestId);
   return failureOf(call, status >= 500 || mayFollowSuccess.includes(status), {
-    problem: `the service ${status >= 500 ? 'failed' : status < 400 ? 'answered' : 'refused it'} with ${cause}`,
+    problem: `the service ${status >= 500 ? 'failed' : status < 400 ? 'answered' : 'refused it'} with ${cause}${status >= 300 && status < 400 ? ', a redirect, which a signed request must not follow' : ''}`,
     code: error.code ?? `Http${status}`,
     problems: error.code === 'RequestTimeTooSkewed' ? [clocks] : [],
     status,

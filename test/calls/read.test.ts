@@ -63,6 +63,11 @@ test.each([
   expect(warnings.filter((warning) => warning.includes(`"${region}"`))).toHaveLength(count);
 });
 
+test('a region that the reference does not list may be why a read failed', async () => {
+  const failed = await read([answeredBy(404, { kind: 'empty' })], listParts, { ...args, region: 'us-east-1' });
+  expect(failed).toMatchObject({ failure: { status: 404, warnings: [expect.stringContaining('"us-east-1"')] } });
+});
+
 describe('the attempts', () => {
   test('are those of the pages that took several', async () => {
     const result = await read([page({ parts: [part(1)], next: 1, attempts: 2 }), page({ parts: [part(2)] })]);

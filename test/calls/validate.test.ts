@@ -49,6 +49,11 @@ test('a planId without the arguments of its plan is told apart', () => {
   expect(problems(restoreInstance, { planId: 'p', backupId: 'a', instanceId: 's' })).toHaveLength(1);
 });
 
+test('nothing is missed inside a value of another type', () => {
+  const given = { resourceGroupName: 'g', networkConfig: { networkId: 'n' }, adminCluster: '{}' };
+  expect(problems(provisionKubeResourceGroup, given)).toEqual(['adminCluster: "{}" must be an object, not a string']);
+});
+
 test('10,000 values are looked at, one more is too many', () => {
   const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`wrong${index}`, 1]));
   expect(problems(listParts, many(10_000)).at(-1)).toMatch(/ more problems$/);
