@@ -70,7 +70,9 @@ async function verify(token: string, keys: JWTVerifyGetKey, options: JWTVerifyOp
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
     for await (const key of error) {
       const verified = await jwtVerify(token, key, options).catch((reason: unknown) => {
-        if (!(reason instanceof errors.JWSSignatureVerificationFailed)) throw reason;
+        // A key of the set may be unfit for any token.
+        const isOfKey = reason instanceof errors.JWSSignatureVerificationFailed || reason instanceof TypeError;
+        if (!isOfKey) throw reason;
       });
       if (verified !== undefined) return verified;
     }

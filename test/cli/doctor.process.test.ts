@@ -270,7 +270,7 @@ describe('files', () => {
     writeFileSync(journal, written);
     const { of } = await examine({ CLOUDOPS_JOURNAL: journal }, '--sandbox');
     expect(of('journal')).toMatchObject([
-      { status: 'warning', detail: expect.stringContaining('1 change, 1 of them') },
+      { status: 'warning', detail: expect.stringContaining('1 change, 1 without') },
     ]);
     expect(readFileSync(journal, 'utf8')).toBe(written);
   });
