@@ -170,17 +170,17 @@ function concludeFailure(failure: Failure): Conclusion {
 
 /** The refusal of a call that was sent before. What to do depends on what came of it, but says nothing of another caller's. */
 function repeated(earlier: Mutation, { change, input, endpoint: { region } }: PlannedCall, viewer: string | undefined) {
-  const outcome = isOfAnother(earlier, viewer) ? 'unknown' : earlier.ending?.outcome;
-  const next = {
+  const outcome = isOfAnother(earlier, viewer) ? 'unknown' : (earlier.ending?.outcome ?? 'open');
+  const known: Readonly<Record<string, string>> = {
     accepted:
       'The earlier call was accepted: tell the user. Only if they want it a second time, call again with allowRepeat: true.',
     open: 'The earlier call has not ended: wait for its answer before you do anything else.',
-    unknown:
-      `The earlier call may have happened. Wait ten minutes, then have the user look in the console for ${change.lookFor(input, region)}. ` +
-      'Only if it is not there and they still want it, call again with allowRepeat: true.',
   };
-  const known = outcome === undefined ? 'open' : outcome === 'accepted' ? 'accepted' : 'unknown';
-  return new Refusal('Repeated', [describe(earlier, viewer)], { next: next[known] });
+  const next =
+    known[outcome] ??
+    `The earlier call may have happened. Wait ten minutes, then have the user look in the console for ${change.lookFor(input, region)}. ` +
+      'Only if it is not there and they still want it, call again with allowRepeat: true.';
+  return new Refusal('Repeated', [describe(earlier, viewer)], { next });
 }
 
 /** What to do when nobody knows whether a change happened. */

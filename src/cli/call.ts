@@ -50,9 +50,11 @@ const forMachines = (tool: string, outcome: EndedOutcome, code: number) =>
     ? { ok: code === 0, tool, answer: outcome.success }
     : { ok: false, tool, failure: outcome.failure };
 
-/** Without what agents have to do next after a plan or a change. */
-const forPeople = ({ next, ...success }: Success): Success =>
-  success.outcome === undefined && next !== undefined ? { ...success, next } : success;
+/** Of a plan or a change, without the next step: that is for agents. */
+function forPeople(success: Success): Success {
+  const { next: _, ...withoutNext } = success;
+  return success.outcome === undefined ? success : withoutNext;
+}
 
 function exitCode(outcome: EndedOutcome, planned: boolean): number {
   if (outcome.kind === 'succeeded') return outcome.success.outcome === 'planned' && !planned ? 3 : 0;

@@ -28,7 +28,7 @@ export interface Client {
   readonly local: (server: LocalServer) => Block;
   /** Or why it takes no URL. */
   readonly remote: ((server: RemoteServer) => Block) | string;
-  /** The client's own commands that do the same, if it has any that can. */
+  /** How the client's own command line adds the server; `local` is undefined where that cannot pass secrets on. */
   readonly commands?: {
     readonly local: (server: LocalServer, quote: Quote) => string | undefined;
     readonly remote: (server: RemoteServer, quote: Quote) => string;

@@ -76,8 +76,8 @@ export async function rotatedFiles(path: string, since: number): Promise<string[
 /** The path that a file is rotated to. It comes after those of earlier files, also where the clock was set back since. */
 async function nextRotatedPath(path: string, now: Date): Promise<string> {
   const last = (await rotatedNames(path)).at(-1)?.slice(basename(path).length) ?? '';
-  const [, hour, minute, second, millisecond] = rotatedSuffix.exec(last) ?? [];
-  const lastTime = hour === undefined ? 0 : Date.parse(`${hour}:${minute}:${second}.${millisecond}Z`);
+  const [, dateAndHour, minute, second, millisecond] = rotatedSuffix.exec(last) ?? [];
+  const lastTime = dateAndHour === undefined ? 0 : Date.parse(`${dateAndHour}:${minute}:${second}.${millisecond}Z`);
   const time = new Date(Math.max(now.getTime(), lastTime + 1)).toISOString();
   return `${path}.${time.replace(/[:.]/g, '-')}-${randomUUID().slice(0, 8)}`;
 }
