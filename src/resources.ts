@@ -1,7 +1,8 @@
-import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
+import { ResourceNotFoundError, type Server } from '@modelcontextprotocol/server';
 import { type Principal, visibleCaller } from './calls/policy.js';
 import type { Operation } from './tools/define-operation.js';
 import { instanceTypesReference, operationReference, statesReference } from './tools/reference.js';
+import { showsViews, viewOf, viewResource } from './views/offer.js';
 
 /** What resources say that depends on the process. */
 export interface ResourceTexts {
@@ -26,81 +27,95 @@ export const referenceTemplate = {
   mimeType,
 };
 
-/** A resource with one address. Clients list the title, and show the description beside it. */
-interface Fixed {
-  readonly name: string;
-  readonly uri: string;
-  readonly title: string;
-  readonly description: string;
+/** A resource as clients list it, and what is in it. Hosts list the title, and show the description beside it. */
+export interface Resource {
+  readonly listing: {
+    readonly uri: string;
+    readonly name: string;
+    readonly title: string;
+    readonly description?: string;
+    readonly mimeType: string;
+  };
   readonly text: () => string | Promise<string>;
+  readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
-/** The reference as the server knows it, and how it is configured. */
-export function registerResources(
-  server: McpServer,
-  operations: readonly Operation[],
-  { principal, configuration, journal, sandbox }: ResourceTexts,
-): void {
-  const contents = (uri: URL, text: string) => ({ contents: [{ uri: uri.href, mimeType, text }] });
-  const fixed: Fixed[] = [
-    {
-      name: 'instance-types',
-      uri: 'cloudops://reference/instance-types',
-      title: 'Instance types',
-      description: 'Instance types that each operation accepts',
-      text: instanceTypesReference,
-    },
-    {
-      name: 'states',
-      uri: 'cloudops://reference/states',
-      title: 'States',
-      description: 'States of groups, clusters and servers, with their meanings',
-      text: statesReference,
-    },
-    {
-      name: 'configuration',
-      uri: 'cloudops://configuration',
-      title: 'Configuration',
-      description: 'Effective configuration and where each value comes from; no secrets',
-      text: configuration,
-    },
-    {
-      name: 'journal',
-      uri: 'cloudops://journal',
-      title: 'Journal',
-      description: 'The last changes that were asked for, and what came of them',
-      text: () => journal(visibleCaller(principal)),
-    },
-  ];
-  if (sandbox !== undefined && visibleCaller(principal) === undefined)
-    fixed.push({
-      name: 'sandbox',
-      uri: 'cloudops://sandbox',
-      title: 'Sandbox',
-      description: 'What the built-in sandbox holds, and what it was asked',
-      text: sandbox,
-    });
-  for (const { name, uri, text, ...listing } of fixed)
-    server.registerResource(name, uri, { ...listing, mimeType }, async (address) => contents(address, await text()));
+/** Lists and reads the reference as the server knows it, how it is configured, and the views, which are listed only to clients that show them. */
+export function serveResources(server: Server, operations: readonly Operation[], texts: ResourceTexts): void {
+  const documents = [...documentsOf(texts), ...operations.map(referenceOf)];
+  const views = [...new Set(operations.flatMap((operation) => viewOf(operation) ?? []))].map(viewResource);
 
-  const names = operations.map(({ name }) => name);
-  const { name: referenceName, uriTemplate, ...listing } = referenceTemplate;
-  const template = new ResourceTemplate(uriTemplate, {
-    list: () => ({
-      resources: operations.map(({ name, title }) => ({
-        uri: `cloudops://reference/${name}`,
-        name,
-        title: name,
-        description: `${title}: arguments, rules, defaults and what is not documented`,
-        mimeType,
-      })),
-    }),
-    complete: { operation: (value) => names.filter((name) => name.startsWith(value)) },
+  server.setRequestHandler('resources/list', (_request, context) => {
+    const shown = showsViews(server, context) ? [...documents, ...views] : documents;
+    return { resources: shown.map(({ listing }) => listing) };
   });
-  server.registerResource(referenceName, template, listing, (uri, { operation }) => {
-    const found = operations.find(({ name }) => name === operation);
-    if (found === undefined)
-      throw new ResourceNotFoundError(uri.href, `Not found: ${uri.href}. The operations are ${names.join(', ')}.`);
-    return contents(uri, operationReference(found));
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [referenceTemplate] }));
+  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
+    const found = [...documents, ...views].find(({ listing }) => listing.uri === uri);
+    if (found === undefined) {
+      const names = operations.map(({ name }) => name).join(', ');
+      throw new ResourceNotFoundError(uri, `Not found: ${uri}. The operations are ${names}.`);
+    }
+    const { listing, text, _meta } = found;
+    return { contents: [{ uri, mimeType: listing.mimeType, text: await text(), ...(_meta && { _meta }) }] };
   });
+}
+
+const referenceOf = (operation: Operation): Resource => ({
+  listing: {
+    uri: `cloudops://reference/${operation.name}`,
+    name: operation.name,
+    title: operation.name,
+    description: `${operation.title}: arguments, rules, defaults and what is not documented`,
+    mimeType,
+  },
+  text: () => operationReference(operation),
+});
+
+function documentsOf({ principal, configuration, journal, sandbox }: ResourceTexts): readonly Resource[] {
+  const document = (name: string, uri: string, title: string, description: string, text: Resource['text']) => ({
+    listing: { uri, name, title, description, mimeType },
+    text,
+  });
+  return [
+    document(
+      'instance-types',
+      'cloudops://reference/instance-types',
+      'Instance types',
+      'Instance types that each operation accepts',
+      instanceTypesReference,
+    ),
+    document(
+      'states',
+      'cloudops://reference/states',
+      'States',
+      'States of groups, clusters and servers, with their meanings',
+      statesReference,
+    ),
+    document(
+      'configuration',
+      'cloudops://configuration',
+      'Configuration',
+      'Effective configuration and where each value comes from; no secrets',
+      configuration,
+    ),
+    document(
+      'journal',
+      'cloudops://journal',
+      'Journal',
+      'The last changes that were asked for, and what came of them',
+      () => journal(visibleCaller(principal)),
+    ),
+    ...(sandbox !== undefined && visibleCaller(principal) === undefined
+      ? [
+          document(
+            'sandbox',
+            'cloudops://sandbox',
+            'Sandbox',
+            'What the built-in sandbox holds, and what it was asked',
+            sandbox,
+          ),
+        ]
+      : []),
+  ];
 }

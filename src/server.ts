@@ -1,33 +1,30 @@
 import {
   type CallToolResult,
-  completable,
   type InputRequiredResult,
   inputRequired,
-  McpServer,
   ProtocolError,
   ProtocolErrorCode,
+  Server,
   type ServerContext,
-  type StandardSchemaWithJSON,
   type ToolAnnotations,
 } from '@modelcontextprotocol/server';
-import * as z from 'zod';
 import type { CallTool } from './calls/call-tool.js';
 import type { EndedOutcome } from './calls/context.js';
 import { isAllowed, type Policy } from './calls/policy.js';
 import { traceOrigin } from './calls/tracing.js';
 import { clientName, consentForm, elicitorFor } from './consent/elicitation.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
-import { type ResourceTexts, referenceTemplate, registerResources } from './resources.js';
+import { promptValues, servePrompts } from './prompts.js';
+import { type ResourceTexts, referenceTemplate, serveResources } from './resources.js';
 import { textOf } from './results/text.js';
 import type { ToolSchemas } from './results/tool-schemas.js';
 import type { Effect, Operation } from './tools/define-operation.js';
 import { instructionsFor } from './tools/instructions.js';
-import { type Prompt, prompts, promptText } from './tools/prompts.js';
+import { prompts } from './tools/prompts.js';
 import type { JsonSchema } from './tools/schema/json-schema.js';
 import generatedSchemas from './tools/schemas.generated.json' with { type: 'json' };
-import { isObject } from './util/objects.js';
 import { decide } from './views/decide.js';
-import { decideToolListing, decisionJsonSchema, registerViews, showsViews, viewOf, viewOfTool } from './views/offer.js';
+import { decideToolListing, showsViews, viewOf, viewOfTool } from './views/offer.js';
 import { viewMeta } from './views/results.js';
 import { createTickets, type Tickets } from './views/tickets.js';
 
@@ -49,132 +46,124 @@ interface Tool extends ToolSchemas {
   readonly operation: Operation;
 }
 
-/** What servers offer, before policy and scopes. */
-export interface Offer {
-  readonly tools: readonly Tool[];
-  readonly prompts: readonly {
-    readonly prompt: Prompt;
-    readonly argsSchema: z.ZodObject<Record<string, PromptField>>;
-  }[];
-}
-
 /** The schemas of the tools by tool. */
 const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
 
-/** Makes what any number of servers offer. */
-export const makeOffer = (operations: readonly Operation[]): Offer => ({
-  tools: operations.map((operation) => {
+/** The tools that servers have, before policy and scopes. */
+export const makeTools = (operations: readonly Operation[]): readonly Tool[] =>
+  operations.map((operation) => {
     const found = schemas[operation.name];
     if (found === undefined) throw new Error(`${operation.name} is not in src/tools/schemas.generated.json.`);
     return { operation, ...found };
-  }),
-  prompts: prompts.map((prompt) => ({ prompt, argsSchema: promptSchema(prompt) })),
-});
+  });
 
-/** Makes an MCP server that offers the operations as tools. Each connection gets one of its own. */
+/**
+ * Makes an MCP server that offers the operations as tools. Each connection gets one of its own. It is not the SDK's `McpServer`,
+ * whose lists cannot depend on the client, and whose checks of arguments tell models less than ours.
+ */
 export function createServer(
   dependencies: ServerDependencies,
-  { tools, prompts }: Offer = makeOffer(dependencies.operations),
-): McpServer {
+  tools: readonly Tool[] = makeTools(dependencies.operations),
+): Server {
   const { version, policy, principal, stateKey, now } = dependencies;
   const tokens = createConsentTokens(stateKey, principal?.name ?? '', now);
+  const tickets = createTickets(stateKey, principal?.name ?? '', now);
   const offered = tools.filter(({ operation }) => isAllowed(policy, operation, principal));
   const operations = offered.map(({ operation }) => operation);
-  const server = new McpServer(
+  const names = operations.map(({ name }) => name);
+  const offeredPrompts = prompts.filter(({ tool }) => names.includes(tool));
+  const server = new Server(
     { name: 'cloudops-mcp', title: 'Cloud operations', version },
     {
       instructions: instructionsFor(operations, policy.readOnly),
       requestState: { verify: async (state) => tokens.verify(state) },
-      capabilities: { tools: unchanging, resources: unchanging, prompts: unchanging },
+      capabilities: { tools: unchanging, resources: unchanging, prompts: unchanging, completions: {} },
     },
   );
-  const connection = { server, tokens, tickets: createTickets(stateKey, principal?.name ?? '', now), dependencies };
-  // All of them: whoever calls one that is not offered learns why not.
-  for (const tool of tools) registerTool(connection, tool);
-  if (operations.some(({ change }) => change !== undefined)) registerDecideTool(connection, operations);
-  listTools(server, offered);
-  registerResources(server, operations, dependencies);
-  registerViews(server, [...new Set(operations.flatMap((operation) => viewOf(operation) ?? []))]);
-  // Views are a template to the SDK only, so that their list can depend on the client.
-  server.server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [referenceTemplate] }));
-  const names = operations.map(({ name }) => name);
-  for (const { prompt, argsSchema } of prompts) {
-    const { name, title, description } = prompt;
-    if (names.includes(prompt.tool))
-      server.registerPrompt(name, { title, description, argsSchema }, (given) => ({
-        messages: [{ role: 'user', content: { type: 'text', text: promptText(prompt, given) } }],
-      }));
-  }
+  serveTools({ server, tokens, tickets, dependencies }, tools, offered);
+  serveResources(server, operations, dependencies);
+  servePrompts(server, offeredPrompts);
+  server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => {
+    const ofResource = () => (ref.type === 'ref/resource' && ref.uri === referenceTemplate.uriTemplate ? names : []);
+    const values = ref.type === 'ref/prompt' ? promptValues(offeredPrompts, ref.name, argument.name) : ofResource();
+    const found = values.filter((value) => value.startsWith(argument.value));
+    return { completion: { values: found.slice(0, 100), total: found.length, hasMore: found.length > 100 } };
+  });
   return server;
 }
 
 /** What the tools of one connection share. */
 interface Connection {
-  readonly server: McpServer;
+  readonly server: Server;
   readonly dependencies: ServerDependencies;
   readonly tokens: ConsentTokens;
   readonly tickets: Tickets;
 }
 
-function registerTool(connection: Connection, { operation, input, output }: Tool): void {
-  const { server, dependencies, tokens } = connection;
-  const { name, title, description, effect } = operation;
-  const [inputSchema, outputSchema] = [advertised(input), advertised(output)];
-  server.registerTool(
-    name,
-    { title, description, inputSchema, outputSchema, annotations: annotations[effect] },
-    async (args, context): Promise<CallToolResult | InputRequiredResult> => {
-      const given = contextOf(connection, context);
-      const stillAsking = () => given.report('waiting for the answer of the user');
-      const elicitor = effect === 'read' ? undefined : elicitorFor(server, context, stillAsking);
-      const outcome = await dependencies.call(operation, args, { ...given, elicitor });
-      if (outcome.kind === 'inputRequired') {
-        const { message, claims, accept } = outcome;
-        const consent = inputRequired.elicit({ message, requestedSchema: consentForm(accept) });
-        return inputRequired({ inputRequests: { consent }, requestState: tokens.issue(claims) });
-      }
-      const call = { tool: name, args: isObject(args) ? args : {} };
-      return toolResult(outcome, given.hasView ? viewMeta(outcome, call, connection.tickets) : undefined);
-    },
-  );
-}
-
-/** The tool behind the buttons of the change view. */
-function registerDecideTool(connection: Connection, operations: readonly Operation[]): void {
-  const { server, dependencies, tickets } = connection;
-  const { name, _meta, ...listing } = decideToolListing;
-  const inputSchema = advertised(decisionJsonSchema);
-  server.registerTool(name, { ...listing, inputSchema, _meta }, async (args, context): Promise<CallToolResult> => {
-    const given = contextOf(connection, context);
-    if (!given.hasView) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
-    const outcome = await decide(args, tickets, operations, (operation, callArgs, click) =>
-      dependencies.call(operation, callArgs, { ...given, click }),
-    );
-    return toolResult(outcome, viewMeta(outcome, { tool: name, args: {} }, tickets));
-  });
-}
-
-/** Lists the tools as the SDK would, but for what only clients that show views are told. */
-function listTools(server: McpServer, offered: readonly Tool[]): void {
-  const listing = ({ operation, input, output }: Tool, views: boolean) => {
-    const { name, title, description, effect } = operation;
-    const view = views ? viewOf(operation) : undefined;
-    return {
-      name,
-      title,
-      description,
-      inputSchema: objectSchema(input),
-      annotations: annotations[effect],
-      ...(view !== undefined && { _meta: viewOfTool(view) }),
-      outputSchema: objectSchema(output),
-    };
-  };
-  const changes = offered.some(({ operation }) => operation.change !== undefined);
-  server.server.setRequestHandler('tools/list', (_request, context) => {
+/** Lists and calls tools. Those that are not offered can be called: their callers learn why not. */
+function serveTools(connection: Connection, tools: readonly Tool[], offered: readonly Tool[]): void {
+  const { server } = connection;
+  const changes = offered.map(({ operation }) => operation).filter(({ change }) => change !== undefined);
+  server.setRequestHandler('tools/list', (_request, context) => {
     const views = showsViews(server, context);
-    const tools = offered.map((tool) => listing(tool, views));
-    return { tools: views && changes ? [...tools, { ...decideToolListing, inputSchema: decisionJsonSchema }] : tools };
+    const decide = views && changes.length > 0 ? [decideToolListing] : [];
+    return { tools: [...offered.map((tool) => listing(tool, views)), ...decide] };
   });
+  server.setRequestHandler('tools/call', ({ params: { name, arguments: args = {} } }, context) => {
+    const tool = tools.find(({ operation }) => operation.name === name);
+    if (tool !== undefined) return callOperation(connection, tool.operation, args, context);
+    if (name === decideToolListing.name && changes.length > 0 && showsViews(server, context))
+      return callDecide(connection, changes, args, context);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
+  });
+}
+
+function listing({ operation, input, output }: Tool, views: boolean) {
+  const { name, title, description, effect } = operation;
+  const view = views ? viewOf(operation) : undefined;
+  return {
+    name,
+    title,
+    description,
+    inputSchema: objectSchema(input),
+    annotations: annotations[effect],
+    ...(view !== undefined && { _meta: viewOfTool(view) }),
+    outputSchema: objectSchema(output),
+  };
+}
+
+async function callOperation(
+  connection: Connection,
+  operation: Operation,
+  args: Readonly<Record<string, unknown>>,
+  context: ServerContext,
+): Promise<CallToolResult | InputRequiredResult> {
+  const { server, dependencies, tokens, tickets } = connection;
+  const given = contextOf(connection, context);
+  const stillAsking = () => given.report('waiting for the answer of the user');
+  const elicitor = operation.effect === 'read' ? undefined : elicitorFor(server, context, stillAsking);
+  const outcome = await dependencies.call(operation, args, { ...given, elicitor });
+  if (outcome.kind === 'inputRequired') {
+    const { message, claims, accept } = outcome;
+    const consent = inputRequired.elicit({ message, requestedSchema: consentForm(accept) });
+    return inputRequired({ inputRequests: { consent }, requestState: tokens.issue(claims) });
+  }
+  return toolResult(outcome, given.hasView ? viewMeta(outcome, { tool: operation.name, args }, tickets) : undefined);
+}
+
+/** Calls the tool behind the buttons of the change view. */
+async function callDecide(
+  connection: Connection,
+  operations: readonly Operation[],
+  args: Readonly<Record<string, unknown>>,
+  context: ServerContext,
+): Promise<CallToolResult> {
+  const { dependencies, tickets } = connection;
+  const given = contextOf(connection, context);
+  const outcome = await decide(args, tickets, operations, (operation, callArgs, click) =>
+    dependencies.call(operation, callArgs, { ...given, click }),
+  );
+  return toolResult(outcome, viewMeta(outcome, { tool: decideToolListing.name, args: {} }, tickets));
 }
 
 /** What a request says about its call. */
@@ -217,39 +206,12 @@ function progressOf({ mcpReq: { _meta, notify } }: ServerContext): (message: str
   };
 }
 
-type PromptField = z.ZodType<string | undefined>;
-
-function promptSchema({ args }: Prompt): z.ZodObject<Record<string, PromptField>> {
-  const fields = Object.entries(args).map(([argument, { description, required, values }]): [string, PromptField] => {
-    const text = z.string('is required').describe(description);
-    const complete = (typed: string) => (values ?? []).filter((value) => value.startsWith(typed));
-    const field = values === undefined ? text : completable(text, complete);
-    return [argument, required ? field : field.optional()];
-  });
-  return z.object(Object.fromEntries(fields));
-}
-
 const annotations: Readonly<Record<Effect, ToolAnnotations>> = {
   read: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   create: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   change: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   delete: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
 };
-
-/**
- * Shows hosts a schema without letting the SDK check by it: the call pipeline validates arguments with better messages,
- * and an answer of the cloud must never be turned into an error.
- */
-function advertised(jsonSchema: JsonSchema): StandardSchemaWithJSON {
-  return {
-    '~standard': {
-      version: 1,
-      vendor: 'cloudops-mcp',
-      validate: (value) => ({ value }),
-      jsonSchema: { input: () => jsonSchema, output: () => jsonSchema },
-    },
-  };
-}
 
 /** The JSON Schema that hosts are shown. */
 const objectSchema = (schema: JsonSchema) => ({ ...schema, type: 'object' as const });

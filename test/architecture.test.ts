@@ -10,6 +10,7 @@ const order = [
   'serving',
   'server',
   'resources',
+  'prompts',
   'views',
   'config',
   'calls',

@@ -2,7 +2,7 @@ import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
   inputResponse,
-  type McpServer,
+  type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
@@ -45,7 +45,7 @@ const progressMs = 10_000;
  * next one.
  * @param stillAsking called every ten seconds while a question waits for its answer
  */
-export function elicitorFor(server: McpServer, context: ServerContext, stillAsking: () => void): Elicitor | undefined {
+export function elicitorFor(server: Server, context: ServerContext, stillAsking: () => void): Elicitor | undefined {
   const { envelope, inputResponses, requestState, send, signal } = context.mcpReq;
   if (envelope === undefined && context.http !== undefined) return undefined;
   const { elicitation } = clientCapabilities(server, context);
@@ -74,9 +74,9 @@ export function elicitorFor(server: McpServer, context: ServerContext, stillAski
 }
 
 /** The capabilities that a client declares, as far as they matter here. */
-export function clientCapabilities(server: McpServer, context: ServerContext) {
+export function clientCapabilities(server: Server, context: ServerContext) {
   const fields: Readonly<Record<string, unknown>> = { ...context.mcpReq.envelope };
-  return capabilities.parse(fields[CLIENT_CAPABILITIES_META_KEY] ?? server.server.getClientCapabilities() ?? {});
+  return capabilities.parse(fields[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities() ?? {});
 }
 
 const capabilities = z
@@ -87,9 +87,9 @@ const capabilities = z
   .catch({});
 
 /** Name and version of the client, as it says; for the journal. */
-export function clientName(server: McpServer, context: ServerContext): string {
+export function clientName(server: Server, context: ServerContext): string {
   const fields: Readonly<Record<string, unknown>> = { ...context.mcpReq.envelope };
-  const { name, version } = clientInfo.parse(fields[CLIENT_INFO_META_KEY] ?? server.server.getClientVersion() ?? {});
+  const { name, version } = clientInfo.parse(fields[CLIENT_INFO_META_KEY] ?? server.getClientVersion() ?? {});
   return `${name} ${version}`.trim().slice(0, 100);
 }
 

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { createMcpHandler, isJsonContentType, type McpHttpHandler } from '@modelcontextprotocol/server';
 import type { CallTool } from '../calls/call-tool.js';
 import type { Principal } from '../calls/policy.js';
-import { createServer, makeOffer } from '../server.js';
+import { createServer, makeTools } from '../server.js';
 import { createFailedLogins } from './addresses.js';
 import { authenticateRequest, checkScope } from './auth.js';
 import type { HttpOptions } from './http.js';
@@ -17,7 +17,7 @@ import type { Metrics } from './metrics.js';
  */
 export function createMcpEndpoint(options: HttpOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, server, log, now } = options;
-  const offer = makeOffer(server.operations);
+  const tools = makeTools(server.operations);
   const readBody = createBodyReader(options.limits.bodyBytes, options.limits.bodiesBytes);
   const onFailedLogin = createFailedLogins(options.limits, now, log);
   const checkRate = createRateLimiter(options.rate, now);
@@ -32,7 +32,7 @@ export function createMcpEndpoint(options: HttpOptions, metrics: Metrics, concur
       const message = parseMessage(body);
       if (principal !== undefined) checkScope(message, principal, server.operations, resource);
       const call = observed(server.call, metrics, now, running);
-      const handler = createMcpHandler(() => createServer({ ...server, principal, call }, offer), {
+      const handler = createMcpHandler(() => createServer({ ...server, principal, call }, tools), {
         // Nothing ever changes that a client could wait for.
         maxSubscriptions: 0,
         onerror: ({ name }) => log('debug', 'http', { error: name }),

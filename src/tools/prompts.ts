@@ -97,15 +97,19 @@ export const prompts: readonly Prompt[] = [
   },
 ];
 
-/** The message that starts the task. */
-export function promptText({ title, tool, steps }: Prompt, args: Readonly<Record<string, string | undefined>>): string {
-  const given = Object.entries(args).flatMap(([name, value]) =>
-    value === undefined || value === '' ? [] : [`- ${name}: ${quote(value, 2000)}`],
-  );
+/** The message that starts the task. Only the arguments of the prompt are in it. */
+export function promptText(
+  { title, tool, steps, args }: Prompt,
+  given: Readonly<Record<string, string | undefined>>,
+): string {
+  const lines = Object.keys(args).flatMap((name) => {
+    const value = given[name];
+    return value === undefined || value === '' ? [] : [`- ${name}: ${quote(value, 2000)}`];
+  });
   return [
     `${title} with the tool ${tool}.`,
     '',
-    ...given,
+    ...lines,
     '',
     ...steps.map((step, index) => `${index + 1}. ${step}`),
   ].join('\n');

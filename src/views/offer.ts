@@ -1,17 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import {
-  type McpServer,
-  ResourceNotFoundError,
-  ResourceTemplate,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
+import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { appsExtension, decideTool, type ViewName, viewMimeType, viewUris } from '../../ui/contract/apps.js';
 import { clientCapabilities } from '../consent/elicitation.js';
 import type { Operation } from '../tools/define-operation.js';
 
 /** Whether the client of a request shows views. */
-export function showsViews(server: McpServer, context: ServerContext): boolean {
+export function showsViews(server: Server, context: ServerContext): boolean {
   const { extensions = {} } = clientCapabilities(server, context);
   const { mimeTypes } = settings.parse(extensions[appsExtension] ?? {});
   return mimeTypes.includes(viewMimeType);
@@ -31,22 +26,22 @@ export const viewOfTool = (view: ViewName) => ({
   'ui/resourceUri': viewUris[view],
 });
 
-/** What is said of the tool behind the buttons: hosts keep it from models. */
+/** The arguments of the tool behind the buttons. */
+export const decisionSchema = z.strictObject({ ticket: z.string(), decision: z.enum(['accept', 'decline']) });
+
+/** What is said of that tool: hosts keep it from models. */
 export const decideToolListing = {
   name: decideTool,
   title: 'Decide on a change',
   description: 'Carries out or turns down a plan with a click of the user in the change view. Not for models.',
+  inputSchema: {
+    type: 'object' as const,
+    properties: { ticket: { type: 'string' }, decision: { type: 'string', enum: ['accept', 'decline'] } },
+    required: ['ticket', 'decision'],
+    additionalProperties: false,
+  },
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   _meta: { ui: { visibility: ['app'] } },
-};
-
-/** Its arguments, and the same for hosts. */
-export const decisionSchema = z.strictObject({ ticket: z.string(), decision: z.enum(['accept', 'decline']) });
-export const decisionJsonSchema = {
-  type: 'object' as const,
-  properties: { ticket: { type: 'string' }, decision: { type: 'string', enum: ['accept', 'decline'] } },
-  required: ['ticket', 'decision'],
-  additionalProperties: false,
 };
 
 const descriptions: Readonly<Record<ViewName, string>> = {
@@ -54,25 +49,12 @@ const descriptions: Readonly<Record<ViewName, string>> = {
   change: 'A change, for a person to decide on',
 };
 
-/** Offers the views as resources, to clients that show them. They are read from disk when they are asked for. */
-export function registerViews(server: McpServer, views: readonly ViewName[]): void {
-  const list = (context: ServerContext) => ({
-    resources: showsViews(server, context)
-      ? views.map((name) => ({
-          uri: viewUris[name],
-          name: `${name} view`,
-          title: descriptions[name],
-          mimeType: viewMimeType,
-        }))
-      : [],
-  });
-  server.registerResource('view', new ResourceTemplate('ui://cloudops/{view}', { list }), {}, async (uri) => {
-    const name = views.find((view) => viewUris[view] === uri.href);
-    if (name === undefined) throw new ResourceNotFoundError(uri.href);
-    const _meta = { ui: { csp: {}, prefersBorder: true } };
-    return { contents: [{ uri: uri.href, mimeType: viewMimeType, text: await readView(name), _meta }] };
-  });
-}
+/** A view as a resource. It is read from disk when it is asked for. */
+export const viewResource = (view: ViewName) => ({
+  listing: { uri: viewUris[view], name: `${view} view`, title: descriptions[view], mimeType: viewMimeType },
+  text: () => readView(view),
+  _meta: { ui: { csp: {}, prefersBorder: true } },
+});
 
 /** From the bundle's own file, from one of its chunks, and from the source. */
 const places = ['./ui/', '../ui/', '../../dist/ui/'];

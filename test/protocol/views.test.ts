@@ -264,8 +264,8 @@ describe('a ticket that is not one', () => {
   test('one that a client without views brings is refused, were it genuine', async () => {
     const one = await connect({ era });
     const without = await connect({ era, capabilities: {}, journal: one.journal, sandbox: one.sandbox });
-    const { result } = await without.decide((await one.plan()).proposed?.ticket, 'accept');
-    expect(result.isError).toBe(true);
+    const { proposed } = await one.plan();
+    await expect(without.decide(proposed?.ticket, 'accept')).rejects.toMatchObject({ code: -32602 });
     expect(await one.requests()).toBe(0);
   });
 
@@ -312,7 +312,5 @@ test.each(eras)('a client of %s that shows no views finds everything as if there
   expect((await client.callTool(restore))._meta?.['cloudops/change']).toBeUndefined();
   await expect(
     client.callTool({ name: decideTool, arguments: { ticket: 'x', decision: 'accept' } }),
-  ).resolves.toMatchObject({
-    isError: true,
-  });
+  ).rejects.toMatchObject({ code: -32602 });
 });
