@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { pipeline } from 'node:stream/promises';
-import { createMcpHandler, isJsonContentType, type McpHttpHandler } from '@modelcontextprotocol/server';
+import { isJsonContentType } from '@modelcontextprotocol/server';
 import type { CallTool } from '../calls/call-tool.js';
 import type { Principal } from '../calls/policy.js';
 import { createServer, makeTools } from '../server.js';
@@ -8,6 +7,7 @@ import { createFailedLogins } from './addresses.js';
 import { authenticateRequest, checkScope } from './auth.js';
 import type { HttpOptions } from './http.js';
 import { createBodyReader, HttpError } from './http-server.js';
+import { serveMessage } from './http-transport.js';
 import { type ConcurrencyLimiter, createRateLimiter } from './limits.js';
 import type { Metrics } from './metrics.js';
 
@@ -32,12 +32,7 @@ export function createMcpEndpoint(options: HttpOptions, metrics: Metrics, concur
       const message = parseMessage(body);
       if (principal !== undefined) checkScope(message, principal, server.operations, resource);
       const call = observed(server.call, metrics, now, running);
-      const handler = createMcpHandler(() => createServer({ ...server, principal, call }, tools), {
-        // Nothing ever changes that a client could wait for.
-        maxSubscriptions: 0,
-        onerror: ({ name }) => log('debug', 'http', { error: name }),
-      });
-      await serveMessage(handler, message, request, response);
+      await serveMessage(() => createServer({ ...server, principal, call }, tools), message, request, response, log);
     } finally {
       // A change outlives its client, and keeps its place until it ends.
       await Promise.allSettled(running);
@@ -82,30 +77,3 @@ const observed =
     metrics.called(operation.name, result, now().getTime() - start);
     return called;
   };
-
-/**
- * Serves a message that was read already by a handler for web requests. The SDK's own adapter (`toNodeHandler`) would write the
- * message as JSON once more for a body that is not read.
- */
-export async function serveMessage(
-  handler: Pick<McpHttpHandler, 'fetch'>,
-  message: unknown,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-): Promise<void> {
-  const gone = new AbortController();
-  outgoing.once('close', () => {
-    if (!outgoing.writableFinished) gone.abort();
-  });
-  const headers = Object.entries(incoming.headersDistinct).flatMap(([name, values = []]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
-  const request = new Request('http://localhost/mcp', { method: 'POST', headers, signal: gone.signal });
-  const { status, headers: answered, body } = await handler.fetch(request, { parsedBody: message });
-  outgoing.writeHead(status, Object.fromEntries(answered));
-  if (body === null) outgoing.end();
-  else
-    await pipeline(body, outgoing).catch((error: unknown) => {
-      if (!gone.signal.aborted) throw error;
-    });
-}

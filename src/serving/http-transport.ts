@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import {
+  classifyInboundRequest,
+  createMcpHandler,
+  type JSONRPCRequest,
+  type McpHttpHandler,
+  type Server,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  type Transport,
+} from '@modelcontextprotocol/server';
+import type { Log } from '../util/log.js';
+import { sendJson } from './http-server.js';
+
+/** Serves one message that was read already, with a server made for it. */
+export async function serveMessage(
+  create: () => Server,
+  message: unknown,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  log: Log,
+): Promise<void> {
+  if (isRequestBefore2026(message, incoming)) return serveRequest(create(), message, incoming, response);
+  const handler = createMcpHandler(create, {
+    // Nothing ever changes that a client could wait for.
+    maxSubscriptions: 0,
+    onerror: ({ name }) => log('debug', 'http', { error: name }),
+  });
+  return serveByHandler(handler, message, incoming, response);
+}
+
+/** Whether a message is a request of a protocol before 2026-07-28, with the headers that such a request has. */
+function isRequestBefore2026(message: unknown, { headers }: IncomingMessage): message is JSONRPCRequest {
+  const { accept = '', 'mcp-protocol-version': version = [] } = headers;
+  const versions = [version].flat();
+  if (!versions.every((one) => SUPPORTED_PROTOCOL_VERSIONS.includes(one))) return false;
+  if (!accept.includes('application/json') || !accept.includes('text/event-stream')) return false;
+  const [protocolVersionHeader] = versions;
+  const found = classifyInboundRequest({
+    httpMethod: 'POST',
+    body: message,
+    ...(protocolVersionHeader !== undefined && { protocolVersionHeader }),
+  });
+  return found.kind === 'legacy' && (found.reason === 'initialize' || found.reason === 'no-claim');
+}
+
+/** Proxies cut connections that are silent for long. */
+const keepAliveMs = 15_000;
+
+const eventStream = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+};
+
+/**
+ * Serves a request of a protocol before 2026-07-28, without a session: with JSON, or with a stream of events as soon as there is
+ * something to tell before the result, or the result takes long. The SDK's transport for these protocols streams every answer, which
+ * takes a quarter of the CPU of a call.
+ */
+export async function serveRequest(
+  server: Server,
+  message: JSONRPCRequest,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const write = (text: string): void => {
+    if (!response.headersSent) response.writeHead(200, eventStream);
+    response.write(text);
+  };
+  const transport: Transport = {
+    start: async () => {},
+    send: async (sent, options) => {
+      const event = () => `event: message\ndata: ${JSON.stringify(sent)}\n\n`;
+      if ('method' in sent) {
+        if (options?.relatedRequestId === message.id) write(event());
+      } else if (response.headersSent) response.end(event());
+      else sendJson(response, 200, sent);
+    },
+    close: async () => transport.onclose?.(),
+  };
+  const closed = once(response, 'close');
+  const keepAlive = setInterval(() => write(': keepalive\n\n'), keepAliveMs);
+  try {
+    await server.connect(transport);
+    transport.onmessage?.(message, { request: webRequest(incoming) });
+    await closed;
+  } finally {
+    clearInterval(keepAlive);
+    // Stops what runs for a client that has gone.
+    if (!response.writableFinished) await server.close();
+  }
+}
+
+/**
+ * Serves a message by a handler for web requests. The SDK's own adapter (`toNodeHandler`) would write the message as JSON once
+ * more for a body that is not read.
+ */
+export async function serveByHandler(
+  handler: Pick<McpHttpHandler, 'fetch'>,
+  message: unknown,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController();
+  outgoing.once('close', () => {
+    if (!outgoing.writableFinished) gone.abort();
+  });
+  const request = webRequest(incoming, gone.signal);
+  const { status, headers, body } = await handler.fetch(request, { parsedBody: message });
+  outgoing.writeHead(status, Object.fromEntries(headers));
+  if (body === null) outgoing.end();
+  else
+    await pipeline(body, outgoing).catch((error: unknown) => {
+      if (!gone.signal.aborted) throw error;
+    });
+}
+
+/** A request as the SDK wants it, without its body. */
+const webRequest = ({ headersDistinct }: IncomingMessage, signal?: AbortSignal): Request =>
+  new Request('http://localhost/mcp', {
+    method: 'POST',
+    headers: Object.entries(headersDistinct).flatMap(([name, values = []]) =>
+      values.map((value): [string, string] => [name, value]),
+    ),
+    ...(signal !== undefined && { signal }),
+  });
