@@ -13,6 +13,8 @@ RUN ["npm", "run", "build"]
 FROM node:24-bookworm-slim
 WORKDIR /app
 ENV NODE_ENV=production
+# Half of what V8 would take on a large machine for objects that live for one call.
+ENV NODE_OPTIONS=--max-semi-space-size=32
 # The package file tells Node that these are modules. Nothing else is needed: libraries are in the bundle.
 COPY LICENSE package.json ./
 COPY --from=build /build/dist dist

@@ -115,6 +115,12 @@ async function ready(url) {
     }
 }
 
+/** Ours runs with the options of the image, if the version of Node is the image's or newer: V8 changes what it takes by itself. */
+const image = readFileSync(here('../Dockerfile'), 'utf8');
+const [, imageNode] = /FROM node:(\d+)/.exec(image);
+const [, imageOptions] = /NODE_OPTIONS=(\S+)/.exec(image);
+const nodeOptions = Number.parseInt(process.versions.node, 10) >= Number(imageNode) ? imageOptions : '';
+
 const store = run([here('store.mjs')]);
 const { value: storePort } = await createInterface({ input: store.stdout })[Symbol.asyncIterator]().next();
 const endpoint = `http://127.0.0.1:${storePort}`;
@@ -126,6 +132,7 @@ const start = (port, ...more) => {
 };
 const servers = {
   ours: start(ourPort, [here('../dist/main.js'), ...ourArgs, '--storage-headers', 'amz'], {
+    NODE_OPTIONS: nodeOptions,
     CLOUDOPS_STORAGE_URL: endpoint,
     CLOUDOPS_ACCESS_KEY_ID: 'AKIDBENCH',
     CLOUDOPS_SECRET_ACCESS_KEY: 'bench',
