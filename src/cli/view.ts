@@ -52,10 +52,10 @@ async function show(
     const call = (params: unknown) => peer.request('tools/call', isObject(params) ? params : {}, answerMs);
     /** What the page shows when it is loaded: the outcome, once there is one. */
     let result = await call({ name: operation.name, arguments: args });
-    const { isError, content, structuredContent } = toolResult.parse(result);
-    if (isError) {
-      stderr.write(`${content.map(({ text }) => text).join('\n')}\n`);
-      return failureCode(structuredContent);
+    const failed = failureOf(result);
+    if (failed !== undefined) {
+      stderr.write(`${failed.text}\n`);
+      return failed.exitCode;
     }
     const reads = operation.effect === 'read';
     const page = await serveViewPage({
@@ -83,11 +83,18 @@ async function show(
     await runtime.inFlight.finish(graceMs);
     await page.close();
     await opened?.remove();
-    return 0;
+    return reads ? 0 : (failureOf(result)?.exitCode ?? 0);
   } finally {
     await close();
     await runtime.close(graceMs);
   }
+}
+
+/** What a result that is an error says, and the exit code for it. */
+function failureOf(result: unknown): { readonly text: string; readonly exitCode: number } | undefined {
+  const { isError, content, structuredContent } = toolResult.parse(result);
+  if (!isError) return undefined;
+  return { text: content.map(({ text }) => text).join('\n'), exitCode: failureCode(structuredContent) };
 }
 
 const toolResult = z.object({

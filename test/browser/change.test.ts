@@ -190,7 +190,7 @@ test('a plan expires while it is shown', async () => {
 test('where the host passes no clicks on, there are no buttons, and the view says so', async () => {
   const shown = await shownPlan({ callsTools: false });
   expect(await shown.view.getByRole('button').count()).toBe(0);
-  expect(await status(shown)).toContain('answer in the chat');
+  expect(await status(shown)).toContain('cannot be decided here');
 });
 
 test('a plan without a ticket is decided in the chat', async () => {

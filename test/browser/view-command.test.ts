@@ -91,6 +91,27 @@ test('a change under way when the command is ended comes to its end, and its pag
   await view.getByRole('heading', { name: 'Accepted' }).waitFor();
 });
 
+test('the exit code says what came of the change, as that of call does', async () => {
+  const ended = async (button: RegExp, heading: string) => {
+    const url = await runView(
+      restoreInstance.name,
+      restoreInstance.example,
+      '--sandbox-fault',
+      'restore_instance=reset-after-request',
+    );
+    const view = (await browser.open(url)).frameLocator('iframe');
+    await view.getByRole('button', { name: 'Do nothing' }).waitFor();
+    await readAsAPerson();
+    await view.getByRole('button', { name: button }).click();
+    await view.getByRole('heading', { name: heading }).waitFor();
+    const child = running.at(-1);
+    child?.kill('SIGINT');
+    return child && (await once(child, 'exit'))[0];
+  };
+  expect(await ended(/^Create server/, 'The outcome is not known')).toBe(4);
+  expect(await ended(/^Do nothing/, 'Nothing was done')).toBe(3);
+});
+
 test.skipIf(process.platform === 'win32')('the browser gets the address from a file that is ours alone', async () => {
   const home = mkdtempSync(join(tmpdir(), 'view-home-'));
   // Stands for the program that opens browsers, and for the terminal.

@@ -132,7 +132,7 @@ function statusOf(stage: Stage, host: Host | undefined): readonly Node[] {
     return [
       heading('This plan has expired'),
       paragraph(
-        'It can no longer be decided here. If it was decided before, the journal (cloudops-mcp journal) says what came of it; otherwise nothing was sent.',
+        'It can no longer be decided here. If it was decided before, the journal (cloudops-mcp journal) says what came of it. Otherwise nothing was sent: ask for it again if you still want it.',
       ),
     ];
   if (stage.kind === 'lost')
@@ -147,5 +147,5 @@ function statusOf(stage: Stage, host: Host | undefined): readonly Node[] {
   if (stage.change.ticket === undefined) return [paragraph('The decision is made in the chat.')];
   return host?.callsTools === true
     ? []
-    : [paragraph('This chat does not pass clicks on to the server: answer in the chat.')];
+    : [paragraph('This chat does not pass clicks on to the server, so it cannot be decided here.')];
 }
