@@ -32,11 +32,10 @@ export async function serveMessage(
 
 /** Whether a message is a request of a protocol before 2026-07-28, with the headers that such a request has. */
 function isRequestBefore2026(message: unknown, { headers }: IncomingMessage): message is JSONRPCRequest {
-  const { accept = '', 'mcp-protocol-version': version = [] } = headers;
-  const versions = [version].flat();
-  if (!versions.every((one) => SUPPORTED_PROTOCOL_VERSIONS.includes(one))) return false;
+  const { accept = '' } = headers;
   if (!accept.includes('application/json') || !accept.includes('text/event-stream')) return false;
-  const [protocolVersionHeader] = versions;
+  const protocolVersionHeader = headers['mcp-protocol-version']?.toString();
+  if (protocolVersionHeader !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersionHeader)) return false;
   const found = classifyInboundRequest({
     httpMethod: 'POST',
     body: message,
