@@ -32,8 +32,9 @@ export function sendJson(
   body: object,
   headers: Readonly<Record<string, string>> = {},
 ): void {
+  const text = JSON.stringify(body);
   response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers });
-  response.end(JSON.stringify(body));
+  response.end(text);
 }
 
 /** Host and port; port 0 takes any that is free. */

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import {
@@ -21,12 +20,14 @@ export async function serveMessage(
   response: ServerResponse,
   log: Log,
 ): Promise<void> {
-  if (isRequestBefore2026(message, incoming)) return serveRequest(create(), message, incoming, response);
-  const handler = createMcpHandler(create, {
-    // Nothing ever changes that a client could wait for.
-    maxSubscriptions: 0,
-    onerror: ({ name }) => log('debug', 'http', { error: name }),
-  });
+  const onerror = ({ name }: Error) => log('debug', 'http', { error: name });
+  if (isRequestBefore2026(message, incoming)) {
+    const server = create();
+    server.onerror = onerror;
+    return serveRequest(server, message, incoming, response);
+  }
+  // Nothing ever changes that a client could wait for.
+  const handler = createMcpHandler(create, { maxSubscriptions: 0, onerror });
   return serveByHandler(handler, message, incoming, response);
 }
 
@@ -65,6 +66,7 @@ export async function serveRequest(
   response: ServerResponse,
 ): Promise<void> {
   const write = (text: string): void => {
+    if (response.writableEnded) return;
     if (!response.headersSent) response.writeHead(200, eventStream);
     response.write(text);
   };
@@ -73,18 +75,20 @@ export async function serveRequest(
     send: async (sent, options) => {
       const event = () => `event: message\ndata: ${JSON.stringify(sent)}\n\n`;
       if ('method' in sent) {
+        // There is no other connection to the client, and no session in which it could answer a request.
         if (options?.relatedRequestId === message.id) write(event());
       } else if (response.headersSent) response.end(event());
       else sendJson(response, 200, sent);
     },
     close: async () => transport.onclose?.(),
   };
-  const closed = once(response, 'close');
+  const over = whenOver(incoming, response);
   const keepAlive = setInterval(() => write(': keepalive\n\n'), keepAliveMs);
   try {
     await server.connect(transport);
+    // With the request, handlers know that this is HTTP: users cannot be asked while a call runs, and traces come in headers.
     transport.onmessage?.(message, { request: webRequest(incoming) });
-    await closed;
+    await over;
   } finally {
     clearInterval(keepAlive);
     // Stops what runs for a client that has gone.
@@ -103,18 +107,33 @@ export async function serveByHandler(
   outgoing: ServerResponse,
 ): Promise<void> {
   const gone = new AbortController();
-  outgoing.once('close', () => {
+  const over = whenOver(incoming, outgoing).then(() => {
     if (!outgoing.writableFinished) gone.abort();
   });
   const request = webRequest(incoming, gone.signal);
   const { status, headers, body } = await handler.fetch(request, { parsedBody: message });
   outgoing.writeHead(status, Object.fromEntries(headers));
-  if (body === null) outgoing.end();
-  else
-    await pipeline(body, outgoing).catch((error: unknown) => {
-      if (!gone.signal.aborted) throw error;
-    });
+  if (body === null) return void outgoing.end();
+  const sent = pipeline(body, outgoing, { signal: gone.signal }).catch((error: unknown) => {
+    if (!gone.signal.aborted) throw error;
+  });
+  await Promise.race([sent, over]);
 }
+
+/**
+ * Resolves when an answer has left, or its client has gone. A response that waits for its turn behind others of its connection is
+ * not told of the end of that.
+ */
+const whenOver = ({ socket }: IncomingMessage, response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const end = () => {
+      socket.off('close', end);
+      response.off('close', end);
+      resolve();
+    };
+    socket.once('close', end);
+    response.once('close', end);
+  });
 
 /** A request as the SDK wants it, without its body. */
 const webRequest = ({ headersDistinct }: IncomingMessage, signal?: AbortSignal): Request =>

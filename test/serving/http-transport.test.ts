@@ -4,7 +4,8 @@ import { setImmediate as tick } from 'node:timers/promises';
 import { Server } from '@modelcontextprotocol/server';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { serveByHandler, serveRequest } from '../../src/serving/http-transport.js';
-import { answerOf, message, post, serveInProcess } from '../support/http-in-process.js';
+import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
+import { startServer } from '../support/http-server.js';
 
 type Fetch = Parameters<typeof serveByHandler>[0]['fetch'];
 
@@ -90,6 +91,7 @@ describe('a request of a protocol before 2026-07-28', () => {
     let notify = async (_method: 'notifications/progress', _params: { progressToken: string; progress: number }) => {};
     let end: (text: string) => void = () => {};
     const served: Promise<void>[] = [];
+    const responses: ServerResponse[] = [];
     const http = createServer((request, response) => {
       const server = new Server({ name: 's', version: '1' }, { capabilities: { tools: {} } });
       server.setRequestHandler('tools/call', async (_request, { mcpReq }) => {
@@ -101,6 +103,7 @@ describe('a request of a protocol before 2026-07-28', () => {
         return { content: [{ type: 'text', text }] };
       });
       const call = { jsonrpc: '2.0' as const, id: 1, method: 'tools/call', params: { name: 't', arguments: {} } };
+      responses.push(response);
       served.push(serveRequest(server, call, request, response));
     });
     await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
@@ -108,9 +111,11 @@ describe('a request of a protocol before 2026-07-28', () => {
       http.closeAllConnections();
       http.close();
     });
-    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/`;
+    const { port } = http.address() as AddressInfo;
     return {
-      call: (init: RequestInit = {}) => fetch(url, { method: 'POST', ...init }),
+      port,
+      responses,
+      call: (init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}/`, { method: 'POST', ...init }),
       called: () => vi.waitFor(() => expect(signal).toBeDefined()),
       aborted: () => signal?.aborted,
       progress: () => notify('notifications/progress', { progressToken: 'p', progress: 1 }),
@@ -170,6 +175,27 @@ describe('a request of a protocol before 2026-07-28', () => {
     await Promise.all(served);
   });
 
+  test('has its whole answer, however late its client reads it', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { port, responses, called, end, served } = await serveTool();
+    const socket = connect(port, '127.0.0.1');
+    socket.pause();
+    socket.write('POST / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
+    await called();
+    end('x'.repeat(20_000_000));
+    await vi.waitFor(() => expect(responses[0]?.writableEnded).toBe(true));
+    vi.advanceTimersByTime(60_000);
+    let received = 0;
+    socket.on('data', (chunk) => {
+      received += chunk.length;
+    });
+    socket.resume();
+    await Promise.all(served);
+    await vi.waitFor(() => expect(received).toBeGreaterThan(20_000_000));
+    socket.destroy();
+  });
+
   const initialize = message('initialize', {
     protocolVersion: '2025-06-18',
     capabilities: {},
@@ -195,5 +221,56 @@ describe('a request of a protocol before 2026-07-28', () => {
     expect(response.status).toBe(status);
     if (status === 200) expect((await answerOf(response)).result).toBeDefined();
     await server.close();
+  });
+});
+
+describe('requests that wait behind another on their connection end with it', () => {
+  const list = toolCall('list_parts', { bucket: 'b', object: 'o', uploadId: 'u' });
+  const modern = {
+    ...list,
+    params: {
+      ...list.params,
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientInfo': { name: 't', version: '1' },
+        'io.modelcontextprotocol/clientCapabilities': {},
+      },
+    },
+  };
+  const headersOfModern = ['mcp-protocol-version: 2026-07-28', 'mcp-method: tools/call', 'mcp-name: list_parts'];
+
+  test.each([
+    ['2025', list, ['mcp-protocol-version: 2025-11-25']],
+    ['2026-07-28', modern, headersOfModern],
+  ] as const)('%s', async (_era, sent, headers) => {
+    const asked: (() => void)[] = [];
+    const cloud = await startServer((_request, response) => {
+      asked.push(() => response.end('<ListPartsResult/>'));
+    });
+    const server = await serveInProcess({ cloud: cloud.origin });
+    const warnings: string[] = [];
+    const warned = ({ name }: Error) => void warnings.push(name);
+    process.on('warning', warned);
+    onTestFinished(() => void process.off('warning', warned));
+    const body = JSON.stringify(sent);
+    const head = [
+      'POST /mcp HTTP/1.1',
+      `host: 127.0.0.1:${server.port}`,
+      'content-type: application/json',
+      'accept: application/json, text/event-stream',
+      `content-length: ${body.length}`,
+      ...headers,
+    ];
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`.repeat(20));
+    await vi.waitFor(() => expect(asked).toHaveLength(20));
+    // The answers behind the first are ready, and have no socket yet.
+    for (const answer of asked.slice(1)) answer();
+    expect(await server.metrics()).toMatch(/cloudops_concurrent_calls 20\n/);
+    socket.destroy();
+    await vi.waitFor(async () => expect(await server.metrics()).toMatch(/cloudops_concurrent_calls 0\n/), 5000);
+    expect(warnings).toEqual([]);
+    await server.close();
+    await cloud.close();
   });
 });
