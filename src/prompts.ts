@@ -24,8 +24,10 @@ export function servePrompts(server: Server, prompts: readonly Prompt[]): void {
 }
 
 /** Values to suggest for an argument of a prompt. */
-export const promptValues = (prompts: readonly Prompt[], name: string, argument: string): readonly string[] =>
-  findPrompt(prompts, name).args[argument]?.values ?? [];
+export function promptValues(prompts: readonly Prompt[], name: string, argument: string): readonly string[] {
+  const { args } = findPrompt(prompts, name);
+  return (Object.hasOwn(args, argument) && args[argument]?.values) || [];
+}
 
 function findPrompt(prompts: readonly Prompt[], name: string): Prompt {
   const found = prompts.find((prompt) => prompt.name === name);

@@ -1,7 +1,8 @@
-import { ResourceNotFoundError, type Server } from '@modelcontextprotocol/server';
+import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, type Server } from '@modelcontextprotocol/server';
 import { type Principal, visibleCaller } from './calls/policy.js';
 import type { Operation } from './tools/define-operation.js';
 import { instanceTypesReference, operationReference, statesReference } from './tools/reference.js';
+import { quote } from './util/quote.js';
 import { showsViews, viewOf, viewResource } from './views/offer.js';
 
 /** What resources say that depends on the process. */
@@ -19,7 +20,7 @@ export interface ResourceTexts {
 const mimeType = 'text/markdown';
 
 /** The one template that clients are shown. */
-export const referenceTemplate = {
+const referenceTemplate = {
   name: 'reference',
   uriTemplate: 'cloudops://reference/{operation}',
   title: 'Reference of an operation',
@@ -51,14 +52,22 @@ export function serveResources(server: Server, operations: readonly Operation[],
   });
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [referenceTemplate] }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
-    const found = [...documents, ...views].find(({ listing }) => listing.uri === uri);
+    const normalized = URL.canParse(uri) ? new URL(uri).href : uri;
+    const found = [...documents, ...views].find(({ listing }) => listing.uri === normalized);
     if (found === undefined) {
-      const names = operations.map(({ name }) => name).join(', ');
-      throw new ResourceNotFoundError(uri, `Not found: ${uri}. The operations are ${names}.`);
+      const known = documents.map(({ listing }) => listing.uri).join(', ');
+      throw new ResourceNotFoundError(uri, `Not found: ${quote(uri, 200)}. There are ${known}.`);
     }
     const { listing, text, _meta } = found;
     return { contents: [{ uri, mimeType: listing.mimeType, text: await text(), ...(_meta && { _meta }) }] };
   });
+}
+
+/** Values to suggest for an argument of a template. */
+export function templateValues(operations: readonly Operation[], uriTemplate: string, argument: string) {
+  if (uriTemplate !== referenceTemplate.uriTemplate)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Resource template ${quote(uriTemplate, 200)} not found`);
+  return argument === 'operation' ? operations.map(({ name }) => name) : [];
 }
 
 const referenceOf = (operation: Operation): Resource => ({

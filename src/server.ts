@@ -15,7 +15,7 @@ import { traceOrigin } from './calls/tracing.js';
 import { clientName, consentForm, elicitorFor } from './consent/elicitation.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
 import { promptValues, servePrompts } from './prompts.js';
-import { type ResourceTexts, referenceTemplate, serveResources } from './resources.js';
+import { type ResourceTexts, serveResources, templateValues } from './resources.js';
 import { textOf } from './results/text.js';
 import type { ToolSchemas } from './results/tool-schemas.js';
 import type { Effect, Operation } from './tools/define-operation.js';
@@ -84,8 +84,10 @@ export function createServer(
   serveResources(server, operations, dependencies);
   servePrompts(server, offeredPrompts);
   server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => {
-    const ofResource = () => (ref.type === 'ref/resource' && ref.uri === referenceTemplate.uriTemplate ? names : []);
-    const values = ref.type === 'ref/prompt' ? promptValues(offeredPrompts, ref.name, argument.name) : ofResource();
+    const values =
+      ref.type === 'ref/prompt'
+        ? promptValues(offeredPrompts, ref.name, argument.name)
+        : templateValues(operations, ref.uri, argument.name);
     const found = values.filter((value) => value.startsWith(argument.value));
     return { completion: { values: found.slice(0, 100), total: found.length, hasMore: found.length > 100 } };
   });

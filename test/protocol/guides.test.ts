@@ -40,10 +40,21 @@ describe.each(eras)('%s', (_name, era) => {
     expect(await read('cloudops://reference/instance-types')).toContain(devopsInstanceTypes.join(', '));
   });
 
-  test('an unknown operation is an error that names the known ones', async () => {
-    await expect(session.client.readResource({ uri: 'cloudops://reference/drop_everything' })).rejects.toThrow(
-      /The operations are list_parts, /,
-    );
+  test.each(['cloudops://reference/drop_everything', 'file:///etc/passwd', 'ui://cloudops/constructor', 'x'])(
+    'an unknown resource is an error that names the known ones: %s',
+    async (uri) => {
+      await expect(session.client.readResource({ uri })).rejects.toThrow(/cloudops:\/\/reference\/list_parts/);
+    },
+  );
+
+  test('a resource is found however its address is spelt', async () => {
+    expect(await read('CLOUDOPS://configuration')).toBe(await read('cloudops://configuration'));
+  });
+
+  test('a prompt that is unknown, or lacks what it requires, is an error', async () => {
+    await expect(session.client.getPrompt({ name: 'constructor' })).rejects.toMatchObject({ code: -32602 });
+    const lacking = { name: 'plan_upgrade', arguments: { clusterName: 'c', constructor: 'x' } };
+    await expect(session.client.getPrompt(lacking)).rejects.toThrow(/resourceGroupName/);
   });
 
   test('prompts carry what was given, quoted, and ask for the rest', async () => {
@@ -75,6 +86,11 @@ describe.each(eras)('%s', (_name, era) => {
     expect(await complete({ type: 'ref/resource', uri: 'cloudops://reference/{operation}' }, 'operation', 'u')).toEqual(
       ['upgrade_kube_version'],
     );
+    expect(await complete(restore, 'constructor', '')).toEqual([]);
+    expect(await complete({ type: 'ref/resource', uri: 'cloudops://reference/{operation}' }, 'region', '')).toEqual([]);
+    const unknown = { type: 'ref/resource', uri: 'cloudops://{other}' } as const;
+    await expect(complete(unknown, 'operation', '')).rejects.toMatchObject({ code: -32602 });
+    await expect(complete({ type: 'ref/prompt', name: 'toString' }, 'a', '')).rejects.toMatchObject({ code: -32602 });
   });
 
   test('the instructions are ten lines', () => {
