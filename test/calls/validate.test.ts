@@ -47,11 +47,26 @@ test('an argument in the wrong place is answered with its places, and the argume
 test('a planId without the arguments of its plan is told apart', () => {
   expect(problems(restoreInstance, { planId: 'p' }).at(-1)).toMatch(/^planId: /);
   expect(problems(restoreInstance, { planId: 'p', backupId: 'a', instanceId: 's' })).toHaveLength(1);
+  expect(problems(restoreInstance, { planId: 'p', backupId: 'a'.repeat(32), instanceId: {} })).toHaveLength(1);
 });
 
 test('nothing is missed inside a value of another type', () => {
   const given = { resourceGroupName: 'g', networkConfig: { networkId: 'n' }, adminCluster: '{}' };
   expect(problems(provisionKubeResourceGroup, given)).toEqual(['adminCluster: "{}" must be an object, not a string']);
+});
+
+test('a value of another type hides nothing beside it', () => {
+  const given = {
+    resourceGroupName: 'g',
+    adminCluster: { controlPlane: 'x', nodePools: 'y', version: '' },
+    region: 'q',
+  };
+  expect(problems(provisionKubeResourceGroup, given).map((problem) => problem.split(':')[0])).toEqual([
+    'adminCluster.version',
+    'adminCluster.controlPlane',
+    'adminCluster.nodePools',
+    'region',
+  ]);
 });
 
 test('10,000 values are looked at, one more is too many', () => {

@@ -74,7 +74,13 @@ describe('the same consent came before, for another change', () => {
       digest: 'other',
       ...(outcome !== undefined && { outcome }),
     };
-    for (const allowRepeat of [false, true]) expect(conflictWith([earlier], allowRepeat)).toBe(kind);
+    const others = [
+      { asked: now, digest: 'another', nonce: 'another' },
+      { asked: now, digest: 'one more' },
+    ];
+    for (const allowRepeat of [false, true])
+      for (const all of [[earlier], [earlier, ...others], [...others, earlier]])
+        expect(conflictWith(all, allowRepeat)).toBe(kind);
   });
 });
 
