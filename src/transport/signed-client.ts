@@ -1,5 +1,6 @@
 import { sign } from '../signing/sign.js';
 import type { Log } from '../util/log.js';
+import { once } from '../util/objects.js';
 import type { Attributes, Span } from '../util/trace.js';
 import { type Body, parseBody } from './body.js';
 import type { HttpClient, HttpFailure, HttpResponse } from './http-client.js';
@@ -57,7 +58,7 @@ export function createSignedClient(
   { repeatable, secrets, signal: callerSignal, span }: SignedClientOptions,
   { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
 ): SignedClient {
-  const redactor = createRedactor(secrets);
+  const redactor = once(() => createRedactor(secrets));
   const deadline = now().getTime() + timeoutMs;
   const { signal, close } = withTimeout(timeoutMs, callerSignal);
   /** Once a service has given its time, every later request of the call is signed for it. */
@@ -68,7 +69,10 @@ export function createSignedClient(
     const { path, headers, body } = await signRequest(endpoint, request, new Date(now().getTime() + offsetMs), log);
     const { method } = request;
     const sent = { method, origin: endpoint.origin, path, headers, newConnection: !repeatable, ...(body && { body }) };
-    const reply = readReply(await httpClient.send(sent, signal), redactor);
+    const answering = httpClient.send(sent, signal);
+    // Made while the service is at work.
+    const { clean } = redactor();
+    const reply = readReply(await answering, clean);
     if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
     return reply;
   };
@@ -137,12 +141,12 @@ async function signRequest(endpoint: Endpoint, request: UnsignedApiRequest, date
 }
 
 /** Takes secrets out of an answer before anything is made of it. */
-function readReply(result: HttpResponse | HttpFailure, redactor: Redactor): Reply {
-  if (result.kind === 'failure') return { kind: 'failed', failure: redactor.clean(result) };
+function readReply(result: HttpResponse | HttpFailure, clean: Redactor['clean']): Reply {
+  if (result.kind === 'failure') return { kind: 'failed', failure: clean(result) };
   // Not before it is parsed: what parsers drop, such as comments, may stand inside a secret.
   const { body: text, ...response } = result;
-  const body = redactor.clean(parseBody(text));
-  return { kind: 'answered', response: redactor.clean(response), body };
+  const body = clean(parseBody(text));
+  return { kind: 'answered', response: clean(response), body };
 }
 
 /** By OpenTelemetry's conventions for HTTP clients, but without the path and query, which hold what the user works on. */
