@@ -29,7 +29,7 @@ const referenceTemplate = {
 };
 
 /** A resource as clients list it, and what is in it. Hosts list the title, and show the description beside it. */
-export interface Resource {
+interface Resource {
   readonly listing: {
     readonly uri: string;
     readonly name: string;
