@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { InMemoryTransport } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { appsExtension, decideTool, viewMimeType } from '../../ui/contract/apps.js';
+import { type OutcomeKind, readOutcome } from '../../ui/contract/change.js';
 import { createPeer, type Peer } from '../../ui/contract/json-rpc.js';
 import { startRuntime } from '../runtime.js';
 import { createServer, type ServerDependencies } from '../server.js';
@@ -50,25 +51,26 @@ async function show(
   const { peer, close } = await connect(runtime.server, version);
   try {
     const call = (params: unknown) => peer.request('tools/call', isObject(params) ? params : {}, answerMs);
-    /** What the page shows when it is loaded: the outcome, once there is one. */
-    let result = await call({ name: operation.name, arguments: args });
+    const result = await call({ name: operation.name, arguments: args });
     const failed = failureOf(result);
     if (failed !== undefined) {
       stderr.write(`${failed.text}\n`);
       return failed.exitCode;
     }
     const reads = operation.effect === 'read';
+    /** The answer to the click that decided the change. Those to clicks that came too late sent nothing. */
+    let decided: unknown;
     const page = await serveViewPage({
       port,
       host: await readView('page'),
       view: await readView(name),
       // The arguments of a change may hold a secret, and its view does not need them.
-      call: async () => ({ ...(reads && { args }), result }),
+      call: async () => ({ ...(reads && { args }), result: decided ?? result }),
       async callTool(params) {
         if (textAt(params, 'name') !== (reads ? operation.name : decideTool))
           throw new Error('this view calls no other tool');
         const answer = await call(params);
-        if (!reads) result = answer;
+        if (isDecision(answer)) decided = answer;
         return answer;
       },
     });
@@ -83,12 +85,23 @@ async function show(
     await runtime.inFlight.finish(graceMs);
     await page.close();
     await opened?.remove();
-    return reads ? 0 : (failureOf(result)?.exitCode ?? 0);
+    if (reads) return 0;
+    return decided === undefined ? withoutDecision : (failureOf(decided)?.exitCode ?? 0);
   } finally {
     await close();
     await runtime.close(graceMs);
   }
 }
+
+/** The exit code of a plan that nobody decided on: that of `call` without consent. */
+const withoutDecision = 3;
+
+const decisions: readonly OutcomeKind[] = ['accepted', 'rejected', 'unknown', 'declined'];
+
+const isDecision = (result: unknown): boolean => {
+  const outcome = readOutcome(toolResult.parse(result)._meta);
+  return outcome !== undefined && decisions.includes(outcome.kind);
+};
 
 /** What a result that is an error says, and the exit code for it. */
 function failureOf(result: unknown): { readonly text: string; readonly exitCode: number } | undefined {
@@ -98,6 +111,7 @@ function failureOf(result: unknown): { readonly text: string; readonly exitCode:
 }
 
 const toolResult = z.object({
+  _meta: z.unknown(),
   isError: z.boolean().default(false),
   content: z.array(z.object({ text: z.string() })),
   structuredContent: z.object({

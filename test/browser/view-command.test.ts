@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { readAsAPerson } from '../support/person.js';
@@ -36,6 +36,14 @@ async function runView(tool: string, args: object, ...options: string[]): Promis
   throw new Error('it printed nothing');
 }
 
+/** Opens the view of a plan, and gives it the time that a person needs to read it. */
+async function openPlan(url: string) {
+  const view = (await browser.open(url)).frameLocator('iframe');
+  await view.getByRole('button', { name: 'Do nothing' }).waitFor();
+  await readAsAPerson();
+  return view;
+}
+
 const { bucket, key: object, uploadId } = seededUpload;
 
 test('an upload is shown in the browser, and refreshed', async () => {
@@ -50,9 +58,7 @@ test('an upload is shown in the browser, and refreshed', async () => {
 
 test('a change is carried out by a click alone, whatever is set for agents', async () => {
   const url = await runView(restoreInstance.name, restoreInstance.example, '--confirm', 'off');
-  const view = (await browser.open(url)).frameLocator('iframe');
-  await view.getByRole('button', { name: 'Do nothing' }).waitFor();
-  await readAsAPerson();
+  const view = await openPlan(url);
   await view.getByRole('button', { name: /^Create server/ }).click();
   await view.getByRole('heading', { name: 'Accepted' }).waitFor();
 });
@@ -82,34 +88,39 @@ test('a change under way when the command is ended comes to its end, and its pag
     '--sandbox-fault',
     'latency=uniform(1500,1500)',
   );
-  const view = (await browser.open(url)).frameLocator('iframe');
-  await view.getByRole('button', { name: 'Do nothing' }).waitFor();
-  await readAsAPerson();
+  const view = await openPlan(url);
   await view.getByRole('button', { name: /^Create server/ }).click();
   await view.getByRole('button', { name: /^Create server/ }).waitFor({ state: 'hidden' });
   running.at(-1)?.kill('SIGINT');
   await view.getByRole('heading', { name: 'Accepted' }).waitFor();
 });
 
-test('the exit code says what came of the change, as that of call does', async () => {
-  const ended = async (button: RegExp, heading: string) => {
-    const url = await runView(
-      restoreInstance.name,
-      restoreInstance.example,
-      '--sandbox-fault',
-      'restore_instance=reset-after-request',
-    );
-    const view = (await browser.open(url)).frameLocator('iframe');
-    await view.getByRole('button', { name: 'Do nothing' }).waitFor();
-    await readAsAPerson();
-    await view.getByRole('button', { name: button }).click();
-    await view.getByRole('heading', { name: heading }).waitFor();
+describe('the exit code is that of call', () => {
+  const reset = ['--sandbox-fault', 'restore_instance=reset-after-request'];
+  const create = /^Create server/;
+  test.each([
+    [
+      'a change that was carried out, whoever clicks afterwards',
+      [create, create],
+      ['Accepted', 'Decided before'],
+      [],
+      0,
+    ],
+    ['an unknown outcome', [create], ['The outcome is not known'], reset, 4],
+    ['a person who declines', ['Do nothing'], ['Nothing was done'], [], 3],
+    ['a person who does not decide', [], [], [], 3],
+  ] as const)('%s', async (_what, buttons, headings, options, code) => {
+    const url = await runView(restoreInstance.name, restoreInstance.example, ...options);
+    // Each in a window of its own, opened before anybody clicks.
+    const views = await Promise.all(buttons.map(() => openPlan(url)));
+    for (const [index, view] of views.entries()) {
+      await view.getByRole('button', { name: buttons[index] }).click();
+      await view.getByRole('heading', { name: headings[index] }).waitFor();
+    }
     const child = running.at(-1);
     child?.kill('SIGINT');
-    return child && (await once(child, 'exit'))[0];
-  };
-  expect(await ended(/^Create server/, 'The outcome is not known')).toBe(4);
-  expect(await ended(/^Do nothing/, 'Nothing was done')).toBe(3);
+    expect(child && (await once(child, 'exit'))[0]).toBe(code);
+  });
 });
 
 test.skipIf(process.platform === 'win32')('the browser gets the address from a file that is ours alone', async () => {
