@@ -98,24 +98,26 @@ test('a change under way when the command is ended comes to its end, and its pag
 describe('the exit code is that of call', () => {
   const reset = ['--sandbox-fault', 'restore_instance=reset-after-request'];
   const create = /^Create server/;
-  test.each([
+  test.each<[string, (readonly [button: string | RegExp, heading: string])[], string[], number]>([
     [
       'a change that was carried out, whoever clicks afterwards',
-      [create, create],
-      ['Accepted', 'Decided before'],
+      [
+        [create, 'Accepted'],
+        [create, 'Decided before'],
+      ],
       [],
       0,
     ],
-    ['an unknown outcome', [create], ['The outcome is not known'], reset, 4],
-    ['a person who declines', ['Do nothing'], ['Nothing was done'], [], 3],
-    ['a person who does not decide', [], [], [], 3],
-  ] as const)('%s', async (_what, buttons, headings, options, code) => {
+    ['an unknown outcome', [[create, 'The outcome is not known']], reset, 4],
+    ['a person who declines', [['Do nothing', 'Nothing was done']], [], 3],
+    ['a person who does not decide', [], [], 3],
+  ])('%s', async (_what, clicks, options, code) => {
     const url = await runView(restoreInstance.name, restoreInstance.example, ...options);
     // Each in a window of its own, opened before anybody clicks.
-    const views = await Promise.all(buttons.map(() => openPlan(url)));
-    for (const [index, view] of views.entries()) {
-      await view.getByRole('button', { name: buttons[index] }).click();
-      await view.getByRole('heading', { name: headings[index] }).waitFor();
+    const windows = await Promise.all(clicks.map(async (click) => [await openPlan(url), ...click] as const));
+    for (const [view, button, heading] of windows) {
+      await view.getByRole('button', { name: button }).click();
+      await view.getByRole('heading', { name: heading }).waitFor();
     }
     const child = running.at(-1);
     child?.kill('SIGINT');
