@@ -1,5 +1,5 @@
 import { textAt } from './objects.js';
-import { invisible } from './quote.js';
+import { everyInvisible } from './quote.js';
 
 /** Severities, least first. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
@@ -25,8 +25,6 @@ export function createLog(minimum: LogLevel, now: () => Date, write: (line: stri
     write(`${escapeInvisible(line)}\n`);
   };
 }
-
-const everyInvisible = new RegExp(invisible, 'gu');
 
 /** JSON on one line in which what is invisible or changes the reading order is escaped. */
 export const escapeInvisible = (json: string): string => json.replace(everyInvisible, escaped);

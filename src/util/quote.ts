@@ -4,26 +4,25 @@
  * out, and cut after `limit` characters.
  */
 export function quote(text: string, limit = 300): string {
-  const characters = [...text];
-  const shown = characters.slice(0, limit).map(visible).join('');
-  return characters.length > limit ? `"${shown}…" (cut, ${characters.length} characters)` : `"${shown}"`;
+  const escaped = (given: string) => spellOut(given.replace(/["\\]/g, '\\$&'));
+  // Only what is this long can have too many characters.
+  const characters = text.length > limit ? [...text] : [];
+  if (characters.length <= limit) return `"${escaped(text)}"`;
+  return `"${escaped(characters.slice(0, limit).join(''))}…" (cut, ${characters.length} characters)`;
 }
 
 /** A line of text in which what is invisible or changes the reading order is spelled out, without quotation marks. */
-export const spellOut = (line: string): string =>
-  [...line].map((character) => (character === '"' || character === '\\' ? character : visible(character))).join('');
+export const spellOut = (line: string): string => line.replace(everyInvisible, spelled);
 
 /** A name that came from outside, such as an error code: bare if it can be nothing but a name, otherwise quoted. */
 export const quoteName = (text: string): string => (/^[\w.:[\]-]{1,100}$/.test(text) ? text : quote(text, 100));
 
 /** Controls, formats (bidirectional and zero-width among them), unassigned, private and half characters, separators. */
-export const invisible = /[\p{C}\p{Zl}\p{Zp}\u00a0\u115f\u1160\u3164\uffa0]|\p{Default_Ignorable_Code_Point}/u;
+export const everyInvisible = /[\p{C}\p{Zl}\p{Zp}\u00a0\u115f\u1160\u3164\uffa0]|\p{Default_Ignorable_Code_Point}/gu;
 
-function visible(character: string): string {
-  if (character === '"' || character === '\\') return `\\${character}`;
+function spelled(character: string): string {
   if (character === '\n') return '\\n';
   if (character === '\r') return '\\r';
   if (character === '\t') return '\\t';
-  if (!invisible.test(character)) return character;
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
