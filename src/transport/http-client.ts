@@ -190,7 +190,10 @@ class TooLarge extends Error {}
 
 const flatten = (headers: Readonly<Record<string, string | string[] | undefined>>) =>
   Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value ?? ''].flat().join(', ')]),
+    Object.entries(headers).map(([name, value = '']) => [
+      name.toLowerCase(),
+      Array.isArray(value) ? value.join(', ') : value,
+    ]),
   );
 
 /** Compression is never asked for, but a compressed body is readable. */

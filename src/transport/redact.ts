@@ -1,4 +1,4 @@
-import { leavesOf } from '../util/objects.js';
+import { leavesOf, once } from '../util/objects.js';
 
 /** Finds secrets in what a service says, and takes them out. */
 export interface Redactor {
@@ -23,15 +23,19 @@ const shortest = 8;
  * It takes time in proportion to the lengths of secrets and texts, whatever is in them.
  */
 export function createRedactor(secrets: readonly (string | undefined)[]): Redactor {
-  const known = [...secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret))), ...keyInBase64];
-  const short = known.filter((form) => form.length >= shortest && form.length < sharedLength);
-  const runs = new Set(known.flatMap((form) => substrings(form, sharedLength)));
-  const pieces = new Set(known.flatMap((form) => substrings(form, pieceLength)));
+  const known = new Set([
+    ...secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret))),
+    ...keyInBase64,
+  ]);
+  const short = [...known].filter((form) => form.length >= shortest && form.length < sharedLength);
+  const pieces = substrings(known, pieceLength);
+  // Hardly any text has a piece.
+  const runs = once(() => substrings(known, sharedLength));
   const sharesRun = (text: string) => {
     for (let at = 0; at + pieceLength <= text.length; at += pieceLength)
       if (pieces.has(text.slice(at, at + pieceLength)))
         for (let start = Math.max(0, at - pieceLength); start <= at; start += 1)
-          if (runs.has(text.slice(start, start + sharedLength))) return true;
+          if (runs().has(text.slice(start, start + sharedLength))) return true;
     return false;
   };
   const finds = (text: string) => {
@@ -46,22 +50,27 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
       Object.entries(data).map(([name, value]) => [finds(name) ? removed : name, clean(value)]),
     );
   };
-  return { finds, clean: (data) => (finds(textsOf(data).join('\0')) ? (clean(data) as typeof data) : data) };
+  return { finds, clean: (data) => (finds([...textsOf(data)].join('\0')) ? (clean(data) as typeof data) : data) };
 }
 
-/** Collects all texts of a value, names of fields and numbers of elements included. */
-function textsOf(data: unknown, texts: string[] = []): string[] {
-  if (typeof data === 'string') texts.push(data);
+/** Collects the different texts of a value, names of fields included. Those of a list repeat. */
+function textsOf(data: unknown, texts = new Set<string>()): Set<string> {
+  if (typeof data === 'string') texts.add(data);
+  else if (Array.isArray(data)) for (const element of data) textsOf(element, texts);
   else if (typeof data === 'object' && data !== null)
     for (const [name, value] of Object.entries(data)) {
-      texts.push(name);
+      texts.add(name);
       textsOf(value, texts);
     }
   return texts;
 }
 
-const substrings = (text: string, length: number): string[] =>
-  Array.from({ length: Math.max(0, text.length - length + 1) }, (_, at) => text.slice(at, at + length));
+function substrings(texts: Iterable<string>, length: number): Set<string> {
+  const found = new Set<string>();
+  for (const text of texts)
+    for (let at = 0; at + length <= text.length; at += 1) found.add(text.slice(at, at + length));
+  return found;
+}
 
 /** After `normalise`. */
 const looksSecret = /(?:BEGIN|END)[A-Z]{0,20}PRIVATEKEY|[Ss]ignature=[0-9a-f]{64}/;
