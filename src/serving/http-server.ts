@@ -33,7 +33,13 @@ export function sendJson(
   headers: Readonly<Record<string, string>> = {},
 ): void {
   const text = JSON.stringify(body);
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers });
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    // Without it, Node would send the text in chunks.
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    ...headers,
+  });
   response.end(text);
 }
 

@@ -86,8 +86,8 @@ export async function serveRequest(
   const keepAlive = setInterval(() => write(': keepalive\n\n'), keepAliveMs);
   try {
     await server.connect(transport);
-    // With the request, handlers know that this is HTTP: users cannot be asked while a call runs, and traces come in headers.
-    transport.onmessage?.(message, { request: webRequest(incoming) });
+    // With the request, handlers know that this is HTTP: users cannot be asked while a call runs. Of its headers, they read these.
+    transport.onmessage?.(message, { request: webRequest(incoming, ['traceparent', 'tracestate']) });
     await over;
   } finally {
     clearInterval(keepAlive);
@@ -110,7 +110,7 @@ export async function serveByHandler(
   const over = whenOver(incoming, outgoing).then(() => {
     if (!outgoing.writableFinished) gone.abort();
   });
-  const request = webRequest(incoming, gone.signal);
+  const request = webRequest(incoming, Object.keys(incoming.headers), gone.signal);
   const { status, headers, body } = await handler.fetch(request, { parsedBody: message });
   outgoing.writeHead(status, Object.fromEntries(headers));
   if (body === null) return void outgoing.end();
@@ -135,12 +135,10 @@ const whenOver = ({ socket }: IncomingMessage, response: ServerResponse): Promis
     response.once('close', end);
   });
 
-/** A request as the SDK wants it, without its body. */
-const webRequest = ({ headersDistinct }: IncomingMessage, signal?: AbortSignal): Request =>
+/** A request as the SDK wants it, with some headers and without its body. */
+const webRequest = ({ headersDistinct }: IncomingMessage, names: readonly string[], signal?: AbortSignal): Request =>
   new Request('http://localhost/mcp', {
     method: 'POST',
-    headers: Object.entries(headersDistinct).flatMap(([name, values = []]) =>
-      values.map((value): [string, string] => [name, value]),
-    ),
+    headers: names.flatMap((name) => (headersDistinct[name] ?? []).map((value): [string, string] => [name, value])),
     ...(signal !== undefined && { signal }),
   });

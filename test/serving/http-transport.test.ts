@@ -88,14 +88,16 @@ describe('a request of a protocol before 2026-07-28', () => {
   /** A tool that goes on until it is let go, or its client goes. */
   async function serveTool() {
     let signal: AbortSignal | undefined;
+    let headers: Headers | undefined;
     let notify = async (_method: 'notifications/progress', _params: { progressToken: string; progress: number }) => {};
     let end: (text: string) => void = () => {};
     const served: Promise<void>[] = [];
     const responses: ServerResponse[] = [];
     const http = createServer((request, response) => {
       const server = new Server({ name: 's', version: '1' }, { capabilities: { tools: {} } });
-      server.setRequestHandler('tools/call', async (_request, { mcpReq }) => {
+      server.setRequestHandler('tools/call', async (_request, { mcpReq, http }) => {
         signal = mcpReq.signal;
+        headers = http?.req?.headers;
         notify = (method, params) => mcpReq.notify({ method, params });
         const text = await new Promise<string>((resolve) => {
           end = resolve;
@@ -118,6 +120,7 @@ describe('a request of a protocol before 2026-07-28', () => {
       call: (init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}/`, { method: 'POST', ...init }),
       called: () => vi.waitFor(() => expect(signal).toBeDefined()),
       aborted: () => signal?.aborted,
+      header: (name: string) => headers?.get(name),
       progress: () => notify('notifications/progress', { progressToken: 'p', progress: 1 }),
       end: (text: string) => end(text),
       served,
@@ -129,9 +132,20 @@ describe('a request of a protocol before 2026-07-28', () => {
     const response = call();
     await called();
     end('done');
-    expect((await response).headers.get('content-type')).toBe('application/json');
+    const { headers } = await response;
+    expect(headers.get('content-type')).toBe('application/json');
+    expect(Number(headers.get('content-length'))).toBeGreaterThan(0);
     expect(await (await response).json()).toMatchObject({ id: 1, result: { content: [{ text: 'done' }] } });
     await Promise.all(served);
+  });
+
+  test('brings the trace that it is part of in its headers', async () => {
+    const { call, called, header, end } = await serveTool();
+    const response = call({ headers: { traceparent: '00-1', tracestate: 'vendor=1' } });
+    await called();
+    end('done');
+    await (await response).text();
+    expect([header('traceparent'), header('tracestate')]).toEqual(['00-1', 'vendor=1']);
   });
 
   test('is answered with a stream of events as soon as there is progress', async () => {
