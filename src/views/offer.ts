@@ -8,11 +8,11 @@ import type { Operation } from '../tools/define-operation.js';
 /** Whether the client of a request shows views. */
 export function showsViews(server: Server, context: ServerContext): boolean {
   const { extensions = {} } = clientCapabilities(server, context);
-  const { mimeTypes } = settings.parse(extensions[appsExtension] ?? {});
-  return mimeTypes.includes(viewMimeType);
+  const settings = extensions[appsExtension];
+  return settings !== undefined && (viewSettings.safeParse(settings).data?.mimeTypes.includes(viewMimeType) ?? false);
 }
 
-const settings = z.object({ mimeTypes: z.array(z.string()).catch([]) }).catch({ mimeTypes: [] });
+const viewSettings = z.object({ mimeTypes: z.array(z.string()) });
 
 /** The view that shows what an operation answers, if there is one. */
 export function viewOf({ change, pages }: Operation): ViewName | undefined {
