@@ -1,4 +1,4 @@
-import { XMLParser, XMLValidator } from 'fast-xml-parser';
+import { type EntityDecoderOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
 import { isDeeperThan, isObject } from '../util/objects.js';
 
 /** What a response's body turned out to be. Services label bodies wrongly, so the content decides, not its type. */
@@ -54,6 +54,15 @@ const isTooMuch = (xml: string) =>
 
 const cdata = '#cdata';
 
+/** Leaves references as they are: `clean` resolves them. Without it, the parser makes a decoder for each document. */
+const noDecoder: EntityDecoderOptions = {
+  decode: (text) => text,
+  setExternalEntities: () => {},
+  addInputEntities: () => {},
+  setXmlVersion: () => {},
+  reset: () => {},
+};
+
 const parser = new XMLParser({
   ignoreAttributes: true,
   ignoreDeclaration: true,
@@ -62,6 +71,9 @@ const parser = new XMLParser({
   parseTagValue: false,
   trimValues: false,
   processEntities: false,
+  entityDecoder: noDecoder,
+  // The path to each element as a text, for callbacks.
+  jPath: false,
   cdataPropName: cdata,
   maxNestedTags: maximumDepth,
 });
