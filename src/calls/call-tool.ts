@@ -28,8 +28,7 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     checkRegions(policy, region, input);
     const endpoint = resolveEndpoint(cloud, operation.service, region);
     checkPath(endpoint, request.path);
-    const { secretAccessKey, sessionToken } = endpoint.credentials;
-    const secrets = [secretAccessKey, sessionToken, ...(operation.secrets ?? []).map((path) => textAt(input, path))];
+    const secrets = (operation.secrets ?? []).map((path) => textAt(input, path));
     const open = (signal: AbortSignal) =>
       openClient(endpoint, { repeatable: operation.effect === 'read', secrets, signal, span: context.span });
 

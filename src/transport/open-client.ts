@@ -20,11 +20,12 @@ export function createLazyTransport(
   async function load() {
     // The HTTP parser is WebAssembly. V8's optimising compiler takes 30 MiB for it, and it is as fast without.
     (await import('node:v8')).setFlagsFromString('--liftoff-only');
-    const [{ createHttpClient }, { createSignedClient }] = await Promise.all([
+    const [{ createHttpClient }, { createSignedClients }] = await Promise.all([
       import('./http-client.js'),
       import('./signed-client.js'),
     ]);
-    return { httpClient: createHttpClient(proxies), createSignedClient };
+    const httpClient = createHttpClient(proxies);
+    return { httpClient, open: createSignedClients({ ...dependencies, httpClient }) };
   }
   return {
     open: async (endpoint, options) => {
@@ -32,8 +33,8 @@ export function createLazyTransport(
         loading = undefined;
         throw new TransportUnavailable('a part of this server cannot be loaded', { cause: error });
       });
-      const { httpClient, createSignedClient } = await loading;
-      return createSignedClient(endpoint, options, { ...dependencies, httpClient });
+      const { open } = await loading;
+      return open(endpoint, options);
     },
     close: async () => (await loading?.catch(() => undefined))?.httpClient.close(),
   };

@@ -21,8 +21,9 @@ const shortest = 8;
  * Makes a redactor for some secrets. It compares texts without white space and without the escapes of JSON, URLs and HTML,
  * and knows the secrets in base64 too. What looks like a block of a private key, or like a signature, is found whoever's it is.
  * It takes time in proportion to the lengths of secrets and texts, whatever is in them.
+ * @param others finds further secrets
  */
-export function createRedactor(secrets: readonly (string | undefined)[]): Redactor {
+export function createRedactor(secrets: readonly (string | undefined)[], others?: Redactor): Redactor {
   const known = new Set([
     ...secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret))),
     ...keyInBase64,
@@ -38,7 +39,8 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
           if (runs().has(text.slice(start, start + sharedLength))) return true;
     return false;
   };
-  const finds = (text: string) => {
+  const finds = (text: string): boolean => {
+    if (others?.finds(text)) return true;
     const plain = normalise(text);
     return looksSecret.test(plain) || short.some((form) => plain.includes(form)) || sharesRun(plain);
   };

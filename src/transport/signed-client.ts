@@ -1,4 +1,5 @@
-import { sign } from '../signing/sign.js';
+import { isDeepStrictEqual } from 'node:util';
+import { type Credentials, sign } from '../signing/sign.js';
 import type { Log } from '../util/log.js';
 import { once } from '../util/objects.js';
 import type { Attributes, Span } from '../util/trace.js';
@@ -31,7 +32,7 @@ export interface SignedClient extends Disposable {
 export interface SignedClientOptions {
   /** Whether sending it twice is harmless. If not, it is sent again only where it provably never arrived. */
   readonly repeatable: boolean;
-  /** They are taken out of everything that the service says. */
+  /** They are taken out of everything that the service says, as the credentials are. */
   readonly secrets: readonly (string | undefined)[];
   /** Aborts when the caller gives up. */
   readonly signal: AbortSignal;
@@ -52,13 +53,31 @@ export interface SignedClientDependencies {
   readonly maximumAttempts: number;
 }
 
-/** Makes the client of one call. It has to be disposed of. */
-export function createSignedClient(
+/** Makes the client of one call, which has to be disposed of. */
+export type CreateSignedClient = (endpoint: Endpoint, options: SignedClientOptions) => SignedClient;
+
+/** Makes the clients of calls. What takes long to make for credentials, which are the same in each call, is kept. */
+export function createSignedClients(dependencies: SignedClientDependencies): CreateSignedClient {
+  let kept: { readonly credentials: Credentials; readonly redactor: Redactor } | undefined;
+  const redactorOf = (credentials: Credentials, secrets: SignedClientOptions['secrets']): Redactor => {
+    if (kept === undefined || !isDeepStrictEqual(kept.credentials, credentials)) {
+      const { secretAccessKey, sessionToken } = credentials;
+      kept = { credentials, redactor: createRedactor([secretAccessKey, sessionToken]) };
+    }
+    return secrets.length === 0 ? kept.redactor : createRedactor(secrets, kept.redactor);
+  };
+  return (endpoint, options) => {
+    const redactor = once(() => redactorOf(endpoint.credentials, options.secrets));
+    return createSignedClient(endpoint, options, dependencies, redactor);
+  };
+}
+
+function createSignedClient(
   endpoint: Endpoint,
-  { repeatable, secrets, signal: callerSignal, span }: SignedClientOptions,
+  { repeatable, signal: callerSignal, span }: SignedClientOptions,
   { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
+  redactor: () => Redactor,
 ): SignedClient {
-  const redactor = once(() => createRedactor(secrets));
   const deadline = now().getTime() + timeoutMs;
   const { signal, close } = withTimeout(timeoutMs, callerSignal);
   /** Once a service has given its time, every later request of the call is signed for it. */

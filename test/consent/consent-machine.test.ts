@@ -11,7 +11,7 @@ import { type ConsentClaims, type ConsentTokens, InvalidToken } from '../../src/
 import type { Journal } from '../../src/journal/journal.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { HttpClient, HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
-import { createSignedClient } from '../../src/transport/signed-client.js';
+import { createSignedClients } from '../../src/transport/signed-client.js';
 import { createMemoryJournal, never, testKeys } from '../support/caller.js';
 import { runs } from '../support/runs.js';
 
@@ -109,6 +109,15 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
         return reply;
       },
     };
+    const createSignedClient = createSignedClients({
+      httpClient,
+      now,
+      sleep: async () => undefined,
+      random: () => 0,
+      log: () => undefined,
+      timeoutMs: 5000,
+      maximumAttempts: 2,
+    });
     const call = createCallTool({
       cloud: async () => ({
         region: 'jp-east-1',
@@ -119,16 +128,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
       }),
       policy: { readOnly: false, tools: undefined },
       confirm: mode,
-      openClient: async (endpoint, options) =>
-        createSignedClient(endpoint, options, {
-          httpClient,
-          now,
-          sleep: async () => undefined,
-          random: () => 0,
-          log: () => undefined,
-          timeoutMs: 5000,
-          maximumAttempts: 2,
-        }),
+      openClient: async (...given) => createSignedClient(...given),
       log: () => undefined,
       newId: randomUUID,
       newNonce: () => {

@@ -17,7 +17,7 @@ import { textOf } from '../../src/results/text.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { createHttpClient, defaultLimits, type Limits } from '../../src/transport/http-client.js';
 import type { OpenClient } from '../../src/transport/open-client.js';
-import { createSignedClient } from '../../src/transport/signed-client.js';
+import { createSignedClients } from '../../src/transport/signed-client.js';
 
 /** Keys of nothing: they sign requests to servers that the tests start themselves. */
 export const testKeys = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test/secret+key' };
@@ -52,6 +52,17 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
   const inFlight = createInFlightCalls();
   if (options.outlivesClients === true) inFlight.detach();
   const now = options.now ?? (() => new Date());
+  const createSignedClient = createSignedClients({
+    httpClient,
+    now,
+    sleep: async (milliseconds) => {
+      waits.push(milliseconds);
+    },
+    random: () => 0.5,
+    log,
+    timeoutMs: options.timeoutMs ?? 20_000,
+    maximumAttempts: options.maximumAttempts ?? 4,
+  });
   const carryOut: CallTool = createCallTool({
     confirm: options.confirm ?? 'off',
     newId: randomUUID,
@@ -72,20 +83,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
       ...options.cloud,
     }),
     policy: options.policy ?? { readOnly: false, tools: undefined },
-    openClient:
-      options.openClient ??
-      (async (endpoint, clientOptions) =>
-        createSignedClient(endpoint, clientOptions, {
-          httpClient,
-          now,
-          sleep: async (milliseconds) => {
-            waits.push(milliseconds);
-          },
-          random: () => 0.5,
-          log,
-          timeoutMs: options.timeoutMs ?? 20_000,
-          maximumAttempts: options.maximumAttempts ?? 4,
-        })),
+    openClient: options.openClient ?? (async (...given) => createSignedClient(...given)),
     log,
   });
   const tokens = createConsentTokens('k'.repeat(32), '', now);

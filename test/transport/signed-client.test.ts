@@ -1,11 +1,37 @@
 import { expect, test } from 'vitest';
 import { s3Profile } from '../../src/signing/profiles.js';
 import type { HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
-import { createSignedClient } from '../../src/transport/signed-client.js';
+import { createSignedClients } from '../../src/transport/signed-client.js';
 
 const secret = 'a-secret+key/of-forty-characters-in-tests';
 const lost: HttpFailure = { kind: 'failure', code: 'ConnectionLost', detail: `ECHO: ${secret}`, mayHaveArrived: true };
 const answered: HttpResponse = { kind: 'response', status: 400, headers: {}, body: '{}' };
+
+const clientFor = (result: HttpResponse | HttpFailure) =>
+  createSignedClients({
+    httpClient: { send: async () => result, close: async () => undefined },
+    now: () => new Date('2026-11-21T12:00:00Z'),
+    sleep: async () => undefined,
+    random: () => 0.5,
+    log: () => undefined,
+    timeoutMs: 1000,
+    maximumAttempts: 1,
+  });
+
+const endpointOf = (secretAccessKey: string, sessionToken?: string) => ({
+  origin: 'https://storage.example.com',
+  pathPrefix: '',
+  region: 'jp-east-1',
+  service: 's3',
+  profile: s3Profile,
+  credentials: { accessKeyId: 'AKIDEXAMPLE', secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
+});
+
+const options = (...secrets: readonly string[]) => ({
+  repeatable: false,
+  secrets,
+  signal: new AbortController().signal,
+});
 
 test.each<[string, HttpResponse | HttpFailure]>([
   ['its header', { ...answered, headers: { 'x-echo': secret } }],
@@ -15,28 +41,36 @@ test.each<[string, HttpResponse | HttpFailure]>([
   ['why it is incomplete', { ...answered, bodyFailure: lost }],
   ['why there is none', lost],
 ])('a reply that holds a secret is given without it: %s', async (_where, result) => {
-  using client = createSignedClient(
-    {
-      origin: 'https://storage.example.com',
-      pathPrefix: '',
-      region: 'jp-east-1',
-      service: 's3',
-      profile: s3Profile,
-      credentials: { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: secret },
-    },
-    { repeatable: false, secrets: [secret], signal: new AbortController().signal },
-    {
-      httpClient: { send: async () => result, close: async () => undefined },
-      now: () => new Date('2026-11-21T12:00:00Z'),
-      sleep: async () => undefined,
-      random: () => 0.5,
-      log: () => undefined,
-      timeoutMs: 1000,
-      maximumAttempts: 1,
-    },
-  );
+  using client = clientFor(result)(endpointOf(secret), options());
   const reply = await client.send({ method: 'GET', path: '/', query: {} });
   const told = JSON.stringify(reply);
   expect(told).toContain('[removed: it held a secret]');
   expect(told).not.toMatch(/a-secret|forty|in-tests/);
+});
+
+test('a client takes out the credentials and the secrets of its own call, and no others', async () => {
+  const said = ['the-key-before-rotation', 'another-one-afterwards', 'its-session-token', 'what-one-call-holds'];
+  const [older = '', newer = '', token = '', held = ''] = said;
+  const createClient = clientFor({ ...answered, headers: {}, body: JSON.stringify(said) });
+  const shown: string[][] = [];
+  for (const [endpoint, secrets] of [
+    [endpointOf(older), []],
+    [endpointOf(older), [held]],
+    [endpointOf(older), []],
+    [endpointOf(newer), []],
+    [endpointOf(newer, token), [held]],
+    [endpointOf(newer), []],
+  ] as const) {
+    using client = createClient(endpoint, options(...secrets));
+    const told = JSON.stringify(await client.send({ method: 'GET', path: '/', query: {} }));
+    shown.push(said.filter((one) => told.includes(one)));
+  }
+  expect(shown).toEqual([
+    [newer, token, held],
+    [newer, token],
+    [newer, token, held],
+    [older, token, held],
+    [older],
+    [older, token, held],
+  ]);
 });
