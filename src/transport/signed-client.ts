@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Credentials, sign } from '../signing/sign.js';
 import type { Log } from '../util/log.js';
-import { once } from '../util/objects.js';
 import type { Attributes, Span } from '../util/trace.js';
 import { type Body, parseBody } from './body.js';
 import type { HttpClient, HttpFailure, HttpResponse } from './http-client.js';
@@ -66,17 +65,15 @@ export function createSignedClients(dependencies: SignedClientDependencies): Cre
     }
     return secrets.length === 0 ? kept.redactor : createRedactor(secrets, kept.redactor);
   };
-  return (endpoint, options) => {
-    const redactor = once(() => redactorOf(endpoint.credentials, options.secrets));
-    return createSignedClient(endpoint, options, dependencies, redactor);
-  };
+  return (endpoint, options) =>
+    createSignedClient(endpoint, options, dependencies, redactorOf(endpoint.credentials, options.secrets));
 }
 
 function createSignedClient(
   endpoint: Endpoint,
   { repeatable, signal: callerSignal, span }: SignedClientOptions,
   { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
-  redactor: () => Redactor,
+  { clean }: Redactor,
 ): SignedClient {
   const deadline = now().getTime() + timeoutMs;
   const { signal, close } = withTimeout(timeoutMs, callerSignal);
@@ -88,10 +85,10 @@ function createSignedClient(
     const { path, headers, body } = await signRequest(endpoint, request, new Date(now().getTime() + offsetMs), log);
     const { method } = request;
     const sent = { method, origin: endpoint.origin, path, headers, newConnection: !repeatable, ...(body && { body }) };
-    const answering = httpClient.send(sent, signal);
-    // Made while the service is at work.
-    const { clean } = redactor();
-    const reply = readReply(await answering, clean);
+    const result = await httpClient.send(sent, signal);
+    // Secrets are taken out before anything is made of the answer, but not before it is parsed: what parsers drop, such as comments,
+    // may stand inside a secret.
+    const reply = clean(replyOf(result));
     if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
     return reply;
   };
@@ -159,13 +156,11 @@ async function signRequest(endpoint: Endpoint, request: UnsignedApiRequest, date
   return { path: path + query, headers, body };
 }
 
-/** Takes secrets out of an answer before anything is made of it. */
-function readReply(result: HttpResponse | HttpFailure, clean: Redactor['clean']): Reply {
-  if (result.kind === 'failure') return { kind: 'failed', failure: clean(result) };
-  // Not before it is parsed: what parsers drop, such as comments, may stand inside a secret.
-  const { body: text, ...response } = result;
-  const body = clean(parseBody(text));
-  return { kind: 'answered', response: clean(response), body };
+/** What came of a try, its body parsed. */
+function replyOf(result: HttpResponse | HttpFailure): Reply {
+  if (result.kind === 'failure') return { kind: 'failed', failure: result };
+  const { body, ...response } = result;
+  return { kind: 'answered', response, body: parseBody(body) };
 }
 
 /** By OpenTelemetry's conventions for HTTP clients, but without the path and query, which hold what the user works on. */
