@@ -67,7 +67,7 @@ test.each([
   expect(parseBody(text)).toMatchObject(expected);
 });
 
-describe('XML whose rows are read on their own', () => {
+describe('XML of elements and text, which is read without the parser', () => {
   const list = (content: string) => `<List><Name>n</Name>${content}<End>e</End></List>`;
 
   test.each([
@@ -79,6 +79,9 @@ describe('XML whose rows are read on their own', () => {
     ['of a reference', '<Row><A>a&b</A></Row>'],
     ['of a name that is none', '<Row><1a>1</1a></Row>'],
     ['of a name that objects have', '<Row><constructor>1</constructor></Row>'],
+    ['of a name that functions have', '<Row><prototype>1</prototype></Row>'],
+    ['of a name in other letters', '<Row><A>1</a></Row>'],
+    ['of another document', '<Row><A>1</A></Row></List><List><A>1</A>'],
   ])('an end that is missing %s is seen', (_where, content) => {
     expect(parseBody(list(content))).toMatchObject({ kind: 'malformed' });
     expect(parseBody(list(`${content}<!---->`))).toMatchObject({ kind: 'malformed' });
@@ -86,6 +89,7 @@ describe('XML whose rows are read on their own', () => {
 
   test.each([
     ['flat', '<Row><A>1</A></Row><Row><A>2</A></Row>', [{ A: '1' }, { A: '2' }]],
+    ['three', '<Row><A>1</A></Row><Row><A>2</A></Row><Row><A>3</A></Row>', [{ A: '1' }, { A: '2' }, { A: '3' }]],
     ['with structures', '<Row><A><B>1</B></A></Row><Row><A>2</A></Row>', [{ A: { B: '1' } }, { A: '2' }]],
     ['with line ends of Windows', '<Row><A>1\r\n2</A></Row><Row><A>3</A></Row>', [{ A: '1\n2' }, { A: '3' }]],
     ['with references', '<Row><A>&quot;1&#x26;&#50;</A></Row><Row><A>2</A></Row>', [{ A: '"1&2' }, { A: '2' }]],
@@ -98,9 +102,37 @@ describe('XML whose rows are read on their own', () => {
   });
 });
 
-test('rows that are not the list’s own stay where they are', () => {
-  const text = '<List><Other><Row><A>1</A></Row><Row><A>2</A></Row></Other><Row/></List>';
-  expect(parseBody(text)).toEqual(parseBody(`<!---->${text}`));
+test('whatever the elements and texts, they are read as by the parser', () => {
+  const name = fc.constantFrom('A', 'B', 'a', 'Row', 'x-1', 'constructor', 'prototype', 'toString', '1a', 'n:A');
+  const text = fc
+    .array(
+      fc.constantFrom('1', ' ', '\n', '\r\n', '&amp;', '&#65;', '&#x41;', '&b;', '&', ']]>', '>', '"', 'é', '\u0001'),
+    )
+    .map((pieces) => pieces.join(''));
+  const { document } = fc.letrec<{ document: string; content: string }>((tie) => ({
+    content: fc.oneof(
+      { maxDepth: 4 },
+      text,
+      fc.array(tie('document'), { maxLength: 4 }).map((all) => all.join('\n')),
+    ),
+    document: fc
+      .tuple(name, fc.constantFrom('', ' xmlns="u"', ' b="1"', ' '), tie('content'), fc.option(name, { freq: 20 }))
+      .map(([start, attributes, content, end]) => `<${start}${attributes}>${content}</${end === 'A' ? end : start}>`),
+  }));
+  const declaration = fc.constantFrom(
+    '',
+    '<?xml version="1.0"?>',
+    '<?xml version="1.0" encoding="UTF-8"?>\n',
+    '<?xml?>',
+  );
+  const after = fc.constantFrom('', '', '\n', 'x', '<A>1</A>');
+  fc.assert(
+    fc.property(declaration, document, after, (before, written, behind) => {
+      const given = `${before}${written}${behind}`;
+      expect(parseBody(given)).toEqual(parseBody(`${given}<!---->`));
+    }),
+    { numRuns: runs(3000) },
+  );
 });
 
 test('no input of any kind throws or hangs', () => {
