@@ -67,7 +67,7 @@ export async function answer(route: Route | undefined, request: ApiRequest, clou
     if (error instanceof ServiceError) return refusal(request, error);
     if (request.stream.errored) throw error;
     const code = isStorage ? 'InternalError' : 'Server.InternalError';
-    return refusal(request, new ServiceError(500, code, 'What the sandbox holds could not be written down.'));
+    return refusal(request, new ServiceError(500, code, 'The sandbox could not save its state.'));
   }
 }
 

@@ -81,7 +81,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['redirect', instead(307, () => ({ location: '/moved' }))],
   ['429', instead(429, (seconds = 1) => ({ 'retry-after': String(seconds) }))],
   ...[500, 502, 503, 509].map((status) => [String(status), instead(status)] as const),
-  // A gateway that has waited long enough: the service behind it goes on.
+  // A gateway that has waited long enough: the service behind it continues.
   ['504', ({ act }) => act().then(() => empty({}, 504))],
 ]);
 

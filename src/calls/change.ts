@@ -72,7 +72,7 @@ async function carryOut(pending: PendingChange, consent: Consent, client: Signed
   return withNotes(tell(), await withinSeconds(written, notYetWritten));
 }
 
-/** An answer waits so long for its outcome to be in the journal. Writing goes on after that. */
+/** An answer waits so long for its outcome to be in the journal. Writing continues after that. */
 const outcomeMs = 10_000;
 const notYetWritten = ['The outcome is not in the journal yet. It is written as soon as that is possible.'];
 

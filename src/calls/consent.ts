@@ -120,7 +120,7 @@ const mostRefusals = 3;
 /** An answer that comes sooner was given by a program: nobody reads a question in that time (milliseconds). */
 const shortestReadMs = 1000;
 
-/** A click is consent, or a refusal that is written down. Either spends the plan. */
+/** A click is consent, or a refusal that is recorded. Either spends the plan. */
 async function clicked(pending: PendingChange, digest: string, { decision, claims }: Click): Promise<Consent> {
   if (claims.digest !== digest)
     throw new Refusal('PlanRefused', ['the plan was shown for another endpoint, another account or other arguments']);
@@ -173,7 +173,7 @@ async function refusalToAsk({ context, dependencies }: PendingChange): Promise<R
   }
 }
 
-/** Asks the user. A refusal is written down and spends the question: the same question cannot be answered twice. */
+/** Asks the user. A refusal is recorded and spends the question: the same question cannot be answered twice. */
 async function ask(pending: PendingChange, digest: string, elicitor: Elicitor): Promise<Consent | CallOutcome> {
   const { call, plan, context, dependencies } = pending;
   const { now, newNonce } = dependencies;

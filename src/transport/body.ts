@@ -72,7 +72,7 @@ const parser = new XMLParser({
   trimValues: false,
   processEntities: false,
   entityDecoder: noDecoder,
-  // The path to each element as a text, for callbacks.
+  // Otherwise it writes out the path to each element, for callbacks.
   jPath: false,
   cdataPropName: cdata,
   maxNestedTags: maximumDepth,

@@ -19,7 +19,7 @@ const shortest = 8;
 
 /**
  * Makes a redactor for some secrets. It compares texts without white space and without the escapes of JSON, URLs and HTML,
- * and knows the secrets in base64 too. What looks like a block of a private key, or like a signature, is found whoever's it is.
+ * and knows the secrets in base64 too. What looks like a block of a private key, or like a signature, is found no matter whose it is.
  * It takes time in proportion to the lengths of secrets and texts, whatever is in them.
  * @param others finds further secrets
  */
@@ -93,7 +93,7 @@ const inBase64 = (text: string): string[] =>
       .slice(4, -4),
   );
 
-/** What every block of a private key has, whoever's it is. */
+/** What every block of a private key has, no matter whose it is. */
 const keyInBase64 = inBase64(' PRIVATE KEY-----');
 
 /** What a key of a service account has beside secrets, and answers may show. */

@@ -52,11 +52,13 @@ export interface SignedClientDependencies {
   readonly maximumAttempts: number;
 }
 
-/** Makes the client of one call, which has to be disposed of. */
-export type CreateSignedClient = (endpoint: Endpoint, options: SignedClientOptions) => SignedClient;
-
-/** Makes the clients of calls. What takes long to make for credentials, which are the same in each call, is kept. */
-export function createSignedClients(dependencies: SignedClientDependencies): CreateSignedClient {
+/**
+ * Makes the clients of calls, each of which has to be disposed of. What takes long to make for credentials, which are the same in
+ * each call, is kept.
+ */
+export function createSignedClients(
+  dependencies: SignedClientDependencies,
+): (endpoint: Endpoint, options: SignedClientOptions) => SignedClient {
   let kept: { readonly credentials: Credentials; readonly redactor: Redactor } | undefined;
   const redactorOf = (credentials: Credentials, secrets: SignedClientOptions['secrets']): Redactor => {
     if (kept === undefined || !isDeepStrictEqual(kept.credentials, credentials)) {
