@@ -8,7 +8,7 @@ import { toolsDocument } from './tools-doc.mjs';
 
 const { operations, prompts, promptText, sandboxOperations, markdownTable } = await importSource(`
   export { operations } from './src/tools/index.js';
-  export { prompts, promptText } from './src/tools/prompts.js';
+  export { prompts, promptText } from './src/mcp/prompt-texts.js';
   export { operations as sandboxOperations } from './sandbox/dispatch.js';
   export { markdownTable } from './src/util/human.js';`);
 

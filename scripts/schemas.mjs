@@ -1,15 +1,15 @@
 // Works out the JSON Schemas of the tools, which takes longer than the server may take to start, and writes them to
-// src/tools/schemas.generated.json. The build, the type check and the tests in process do this first.
+// src/mcp/schemas.generated.json. The build, the type check and the tests in process do this first.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { importSource } from './source.mjs';
 
-const file = new URL('../src/tools/schemas.generated.json', import.meta.url);
+const file = new URL('../src/mcp/schemas.generated.json', import.meta.url);
 
 export default async function writeSchemas() {
   const { operations, toolSchemas } = await importSource(`
     export { operations } from './src/tools/index.js';
-    export { toolSchemas } from './src/results/tool-schemas.js';`);
+    export { toolSchemas } from './src/mcp/tool-schemas.js';`);
   const schemas = Object.fromEntries(operations.map((operation) => [operation.name, toolSchemas(operation)]));
   const text = `${JSON.stringify(schemas, null, 2)}\n`;
   if (text !== current()) writeFileSync(file, text);

@@ -8,10 +8,10 @@ import { importSource } from './source.mjs';
 
 const { operations, argumentReference, gaps, markdownTable, Refusal, refusalFailure, remedyFor } = await importSource(`
   export { operations } from './src/tools/index.js';
-  export { argumentReference, gaps } from './src/tools/reference.js';
+  export { argumentReference, gaps } from './src/mcp/reference.js';
   export { markdownTable } from './src/util/human.js';
-  export { Refusal, refusalFailure } from './src/results/refusal.js';
-  export { remedyFor } from './src/results/remedies.js';`);
+  export { Refusal, refusalFailure } from './src/answers/refusal.js';
+  export { remedyFor } from './src/answers/remedies.js';`);
 
 const effects = {
   read: 'It only reads.',

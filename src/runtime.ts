@@ -2,20 +2,20 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sandbox } from '../sandbox/sandbox.js';
-import { type CallTool, createCallTool } from './calls/call-tool.js';
+import { type CallTool, createCallTool } from './calls/call.js';
 import type { Cloud } from './calls/endpoint.js';
 import { createInFlightCalls, type InFlightCalls } from './calls/in-flight.js';
-import { createQuestionQueue } from './calls/question-queue.js';
 import { createSecretFiles } from './calls/secrets.js';
-import { withTracing } from './calls/tracing.js';
 import { describeConfig } from './config/describe.js';
 import type { Config } from './config/load.js';
+import { createQuestionQueue } from './consent/question-queue.js';
 import { newNonce } from './consent/tokens.js';
 import { isDatabaseUrl } from './journal/database-url.js';
 import type { Mutation } from './journal/entry.js';
 import { createFileJournal } from './journal/file.js';
 import { type Journal, journalText } from './journal/journal.js';
 import { interruptedText, recoverInterrupted } from './journal/recovery.js';
+import { withTracing } from './observe/tracing.js';
 import type { ServerDependencies } from './server.js';
 import { operations } from './tools/index.js';
 import { createLazyTransport, TransportUnavailable } from './transport/open-client.js';
@@ -58,7 +58,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     maximumAttempts,
   });
   const telemetry = config.telemetry
-    ? (await import('./serving/telemetry.js')).startTelemetry(version, log)
+    ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
     : undefined;
   const untraced = createCallTool({
     cloud,

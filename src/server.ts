@@ -8,25 +8,25 @@ import {
   type ServerContext,
   type ToolAnnotations,
 } from '@modelcontextprotocol/server';
-import type { CallTool } from './calls/call-tool.js';
+import { textOf } from './answers/text.js';
+import type { CallTool } from './calls/call.js';
 import type { EndedOutcome } from './calls/context.js';
 import { isAllowed, type Policy } from './calls/policy.js';
-import { traceOrigin } from './calls/tracing.js';
-import { clientName, consentForm, elicitorFor } from './consent/elicitation.js';
+import { createTickets, type Tickets } from './consent/tickets.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
-import { promptValues, servePrompts } from './prompts.js';
-import { type ResourceTexts, serveResources, templateValues } from './resources.js';
-import { textOf } from './results/text.js';
-import type { ToolSchemas } from './results/tool-schemas.js';
+import { clientName, consentForm, elicitorFor } from './mcp/elicitation.js';
+import { instructionsFor } from './mcp/instructions.js';
+import type { JsonSchema } from './mcp/json-schema.js';
+import { prompts } from './mcp/prompt-texts.js';
+import { promptValues, servePrompts } from './mcp/prompts.js';
+import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
+import generatedSchemas from './mcp/schemas.generated.json' with { type: 'json' };
+import type { ToolSchemas } from './mcp/tool-schemas.js';
+import { decide } from './mcp/views/decide.js';
+import { decideToolListing, showsViews, viewOf, viewOfTool } from './mcp/views/offer.js';
+import { viewMeta } from './mcp/views/results.js';
+import { traceOrigin } from './observe/tracing.js';
 import type { Effect, Operation } from './tools/define-operation.js';
-import { instructionsFor } from './tools/instructions.js';
-import { prompts } from './tools/prompts.js';
-import type { JsonSchema } from './tools/schema/json-schema.js';
-import generatedSchemas from './tools/schemas.generated.json' with { type: 'json' };
-import { decide } from './views/decide.js';
-import { decideToolListing, showsViews, viewOf, viewOfTool } from './views/offer.js';
-import { viewMeta } from './views/results.js';
-import { createTickets, type Tickets } from './views/tickets.js';
 
 export interface ServerDependencies extends ResourceTexts {
   readonly version: string;
@@ -53,7 +53,7 @@ const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
 export const makeTools = (operations: readonly Operation[]): readonly Tool[] =>
   operations.map((operation) => {
     const found = schemas[operation.name];
-    if (found === undefined) throw new Error(`${operation.name} is not in src/tools/schemas.generated.json.`);
+    if (found === undefined) throw new Error(`${operation.name} is not in src/mcp/schemas.generated.json.`);
     return { operation, ...found };
   });
 

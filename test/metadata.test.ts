@@ -5,8 +5,8 @@ import manifest from '../manifest.json' with { type: 'json' };
 import packageJson from '../package.json' with { type: 'json' };
 import server from '../server.json' with { type: 'json' };
 import { settingNames, settings } from '../src/config/settings.js';
+import { prompts } from '../src/mcp/prompt-texts.js';
 import { operations } from '../src/tools/index.js';
-import { prompts } from '../src/tools/prompts.js';
 
 /** What package, registry and Claude Desktop are told of the server. */
 

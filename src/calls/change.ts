@@ -1,14 +1,14 @@
-import { canBeShown, idempotencyKey, makePlan, type PlannedCall } from '../consent/plan.js';
+import { type Answer, readAnswer } from '../answers/answer.js';
+import { type FailedCall, type Failure, serverFault, unreadableAnswer } from '../answers/failure.js';
+import { canBeShown, idempotencyKey, makePlan, type PlannedCall } from '../answers/plan.js';
+import { presentable } from '../answers/record.js';
+import { Refusal } from '../answers/refusal.js';
+import { consentWays, type Success } from '../answers/success.js';
+import { type Consent, intentOf, obtainConsent } from '../consent/obtain.js';
 import type { Ending, Mutation } from '../journal/entry.js';
 import { describe, isOfAnother } from '../journal/journal.js';
-import { type Answer, readAnswer } from '../results/answer.js';
-import { type FailedCall, type Failure, serverFault, unreadableAnswer } from '../results/failure.js';
-import { presentable } from '../results/record.js';
-import { Refusal } from '../results/refusal.js';
-import { consentWays, type Success } from '../results/success.js';
 import type { FinalReply, SignedClient } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
-import { type Consent, intentOf, obtainConsent } from './consent.js';
 import type { CallContext, CallDependencies, CallOutcome, EndedOutcome, PendingChange, Steering } from './context.js';
 import { visibleCaller } from './policy.js';
 

@@ -1,18 +1,18 @@
+import type { Failure } from '../answers/failure.js';
+import type { Plan, PlannedCall } from '../answers/plan.js';
+import type { Success } from '../answers/success.js';
 import type { ConsentMode } from '../consent/decision.js';
-import type { Elicitor } from '../consent/elicitation.js';
-import type { Plan, PlannedCall } from '../consent/plan.js';
+import type { QuestionQueue } from '../consent/question-queue.js';
 import type { ConsentClaims, ConsentTokens } from '../consent/tokens.js';
 import type { Intent } from '../journal/entry.js';
 import type { Journal } from '../journal/journal.js';
-import type { Failure } from '../results/failure.js';
-import type { Success } from '../results/success.js';
+import type { Elicitor } from '../mcp/elicitation.js';
 import type { OpenClient } from '../transport/open-client.js';
 import type { Log } from '../util/log.js';
 import type { Span, TraceOrigin } from '../util/trace.js';
 import type { Cloud } from './endpoint.js';
 import type { InFlightCalls } from './in-flight.js';
 import type { Policy, Principal } from './policy.js';
-import type { QuestionQueue } from './question-queue.js';
 import type { SecretFiles } from './secrets.js';
 
 /** What every call needs of the process. */
@@ -103,7 +103,7 @@ export type PlanClaims = Pick<ConsentClaims, 'digest' | 'nonce'>;
 
 /** What views show beside what models are told. */
 export type ViewData =
-  /** Packed by ui/contract/parts.ts. */
+  /** Packed by src/mcp/views/parts.ts. */
   | { readonly kind: 'parts'; readonly packed: string }
   /** A plan. Without claims, it is not decided on in the view. */
   | { readonly kind: 'plan'; readonly accept: string; readonly issuedAt: number; readonly claims?: PlanClaims };

@@ -1,5 +1,5 @@
-import type { RegionSource } from '../consent/plan.js';
-import { Refusal } from '../results/refusal.js';
+import type { RegionSource } from '../answers/plan.js';
+import { Refusal } from '../answers/refusal.js';
 import { apiProfile, s3Profile, storageProfile } from '../signing/profiles.js';
 import type { Credentials } from '../signing/sign.js';
 import type { Service } from '../tools/define-operation.js';

@@ -1,4 +1,4 @@
-import { Refusal } from '../results/refusal.js';
+import { Refusal } from '../answers/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { regionOfZone } from '../tools/schema/zones.js';
 import { leavesOf } from '../util/objects.js';

@@ -1,7 +1,7 @@
-import { readAnswer } from '../results/answer.js';
-import { type Failure, inconsistentPages, type RequestIds, unreadableAnswer } from '../results/failure.js';
-import { presentable } from '../results/record.js';
-import type { Success } from '../results/success.js';
+import { readAnswer } from '../answers/answer.js';
+import { type Failure, inconsistentPages, type RequestIds, unreadableAnswer } from '../answers/failure.js';
+import { presentable } from '../answers/record.js';
+import type { Success } from '../answers/success.js';
 import type { NextPage, Operation, Page } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import type { Endpoint } from '../transport/request.js';

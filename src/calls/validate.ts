@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import { hintsOf } from '../consent/plan.js';
-import { Refusal } from '../results/refusal.js';
+import { hintsOf } from '../answers/plan.js';
+import { Refusal } from '../answers/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
 import { listed, sentences } from '../util/human.js';

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { describeConfig } from '../config/describe.js';
 import type { Config } from '../config/load.js';
-import { serveHttp } from '../serving/http.js';
-import { authenticateByIssuer } from '../serving/issuer.js';
-import { defaultHttpLimits } from '../serving/limits.js';
-import { authenticateByTokensFile, parseTokens, readTokensFile } from '../serving/tokens-file.js';
+import { authenticateByIssuer } from '../http/issuer.js';
+import { defaultHttpLimits } from '../http/limits.js';
+import { serveHttp } from '../http/serve.js';
+import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { isLoopback } from '../util/uri.js';
 import { type Command, portOf, UsageError, validConfig } from './command.js';

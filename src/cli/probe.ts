@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
-import { httpFailureRemedies, httpFailureText } from '../results/remedies.js';
+import { httpFailureRemedies, httpFailureText } from '../answers/remedies.js';
 import type { HttpClient, Proxies } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
 import { isLoopback } from '../util/uri.js';

@@ -4,11 +4,11 @@ import { isObject, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient, type Page } from './define-operation.js';
-import { countNotShown, firstThatFit, notShown } from './lists.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, pathName, region, text, withConditions } from './schema/fields.js';
 import { like } from './schema/outputs.js';
-import { xmlRecord } from './xml-record.js';
+import { countNotShown, firstThatFit, notShown } from './upload/lists.js';
+import { xmlRecord } from './upload/xml-record.js';
 
 const upload = () => z.object({ object: z.string(), uploadId: z.string(), initiated: z.string().optional() });
 const shownUpload = () => like(upload(), 'object, uploadId, initiated');

@@ -1,18 +1,18 @@
 import * as z from 'zod';
-import { packParts } from '../../ui/contract/parts.js';
+import { packParts } from '../mcp/views/parts.js';
 import { humanBytes } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient, type Page } from './define-operation.js';
-import { firstThatFit } from './lists.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { like } from './schema/outputs.js';
-import type { Part } from './upload-pace.js';
-import { summarySentences } from './upload-sentences.js';
-import { summarise, summaryFields } from './upload-summary.js';
-import { xmlRecord } from './xml-record.js';
+import { firstThatFit } from './upload/lists.js';
+import type { Part } from './upload/pace.js';
+import { summarySentences } from './upload/sentences.js';
+import { summarise, summaryFields } from './upload/summary.js';
+import { xmlRecord } from './upload/xml-record.js';
 
 const person = () =>
   like(z.object({ id: z.string().optional(), displayName: z.string().optional() }), 'id, displayName');

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readProposedChange } from '../../src/mcp/views/change.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { readProposedChange } from '../../ui/contract/change.js';
 import { type Browser, startBrowser } from './browser.js';
 import { planResult } from './changes.js';
 import { startRealServer } from './real-server.js';

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { summarise } from '../../src/tools/upload-summary.js';
-import { type PackablePart, packParts, partsKey } from '../../ui/contract/parts.js';
+import { type PackablePart, packParts, partsKey } from '../../src/mcp/views/parts.js';
+import { summarise } from '../../src/tools/upload/summary.js';
 
 export const mebibyte = 1024 * 1024;
 export const start = Date.parse('2026-11-20T12:00:00Z');

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
+import type { Failure } from '../../src/answers/failure.js';
 import { writeScope } from '../../src/calls/policy.js';
 import type { Ending } from '../../src/journal/entry.js';
 import type { Journal } from '../../src/journal/journal.js';
-import type { Failure } from '../../src/results/failure.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { Refusal } from '../../src/answers/refusal.js';
 import { type Cloud, missingSettings, regionSourceOf, resolveEndpoint } from '../../src/calls/endpoint.js';
-import { Refusal } from '../../src/results/refusal.js';
 import { apiProfile, s3Profile, storageProfile } from '../../src/signing/profiles.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { never, testCaller } from '../support/caller.js';

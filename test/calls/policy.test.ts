@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { Refusal } from '../../src/answers/refusal.js';
 import {
   checkPolicy,
   checkRegions,
@@ -7,7 +8,6 @@ import {
   type Principal,
   visibleCaller,
 } from '../../src/calls/policy.js';
-import { Refusal } from '../../src/results/refusal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { createConsentTokens } from '../../src/consent/tokens.js';
+import { unpackParts } from '../../src/mcp/views/parts.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
-import { unpackParts } from '../../ui/contract/parts.js';
 import { type Ended, never, testCaller } from '../support/caller.js';
 import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Elicitor, Reply } from '../../src/consent/elicitation.js';
 import type { ConsentClaims } from '../../src/consent/tokens.js';
+import type { Elicitor, Reply } from '../../src/mcp/elicitation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createCallTool } from '../../src/calls/call-tool.js';
+import { createCallTool } from '../../src/calls/call.js';
 import { createInFlightCalls } from '../../src/calls/in-flight.js';
-import { createQuestionQueue } from '../../src/calls/question-queue.js';
 import { createSecretFiles } from '../../src/calls/secrets.js';
 import { type ConsentMode, consentModes } from '../../src/consent/decision.js';
-import type { Elicitor, Reply } from '../../src/consent/elicitation.js';
+import { createQuestionQueue } from '../../src/consent/question-queue.js';
 import { type ConsentClaims, type ConsentTokens, InvalidToken } from '../../src/consent/tokens.js';
 import type { Journal } from '../../src/journal/journal.js';
+import type { Elicitor, Reply } from '../../src/mcp/elicitation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { HttpClient, HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
 import { createSignedClients } from '../../src/transport/signed-client.js';

@@ -9,7 +9,7 @@ import {
   type PlannedCall,
   planLines,
   questionText,
-} from '../../src/consent/plan.js';
+} from '../../src/answers/plan.js';
 import { apiProfile } from '../../src/signing/profiles.js';
 import type { Change, Operation } from '../../src/tools/define-operation.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';

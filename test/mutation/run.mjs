@@ -21,7 +21,7 @@ const named = (folder, names) => names.split(' ').map((name) => `test/${folder}/
 const parts = {
   consent: [
     { mutate: 'src/consent/!(elicitation).ts', tests: named('consent', 'decision tokens question') },
-    { mutate: 'src/consent/elicitation.ts', tests: named('consent', 'elicitation') },
+    { mutate: 'src/mcp/elicitation.ts', tests: named('consent', 'elicitation') },
   ],
   journal: [
     {
@@ -35,7 +35,7 @@ const parts = {
       mutate: 'src/calls/{call-tool,change}.ts',
       tests: named('calls', 'call-tool change consent faults'),
     },
-    { mutate: 'src/calls/consent.ts', tests: named('calls', 'consent refusals') },
+    { mutate: 'src/consent/obtain.ts', tests: named('calls', 'consent refusals') },
     { mutate: 'src/calls/{read,secrets}.ts', tests: named('calls', 'read pages secrets secrets-race') },
     { mutate: 'src/calls/validate.ts', tests: named('calls', 'validate') },
     {

@@ -1,6 +1,6 @@
+import { defaultHttpLimits, type HttpLimits } from '../../src/http/limits.js';
+import { type HttpOptions, serveHttp } from '../../src/http/serve.js';
 import { journalText } from '../../src/journal/journal.js';
-import { type HttpOptions, serveHttp } from '../../src/serving/http.js';
-import { defaultHttpLimits, type HttpLimits } from '../../src/serving/limits.js';
 import { operations } from '../../src/tools/index.js';
 import { createMemoryJournal, type TestCallerOptions, testCaller } from './caller.js';
 

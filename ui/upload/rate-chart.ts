@@ -1,5 +1,5 @@
+import type { PackablePart } from '../../src/mcp/views/parts.js';
 import { humanBytes } from '../../src/util/human.js';
-import type { PackablePart } from '../contract/parts.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { svgElement } from '../shared/elements.js';
 

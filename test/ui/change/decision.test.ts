@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { outcomeKey, outcomeKinds, type ProposedChange } from '../../../src/mcp/views/change.js';
 import { answered, click, expire, notPassedOn, type Stage, unanswered } from '../../../ui/change/decision.js';
-import { outcomeKey, outcomeKinds, type ProposedChange } from '../../../ui/contract/change.js';
 import type { ToolResult } from '../../../ui/host/host.js';
 
 const change: ProposedChange = {

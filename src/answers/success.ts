@@ -1,0 +1,36 @@
+import type { Attempt } from '../transport/signed-client.js';
+import type { RequestIds } from './failure.js';
+import type { Plan } from './plan.js';
+
+/** How consent to a change came. */
+export const consentWays = {
+  asked: 'the user was asked through the client and agreed',
+  clicked: 'the user agreed with a click in the change view',
+  planId: 'the call carried the planId of its plan',
+  option: 'given beforehand with --yes',
+  off: 'nobody was asked (CLOUDOPS_CONFIRM=off)',
+} as const;
+export type ConsentWay = keyof typeof consentWays;
+
+/** The structured content of a call that succeeded. What the service says is under `answer` and nowhere else. */
+export interface Success {
+  /** What happened, in a few sentences. */
+  readonly summary: string;
+  /** Of a change. */
+  readonly outcome?: 'accepted' | 'planned';
+  readonly next?: string;
+  /** How consent came, and when the change was sent (ISO 8601, UTC). */
+  readonly consent?: string;
+  readonly sentAt?: string;
+  readonly plan?: Plan;
+  readonly planId?: string;
+  /** Time of day at which the planId expires, with its date and zone. */
+  readonly planExpires?: string;
+  readonly warnings: readonly string[];
+  readonly requestIds: RequestIds;
+  /** Of requests that were sent more than once. */
+  readonly attempts?: readonly Attempt[];
+  /** What there is to say about earlier calls. */
+  readonly notes?: readonly string[];
+  readonly answer?: Readonly<Record<string, unknown>>;
+}

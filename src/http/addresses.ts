@@ -1,0 +1,84 @@
+import type { IncomingMessage, Server } from 'node:http';
+import { isIPv4 } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '../util/log.js';
+import type { OnFailedLogin } from './auth.js';
+import { createCounter, createRateLimiter, type HttpLimits } from './limits.js';
+import { busy, HttpError } from './server.js';
+
+/**
+ * The network that a client's address counts for: each IPv4 address is one, IPv6 addresses are grouped by /64, because one
+ * customer has at least that many.
+ */
+export function networkOf(address: string): string {
+  const [, mapped = address] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
+  if (isIPv4(mapped)) return mapped;
+  const [left = [], right] = address
+    .replace(/%.*$/, '')
+    .split('::')
+    .map((side) => side.split(':').filter((group) => group !== ''));
+  const zeros = right === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
+  const groups = [...left, ...Array<string>(zeros).fill('0'), ...(right ?? [])];
+  return `${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`;
+}
+
+/** Closes connections of a network that has too many. */
+export function limitConnections(server: Server, { connectionsOfAddress }: HttpLimits, onRefused: () => void): void {
+  const enter = createCounter(connectionsOfAddress);
+  server.on('connection', (socket) => {
+    const leave = enter(networkOf(socket.remoteAddress ?? ''));
+    if (leave !== undefined) return void socket.once('close', leave);
+    socket.destroy();
+    onRefused();
+  });
+}
+
+/**
+ * Bounds the requests that a network has under way. With one at a time on each connection they are no more than its connections;
+ * a client that does not wait for answers could begin any number on one.
+ */
+export function createRequestLimiter({ connectionsOfAddress }: HttpLimits) {
+  const enter = createCounter(connectionsOfAddress);
+  /**
+   * Answers with what to call when the request has ended.
+   * @throws HttpError if there are too many
+   */
+  return ({ socket }: IncomingMessage): (() => void) => {
+    const leave = enter(networkOf(socket.remoteAddress ?? ''));
+    if (leave === undefined) throw busy();
+    return leave;
+  };
+}
+
+/** Failed logins that are logged each second, of all addresses together. */
+const loggedPerSecond = 5;
+
+/**
+ * Logs failed logins with address and reason, and slows the answers to them by network. Valid tokens are never slowed, so
+ * that a stranger cannot lock out the callers behind the same load balancer.
+ */
+export function createFailedLogins(limits: HttpLimits, now: () => Date, log: Log): OnFailedLogin {
+  const { failedLogins, failedLoginMs, delayedLogins } = limits;
+  const isSlowed = createRateLimiter(failedLogins / 60, now, failedLogins);
+  const isUnlogged = createRateLimiter(loggedPerSecond, now);
+  const enterDelay = createCounter(delayedLogins);
+  let unlogged = 0;
+  return async ({ socket: { remoteAddress = 'unknown' } }: IncomingMessage, reason) => {
+    const network = networkOf(remoteAddress);
+    const slowed = isSlowed(network) > 0;
+    if (slowed || isUnlogged('') > 0) unlogged += 1;
+    else {
+      log('warn', 'login failed', { address: remoteAddress, reason, ...(unlogged > 0 && { unlogged }) });
+      unlogged = 0;
+    }
+    if (!slowed) return;
+    const leave = enterDelay(network);
+    if (leave === undefined)
+      throw new HttpError(429, 'logins', 'Too many failed logins.', { 'retry-after': '60', connection: 'close' });
+    await delay(failedLoginMs, undefined, { ref: false });
+    leave();
+  };
+}

@@ -1,0 +1,101 @@
+import type { IncomingMessage } from 'node:http';
+import * as z from 'zod';
+import { type Principal, readScope, scopeOf, scopes } from '../calls/policy.js';
+import type { Operation } from '../tools/define-operation.js';
+import { HttpError, unavailable } from './server.js';
+
+/** Whom a bearer token belongs to. Reasons are fixed words for the log, never anything that a client chose. */
+export type Authentication =
+  | { readonly kind: 'authenticated'; readonly principal: Principal }
+  | { readonly kind: 'invalid'; readonly reason: string }
+  | { readonly kind: 'unavailable'; readonly reason: string };
+
+export type Authenticate = (token: string) => Promise<Authentication>;
+
+/** The URL that tokens of an OAuth issuer are for, and the issuer. */
+export interface ProtectedResource {
+  readonly url: string;
+  readonly issuer: string;
+}
+
+const metadataPath = '/.well-known/oauth-protected-resource';
+
+/** Where clients look for the metadata of the resource: at the root, and for the path `/mcp` (RFC 9728, section 3.1). */
+export const isMetadataPath = (path: string) => path === metadataPath || path === `${metadataPath}/mcp`;
+
+/** Tells clients where to get a token (RFC 9728, section 2). */
+export const resourceMetadata = ({ url, issuer }: ProtectedResource) => ({
+  resource: url,
+  authorization_servers: [issuer],
+  scopes_supported: scopes,
+  bearer_methods_supported: ['header'],
+  resource_name: 'cloudops-mcp',
+});
+
+/** Called with the reason when a login fails, before the answer is sent. */
+export type OnFailedLogin = (request: IncomingMessage, reason: string) => Promise<void>;
+
+/**
+ * Who sends the request.
+ * @throws HttpError
+ */
+export async function authenticateRequest(
+  request: IncomingMessage,
+  authenticate: Authenticate,
+  resource: ProtectedResource | undefined,
+  onFailedLogin: OnFailedLogin,
+): Promise<Principal> {
+  const { authorization } = request.headers;
+  const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
+  if (token === undefined) {
+    // No login at all is how clients learn where to get a token.
+    if (authorization !== undefined) await onFailedLogin(request, 'no bearer token');
+    throw challenge(resource, 401, 'token', 'A bearer token is needed.');
+  }
+  const authentication = await authenticate(token);
+  if (authentication.kind === 'unavailable')
+    throw unavailable(authentication.reason, 'The token cannot be verified now.', 5);
+  if (authentication.kind === 'invalid') {
+    await onFailedLogin(request, authentication.reason);
+    throw challenge(resource, 401, 'token', 'The token is not valid here.', { error: 'invalid_token' });
+  }
+  const { principal } = authentication;
+  if (!principal.scopes.some((scope) => scopes.includes(scope)))
+    throw challenge(resource, 403, 'scope', 'The token has no scope of this server.', insufficient(readScope));
+  return principal;
+}
+
+const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });
+
+/**
+ * A tool that the caller's scopes leave out is not listed. A call of it is answered with the scope that is missing.
+ * @throws HttpError
+ */
+export function checkScope(
+  message: unknown,
+  principal: Principal,
+  operations: readonly Operation[],
+  resource: ProtectedResource | undefined,
+): void {
+  const { data } = toolCall.safeParse(message);
+  const operation = operations.find(({ name }) => name === data?.params.name);
+  if (operation === undefined || principal.scopes.includes(scopeOf(operation))) return;
+  const scope = scopeOf(operation);
+  throw challenge(resource, 403, 'scope', `${operation.name} needs the scope ${scope}.`, insufficient(scope));
+}
+
+const insufficient = (scope: string) => ({ error: 'insufficient_scope', scope });
+
+/** An error that tells the client how to do better (RFC 6750, section 3; RFC 9728, section 5.1). */
+function challenge(
+  resource: ProtectedResource | undefined,
+  status: number,
+  reason: string,
+  message: string,
+  fields: Readonly<Record<string, string>> = {},
+): HttpError {
+  const metadata = resource && { resource_metadata: `${new URL(resource.url).origin}${metadataPath}/mcp` };
+  const given = Object.entries({ ...fields, ...(fields.error && { error_description: message }), ...metadata });
+  const header = `Bearer ${given.map(([name, value]) => `${name}="${value}"`).join(', ')}`.trim();
+  return new HttpError(status, reason, message, { 'www-authenticate': header });
+}

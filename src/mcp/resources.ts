@@ -1,0 +1,130 @@
+import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, type Server } from '@modelcontextprotocol/server';
+import { type Principal, visibleCaller } from '../calls/policy.js';
+import type { Operation } from '../tools/define-operation.js';
+import { quote } from '../util/quote.js';
+import { instanceTypesReference, operationReference, statesReference } from './reference.js';
+import { showsViews, viewOf, viewResource } from './views/offer.js';
+
+/** What resources say that depends on the process. */
+export interface ResourceTexts {
+  /** Who calls; absent where callers are not told apart. */
+  readonly principal?: Principal | undefined;
+  /** The effective configuration as Markdown, without secrets. */
+  readonly configuration: () => string;
+  /** The last entries of the journal as Markdown: those of one caller, or all. */
+  readonly journal: (caller: string | undefined) => Promise<string>;
+  /** What the sandbox holds and was asked, as Markdown, where it is in use. For callers who may see what others do. */
+  readonly sandbox?: (() => Promise<string>) | undefined;
+}
+
+const mimeType = 'text/markdown';
+
+/** The one template that clients are shown. */
+const referenceTemplate = {
+  name: 'reference',
+  uriTemplate: 'cloudops://reference/{operation}',
+  title: 'Reference of an operation',
+  description: 'Arguments, rules, defaults and what is not documented, of one operation',
+  mimeType,
+};
+
+/** A resource as clients list it, and what is in it. Hosts list the title, and show the description beside it. */
+interface Resource {
+  readonly listing: {
+    readonly uri: string;
+    readonly name: string;
+    readonly title: string;
+    readonly description?: string;
+    readonly mimeType: string;
+  };
+  readonly text: () => string | Promise<string>;
+  readonly _meta?: Readonly<Record<string, unknown>>;
+}
+
+/** Lists and reads the reference as the server knows it, how it is configured, and the views, which are listed only to clients that show them. */
+export function serveResources(server: Server, operations: readonly Operation[], texts: ResourceTexts): void {
+  const documents = [...documentsOf(texts), ...operations.map(referenceOf)];
+  const views = [...new Set(operations.flatMap((operation) => viewOf(operation) ?? []))].map(viewResource);
+
+  server.setRequestHandler('resources/list', (_request, context) => {
+    const shown = showsViews(server, context) ? [...documents, ...views] : documents;
+    return { resources: shown.map(({ listing }) => listing) };
+  });
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [referenceTemplate] }));
+  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
+    const normalized = URL.canParse(uri) ? new URL(uri).href : uri;
+    const found = [...documents, ...views].find(({ listing }) => listing.uri === normalized);
+    if (found === undefined) {
+      const known = documents.map(({ listing }) => listing.uri).join(', ');
+      throw new ResourceNotFoundError(uri, `Not found: ${quote(uri, 200)}. There are ${known}.`);
+    }
+    const { listing, text, _meta } = found;
+    return { contents: [{ uri, mimeType: listing.mimeType, text: await text(), ...(_meta && { _meta }) }] };
+  });
+}
+
+/** Values to suggest for an argument of a template. */
+export function templateValues(operations: readonly Operation[], uriTemplate: string, argument: string) {
+  if (uriTemplate !== referenceTemplate.uriTemplate)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Resource template ${quote(uriTemplate, 200)} not found`);
+  return argument === 'operation' ? operations.map(({ name }) => name) : [];
+}
+
+const referenceOf = (operation: Operation): Resource => ({
+  listing: {
+    uri: `cloudops://reference/${operation.name}`,
+    name: operation.name,
+    title: operation.name,
+    description: `${operation.title}: arguments, rules, defaults and what is not documented`,
+    mimeType,
+  },
+  text: () => operationReference(operation),
+});
+
+function documentsOf({ principal, configuration, journal, sandbox }: ResourceTexts): readonly Resource[] {
+  const document = (name: string, uri: string, title: string, description: string, text: Resource['text']) => ({
+    listing: { uri, name, title, description, mimeType },
+    text,
+  });
+  return [
+    document(
+      'instance-types',
+      'cloudops://reference/instance-types',
+      'Instance types',
+      'Instance types that each operation accepts',
+      instanceTypesReference,
+    ),
+    document(
+      'states',
+      'cloudops://reference/states',
+      'States',
+      'States of groups, clusters and servers, with their meanings',
+      statesReference,
+    ),
+    document(
+      'configuration',
+      'cloudops://configuration',
+      'Configuration',
+      'Effective configuration and where each value comes from; no secrets',
+      configuration,
+    ),
+    document(
+      'journal',
+      'cloudops://journal',
+      'Journal',
+      'The last changes that were asked for, and what came of them',
+      () => journal(visibleCaller(principal)),
+    ),
+    ...(sandbox !== undefined && visibleCaller(principal) === undefined
+      ? [
+          document(
+            'sandbox',
+            'cloudops://sandbox',
+            'Sandbox',
+            'What the built-in sandbox holds, and what it was asked',
+            sandbox,
+          ),
+        ]
+      : []),
+  ];
+}

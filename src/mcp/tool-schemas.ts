@@ -1,0 +1,35 @@
+import * as z from 'zod';
+import type { Effect, Operation } from '../tools/define-operation.js';
+import { inputJsonSchema, type JsonSchema, outputJsonSchema } from './json-schema.js';
+
+/** What hosts are shown of a tool's arguments and answer. */
+export interface ToolSchemas {
+  readonly input: JsonSchema;
+  readonly output: JsonSchema;
+}
+
+/**
+ * Makes the schemas of a tool. That takes longer than a server may take to start: scripts/schemas.mjs does it beforehand, and the
+ * server reads `src/mcp/schemas.generated.json`.
+ */
+export const toolSchemas = ({ input, output, effect }: Operation): ToolSchemas => ({
+  input: inputJsonSchema(input()),
+  output: outputJsonSchema(outputSchema(effect, output())),
+});
+
+/** What the advertised schema of an answer says. Fields that are rare are left out: a list of tools has to stay short. */
+function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
+  const change = {
+    outcome: z.enum(['accepted', 'planned']).optional(),
+    plan: z.looseObject({}).describe('what would be sent').optional(),
+    planId: z.string().optional(),
+  };
+  return z.object({
+    summary: z.string(),
+    next: z.string().optional(),
+    ...(effect !== 'read' && change),
+    warnings: z.array(z.string()),
+    requestIds: z.record(z.string(), z.string()).describe('for the support of the service'),
+    answer: answer.describe('from the service'),
+  });
+}

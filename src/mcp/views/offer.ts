@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import type { Server, ServerContext } from '@modelcontextprotocol/server';
+import * as z from 'zod';
+import type { Operation } from '../../tools/define-operation.js';
+import { clientCapabilities } from '../elicitation.js';
+import { appsExtension, decideTool, type ViewName, viewMimeType, viewUris } from './apps.js';
+
+/** Whether the client of a request shows views. */
+export function showsViews(server: Server, context: ServerContext): boolean {
+  const { extensions = {} } = clientCapabilities(server, context);
+  const settings = extensions[appsExtension];
+  return settings !== undefined && (viewSettings.safeParse(settings).data?.mimeTypes.includes(viewMimeType) ?? false);
+}
+
+const viewSettings = z.object({ mimeTypes: z.array(z.string()) });
+
+/** The view that shows what an operation answers, if there is one. */
+export function viewOf({ change, pages }: Operation): ViewName | undefined {
+  if (change !== undefined) return 'change';
+  return pages?.pack === undefined ? undefined : 'upload';
+}
+
+/** What a tool says of its view to a client that shows views. Older hosts read the second name. */
+export const viewOfTool = (view: ViewName) => ({
+  ui: { resourceUri: viewUris[view] },
+  'ui/resourceUri': viewUris[view],
+});
+
+/** The arguments of the tool behind the buttons. */
+export const decisionSchema = z.strictObject({ ticket: z.string(), decision: z.enum(['accept', 'decline']) });
+
+/** What is said of that tool: hosts keep it from models. */
+export const decideToolListing = {
+  name: decideTool,
+  title: 'Decide on a change',
+  description: 'Carries out or turns down a plan with a click of the user in the change view. Not for models.',
+  inputSchema: {
+    type: 'object' as const,
+    properties: { ticket: { type: 'string' }, decision: { type: 'string', enum: ['accept', 'decline'] } },
+    required: ['ticket', 'decision'],
+    additionalProperties: false,
+  },
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  _meta: { ui: { visibility: ['app'] } },
+};
+
+const descriptions: Readonly<Record<ViewName, string>> = {
+  upload: 'A map of the parts of an upload',
+  change: 'A change, for a person to decide on',
+};
+
+/** A view as a resource. It is read from disk when it is asked for. */
+export const viewResource = (view: ViewName) => ({
+  listing: { uri: viewUris[view], name: `${view} view`, title: descriptions[view], mimeType: viewMimeType },
+  text: () => readView(view),
+  _meta: { ui: { csp: {}, prefersBorder: true } },
+});
+
+/** From the bundle's own file, from one of its chunks, and from the source. */
+const places = ['./ui/', '../ui/', '../../../dist/ui/'];
+
+/** The HTML of a view, or of the page that `cloudops-mcp view` shows one in. @throws if it has not been built */
+export async function readView(name: ViewName | 'page'): Promise<string> {
+  const attempts = places.map((place) => readFile(new URL(`${place}${name}.html`, import.meta.url), 'utf8'));
+  return Promise.any(attempts);
+}

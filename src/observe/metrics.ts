@@ -1,0 +1,84 @@
+import { createServer, type Server } from 'node:http';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { CallOutcome } from '../calls/context.js';
+import type { HttpLimits } from '../http/limits.js';
+import { checkMetricsHost, HttpError } from '../http/server.js';
+
+/** What is counted. Every label comes from a fixed list: nothing that a client chooses becomes one. */
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** Counts for one process. `running` says how many calls there are at present. */
+export function createMetrics(running: () => number) {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const calls = new Counter({
+    name: 'cloudops_calls_total',
+    help: 'Tool calls, by what came of them',
+    labelNames: ['tool', 'outcome'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'cloudops_call_duration_seconds',
+    help: 'How long tool calls took',
+    labelNames: ['tool'],
+    buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'cloudops_refused_requests_total',
+    help: 'Requests that were not served, by reason',
+    labelNames: ['reason'],
+    registers,
+  });
+  new Gauge({
+    name: 'cloudops_concurrent_calls',
+    help: 'Requests that are being carried out',
+    registers,
+    collect() {
+      this.set(running());
+    },
+  });
+  return {
+    called: (tool: string, result: CallOutcome | undefined, milliseconds: number): void => {
+      calls.inc({ tool, outcome: outcomeOf(result) });
+      durations.observe({ tool }, milliseconds / 1000);
+    },
+    refused: (reason: string): void => refusals.inc({ reason }),
+    /** In the text format of Prometheus. */
+    text: (): Promise<string> => registry.metrics(),
+  };
+}
+
+function outcomeOf(outcome: CallOutcome | undefined): string {
+  if (outcome === undefined || outcome.kind === 'failed') return 'error';
+  if (outcome.kind === 'inputRequired') return 'asked';
+  return outcome.success.outcome === 'planned' ? 'planned' : 'ok';
+}
+
+/** A server that answers `GET /metrics` and nothing else; not listening yet. */
+export function metricsServer(
+  metrics: Metrics,
+  hosts: readonly string[],
+  { headersMs, metricsConnections }: HttpLimits,
+): Server {
+  const times = {
+    headersTimeout: headersMs,
+    requestTimeout: headersMs,
+    connectionsCheckingInterval: Math.min(headersMs, 1000),
+  };
+  const server = createServer(times, (request, response) => {
+    const answer = async () => {
+      checkMetricsHost(request, hosts);
+      if (request.method !== 'GET' || request.url !== '/metrics')
+        throw new HttpError(404, 'path', 'Metrics are at /metrics.');
+      const text = await metrics.text();
+      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
+    };
+    answer().catch((error: unknown) => response.writeHead(error instanceof HttpError ? error.status : 500).end());
+  });
+  server.maxConnections = metricsConnections;
+  // Also for a client that takes no data.
+  server.timeout = headersMs;
+  return server;
+}

@@ -1,0 +1,51 @@
+import { isObject } from '../../util/objects.js';
+
+/** How the elements of an XML answer become a record. Names are those of the XML elements. */
+interface XmlShape {
+  /** Elements that repeat, at any depth, with the record's name for their list: one is a list of one, none a list of none. */
+  readonly lists: Readonly<Record<string, string>>;
+  /** Elements whose text is a whole number, or true or false. Text that is neither stays as it is. */
+  readonly values: readonly string[];
+  /** Elements that hold others: an empty one is a structure without fields. */
+  readonly structures: readonly string[];
+  /** Elements whose name in the record does not follow from their own: `{ ETag: 'etag' }`. */
+  readonly names: Readonly<Record<string, string>>;
+}
+
+/**
+ * Turns an element of a decoded XML document into a record: `LastModified` becomes `lastModified`, `ID` becomes `id`.
+ * @returns undefined if it is not an element with children
+ */
+export function xmlRecord(
+  element: unknown,
+  { lists, values, structures, names }: XmlShape,
+): Record<string, unknown> | undefined {
+  // Worked out once for each name: a page has thousands of elements.
+  const known = new Map([...Object.entries(names), ...Object.entries(lists)]);
+  const nameOf = (name: string) => {
+    const found = known.get(name) ?? name.replace(/^[A-Z]+(?![a-z])|^[A-Z]/, (capitals) => capitals.toLowerCase());
+    known.set(name, found);
+    return found;
+  };
+  const convert = (name: string, value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map((one) => convert(name, one));
+    if (isObject(value)) return read(value);
+    if (typeof value !== 'string') return value;
+    if (value === '' && structures.includes(name)) return {};
+    return values.includes(name) ? fromText(value) : value;
+  };
+  const read = (given: Readonly<Record<string, unknown>>): Record<string, unknown> => {
+    const record: Record<string, unknown> = {};
+    for (const name of Object.keys(given)) {
+      const value = convert(name, given[name]);
+      record[nameOf(name)] = Object.hasOwn(lists, name) ? [value].flat() : value;
+    }
+    return record;
+  };
+  return isObject(element) ? read(element) : undefined;
+}
+
+function fromText(text: string): unknown {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+}

@@ -1,0 +1,241 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Elicitor, Reply } from '../../src/mcp/elicitation.js';
+import { instructionsFor } from '../../src/mcp/instructions.js';
+import { operationReference } from '../../src/mcp/reference.js';
+import { operations } from '../../src/tools/index.js';
+import { type Ended, never, type TestCallerOptions, testCaller } from '../support/caller.js';
+import { missingFrom } from '../support/facts.js';
+import { startServer } from '../support/http-server.js';
+
+/** Answers of situations that the sandbox does not bring about by itself, kept in files that people review. */
+
+const restore = { backupId: 'a'.repeat(32), instanceId: 'wiki' };
+const upgrade = { resourceGroupName: 'team-blue', clusterName: 'blue', version: '1.34.2' };
+
+const now = new Date('2026-11-20T12:00:00Z');
+
+/** A cloud that answers with one thing. */
+const answering =
+  (status: number, body: unknown = {}, contentType = 'application/json') =>
+  (response: ServerResponse) => {
+    response.writeHead(status, {
+      'content-type': contentType,
+      'x-amz-request-id': 'r-1',
+      date: now.toUTCString(),
+    });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+
+interface UploadedPart {
+  readonly number: number;
+  readonly minutesAgo: number;
+  readonly mebibytes: number;
+}
+
+/** A cloud that lists an upload of these parts. */
+const uploadOf = (parts: readonly UploadedPart[]) => {
+  const elements = parts.map(({ number, minutesAgo, mebibytes }) => {
+    const time = new Date(now.getTime() - minutesAgo * 60_000).toISOString();
+    return `<Part><PartNumber>${number}</PartNumber><LastModified>${time}</LastModified><ETag>"e-${number}"</ETag><Size>${mebibytes * 1024 ** 2}</Size></Part>`;
+  });
+  const body = `<ListPartsResult><Bucket>b</Bucket><Key>o</Key><UploadId>u</UploadId><IsTruncated>false</IsTruncated>${elements.join('')}</ListPartsResult>`;
+  return answering(200, body, 'application/xml');
+};
+
+/** Parts of 8 MiB, one after the other, each `minutes` after the one before. */
+const serialParts = (count: number, minutes: number, lastMinutesAgo: number): UploadedPart[] =>
+  Array.from({ length: count }, (_, index) => ({
+    number: index + 1,
+    minutesAgo: lastMinutesAgo + (count - 1 - index) * minutes,
+    mebibytes: 8,
+  }));
+
+/** A client that shows the question to a person, who takes a while. */
+const person = (reply: Reply): Elicitor => ({ isDirect: true, ask: async () => reply });
+
+interface Situation {
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly options?: TestCallerOptions;
+  readonly cloud?: (response: ServerResponse) => void;
+  readonly elicitor?: Elicitor;
+  /** Calls again with the planId of the first answer. */
+  readonly redeems?: boolean;
+}
+
+const change = (args: object, more: Partial<Situation> = {}): Situation => ({
+  tool: 'restore_instance',
+  args: { ...restore, ...args },
+  ...more,
+});
+const upload = (args: object, cloud: Situation['cloud']): Situation => ({
+  tool: 'list_parts',
+  args: { bucket: 'b', object: 'o', uploadId: 'u', ...args },
+  ...(cloud && { cloud }),
+});
+const accepted = { instance: { instanceId: 'wiki', state: 'RESTORING', status: { code: 200, name: 'RESTORING' } } };
+
+const situations: Readonly<Record<string, Situation>> = {
+  'upload-rate': upload({ expectedBytes: 40 * 8 * 1024 ** 2 }, uploadOf(serialParts(16, 0.5, 0.25))),
+  'upload-stopped': upload({ expectedBytes: 40 * 8 * 1024 ** 2 }, uploadOf(serialParts(16, 0.5, 27))),
+  'upload-missing-and-small-parts': upload(
+    { expectedParts: 20 },
+    uploadOf(
+      serialParts(16, 0.5, 0.25)
+        .filter(({ number }) => number !== 9)
+        .map((part) => (part.number === 4 || part.number === 12 ? { ...part, mebibytes: 1 } : part)),
+    ),
+  ),
+  'upload-all-there': upload({ expectedBytes: 16 * 8 * 1024 ** 2 }, uploadOf(serialParts(16, 0.5, 0.25))),
+  'upload-without-parts': upload({}, uploadOf([])),
+  'plan-region-configured': change(
+    {},
+    { options: { confirm: 'plan', cloud: { region: 'jp-east-3', regionIsConfigured: true } } },
+  ),
+  'plan-region-unlisted': change({ region: 'jp-north-1', planOnly: true }, { options: { confirm: 'plan' } }),
+  'plan-place-of-the-group': {
+    tool: 'provision_kube_resource_group',
+    args: {
+      resourceGroupName: 'team-blue',
+      regions: ['jp-west-1'],
+      availabilityZones: ['west-12'],
+      adminCluster: { controlPlane: { nodeCount: 3 } },
+      planOnly: true,
+    },
+  },
+  'plan-secret-by-name': {
+    tool: 'provision_kube_resource_group',
+    args: {
+      resourceGroupName: 'team-blue',
+      externalCloudConfig: { serviceAccountKeyName: 'blue-key' },
+      planOnly: true,
+    },
+  },
+  'plan-wrong-arguments': change({ instanceType: 'e-large20', diskSize: 150, region: 'jp-east-3', planOnly: true }),
+  'accepted-in-another-place': change(
+    { region: 'jp-east-3', diskSize: 200 },
+    {
+      cloud: answering(200, {
+        instance: { ...accepted.instance, region: 'jp-east-1', availabilityZone: 'east-11', diskSize: 100 },
+      }),
+    },
+  ),
+  'accepted-by-a-person': change(
+    {},
+    { options: { confirm: 'ask' }, elicitor: person('agreed'), cloud: answering(200, accepted) },
+  ),
+  'accepted-by-planId': change({}, { options: { confirm: 'plan' }, redeems: true, cloud: answering(200, accepted) }),
+  'accepted-fields-missing': change({}, { cloud: answering(202, { instance: 'gone' }) }),
+  'accepted-unreadable': change({}, { cloud: answering(202, '{"instance": {') }),
+  'error-declined': change({}, { options: { confirm: 'ask' }, elicitor: person('declined') }),
+  'error-unknown-status': change(
+    { region: 'jp-east-3' },
+    { cloud: answering(504, '<html><body>Gateway Time-out</body></html>', 'text/html') },
+  ),
+  'error-unknown-page': change({}, { cloud: answering(200, '<html><body>Sign in</body></html>', 'text/html') }),
+  'error-unknown-lost': {
+    tool: 'upgrade_kube_version',
+    args: upgrade,
+    cloud: (response) => response.socket?.destroy(),
+  },
+  'error-conflict-of-an-upgrade': {
+    tool: 'upgrade_kube_version',
+    args: upgrade,
+    cloud: answering(409, { error: { code: 'Client.InvalidParameterDuplicate.Cluster', message: 'In use.' } }),
+  },
+  'error-read-not-answered': {
+    ...upload({}, (response) => response.socket?.destroy()),
+    options: { maximumAttempts: 2 },
+  },
+};
+
+const golden = (name: string) => fileURLToPath(new URL(`golden/${name}.txt`, import.meta.url));
+
+let secretsDir = '';
+beforeAll(() => {
+  secretsDir = mkdtempSync(join(tmpdir(), 'cloudops-secrets-'));
+  writeFileSync(join(secretsDir, 'blue-key'), '{"project_id":"blue","private_key":"MARKER"}');
+});
+afterAll(() => rmSync(secretsDir, { recursive: true }));
+
+async function answerOf({ tool, args, options, cloud = answering(200), elicitor, redeems }: Situation) {
+  const operation = operations.find(({ name }) => name === tool);
+  if (operation === undefined) throw new Error(`${tool} is not an operation`);
+  const server = await startServer((_request, response) => cloud(response));
+  const caller = testCaller(server.origin, { now: () => now, secretsDir, ...options });
+  try {
+    const first = await caller.call(operation, args, { signal: never, elicitor });
+    const planId = structureOf(first).planId;
+    const last = redeems ? await caller.call(operation, { ...args, planId }, { signal: never, elicitor }) : first;
+    return { text: last.text, structured: { ...structureOf(last) } };
+  } finally {
+    await caller.close();
+    await server.close();
+  }
+}
+
+const structureOf = (ended: Ended): Readonly<Record<string, unknown>> => ({
+  ...(ended.ok ? ended.structured : ended.failure),
+});
+
+/** Ports are the system's choice, and a planId holds a random number. */
+const masked = (text: string) =>
+  text.replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:1').replace(/(?<![\w-])[\w-]{60}(?![\w-])/g, '<60 characters>');
+
+describe.each(Object.entries(situations))('%s', (name, situation) => {
+  let given: ReturnType<typeof answerOf> | undefined;
+  /** Made in the first test that needs it, so that mutation testing knows which test notices what. */
+  const answer = () => {
+    given ??= answerOf(situation);
+    return given;
+  };
+
+  test('is as reviewed', async () => {
+    const { text, structured } = await answer();
+    const shown = masked(`${text}\n\n--- structuredContent\n${JSON.stringify(structured, null, 2)}\n`);
+    expect(shown).not.toContain('MARKER');
+    await expect(shown).toMatchFileSnapshot(golden(name));
+  });
+
+  test('says the same as text and as data', async () => {
+    const { text, structured } = await answer();
+    expect(missingFrom(text, structured)).toEqual([]);
+  });
+
+  test('says nothing twice', async () => {
+    const { text } = await answer();
+    const sentences: readonly string[] = text.split('\nanswer:')[0]?.match(/[A-Z][^.\n"]{25,}\./g) ?? [];
+    expect(sentences.filter((sentence, index) => sentences.indexOf(sentence) !== index)).toEqual([]);
+  });
+});
+
+test('a planId has at most 60 characters, and a time at which it expires', async () => {
+  const { structured } = await answerOf(change({}, { options: { confirm: 'plan' } }));
+  expect(`${structured.planId}`.length).toBeLessThanOrEqual(60);
+  expect(structured.planExpires).toBe('2026-11-20T12:10:00.000Z');
+});
+
+test.each(operations.map((operation) => [operation.name, operation] as const))(
+  'the reference of %s says what is not possible here',
+  (_name, operation) => {
+    const text = operationReference(operation);
+    expect(operation.elsewhere.length).toBeGreaterThan(0);
+    for (const sentence of operation.elsewhere) expect(text).toContain(`- ${sentence}`);
+  },
+);
+
+test('the instructions fit what is available', async () => {
+  const reading = operations.filter(({ effect }) => effect === 'read');
+  const sections = {
+    'everything is available': instructionsFor(operations, false),
+    'CLOUDOPS_READ_ONLY is set': instructionsFor(reading, true),
+    'only what reads is available': instructionsFor(reading, false),
+  };
+  const text = Object.entries(sections).map(([title, instructions]) => `# ${title}\n${instructions}\n`);
+  await expect(text.join('\n')).toMatchFileSnapshot(golden('instructions'));
+});

@@ -1,0 +1,207 @@
+import { readFileSync } from 'node:fs';
+import { Client as ClientV2 } from '@modelcontextprotocol/client';
+import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, test } from 'vitest';
+import { seededUpload } from '../../sandbox/sandbox.js';
+import { toolSchemas } from '../../src/mcp/tool-schemas.js';
+import { operations } from '../../src/tools/index.js';
+import { allNames, exampleCalls, offeredBy, openPolicy } from '../support/operations.js';
+import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
+
+/** Real clients of both lines of the SDK, over real stdio, against the built server. */
+
+interface AnyClient {
+  listTools(): Promise<{ tools: { name: string; inputSchema?: object; outputSchema?: object | undefined }[] }>;
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<{
+    content?: unknown;
+    structuredContent?: unknown;
+    isError?: unknown;
+  }>;
+  close(): Promise<void>;
+}
+
+const info = { name: 'test', version: '1' };
+const spawnOptions = (args: readonly string[]) => ({
+  command: process.execPath,
+  args: [serverPath, ...args],
+  env: cleanEnv(),
+  stderr: 'ignore' as const,
+});
+
+const connectV2 = async (args: readonly string[], mode: 'legacy' | 'auto' | { pin: string }, era: string) => {
+  const client = new ClientV2(info, { versionNegotiation: { mode } });
+  await client.connect(new StdioV2(spawnOptions(args)));
+  expect(client.getProtocolEra()).toBe(era);
+  return client as AnyClient;
+};
+
+const clients: readonly [string, (args: readonly string[]) => Promise<AnyClient>][] = [
+  [
+    'SDK 1.x',
+    async (args) => {
+      const client = new ClientV1(info);
+      await client.connect(new StdioV1(spawnOptions(args)));
+      return client as AnyClient;
+    },
+  ],
+  ['SDK 2.x, legacy', (args) => connectV2(args, 'legacy', 'legacy')],
+  ['SDK 2.x, auto', (args) => connectV2(args, 'auto', 'modern')],
+  ['SDK 2.x, pinned to 2026-07-28', (args) => connectV2(args, { pin: '2026-07-28' }, 'modern')],
+];
+
+const text = (result: { content?: unknown }) => (result.content as { text: string }[])[0]?.text ?? '';
+
+describe.each(clients)('%s', (_name, connect) => {
+  test('lists all tools, and the example of each succeeds', async () => {
+    const client = await connect(['--sandbox', '--confirm', 'off', '--tools', allNames]);
+    try {
+      const { tools } = await client.listTools();
+      expect(
+        tools.map(({ inputSchema, outputSchema }) => ({ input: inputSchema, output: outputSchema })),
+      ).toMatchObject(operations.map(toolSchemas));
+      const results = [];
+      for (const call of exampleCalls) results.push(await client.callTool(call));
+      expect(results.map(({ isError }) => isError ?? false)).toEqual(operations.map(() => false));
+      expect(results.map(({ structuredContent }) => structuredContent)).toMatchObject(
+        operations.map(({ effect }) => (effect === 'read' ? { answer: {} } : { outcome: 'accepted', answer: {} })),
+      );
+      for (const [index, { structuredContent }] of results.entries()) {
+        const validateOutput = new Ajv2020().compile(tools[index]?.outputSchema ?? false);
+        expect(validateOutput(structuredContent), JSON.stringify(validateOutput.errors)).toBe(true);
+      }
+    } finally {
+      await client.close();
+    }
+  });
+
+  test('lists the tools without any configuration, and a call then says what is missing', async () => {
+    const client = await connect([]);
+    try {
+      expect((await client.listTools()).tools).toHaveLength(offeredBy(openPolicy).length);
+      const result = await client.callTool({
+        name: 'list_parts',
+        arguments: { bucket: 'b', object: 'o', uploadId: 'u' },
+      });
+      expect(result.isError).toBe(true);
+      for (const name of ['STORAGE_URL', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'])
+        expect(text(result)).toContain(`CLOUDOPS_${name} is not set`);
+    } finally {
+      await client.close();
+    }
+  });
+
+  test('a wrong call is a readable tool error, not a protocol error', async () => {
+    const client = await connect(['--sandbox', '--confirm', 'off']);
+    try {
+      const invalid = await client.callTool({ name: 'list_parts', arguments: { bucket: 'b', uploadId: 'u', max: 1 } });
+      expect(invalid.isError).toBe(true);
+      expect(text(invalid)).toMatch(/object: is required[\s\S]*max: is not an argument; did you mean maxParts\?/);
+      const refused = await client.callTool({ name: 'list_parts', arguments: { ...lookup, uploadId: 'unknown' } });
+      expect(text(refused)).toMatch(/NoSuchUpload[\s\S]*status: 404[\s\S]*next: The upload was completed or aborted/);
+    } finally {
+      await client.close();
+    }
+  });
+
+  test('with READ_ONLY only the reading tool is on offer', async () => {
+    const client = await connect(['--sandbox', '--read-only']);
+    try {
+      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(
+        offeredBy({ ...openPolicy, readOnly: true }).map(({ name }) => name),
+      );
+    } finally {
+      await client.close();
+    }
+  });
+});
+
+const lookup = { bucket: seededUpload.bucket, object: seededUpload.key };
+
+const line = (message: object) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`;
+const initialize = line({
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: info },
+});
+const initialized = line({ method: 'notifications/initialized' });
+const callLine = (id: number, args: object) =>
+  line({ id, method: 'tools/call', params: { name: 'list_parts', arguments: args } });
+
+test('stdout carries protocol messages and nothing else, at the highest log level and with garbage on stdin', async () => {
+  const stdin = `${initialize}${initialized}not json\n{"jsonrpc":"2.0"}\n\u0000\n${callLine(2, { ...lookup, uploadId: 'x' })}${callLine(3, {})}`;
+  const run = await runServer(['--sandbox', '--log-level', 'debug'], {
+    stdin,
+    until: /"id":3[\s\S]*"id":2|"id":2[\s\S]*"id":3/,
+  });
+  for (const message of run.stdout.trimEnd().split('\n')) expect(JSON.parse(message)).toMatchObject({ jsonrpc: '2.0' });
+  for (const event of run.stderr.trimEnd().split('\n')) expect(JSON.parse(event)).toHaveProperty('event');
+  expect(run.code).toBe(0);
+});
+
+/** Whatever the server could wait for takes ten seconds or more. Starting and ending a process takes a part of that on a busy machine. */
+const waitedForNothingMs = 6000;
+
+test.each([
+  ['idle', initialize + initialized, /"id":1/],
+  ['before anything was said', '', /^/],
+  [
+    'after a call',
+    `${initialize}${initialized}${callLine(2, { ...lookup, uploadId: seededUpload.uploadId })}`,
+    /"id":2/,
+  ],
+])('when stdin ends (%s), the process ends and waits for nothing', async (_when, stdin, until) => {
+  const run = await runServer(['--sandbox'], { stdin, until });
+  expect(run.code).toBe(0);
+  expect(run.endedAfterMs).toBeLessThan(waitedForNothingMs);
+});
+
+test('a call that hangs does not keep the process when stdin ends', async () => {
+  const { startServer } = await import('../support/http-server.js');
+  const hanging = await startServer(() => undefined);
+  const env = {
+    CLOUDOPS_STORAGE_URL: hanging.origin,
+    CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
+    CLOUDOPS_SECRET_ACCESS_KEY: 'test',
+  };
+  const list = line({ id: 3, method: 'ping' });
+  const run = await runServer([], {
+    env,
+    stdin: `${initialize}${initialized}${callLine(2, { ...lookup, uploadId: 'x' })}${list}`,
+    until: /"id":3/,
+  });
+  expect(run.endedAfterMs).toBeLessThan(waitedForNothingMs);
+  await hanging.close();
+});
+
+test.each([
+  [['--regoin', 'x'], {}, ['--regoin is not an option; did you mean --region?']],
+  [
+    [],
+    { CLOUDOPS_REGOIN: 'x', CLOUDOPS_TIMEOUT_MS: 'soon' },
+    ['CLOUDOPS_REGOIN is not a setting; did you mean CLOUDOPS_REGION?', 'CLOUDOPS_TIMEOUT_MS is "soon"'],
+  ],
+])(
+  'a wrong configuration is explained on stderr, all of it, and nothing starts: %j %j',
+  async (args, env, messages) => {
+    const run = await runServer(args, { env });
+    expect(run.code).toBe(2);
+    expect(run.stdout).toBe('');
+    for (const message of messages) expect(run.stderr).toContain(message);
+  },
+);
+
+test('mcp.json starts the server on the sandbox', async () => {
+  const { mcpServers } = JSON.parse(readFileSync('mcp.json', 'utf8'));
+  const { command, args, env } = mcpServers.cloudops;
+  const client = new ClientV2(info);
+  await client.connect(new StdioV2({ command, args, env: { ...cleanEnv(), ...env }, stderr: 'ignore' }));
+  const result = await client.callTool({
+    name: 'list_parts',
+    arguments: { ...lookup, uploadId: seededUpload.uploadId },
+  });
+  expect(result.isError ?? false).toBe(false);
+  await client.close();
+});

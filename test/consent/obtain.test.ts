@@ -1,0 +1,309 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { CallContext, CallOutcome } from '../../src/calls/context.js';
+import { writeScope } from '../../src/calls/policy.js';
+import type { ConsentMode } from '../../src/consent/decision.js';
+import { createConsentTokens } from '../../src/consent/tokens.js';
+import type { Elicitor, Reply } from '../../src/mcp/elicitation.js';
+import type { Operation } from '../../src/tools/define-operation.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { answered, scriptedClient } from '../support/scripted-client.js';
+
+/** What stands between a change and its sending: a plan, a planId, a click or a question. */
+
+const args = { backupId: 'a'.repeat(32), instanceId: 'one' };
+const start = Date.parse('2026-11-21T12:00:00Z');
+let time = start;
+beforeEach(() => {
+  time = start;
+});
+const now = () => new Date(time);
+const tokens = createConsentTokens('k'.repeat(32), '', now);
+
+function setUp(confirm: ConsentMode, operation: Operation = restoreInstance, journal = createMemoryJournal()) {
+  const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'one' } }));
+  const { carryOut, logged } = testCaller('http://127.0.0.1:1', { confirm, openClient, journal, now });
+  const principal = { name: 'alice', scopes: [writeScope] };
+  const call = (given: object = {}, context: Partial<CallContext> = {}) =>
+    carryOut(operation, { ...args, ...given }, { tokens, client: 'test 1', signal: never, principal, ...context });
+  return { call, journal, requests, logged };
+}
+
+const successOf = (outcome: CallOutcome) => {
+  if (outcome.kind !== 'succeeded') throw new Error(`the call ended as ${outcome.kind}`);
+  return outcome.success;
+};
+const failed = (code: string, ...problems: readonly string[]) => ({
+  kind: 'failed',
+  failure: { code, problems: problems.map((problem) => expect.stringContaining(problem)), mayHaveHappened: false },
+});
+/** After a plan that was shown, what it warned of is not told again. */
+const ofTheAnswer = [expect.stringMatching(/^The answer lacks /)];
+const accepted = { kind: 'succeeded', success: { outcome: 'accepted' } };
+
+describe('a plan in place of an answer', () => {
+  const claims = { digest: expect.any(String), nonce: expect.any(String) };
+
+  test.each<readonly [ConsentMode, object, boolean, object | undefined, readonly string[], readonly string[]]>([
+    ['plan', {}, true, undefined, ['If they say yes', 'and this planId'], ['without planOnly', 'button']],
+    ['plan', { planOnly: true }, true, undefined, ['stop there', 'and this planId', 'without planOnly'], ['button']],
+    ['ask', { hasView: true }, true, claims, ['button', 'Leave the decision', 'and this planId'], ['without planOnly']],
+    ['human', { hasView: true }, false, claims, ['button', 'only a click'], ['planId', 'call']],
+    ['human', { planOnly: true }, false, undefined, ['stop there', 'without planOnly'], ['planId']],
+    ['off', { planOnly: true }, false, undefined, ['stop there', 'without planOnly'], ['planId']],
+  ])('%s, %j', async (confirm, { planOnly, ...context }: { planOnly?: boolean }, hasPlanId, ticket, says, saysNot) => {
+    const { call, requests, journal } = setUp(confirm);
+    const outcome = await call({ planOnly }, context);
+    const { next = '', planId, planExpires, ...success } = successOf(outcome);
+    const summary = expect.stringContaining('restore_instance');
+    const plan = expect.objectContaining({ method: 'POST' });
+    expect(success).toEqual({ summary, outcome: 'planned', plan, warnings: [], requestIds: {} });
+    expect([planId !== undefined, planExpires]).toEqual([
+      hasPlanId,
+      hasPlanId ? '2026-11-21T12:10:00.000Z' : undefined,
+    ]);
+    expect(outcome).toHaveProperty('view', {
+      kind: 'plan',
+      accept: 'Create server one',
+      issuedAt: start,
+      ...(ticket && { claims: ticket }),
+    });
+    for (const words of says) expect(next).toContain(words);
+    for (const words of saysNot) expect(next).not.toContain(words);
+    expect([requests, await journal.list({})]).toEqual([[], []]);
+  });
+
+  test('is spent by its click and its planId together', async () => {
+    const outcome = await setUp('ask').call({}, { hasView: true });
+    const { planId = '' } = successOf(outcome);
+    const claimsOfView =
+      outcome.kind === 'succeeded' && outcome.view?.kind === 'plan' ? outcome.view.claims : undefined;
+    expect(tokens.verify(planId)).toMatchObject({ use: 'plan', nonce: claimsOfView?.nonce });
+  });
+
+  test('cannot be had from a client that only a person may use, and has none', async () => {
+    const { call, requests } = setUp('human');
+    expect(await call()).toMatchObject(failed('NeedsHuman', 'CLOUDOPS_CONFIRM'));
+    expect(requests).toEqual([]);
+  });
+});
+
+test('what was decided is in the log', async () => {
+  const { call, logged } = setUp('plan');
+  await call();
+  const fields = { tool: 'restore_instance', digest: expect.any(String), decision: 'plan', caller: 'alice' };
+  expect(logged).toContainEqual({ level: 'info', event: 'consent', fields });
+});
+
+test('consent that was given beforehand is in the journal as that, and the warnings of the plan are told', async () => {
+  const { call, journal } = setUp('ask');
+  expect(await call({}, { agreed: true })).toMatchObject(accepted);
+  expect(await journal.list({})).toMatchObject([{ consent: 'option' }]);
+});
+
+describe('a planId', () => {
+  const planIdOf = async ({ call }: ReturnType<typeof setUp>) => successOf(await call()).planId ?? '';
+
+  test('carries its plan out', async () => {
+    const session = setUp('plan');
+    const planId = await planIdOf(session);
+    const outcome = await session.call({ planId });
+    expect(outcome).toMatchObject(accepted);
+    expect(successOf(outcome).warnings).toEqual(ofTheAnswer);
+    expect(await session.journal.list({})).toMatchObject([{ consent: 'planId', nonce: tokens.verify(planId).nonce }]);
+  });
+
+  test.each<readonly [string, (planId: string) => object, string]>([
+    ['of another plan', (planId) => ({ planId, instanceId: 'two' }), 'another tool'],
+    ['that was altered', (planId) => ({ planId: `B${planId.slice(1)}` }), 'was altered'],
+    [
+      'that is the token of a question',
+      (planId) => ({ planId: tokens.issue({ ...tokens.verify(planId), use: 'question' }) }),
+      'another tool',
+    ],
+  ])('%s carries nothing out', async (_what, given, problem) => {
+    const session = setUp('plan');
+    expect(await session.call(given(await planIdOf(session)))).toMatchObject(failed('PlanRefused', problem));
+    expect(session.requests).toEqual([]);
+  });
+
+  test('carries nothing out after ten minutes', async () => {
+    const session = setUp('plan');
+    const planId = await planIdOf(session);
+    time += 10 * 60_000 + 1000;
+    expect(await session.call({ planId })).toMatchObject(failed('PlanRefused', 'expired'));
+  });
+});
+
+describe('a click', () => {
+  async function planned(journal = createMemoryJournal()) {
+    const session = setUp('human', restoreInstance, journal);
+    const outcome = await session.call({}, { hasView: true });
+    if (outcome.kind !== 'succeeded' || outcome.view?.kind !== 'plan' || outcome.view.claims === undefined)
+      throw new Error('there is no plan to click on');
+    const claims = { ...outcome.view.claims, issuedAt: start };
+    time += 3000;
+    const click = (decision: 'accept' | 'decline', given: object = {}) =>
+      session.call(given, { click: { decision, claims } });
+    return { ...session, click, nonce: claims.nonce };
+  }
+
+  test('on the button that agrees is consent', async () => {
+    const { click, journal, nonce } = await planned();
+    const outcome = await click('accept');
+    expect(outcome).toMatchObject(accepted);
+    expect(successOf(outcome).warnings).toEqual(ofTheAnswer);
+    expect(await journal.list({})).toMatchObject([{ consent: 'clicked', nonce, answeredAfterMs: 3000 }]);
+  });
+
+  test.each([
+    ['accept', 999, 'NobodyAsked'],
+    ['decline', 999, 'NobodyAsked'],
+    ['accept', 1000, undefined],
+    ['decline', 1000, 'Declined'],
+  ] as const)('to %s after %i ms: %s', async (decision, afterMs, code) => {
+    const { click, journal, requests } = await planned();
+    time = start + afterMs;
+    expect(await click(decision)).toMatchObject(code === undefined ? accepted : { failure: { code } });
+    expect(await journal.list({})).toMatchObject([{ ending: { outcome: code ? 'declined' : 'accepted' } }]);
+    time += 5000;
+    expect(await click('accept')).toMatchObject({ kind: 'failed' });
+    expect(requests).toHaveLength(code === undefined ? 1 : 0);
+  });
+
+  test('on the other one is a refusal, once', async () => {
+    const { click, journal, requests } = await planned();
+    expect(await click('decline')).toMatchObject(failed('Declined', 'the user clicked'));
+    expect(await journal.list({})).toMatchObject([{ consent: 'clicked', ending: { outcome: 'declined' } }]);
+    expect(await click('decline')).toMatchObject(failed('AlreadyDecided'));
+    expect(await click('accept')).toMatchObject(failed('AlreadyDecided'));
+    expect(requests).toEqual([]);
+  });
+
+  test('that cannot be written down is a refusal too', async () => {
+    const { click } = await planned({ ...createMemoryJournal(), decline: () => Promise.reject(new Error('gone')) });
+    expect(await click('decline')).toMatchObject(failed('Declined', 'the user clicked'));
+  });
+
+  test('on the plan of another call is none', async () => {
+    const { click, requests } = await planned();
+    expect(await click('accept', { instanceId: 'two' })).toMatchObject(failed('PlanRefused', 'other arguments'));
+    expect(requests).toEqual([]);
+  });
+});
+
+describe('where refusals were too many, or cannot be counted', () => {
+  const gone = () => Promise.reject(new Error('gone'));
+  const counting = (countDeclined: () => Promise<number>, confirm: ConsentMode = 'ask') =>
+    setUp(confirm, restoreInstance, { ...createMemoryJournal(), countDeclined });
+
+  test.each(['ask', 'human'] as const)('%s: there is no plan with buttons', async (confirm) => {
+    const view = { hasView: true };
+    expect(await counting(async () => 3, confirm).call({}, view)).toMatchObject(failed('TooManyRefusals'));
+    expect(await counting(gone, confirm).call({}, view)).toMatchObject(failed('JournalUnavailable', 'counted'));
+    expect(await counting(async () => 2, confirm).call({}, view)).toHaveProperty('view.claims');
+  });
+
+  test('a plan alone is shown without buttons', async () => {
+    for (const count of [async () => 3, gone]) {
+      const outcome = await counting(count, 'human').call({ planOnly: true }, { hasView: true });
+      expect(successOf(outcome)).toMatchObject({ outcome: 'planned', next: expect.not.stringContaining('button') });
+      expect(outcome).not.toHaveProperty('view.claims');
+    }
+  });
+
+  test('a plan that asks nobody is made all the same', async () => {
+    expect(successOf(await counting(gone).call())).toMatchObject({ outcome: 'planned', planId: expect.any(String) });
+  });
+});
+
+describe('a question', () => {
+  const asked: unknown[] = [];
+  beforeEach(() => {
+    asked.length = 0;
+  });
+  /** A person who takes five seconds. */
+  const person = (reply: Reply | 'later', afterMs = 5000): Elicitor => ({
+    ask: async (...given) => {
+      asked.push(given);
+      time += afterMs;
+      return reply;
+    },
+  });
+  const headline = 'Create DevOps server "one"';
+
+  test('has the words of the button that agrees, and a yes is consent', async () => {
+    const { call, journal } = setUp('ask');
+    expect(await call({}, { elicitor: person('agreed') })).toMatchObject(accepted);
+    expect(asked).toEqual([[expect.stringContaining(headline), 'Create server one']]);
+    expect(await journal.list({})).toMatchObject([
+      { consent: 'asked', answeredAfterMs: 5000, nonce: expect.any(String) },
+    ]);
+  });
+
+  test.each<readonly [Reply, string]>([
+    ['declined', 'declined'],
+    ['notChosen', 'without choosing'],
+    ['cancelled', 'closed the question'],
+    ['unanswered', 'no answer came'],
+  ])('that is %s is quoted by its first line', async (reply, problem) => {
+    const { call } = setUp('ask');
+    const outcome = await call({}, { elicitor: person(reply) });
+    expect(outcome).toMatchObject(failed('Declined', problem, `the question was: ${headline}`));
+    expect(JSON.stringify(outcome)).not.toContain('Where:');
+  });
+
+  test('that nobody can have read is told with its time', async () => {
+    const outcome = await setUp('ask').call({}, { elicitor: person('cancelled', 20) });
+    expect(outcome).toMatchObject(failed('NobodyAsked', 'cancelled it after 20 ms', 'the question was: '));
+  });
+
+  test('may be answered with another call, which says how long that took', async () => {
+    const { call, journal } = setUp('ask');
+    const outcome = await call({}, { elicitor: person('later', 0) });
+    if (outcome.kind !== 'inputRequired') throw new Error(`the call ended as ${outcome.kind}`);
+    expect(outcome).toMatchObject({ message: expect.stringContaining(headline), accept: 'Create server one' });
+    const { claims } = outcome;
+    expect(claims).toEqual({ use: 'question', digest: expect.any(String), nonce: expect.any(String) });
+    time += 7000;
+    const seen: unknown[] = [];
+    const read = (accept: unknown): Reply => {
+      seen.push(accept);
+      return 'agreed';
+    };
+    const brought = { claims: { ...claims, digest: claims.digest.slice(0, 32), issuedAt: start }, read };
+    expect(await call({ instanceId: 'two' }, { elicitor: { ...person('later'), brought } })).toMatchObject(
+      failed('PlanRefused', 'other arguments'),
+    );
+    expect(await call({}, { elicitor: { ...person('later'), brought } })).toMatchObject(accepted);
+    expect(seen).toEqual(['Create server one']);
+    expect(await journal.list({})).toMatchObject([{ nonce: claims.nonce, answeredAfterMs: 7000 }]);
+  });
+
+  test('that was answered before is not answered again', async () => {
+    const { call } = setUp('ask', restoreInstance, { ...createMemoryJournal(), decline: async () => false });
+    expect(await call({}, { elicitor: person('declined') })).toMatchObject(failed('PlanRefused', 'answered before'));
+  });
+
+  test('that would be too long is not asked', async () => {
+    const { change } = restoreInstance;
+    if (change === undefined) throw new Error('restore_instance is a change');
+    const operation = { ...restoreInstance, change: { ...change, warnings: () => ['x'.repeat(2000)] } };
+    const { call } = setUp('ask', operation);
+    expect(await call({}, { elicitor: person('agreed') })).toMatchObject(failed('TooLargeToShow'));
+    expect(asked).toEqual([]);
+  });
+
+  test('is not asked where refusals cannot be counted, or were too many', async () => {
+    const counting = (countDeclined: () => Promise<number>) =>
+      setUp('ask', restoreInstance, { ...createMemoryJournal(), countDeclined }).call(
+        {},
+        { elicitor: person('agreed') },
+      );
+    const gone = () => Promise.reject(new Error('gone'));
+    expect(await counting(gone)).toMatchObject(failed('JournalUnavailable', 'cannot be counted'));
+    expect(await counting(async () => 3)).toMatchObject(failed('TooManyRefusals'));
+    expect(asked).toEqual([]);
+    expect(await counting(async () => 2)).toMatchObject(accepted);
+  });
+});

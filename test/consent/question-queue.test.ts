@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { createQuestionQueue } from '../../src/consent/question-queue.js';
+
+/** Work that says when it begins, and ends when the test wants it. */
+function work(name: string, begun: string[]) {
+  let end = (_result: string | Error) => {};
+  const ended = new Promise<string>((resolve, reject) => {
+    end = (result) => (result instanceof Error ? reject(result) : resolve(result));
+  });
+  const start = () => {
+    begun.push(name);
+    return ended;
+  };
+  return { start, end: (result: string | Error) => end(result) };
+}
+
+const settled = () => new Promise(setImmediate);
+
+test('work of one caller is done in order, whether what came before went well or not', async () => {
+  const { take } = createQuestionQueue();
+  const begun: string[] = [];
+  const [one, two, three] = [work('one', begun), work('two', begun), work('three', begun)];
+  const results = Promise.allSettled([one, two, three].map(({ start }) => take('alice', start)));
+  await settled();
+  expect(begun).toEqual(['one']);
+  one.end(new Error('refused'));
+  await settled();
+  expect(begun).toEqual(['one', 'two']);
+  two.end('two');
+  three.end('three');
+  expect(await results).toMatchObject([{ status: 'rejected' }, { value: 'two' }, { value: 'three' }]);
+});
+
+test.each([
+  ['alice', 'bob'],
+  ['alice', undefined],
+])('work of %s and %s is done at once', async (one, other) => {
+  const { take } = createQuestionQueue();
+  const begun: string[] = [];
+  const [first, second] = [work('first', begun), work('second', begun)];
+  const results = [take(one, first.start), take(other, second.start)];
+  await settled();
+  expect(begun).toEqual(['first', 'second']);
+  first.end('1');
+  second.end('2');
+  expect(await Promise.all(results)).toEqual(['1', '2']);
+});
+
+test('work that comes after all is done begins at once', async () => {
+  const { take } = createQuestionQueue();
+  expect(await take('alice', async () => 1)).toBe(1);
+  expect(await take('alice', async () => 2)).toBe(2);
+});

@@ -1,0 +1,335 @@
+import type { ServerResponse } from 'node:http';
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Authenticate } from '../../src/http/auth.js';
+import { authenticateByIssuer } from '../../src/http/issuer.js';
+import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
+import { type CapturingServer, startServer } from '../support/http-server.js';
+import { offeredBy, openPolicy } from '../support/operations.js';
+
+/** Tools that only read, or the others. */
+const namesOf = (reads: boolean) =>
+  offeredBy(openPolicy)
+    .filter(({ effect }) => (effect === 'read') === reads)
+    .map(({ name }) => name);
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+const audience = 'https://cloudops.example.com/mcp';
+const restore = { backupId: 'a'.repeat(32), instanceId: 'restored' };
+const now = () => new Date();
+const log = () => undefined;
+
+const toolNames = async (response: Response) =>
+  ((await answerOf(response)).result?.tools as { name: string }[] | undefined)?.map(({ name }) => name);
+
+describe('tokens of an OAuth issuer', () => {
+  let issuer: CapturingServer;
+  let stranger: CapturingServer;
+  let keys: Awaited<ReturnType<typeof generateKeyPair>>;
+  let others: Awaited<ReturnType<typeof generateKeyPair>>;
+  let authenticate: Authenticate;
+  let server: Awaited<ReturnType<typeof serveInProcess>>;
+  let metadata: Record<string, string>;
+  let jwks: object;
+
+  beforeAll(async () => {
+    keys = await generateKeyPair('ES256');
+    others = await generateKeyPair('ES256');
+    jwks = { keys: [{ ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'ES256', use: 'sig' }] };
+    issuer = await startServer(({ url }, response) => {
+      if (url === '/.well-known/openid-configuration') response.end(JSON.stringify(metadata));
+      else if (url === '/keys') response.setHeader('content-type', 'application/json').end(JSON.stringify(jwks));
+      else response.writeHead(404).end();
+    });
+    stranger = await startServer((_request, response) => response.end(JSON.stringify(jwks)));
+    metadata = { issuer: issuer.origin, jwks_uri: `${issuer.origin}/keys` };
+    authenticate = authenticateByIssuer({ issuer: issuer.origin, audience, now, log });
+    server = await serveInProcess({
+      resource: { url: audience, issuer: issuer.origin },
+      authenticate,
+      limits: { failedLoginMs: 0 },
+    });
+  });
+  afterAll(async () => {
+    expect(stranger.requests).toEqual([]);
+    await server.close();
+    await issuer.close();
+    await stranger.close();
+  });
+
+  const claims = (): JWTPayload => ({
+    iss: issuer.origin,
+    aud: audience,
+    sub: 'carol',
+    exp: Math.floor(Date.now() / 1000) + 300,
+    scope: 'openid cloudops:read cloudops:write',
+  });
+  const sign = (changes: Record<string, unknown> = {}, key = keys.privateKey, header: object = {}) =>
+    new SignJWT({ ...claims(), ...changes }).setProtectedHeader({ alg: 'ES256', kid: 'one', ...header }).sign(key);
+  const hmac = async () =>
+    new SignJWT(claims())
+      .setProtectedHeader({ alg: 'HS256', kid: 'one' })
+      .sign(new TextEncoder().encode(JSON.stringify(await exportJWK(keys.publicKey))));
+
+  test('a good one lets its bearer in, with all tools and under the name it says', async () => {
+    const response = await post(server.url, message('tools/list'), bearer(await sign()));
+    expect(await toolNames(response)).toEqual(offeredBy(openPolicy).map(({ name }) => name));
+  });
+
+  test.each(['at+jwt', 'AT+JWT', 'application/at+jwt', 'JWT'])('one of the type %s lets its bearer in', async (typ) => {
+    const response = await post(server.url, message('ping'), bearer(await sign({}, keys.privateKey, { typ })));
+    expect(response.status).toBe(200);
+  });
+
+  test('names are compared whole', async () => {
+    const names = ['n'.repeat(255), `${'n'.repeat(254)}m`];
+    const tokens = await Promise.all(names.map((sub) => sign({ sub })));
+    expect(await Promise.all(tokens.map(authenticate))).toMatchObject(names.map((name) => ({ principal: { name } })));
+  });
+
+  test.each([
+    ['a page', (response: ServerResponse) => response.setHeader('content-type', 'text/html').end('<html>')],
+    ['JSON that is no metadata', (response: ServerResponse) => response.end('{"ok":true}')],
+    ['a redirect', (response: ServerResponse) => response.writeHead(302, { location: '/login' }).end()],
+    ['an error', (response: ServerResponse) => response.writeHead(500).end('{}')],
+  ])('where the first place for metadata has %s, the next one is tried', async (_what, answer) => {
+    const own = await startServer(({ url }, response) => {
+      if (url === '/.well-known/oauth-authorization-server') answer(response);
+      else response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${issuer.origin}/keys` }));
+    });
+    const authenticate = authenticateByIssuer({ issuer: own.origin, audience, now, log });
+    // The keys are at a plain address of another origin, which shows that the second place was read.
+    expect(await authenticate(await sign({ iss: own.origin }))).toMatchObject({ kind: 'unavailable' });
+    expect(own.requests.map(({ url }) => url)).toEqual([
+      '/.well-known/oauth-authorization-server',
+      '/.well-known/openid-configuration',
+    ]);
+    await own.close();
+  });
+
+  test('a token that does not say by which of several keys it is signed is tried with each', async () => {
+    const third = await generateKeyPair('ES256');
+    const published = await Promise.all(
+      [others, keys].map(async ({ publicKey }) => ({ ...(await exportJWK(publicKey)), kid: 'same' })),
+    );
+    const own = await startServer(({ url }, response) => {
+      if (url === '/keys') response.end(JSON.stringify({ keys: published }));
+      else response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${own.origin}/keys` }));
+    });
+    const authenticate = authenticateByIssuer({ issuer: own.origin, audience, now, log });
+    for (const kid of ['same', undefined]) {
+      const signed = (by: typeof keys.privateKey, changes = {}) => sign({ iss: own.origin, ...changes }, by, { kid });
+      expect(await authenticate(await signed(others.privateKey))).toMatchObject({ kind: 'authenticated' });
+      expect(await authenticate(await signed(keys.privateKey))).toMatchObject({ kind: 'authenticated' });
+      expect(await authenticate(await signed(keys.privateKey, { aud: 'https://other.example.com/mcp' }))).toEqual({
+        kind: 'invalid',
+        reason: 'ERR_JWT_CLAIM_VALIDATION_FAILED aud',
+      });
+      expect(await authenticate(await signed(third.privateKey))).toEqual({
+        kind: 'invalid',
+        reason: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED',
+      });
+    }
+    await own.close();
+  });
+
+  test('the keys are fetched once', async () => {
+    for (let count = 0; count < 3; count += 1) await post(server.url, message('tools/list'), bearer(await sign()));
+    expect(issuer.requests.filter(({ url }) => url === '/keys')).toHaveLength(1);
+  });
+
+  const seconds = (offset: number) => Math.floor(Date.now() / 1000) + offset;
+  const bad: readonly [string, () => Promise<string> | string][] = [
+    ['of another audience', () => sign({ aud: 'https://other.example.com/mcp' })],
+    ['of another issuer', () => sign({ iss: 'https://issuer.example.com' })],
+    ['that has expired', () => sign({ exp: seconds(-60) })],
+    ['that is not valid yet', () => sign({ nbf: seconds(60) })],
+    ['that never expires', () => sign({ exp: undefined })],
+    ['of nobody', () => sign({ sub: undefined })],
+    ['of an empty name', () => sign({ sub: '' })],
+    ['of a name that is too long', () => sign({ sub: 'n'.repeat(256) })],
+    ['of a number', () => sign({ sub: 7 })],
+    ['of a list of names', () => sign({ sub: ['carol'] })],
+    ['that is bound to a key', () => sign({ cnf: { jkt: 'x' } })],
+    ['that is an ID token by its type', () => sign({}, keys.privateKey, { typ: 'id+jwt' })],
+    ['of a type that is no text', () => sign({}, keys.privateKey, { typ: 7 })],
+    ['signed with another key', () => sign({}, others.privateKey)],
+    ['with alg none', () => new UnsecuredJWT(claims()).encode()],
+    ['with HS256 and the public key as the secret', hmac],
+    [
+      'altered after signing',
+      async () => (await sign()).replace(/\.(.)/, (_dot, first) => `.${first === 'a' ? 'b' : 'a'}`),
+    ],
+    ['that is no JWT', () => 'nonsense'],
+    ['with three empty parts', () => '..'],
+  ];
+  test.each(bad)('one %s is refused', async (_what, token) => {
+    const response = await post(server.url, message('tools/list'), bearer(await token()));
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe(
+      'Bearer error="invalid_token", error_description="The token is not valid here.", resource_metadata="https://cloudops.example.com/.well-known/oauth-protected-resource/mcp"',
+    );
+  });
+
+  test.each([
+    ['cloudops:read', namesOf(true), 'restore_instance', 'cloudops:write'],
+    ['cloudops:write', namesOf(false), 'list_parts', 'cloudops:read'],
+  ])(
+    'with the scope %s, only its tools are listed, and others cannot be called',
+    async (scope, tools, other, missing) => {
+      for (const token of [await sign({ scope }), await sign({ scope: undefined, scp: ['x', scope] })]) {
+        expect(await toolNames(await post(server.url, message('tools/list'), bearer(token)))).toEqual(tools);
+        const refused = await post(server.url, toolCall(other, restore), bearer(token));
+        expect(refused.status).toBe(403);
+        expect(refused.headers.get('www-authenticate')).toMatch(
+          new RegExp(`^Bearer error="insufficient_scope", scope="${missing}", .*resource_metadata="https://cloudops`),
+        );
+      }
+    },
+  );
+
+  test('without a scope of this server, nothing is served', async () => {
+    for (const token of [await sign({ scope: 'openid' }), await sign({ scope: undefined })]) {
+      const response = await post(server.url, message('resources/list'), bearer(token));
+      expect(response.status).toBe(403);
+      expect(response.headers.get('www-authenticate')).toContain('insufficient_scope');
+    }
+  });
+
+  test.each(['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp'])(
+    '%s tells clients where to get one',
+    async (path) => {
+      const response = await fetch(new URL(path, server.origin));
+      expect(await response.json()).toMatchObject({
+        resource: audience,
+        authorization_servers: [issuer.origin],
+        scopes_supported: ['cloudops:read', 'cloudops:write', 'cloudops:audit'],
+      });
+    },
+  );
+
+  test.each([
+    ['cannot be reached', () => 'http://127.0.0.1:1', () => metadata],
+    [
+      'has metadata of another issuer',
+      () => issuer.origin,
+      () => ({ ...metadata, issuer: 'https://other.example.com' }),
+    ],
+    [
+      'keeps its keys at a plain address of somebody else',
+      () => issuer.origin,
+      () => ({ ...metadata, jwks_uri: `${stranger.origin}/keys` }),
+    ],
+  ])('when the issuer %s, nobody enters, and it is not the token that is blamed', async (_what, origin, changed) => {
+    const good = metadata;
+    metadata = changed();
+    const logged: unknown[] = [];
+    const authenticate = authenticateByIssuer({
+      issuer: origin(),
+      audience,
+      now,
+      log: (_level, event) => logged.push(event),
+    });
+    const own = await serveInProcess({ authenticate });
+    const response = await post(own.url, message('tools/list'), bearer(await sign()));
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(logged).toEqual(['issuer']);
+    metadata = good;
+    await own.close();
+  });
+
+  test.each(['metadata', 'keys'])('%s without end are not read to their end', async (what) => {
+    const chunk = ' '.repeat(1024 * 1024);
+    let sent = 0;
+    const own = await startServer(({ url }, response) => {
+      if (what === 'keys' && url !== '/keys') {
+        response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${own.origin}/keys` }));
+        return;
+      }
+      const send = () => {
+        sent += 1;
+        if (sent > 200) response.end();
+        else response.write(chunk, () => setImmediate(send));
+      };
+      send();
+    });
+    const authenticate = authenticateByIssuer({ issuer: own.origin, audience, now, log });
+    expect(await authenticate(await sign({ iss: own.origin }))).toMatchObject({ kind: 'unavailable' });
+    expect(sent).toBeLessThan(50);
+    await own.close();
+  });
+
+  test.each([
+    ['an error', 500, '{}'],
+    ['a page', 200, '<html>'],
+    ['something else', 200, '{"keys":1}'],
+  ])(
+    'keys for which the issuer has %s are asked for and logged once in a while, however many tokens come',
+    async (_what, status, body) => {
+      let isGood = false;
+      const own = await startServer(({ url }, response) => {
+        if (url !== '/keys') response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${own.origin}/keys` }));
+        else if (isGood) response.end(JSON.stringify(jwks));
+        else response.writeHead(status).end(body);
+      });
+      const asked = () => own.requests.filter(({ url }) => url === '/keys').length;
+      let time = Date.now();
+      const logged: unknown[] = [];
+      const authenticate = authenticateByIssuer({
+        issuer: own.origin,
+        audience,
+        now: () => new Date(time),
+        log: (_level, event) => logged.push(event),
+      });
+      const token = await sign({ iss: own.origin });
+      for (let count = 0; count < 10; count += 1)
+        expect(await authenticate(token)).toMatchObject({ kind: 'unavailable' });
+      expect([asked(), logged]).toEqual([1, ['issuer']]);
+      isGood = true;
+      time += 5001;
+      expect(await authenticate(token)).toMatchObject({ principal: { name: 'carol' } });
+      await own.close();
+    },
+  );
+
+  test('keys that moved are found at the place that the metadata names now', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const [former, next] = await Promise.all(
+      [keys, others].map(async ({ publicKey }, number) => ({
+        keys: [{ ...(await exportJWK(publicKey)), kid: `of ${number}`, alg: 'ES256' }],
+      })),
+    );
+    let place = 'former';
+    const own = await startServer(({ url }, response) => {
+      if (url === '/former' && place === 'former') response.end(JSON.stringify(former));
+      else if (url === '/next' && place === 'next') response.end(JSON.stringify(next));
+      else if (url !== '/.well-known/openid-configuration') response.writeHead(404).end();
+      else response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${own.origin}/${place}` }));
+    });
+    const authenticate = authenticateByIssuer({ issuer: own.origin, audience, now, log });
+    const iss = own.origin;
+    expect(await authenticate(await sign({ iss }, keys.privateKey, { kid: 'of 0' }))).toMatchObject({
+      kind: 'authenticated',
+    });
+    place = 'next';
+    vi.setSystemTime(Date.now() + 31_000);
+    expect(await authenticate(await sign({ iss }, others.privateKey, { kid: 'of 1' }))).toMatchObject({
+      kind: 'authenticated',
+    });
+    vi.useRealTimers();
+    await own.close();
+  });
+
+  test('an issuer that comes back is asked again, but not at every request', async () => {
+    const good = metadata;
+    metadata = { issuer: 'https://other.example.com', jwks_uri: good.jwks_uri ?? '' };
+    let time = Date.now();
+    const authenticate = authenticateByIssuer({ issuer: issuer.origin, audience, now: () => new Date(time), log });
+    const token = await sign();
+    expect(await authenticate(token)).toMatchObject({ kind: 'unavailable' });
+    metadata = good;
+    expect(await authenticate(token)).toMatchObject({ kind: 'unavailable' });
+    time += 5001;
+    expect(await authenticate(token)).toMatchObject({ principal: { name: 'carol' } });
+  });
+});

@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { authenticateByTokensFile, parseTokens, readTokensFile } from '../../src/http/tokens-file.js';
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+/** A line for a caller whose token is its name. */
+const line = (name: string, ...scopes: string[]) => [name, sha256(name), ...scopes].join(' ');
+
+describe('a file of tokens', () => {
+  test('has a name, a digest and perhaps scopes in a line', () => {
+    const text = `# team\n\nalice ${sha256('a')}\r\n  bob ${sha256('b').toUpperCase()} cloudops:read cloudops:audit\n`;
+    const { tokens, problems } = parseTokens(text);
+    expect(problems).toEqual([]);
+    expect(tokens).toMatchObject([
+      { name: 'alice', scopes: ['cloudops:read', 'cloudops:write'] },
+      { name: 'bob', scopes: ['cloudops:read', 'cloudops:audit'] },
+    ]);
+  });
+
+  test.each([
+    [
+      'a token in place of its digest',
+      'alice s3cret',
+      'Line 1 of the tokens file has no SHA-256 in hex after the name.',
+    ],
+    ['a scope that does not exist', `bob ${sha256('b')} cloudops:all`, 'names a scope that is none of'],
+    ['a name twice', `bob ${sha256('b')}\nbob ${sha256('c')}`, 'Line 2 of the tokens file has the name of an earlier'],
+    [
+      'a token twice',
+      `a ${sha256('b')}\nb ${sha256('b').toUpperCase()}`,
+      'Line 2 of the tokens file has the token of an',
+    ],
+    ['a name that is too long', `${'n'.repeat(256)} ${sha256('b')}`, 'a name of more than 255 characters'],
+    ['nothing', '# nobody\n', 'has no tokens'],
+  ])('with %s is refused, and what it holds is not shown', (_what, text, problem) => {
+    const { problems } = parseTokens(text);
+    expect(problems.join()).toContain(problem);
+    expect(problems.join()).not.toContain('s3cret');
+  });
+});
+
+test('the largest file of tokens is read, and read again, without holding up requests', async () => {
+  const lines = Array.from({ length: 14_000 }, (_, number) => line(`n${number}`));
+  const [text, mistaken] = [lines.join('\n'), `${lines.join('\n')}\nmistake`];
+  let time = 0;
+  const started = performance.now();
+  const authenticate = authenticateByTokensFile({
+    text,
+    read: async () => mistaken,
+    now: () => new Date(time),
+    log: () => undefined,
+  });
+  time = 1000;
+  expect(await authenticate('n13999')).toMatchObject({ kind: 'authenticated' });
+  expect(performance.now() - started).toBeLessThan(2000);
+});
+
+describe('a file of tokens that changes while the server runs', () => {
+  /** A file in memory, read again as soon as time moves on by a second. */
+  function start(text: string) {
+    let time = 0;
+    let contents: string | Error = text;
+    const state = { reads: 0, logged: [] as { level: string; fields: unknown }[] };
+    const authenticate = authenticateByTokensFile({
+      text,
+      read: async () => {
+        state.reads += 1;
+        if (contents instanceof Error) throw contents;
+        return contents;
+      },
+      now: () => new Date(time),
+      log: (level, _event, fields) => state.logged.push({ level, fields }),
+    });
+    return {
+      state,
+      change: (changed: string | Error) => {
+        contents = changed;
+        time += 1000;
+      },
+      wait: (milliseconds: number) => {
+        time += milliseconds;
+      },
+      /** How each token fares: its scopes, or why it is refused. */
+      tried: (...tokens: string[]) =>
+        Promise.all(
+          tokens.map(async (token) => {
+            const authentication = await authenticate(token);
+            return authentication.kind === 'authenticated' ? authentication.principal.scopes : authentication.kind;
+          }),
+        ),
+    };
+  }
+  const both = ['cloudops:read', 'cloudops:write'];
+
+  test('tokens that were taken out stop, new ones work, scopes change', async () => {
+    const file = start(`${line('a')}\n${line('b')}`);
+    expect(await file.tried('a', 'b', 'c')).toEqual([both, both, 'invalid']);
+    file.change(`${line('b', 'cloudops:read')}\n${line('c')}`);
+    expect(await file.tried('a', 'b', 'c')).toEqual(['invalid', ['cloudops:read'], both]);
+  });
+
+  test('it is read at most once a second, however many log in', async () => {
+    const file = start(line('a'));
+    for (let step = 0; step < 30; step += 1) {
+      await file.tried('a', 'x');
+      file.wait(100);
+    }
+    expect(file.state.reads).toBe(2);
+  });
+
+  test('with a problem it revokes but grants nothing, says so once, and works again when it is corrected', async () => {
+    const file = start([line('a'), line('b'), line('d', 'cloudops:read')].join('\n'));
+    const broken = [line('a'), 'b not-a-digest', line('c'), line('d', 'cloudops:read', 'cloudops:write')].join('\n');
+    file.change(broken);
+    expect(await file.tried('a', 'b', 'c', 'd')).toEqual([both, 'invalid', 'invalid', ['cloudops:read']]);
+    file.change(broken);
+    expect(await file.tried('a')).toEqual([both]);
+    expect(file.state.logged).toMatchObject([{ level: 'error', fields: { problemCount: 1 } }]);
+    expect(JSON.stringify(file.state.logged)).not.toContain('not-a-digest');
+    file.change(line('c'));
+    expect(await file.tried('a', 'b', 'c')).toEqual(['invalid', 'invalid', both]);
+  });
+
+  test('with a problem, neither a token under another name nor another token under a name is let in', async () => {
+    const file = start(`${line('a')}\n${line('b')}`);
+    file.change(`mallory ${sha256('a')}\nb ${sha256('other')}\nbroken`);
+    expect(await file.tried('a', 'b', 'other')).toEqual(['invalid', 'invalid', 'invalid']);
+  });
+
+  test('while it cannot be read nobody is authenticated, and that is said once', async () => {
+    const file = start(line('a'));
+    file.change(Object.assign(new Error('EACCES: /secret/path'), { code: 'EACCES' }));
+    expect(await file.tried('a', 'x')).toEqual(['unavailable', 'unavailable']);
+    file.wait(1000);
+    expect(await file.tried('a')).toEqual(['unavailable']);
+    expect(file.state.logged).toHaveLength(1);
+    expect(JSON.stringify(file.state.logged)).not.toContain('/secret/path');
+    file.change(line('a'));
+    expect(await file.tried('a')).toEqual([both]);
+  });
+
+  test('what is not a regular file of a sane size is not read', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'cloudops-tokens-'));
+    try {
+      const path = join(folder, 'tokens');
+      writeFileSync(path, line('a'));
+      expect(await readTokensFile(path)).toBe(line('a'));
+      truncateSync(path, 2 * 1024 * 1024);
+      await expect(readTokensFile(path)).rejects.toThrow('not a regular file');
+      await expect(readTokensFile('/dev/zero')).rejects.toThrow('not a regular file');
+      await expect(readTokensFile(join(folder, 'none'))).rejects.toMatchObject({ code: 'ENOENT' });
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});

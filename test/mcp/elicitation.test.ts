@@ -1,0 +1,203 @@
+import { Client, type ElicitRequest, InMemoryTransport } from '@modelcontextprotocol/client';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { CallTool } from '../../src/calls/call.js';
+import type { Question } from '../../src/calls/context.js';
+import type { Reply } from '../../src/mcp/elicitation.js';
+import { createServer } from '../../src/server.js';
+import { operations } from '../../src/tools/index.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { type Era, eras } from '../support/in-process.js';
+
+/** How a question reaches the user of a client, and how the answer is read, in both protocol eras. */
+
+type Answer = { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, string> };
+type Capability = { form?: Record<string, never>; url?: Record<string, never> };
+interface Setup {
+  readonly era: Era;
+  readonly elicitation?: Capability | undefined;
+  readonly answer?: () => Answer | Promise<Answer>;
+  readonly name?: string;
+  readonly version?: string;
+  readonly use?: Question['use'];
+}
+
+const claims = { digest: 'd'.repeat(32), nonce: 'e'.repeat(16) };
+const accept = 'Yes, do it';
+const close: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const each of close.splice(0)) await each();
+});
+
+/** A real client, and a server whose calls ask their user and nothing else. */
+async function connect({ era, elicitation, answer, name = 'test', version = '1', use = 'question' }: Setup) {
+  const calls: { asks: boolean; client: string; brought: unknown; reply?: Reply | 'later' | undefined }[] = [];
+  const call: CallTool = async (_operation, _args, { client, elicitor }) => {
+    const { brought } = elicitor ?? {};
+    const reply = brought?.read(accept) ?? (await elicitor?.ask('Really?', accept));
+    calls.push({ asks: elicitor !== undefined, client, brought: brought?.claims, reply });
+    if (reply === 'later' && calls.length === 1)
+      return { kind: 'inputRequired', message: 'Really?', accept, claims: { use, ...claims } };
+    return { kind: 'succeeded', success: { summary: 'Done.', warnings: [], requestIds: {} } };
+  };
+  const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
+  const texts = { configuration: () => '', journal: async () => '' };
+  const policy = { readOnly: false, tools: undefined };
+  const now = () => new Date('2026-11-21T12:00:00Z');
+  const handle = serveStdio(
+    () => createServer({ version: '0', now, operations, policy, call, stateKey: 'k'.repeat(32), ...texts }),
+    { transport: serverSide },
+  );
+  const capabilities = elicitation === undefined ? {} : { elicitation };
+  const client = new Client({ name, version }, { capabilities, versionNegotiation: { mode: era } });
+  const questions: ElicitRequest['params'][] = [];
+  if (elicitation !== undefined)
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      questions.push(params);
+      return answer?.() ?? { action: 'cancel' };
+    });
+  await client.connect(clientSide);
+  close.push(
+    () => client.close(),
+    () => handle.close(),
+  );
+  const progress: unknown[] = [];
+  const run = () =>
+    client.callTool(
+      { name: 'restore_instance', arguments: { ...restoreInstance.example } },
+      {
+        timeout: 60 * 60_000,
+        onprogress: (told) => progress.push(told.message),
+      },
+    );
+  return { run, calls, questions, progress };
+}
+
+describe.each(eras)('with a client of %s', (_name, era) => {
+  test.each<readonly [Capability | undefined, boolean]>([
+    [undefined, false],
+    [{}, true],
+    [{ form: {} }, true],
+    [{ form: {}, url: {} }, true],
+    [{ url: {} }, false],
+  ])('that declares %j, the user can be asked: %s', async (elicitation, asks) => {
+    const { run, calls } = await connect({ era, elicitation });
+    await run();
+    expect(calls[0]?.asks).toBe(asks);
+  });
+
+  test('a question has its text and one choice, where doing nothing is chosen at first', async () => {
+    const { run, questions } = await connect({ era, elicitation: {} });
+    await run();
+    const nothing = 'Do nothing';
+    expect(questions).toMatchObject([
+      {
+        mode: 'form',
+        message: 'Really?',
+        requestedSchema: {
+          type: 'object',
+          properties: { decision: { type: 'string', enum: ['Yes, do it', nothing], default: nothing } },
+          required: ['decision'],
+        },
+      },
+    ]);
+  });
+
+  test.each<readonly [Answer, Reply]>([
+    [{ action: 'accept', content: { decision: 'Yes, do it' } }, 'agreed'],
+    [{ action: 'accept', content: { decision: 'Do nothing' } }, 'declined'],
+    [{ action: 'accept', content: { decision: 'Yes' } }, 'notChosen'],
+    [{ action: 'accept', content: {} }, 'notChosen'],
+    [{ action: 'accept' }, 'notChosen'],
+    [{ action: 'decline', content: { decision: 'Yes, do it' } }, 'declined'],
+    [{ action: 'cancel', content: { decision: 'Yes, do it' } }, 'cancelled'],
+  ])('the answer %j is read as %s', async (answer, reply) => {
+    const { run, calls } = await connect({ era, elicitation: {}, answer: () => answer });
+    await run();
+    expect(calls.at(-1)?.reply).toBe(reply);
+  });
+
+  test.each([
+    ['test', '1.2', 'test 1.2'],
+    ['x'.repeat(100), '1', 'x'.repeat(100)],
+  ])('which is %s %s, the call is that of %s', async (name, version, client) => {
+    const { run, calls } = await connect({ era, name, version });
+    await run();
+    expect(calls[0]?.client).toBe(client);
+  });
+});
+
+describe('up to 2025-11-25, the call waits', () => {
+  test('and a client that fails to ask has no answer', async () => {
+    const answer = () => Promise.reject(new Error('no window'));
+    const { run, calls } = await connect({ era: 'legacy', elicitation: {}, answer });
+    await run();
+    expect(calls).toMatchObject([{ reply: 'unanswered', brought: undefined }]);
+  });
+
+  /** A user who takes their time, and a clock that stands still meanwhile. */
+  async function waiting() {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
+    let answer = (_answer: Answer) => {};
+    const given = new Promise<Answer>((resolve) => {
+      answer = resolve;
+    });
+    const asked = new Promise<{ run: Promise<unknown>; session: Awaited<ReturnType<typeof connect>> }>((resolve) => {
+      const session = connect({
+        era: 'legacy',
+        elicitation: {},
+        answer: async () => {
+          resolve({ run, session: await session });
+          return given;
+        },
+      });
+      const run = session.then((connected) => connected.run());
+    });
+    return { ...(await asked), answer: (one: Answer) => answer(one) };
+  }
+
+  test('and says so every ten seconds, until there is an answer', async () => {
+    const { run, session, answer } = await waiting();
+    const { calls, progress } = session;
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(progress).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(progress).toEqual(Array(3).fill('waiting for the answer of the user'));
+    answer({ action: 'accept', content: { decision: 'Yes, do it' } });
+    await run;
+    expect(calls).toMatchObject([{ reply: 'agreed' }]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('ten minutes at most', async () => {
+    const { run, session } = await waiting();
+    await vi.advanceTimersByTimeAsync(10 * 60_000 - 1);
+    expect(session.calls).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    await run;
+    expect(session.calls).toMatchObject([{ reply: 'unanswered' }]);
+  });
+});
+
+describe('from 2026-07-28 on, another call brings the answer', () => {
+  const era: Era = { pin: '2026-07-28' };
+  const agree = (): Answer => ({ action: 'accept', content: { decision: 'Yes, do it' } });
+
+  test('with the question that it belongs to', async () => {
+    const { run, calls } = await connect({ era, elicitation: {}, answer: agree });
+    await run();
+    const brought = { use: 'question', ...claims, issuedAt: Date.parse('2026-11-21T12:00:00Z') };
+    expect(calls).toMatchObject([
+      { reply: 'later', brought: undefined },
+      { reply: 'agreed', brought },
+    ]);
+  });
+
+  test('which is none if it belongs to a plan', async () => {
+    const { run, calls } = await connect({ era, elicitation: {}, answer: agree, use: 'plan' });
+    await run();
+    expect(calls).toMatchObject([{ reply: 'later' }, { reply: 'later', brought: undefined }]);
+  });
+});

@@ -1,0 +1,316 @@
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { afterEach, describe, expect, test } from 'vitest';
+import { startSandbox } from '../../../sandbox/sandbox.js';
+import { readScope, writeScope } from '../../../src/calls/policy.js';
+import type { ConsentMode } from '../../../src/consent/decision.js';
+import type { Journal } from '../../../src/journal/journal.js';
+import { appsExtension, decideTool, viewMimeType, viewUris } from '../../../src/mcp/views/apps.js';
+import { readOutcome, readProposedChange } from '../../../src/mcp/views/change.js';
+import { partsKey, unpackParts } from '../../../src/mcp/views/parts.js';
+import { createServer } from '../../../src/server.js';
+import { operations } from '../../../src/tools/index.js';
+import { restoreInstance } from '../../../src/tools/restore-instance.js';
+import { createMemoryJournal, testCaller } from '../../support/caller.js';
+import { type Era, eras } from '../../support/in-process.js';
+
+const withViews = { extensions: { [appsExtension]: { mimeTypes: [viewMimeType] } } };
+const restore = { name: restoreInstance.name, arguments: restoreInstance.example };
+
+interface Setup {
+  readonly era: Era;
+  readonly confirm?: ConsentMode;
+  readonly capabilities?: Record<string, object>;
+  readonly readOnly?: boolean;
+  readonly journal?: Journal;
+  /** Who calls, where callers have names. */
+  readonly caller?: string;
+  /** Another key is that of a process that knows nothing of this one. */
+  readonly key?: string;
+  readonly now?: () => Date;
+  readonly sandbox?: Awaited<ReturnType<typeof startSandbox>>;
+}
+
+const opened: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close();
+});
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+
+/** A client and a server in this process, on a sandbox. */
+async function connect({
+  era,
+  confirm = 'human',
+  capabilities = withViews,
+  readOnly = false,
+  key = 'k',
+  ...setup
+}: Setup) {
+  const { journal = createMemoryJournal() } = setup;
+  let waitedMs = 0;
+  const now = () => new Date((setup.now ?? clock)().getTime() + waitedMs);
+  /** The user reads what is shown. */
+  const read = () => {
+    waitedMs += 3000;
+  };
+  const sandbox =
+    setup.sandbox ?? (await startSandbox({ now, keys: { accessKeyId: 'SANDBOX', secretAccessKey: 'sandbox' } }));
+  if (setup.sandbox === undefined) opened.push(() => sandbox.close());
+  const policy = { readOnly, tools: undefined };
+  const caller = testCaller('', { cloud: sandbox.cloud, now, policy, confirm, journal });
+  const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
+  const resources = { configuration: () => '', journal: async () => '' };
+  const server = {
+    version: '0',
+    now,
+    operations,
+    policy,
+    call: caller.carryOut,
+    stateKey: key.repeat(32),
+    ...(setup.caller !== undefined && { principal: { name: setup.caller, scopes: [readScope, writeScope] } }),
+    ...resources,
+  };
+  const handle = serveStdio(() => createServer(server), { transport: serverSide });
+  const client = new Client({ name: 'test', version: '1' }, { capabilities, versionNegotiation: { mode: era } });
+  await client.connect(clientSide);
+  opened.push(
+    () => caller.close(),
+    () => handle.close(),
+    () => client.close(),
+  );
+  const plan = async (args: Record<string, unknown> = restore.arguments) => {
+    const result = await client.callTool({ ...restore, arguments: args });
+    return { result, proposed: readProposedChange(result._meta) };
+  };
+  const decide = async (ticket: unknown, decision: unknown) => {
+    read();
+    const result = await client.callTool({ name: decideTool, arguments: { ticket, decision } });
+    return { result, outcome: readOutcome(result._meta) };
+  };
+  const requests = async () =>
+    (await journal.list({ limit: 50 })).filter(({ ending }) => ending?.outcome === 'accepted').length;
+  return { client, plan, read, decide, requests, journal, sandbox, logged: caller.logged };
+}
+
+/** Everything of a result that a model can see. */
+const seen = ({ content, structuredContent }: { content?: unknown; structuredContent?: unknown }) =>
+  JSON.stringify([content, structuredContent]);
+
+describe.each(eras)('a client of %s that shows views', (_, era) => {
+  test('is told of the views, and of the tool behind their buttons', async () => {
+    const { client } = await connect({ era });
+    const { tools } = await client.listTools();
+    const uris = Object.fromEntries(tools.map(({ name, _meta }) => [name, Object(_meta?.ui).resourceUri]));
+    expect(uris).toMatchObject({ list_parts: viewUris.upload, restore_instance: viewUris.change });
+    expect(tools.find(({ name }) => name === decideTool)?._meta).toEqual({ ui: { visibility: ['app'] } });
+    const { resources } = await client.listResources();
+    expect(resources.filter(({ mimeType }) => mimeType === viewMimeType).map(({ uri }) => uri)).toEqual(
+      expect.arrayContaining(Object.values(viewUris)),
+    );
+  });
+
+  test('reads views that allow no network', async () => {
+    const { client } = await connect({ era });
+    for (const uri of Object.values(viewUris)) {
+      const { contents } = await client.readResource({ uri });
+      expect(contents[0]).toMatchObject({ mimeType: viewMimeType, _meta: { ui: { csp: {} } } });
+      expect(Object(contents[0]).text).toContain("default-src 'none'");
+    }
+    await expect(client.readResource({ uri: 'ui://cloudops/other' })).rejects.toThrow();
+  });
+
+  test('gets the parts of an upload packed, beside what the model reads', async () => {
+    const { client } = await connect({ era });
+    const upload = { bucket: 'demo-bucket', object: 'backups/2026/database.dump', uploadId: 'demo-upload-in-progress' };
+    const result = await client.callTool({ name: 'list_parts', arguments: upload });
+    const { parts } = unpackParts(String(result._meta?.[partsKey]));
+    expect(parts.length).toBeGreaterThan(3);
+    expect(parts.every(({ etag }) => /^[0-9a-f]{32}$/.test(etag ?? ''))).toBe(true);
+    expect(seen(result)).not.toContain(parts[0]?.etag);
+  });
+
+  test('carries out a plan by a click, once', async () => {
+    const { plan, decide, requests, journal } = await connect({ era });
+    const { result, proposed } = await plan();
+    expect(proposed).toMatchObject({ decline: 'Do nothing', expiresAt: '2026-11-20T12:10:00.000Z' });
+    expect(result.structuredContent).toMatchObject({ outcome: 'planned' });
+    expect(result.structuredContent).not.toHaveProperty('planId');
+    expect(await requests()).toBe(0);
+
+    const first = await decide(proposed?.ticket, 'accept');
+    expect(first.outcome?.kind).toBe('accepted');
+    expect(Object.keys(first.outcome?.requestIds ?? {})).not.toEqual([]);
+    const second = await decide(proposed?.ticket, 'accept');
+    expect(second.outcome?.kind).toBe('used');
+    expect(await requests()).toBe(1);
+    expect((await journal.list({ limit: 50 })).map(({ consent }) => consent)).toContain('clicked');
+  });
+
+  test('turns a plan down by a click, which is written down and spends the plan', async () => {
+    const { plan, decide, requests, journal } = await connect({ era });
+    const { proposed } = await plan();
+    expect((await decide(proposed?.ticket, 'decline')).outcome?.kind).toBe('declined');
+    expect((await journal.list({ limit: 50 })).map(({ ending }) => ending?.outcome)).toEqual(['declined']);
+    expect((await decide(proposed?.ticket, 'accept')).outcome?.kind).toBe('used');
+    expect(await requests()).toBe(0);
+  });
+
+  test('never shows a model a ticket', async () => {
+    const { client, plan, decide, journal, logged } = await connect({ era });
+    const { result, proposed } = await plan();
+    const ticket = proposed?.ticket ?? '';
+    expect(ticket.length).toBeGreaterThan(40);
+    const decided = await decide(ticket, 'accept');
+    const { resources } = await client.listResources();
+    const texts = await Promise.all(resources.map(({ uri }) => client.readResource({ uri })));
+    const everything = JSON.stringify([
+      seen(result),
+      seen(decided.result),
+      decided.result._meta,
+      texts,
+      await journal.list({ limit: 50 }),
+      logged,
+    ]);
+    expect(everything).not.toContain(ticket);
+    expect(everything).not.toContain(ticket.slice(10, 40));
+  });
+
+  test('gets a planId as well in the mode ask', async () => {
+    const { plan } = await connect({ era, confirm: 'ask' });
+    const { result, proposed } = await plan();
+    expect(result.structuredContent).toHaveProperty('planId');
+    expect(proposed?.ticket).toBeDefined();
+  });
+
+  test.each(['accept', 'decline'])('has spent the planId with a click to %s', async (decision) => {
+    const { client, plan, decide, requests } = await connect({ era, confirm: 'ask' });
+    // With allowRepeat, nothing but the plan itself keeps the change from being sent again.
+    const given = { ...restore.arguments, allowRepeat: true };
+    const { result, proposed } = await plan(given);
+    await decide(proposed?.ticket, decision);
+    const { planId } = Object(result.structuredContent);
+    const again = await client.callTool({ ...restore, arguments: { ...given, planId } });
+    expect(again.structuredContent).toMatchObject({ code: 'PlanRefused', mayHaveHappened: false });
+    expect(await requests()).toBe(decision === 'accept' ? 1 : 0);
+  });
+
+  test('is asked in a form where it has forms, and its view shows the outcome', async () => {
+    const capabilities = { ...withViews, elicitation: { form: {} } };
+    const { client, plan, read } = await connect({ era, capabilities });
+    const questions: string[] = [];
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      questions.push(params.message);
+      read();
+      return { action: 'accept', content: { decision: 'Create server restored-server' } };
+    });
+    const { result, proposed } = await plan();
+    expect(questions).toHaveLength(1);
+    expect(proposed).toBeUndefined();
+    expect(readOutcome(result._meta)?.kind).toBe('accepted');
+  });
+
+  test.each(['plan', 'off'] as const)('gets no ticket in the mode %s', async (confirm) => {
+    const { plan } = await connect({ era, confirm });
+    expect((await plan()).proposed?.ticket).toBeUndefined();
+  });
+
+  test('gets the outcome of a change that needs no click', async () => {
+    const { plan } = await connect({ era, confirm: 'off' });
+    expect(readOutcome((await plan()).result._meta)?.kind).toBe('accepted');
+  });
+
+  test('has no buttons where only reading is allowed', async () => {
+    const { client } = await connect({ era, readOnly: true });
+    expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain(decideTool);
+  });
+});
+
+describe('a ticket that is not one', () => {
+  const era = 'legacy';
+
+  test.each([undefined, '', 'ticket', 7, 'A'.repeat(400_000)])('%j is refused, and nothing is sent', async (ticket) => {
+    const { decide, requests } = await connect({ era });
+    expect((await decide(ticket, 'accept')).outcome?.kind).toBe('refused');
+    expect(await requests()).toBe(0);
+  });
+
+  test('one that was altered in any place is refused', async () => {
+    const { plan, decide, requests } = await connect({ era });
+    const ticket = (await plan()).proposed?.ticket ?? '';
+    for (const at of [0, 20, 40, ticket.length - 2]) {
+      const altered = ticket.slice(0, at) + (ticket[at] === 'A' ? 'B' : 'A') + ticket.slice(at + 1);
+      expect((await decide(altered, 'accept')).outcome?.kind).toBe('refused');
+    }
+    expect(await requests()).toBe(0);
+  });
+
+  test('one of another server is refused', async () => {
+    const other = await connect({ era, key: 'o' });
+    const { decide, requests } = await connect({ era });
+    expect((await decide((await other.plan()).proposed?.ticket, 'accept')).outcome?.kind).toBe('refused');
+    expect(await requests()).toBe(0);
+  });
+
+  test('one of another caller is refused', async () => {
+    const one = await connect({ era, caller: 'one' });
+    const other = await connect({ era, caller: 'other', journal: one.journal, sandbox: one.sandbox });
+    const { proposed } = await one.plan();
+    expect((await other.decide(proposed?.ticket, 'accept')).outcome?.kind).toBe('refused');
+    expect(await one.requests()).toBe(0);
+    expect((await one.decide(proposed?.ticket, 'accept')).outcome?.kind).toBe('accepted');
+  });
+
+  test('one that a client without views brings is refused, were it genuine', async () => {
+    const one = await connect({ era });
+    const without = await connect({ era, capabilities: {}, journal: one.journal, sandbox: one.sandbox });
+    const { proposed } = await one.plan();
+    await expect(without.decide(proposed?.ticket, 'accept')).rejects.toMatchObject({ code: -32602 });
+    expect(await one.requests()).toBe(0);
+  });
+
+  test('one of a replica is taken, once among both', async () => {
+    const one = await connect({ era });
+    const two = await connect({ era, journal: one.journal, sandbox: one.sandbox });
+    const { proposed } = await one.plan();
+    expect((await two.decide(proposed?.ticket, 'accept')).outcome?.kind).toBe('accepted');
+    expect((await one.decide(proposed?.ticket, 'accept')).outcome?.kind).toBe('used');
+  });
+
+  test('one whose plan was made for another endpoint is refused', async () => {
+    const one = await connect({ era });
+    const elsewhere = await connect({ era });
+    expect((await elsewhere.decide((await one.plan()).proposed?.ticket, 'accept')).outcome?.kind).toBe('refused');
+    expect(await elsewhere.requests()).toBe(0);
+  });
+
+  test('one that is older than its plan holds is expired', async () => {
+    let time = clock().getTime();
+    const { plan, decide, requests } = await connect({ era, now: () => new Date(time) });
+    const { proposed } = await plan();
+    time += 10 * 60_000 + 1;
+    expect((await decide(proposed?.ticket, 'accept')).outcome?.kind).toBe('expired');
+    expect(await requests()).toBe(0);
+  });
+
+  test.each(['yes', undefined, 'ACCEPT'])('a decision %j is none', async (decision) => {
+    const { plan, decide, requests } = await connect({ era });
+    expect((await decide((await plan()).proposed?.ticket, decision)).outcome?.kind).toBe('refused');
+    expect(await requests()).toBe(0);
+  });
+});
+
+test.each(eras)('a client of %s that shows no views finds everything as if there were none', async (_, era) => {
+  const { client } = await connect({ era, capabilities: {}, confirm: 'ask' });
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual(
+    operations.filter(({ extension }) => extension === undefined).map(({ name }) => name),
+  );
+  expect(JSON.stringify([tools, await client.listResources(), await client.listResourceTemplates()])).not.toContain(
+    'ui://',
+  );
+  expect((await client.callTool(restore))._meta?.['cloudops/change']).toBeUndefined();
+  await expect(
+    client.callTool({ name: decideTool, arguments: { ticket: 'x', decision: 'accept' } }),
+  ).rejects.toMatchObject({ code: -32602 });
+});

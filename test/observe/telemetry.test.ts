@@ -1,0 +1,61 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { startTelemetry } from '../../src/observe/telemetry.js';
+import type { TraceParent } from '../../src/util/trace.js';
+import { spansOf } from '../support/collector.js';
+import { startServer } from '../support/http-server.js';
+
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const spanId = 'b7ad6b7169203331';
+const traceparent = (sampled: boolean) => `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
+
+afterEach(() => vi.unstubAllEnvs());
+
+/** What a collector gets of a call with one request to the cloud. */
+async function spansOfCall(parent: TraceParent, env: Record<string, string> = {}) {
+  const collector = await startServer((_request, response) => response.end('{}'));
+  vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', collector.origin);
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  const telemetry = startTelemetry('0', () => undefined);
+  const span = telemetry.tracer('tools/call list_parts', {}, parent);
+  span.child('GET', {}).end({}, undefined);
+  span.end({}, undefined);
+  await telemetry.close();
+  await collector.close();
+  const [call, request] = ['tools/call list_parts', 'GET'].map((name) =>
+    spansOf(collector).find((found) => found.name === name),
+  );
+  return { call, request };
+}
+
+test('from a client on the same machine, a call belongs to the span of its caller, sampled as it was', async () => {
+  const { call, request } = await spansOfCall({ traceparent: traceparent(true) });
+  expect(call).toMatchObject({ traceId, parentSpanId: spanId });
+  expect(request).toMatchObject({ traceId, parentSpanId: call?.spanId });
+  expect(await spansOfCall({ traceparent: traceparent(false) })).toEqual({ call: undefined, request: undefined });
+});
+
+test.each([true, false])(
+  'over HTTP, a call is a trace of its own with a link to its caller, who cannot choose the trace or switch it off (sampled: %s)',
+  async (sampled) => {
+    const { call, request } = await spansOfCall({ traceparent: traceparent(sampled), linkOnly: true });
+    expect(call).toMatchObject({ traceId: expect.not.stringContaining(traceId), links: [{ traceId, spanId }] });
+    expect(call?.parentSpanId ?? '').toBe('');
+    expect(request).toMatchObject({ traceId: call?.traceId, parentSpanId: call?.spanId });
+  },
+);
+
+test('over HTTP, a caller cannot have a call sampled that our rule leaves out', async () => {
+  const { call } = await spansOfCall(
+    { traceparent: traceparent(true), linkOnly: true },
+    { OTEL_TRACES_SAMPLER: 'parentbased_always_off' },
+  );
+  expect(call).toBeUndefined();
+});
+
+test.each(['', 'nonsense', `00-${'0'.repeat(32)}-${spanId}-01`])(
+  'over HTTP, a traceparent that is none is linked to nothing: %j',
+  async (wrong) => {
+    const { call } = await spansOfCall({ traceparent: wrong, linkOnly: true });
+    expect(call?.links ?? []).toEqual([]);
+  },
+);

@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Part } from '../../../src/tools/upload/pace.js';
+import { summarise } from '../../../src/tools/upload/summary.js';
+
+const mebibyte = 1024 * 1024;
+const start = Date.parse('2026-11-20T12:00:00Z');
+const at = (seconds: number) => new Date(start + seconds * 1000).toISOString();
+
+/** Parts by number; one a second, 8 MiB each, unless said otherwise. */
+const parts = (numbers: readonly number[], size = 8 * mebibyte, stepMs = 1000): Part[] =>
+  numbers.map((partNumber, index) => ({ partNumber, size, uploadedAt: start + index * stepMs }));
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+test('an upload without parts', () => {
+  expect(summarise([], {}, undefined)).toEqual({
+    partCount: 0,
+    totalBytes: 0,
+    runs: [],
+    missingCount: 0,
+    tooSmallCount: 0,
+  });
+});
+
+test('consecutive parts of one size are one run; numbers that are not there are missing, also before the first', () => {
+  const summary = summarise([...parts([9, 3, 4, 5]), ...parts([10], 3)], {}, undefined);
+  expect(summary.runs).toEqual([
+    { from: 3, to: 5, partSize: 8 * mebibyte, bytes: 24 * mebibyte },
+    { from: 9, to: 9, partSize: 8 * mebibyte, bytes: 8 * mebibyte },
+    { from: 10, to: 10, partSize: 3, bytes: 3 },
+  ]);
+  expect(summary).toMatchObject({
+    highestPart: 10,
+    missingCount: 5,
+    missing: [
+      { from: 1, to: 2 },
+      { from: 6, to: 8 },
+    ],
+  });
+});
+
+describe('what is still to come after the highest part', () => {
+  test.each([
+    ['is known from the number of parts', { expectedParts: 16 }, { from: 11, to: 16 }],
+    ['is known from the bytes, if parts are even', { expectedBytes: 100 * mebibyte }, { from: 11, to: 13 }],
+    ['is nothing once the last part is there', { expectedBytes: 80 * mebibyte, expectedParts: 10 }, undefined],
+    ['is unknown without an expectation', {}, undefined],
+  ])('%s', (_, expectation, toCome) => {
+    expect(summarise(parts(upTo(10)), expectation, undefined)).toEqual(
+      toCome === undefined
+        ? expect.not.objectContaining({ toCome: expect.anything() })
+        : expect.objectContaining({ toCome }),
+    );
+  });
+
+  test('is unknown from the bytes if parts are uneven', () => {
+    const uneven = [...parts([1]), ...parts([2, 3], 6 * mebibyte)];
+    expect(summarise(uneven, { expectedBytes: 100 * mebibyte }, undefined)).not.toHaveProperty('toCome');
+  });
+
+  test('is everything if there are no parts', () => {
+    expect(summarise([], { expectedParts: 3 }, undefined)).toMatchObject({ toCome: { from: 1, to: 3 }, percent: 0 });
+  });
+});
+
+describe('parts under 5 MiB', () => {
+  const small = [...parts([1, 2]), ...parts([3, 4], mebibyte), ...parts([5], 5 * mebibyte), ...parts([6], 1)];
+
+  test('are named with their sizes, but not the last part', () => {
+    expect(summarise(small, {}, undefined)).toMatchObject({
+      tooSmallCount: 2,
+      tooSmall: [{ from: 3, to: 4, partSize: mebibyte }],
+    });
+  });
+
+  test('are too small also as the highest part, if more are expected', () => {
+    expect(summarise(small, { expectedParts: 7 }, undefined)).toMatchObject({ tooSmallCount: 3 });
+  });
+
+  test('are left to do', () => {
+    expect(summarise(small, { expectedParts: 6 }, undefined)).toMatchObject({ percent: 66.6, remainingParts: 2 });
+    expect(summarise(small, { expectedBytes: 23 * mebibyte + 1 }, undefined)).toMatchObject({
+      remainingBytes: 2 * mebibyte,
+    });
+  });
+});
+
+test('a part number listed twice is a duplicate, and counts once towards what is done', () => {
+  const summary = summarise(parts([1, 2, 2, 3]), { expectedParts: 4 }, undefined);
+  expect(summary).toMatchObject({ duplicates: [{ from: 2, to: 2 }], percent: 75 });
+});
+
+describe('progress', () => {
+  test.each([
+    [{ expectedBytes: 1600 * mebibyte }, { percent: 5, remainingBytes: 1520 * mebibyte, estimatedSecondsLeft: 189 }],
+    [{ expectedParts: 40 }, { percent: 25, remainingParts: 30, estimatedSecondsLeft: 29 }],
+    [
+      { expectedBytes: 80 * mebibyte, expectedParts: 10 },
+      { percent: 100, remainingBytes: 0, remainingParts: 0 },
+    ],
+  ])('measured against %j', (expectation, expected) => {
+    expect(summarise(parts(upTo(10)), expectation, at(9))).toMatchObject(expected);
+  });
+
+  test('without an expectation there is no percentage', () => {
+    expect(summarise(parts([1]), {}, undefined)).not.toHaveProperty('percent');
+  });
+
+  test.each([
+    ['more parts', { expectedParts: 9 }],
+    ['more bytes', { expectedBytes: 79 * mebibyte }],
+    ['one of the two', { expectedParts: 9, expectedBytes: 160 * mebibyte }],
+  ])('is not given where the upload has %s than expected', (_, expectation) => {
+    const summary = summarise(parts(upTo(10)), expectation, at(9));
+    expect(summary).toMatchObject(expectation);
+    for (const field of ['percent', 'remainingParts', 'remainingBytes', 'estimatedSecondsLeft', 'toCome'])
+      expect(summary).not.toHaveProperty(field);
+  });
+});
+
+describe('time', () => {
+  test('of a live upload', () => {
+    expect(summarise(parts(upTo(30)), { expectedParts: 90 }, at(31))).toMatchObject({
+      firstUploadedAt: '2026-11-20T12:00:00.000Z',
+      lastUploadedAt: '2026-11-20T12:00:29.000Z',
+      checkedAt: '2026-11-20T12:00:31.000Z',
+      idleSeconds: 2,
+      bytesPerSecond: expect.any(Number),
+      estimatedSecondsLeft: expect.any(Number),
+    });
+  });
+
+  test('a stopped upload has nothing that can be read as its present rate or as a promise', () => {
+    const summary = summarise(parts(upTo(30)), { expectedParts: 90 }, at(29 + 27 * 60));
+    expect(summary).toMatchObject({
+      stopped: true,
+      idleSeconds: 27 * 60,
+      bytesPerSecondBeforeStop: 8 * mebibyte,
+      secondsLeftIfResumed: 60,
+    });
+    expect(summary).not.toHaveProperty('bytesPerSecond');
+    expect(summary).not.toHaveProperty('estimatedSecondsLeft');
+  });
+
+  test('an upload that has all its parts has not stopped', () => {
+    expect(summarise(parts(upTo(30)), { expectedParts: 30 }, at(5000))).not.toHaveProperty('stopped');
+  });
+
+  test('is not known from times that cannot be read', () => {
+    const unreadable = parts([1, 2]).map((part) => ({ ...part, uploadedAt: Number.NaN }));
+    expect(summarise(unreadable, {}, at(0))).not.toHaveProperty('firstUploadedAt');
+  });
+});
+
+test('however the parts lie, lists are bounded, what was cut is counted, and nothing is lost from the totals', () => {
+  const anyParts = fc.array(
+    fc.record({
+      partNumber: fc.integer({ min: 0, max: 12_000 }),
+      size: fc.integer({ min: 0, max: 20 * mebibyte }),
+      uploadedAt: fc.integer({ min: 0, max: 1e12 }),
+    }),
+    { maxLength: 300 },
+  );
+  fc.assert(
+    fc.property(anyParts, (some) => {
+      const summary = summarise(some, { expectedBytes: 1e9, expectedParts: 100 }, at(0));
+      expect(summary.partCount).toBe(some.length);
+      expect(summary.totalBytes).toBe(some.reduce((sum, { size }) => sum + size, 0));
+      for (const value of Object.values(summary))
+        if (Array.isArray(value)) expect(value.length).toBeLessThanOrEqual(12);
+      expect(JSON.stringify(summary).length).toBeLessThan(4000);
+    }),
+    { numRuns: 300 },
+  );
+});
