@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
@@ -7,70 +7,127 @@ const order = [
   'main',
   'cli',
   'runtime',
-  'serving',
-  'server',
-  'resources',
-  'prompts',
-  'views',
+  'http',
   'config',
+  'server',
+  'mcp',
+  'observe',
   'calls',
-  'results',
   'consent',
+  'answers',
   'journal',
   'transport',
   'signing',
   'tools',
-  'tools/schema',
   'util',
 ];
 
-/** `tools/schema/fields.ts` belongs to `tools/schema`, `server.ts` to `server`. */
-const areaOf = (file: string) => (dirname(file) === '.' ? file.replace(/\.ts$/, '') : dirname(file));
+/** How many floors the house may have: a room stands one floor above the highest room that it imports. */
+const maximumFloors = 11;
 
-const filesIn = (folder: string) =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
-const importsOf = (path: string) =>
-  [...readFileSync(path, 'utf8').matchAll(/(?:from|import)\s*\(?'([^']+)'/g)].map(([, name = '']) => name);
+const folders = ['src', 'ui', 'sandbox', 'bench', 'scripts', 'examples'];
+const files = folders.flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.(ts|mjs)$/.test(file))
+    .map((file) => join(folder, file)),
+);
 
-describe.each(filesIn('src'))('src/%s', (file) => {
-  const area = areaOf(file);
-  const imports = importsOf(join('src', file));
+/** The folder of `src`, the loose file of it, or the top folder that a file belongs to. */
+function roomOf(file: string): string {
+  const [top = '', inner = ''] = file.split('/');
+  return top === 'src' ? inner.replace(/\.ts$/, '') : top;
+}
+
+/** Every name that a file imports, types included. Scripts name files of the source in lines that they bundle. */
+const namesIn = (file: string) =>
+  [...readFileSync(file, 'utf8').matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)].map(([, name = '']) => name);
+
+/** The files of this repository that a file imports. */
+function importsOf(file: string): string[] {
+  return namesIn(file).flatMap((name) => {
+    if (!name.startsWith('.')) return [];
+    const beside = normalize(join(dirname(file), name));
+    const candidates = [beside.replace(/\.js$/, '.ts'), beside];
+    return candidates.filter((candidate) => files.includes(candidate)).slice(0, 1);
+  });
+}
+
+const imports = new Map(files.map((file) => [file, importsOf(file)]));
+
+/** Each room with the other rooms that it imports. */
+const rooms = new Map<string, Set<string>>();
+for (const [file, targets] of imports) {
+  const room = roomOf(file);
+  const below = rooms.get(room) ?? new Set();
+  for (const target of targets) if (roomOf(target) !== room) below.add(roomOf(target));
+  rooms.set(room, below);
+}
+
+describe('the house', () => {
+  test('has no circle of files, types included', () => {
+    const circles: string[] = [];
+    const done = new Set<string>();
+    const visit = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
+      if (path.includes(file) || done.has(file)) return;
+      for (const target of imports.get(file) ?? []) visit(target, [...path, file]);
+      done.add(file);
+    };
+    for (const file of files) visit(file, []);
+    expect(circles).toEqual([]);
+  });
+
+  test(`has at most ${maximumFloors} floors`, () => {
+    const floorOf = (room: string): number => 1 + Math.max(0, ...[...(rooms.get(room) ?? [])].map(floorOf));
+    expect(Math.max(...[...rooms.keys()].map(floorOf))).toBeLessThanOrEqual(maximumFloors);
+  });
+
+  test('names every room of src in the order', () => {
+    const known = [...order, ...folders].sort();
+    expect([...rooms.keys()].filter((room) => !known.includes(room))).toEqual([]);
+  });
+
+  test('has src import nothing of ui', () => {
+    const importers = [...rooms].filter(([room, below]) => order.includes(room) && below.has('ui'));
+    expect(importers.map(([room]) => room)).toEqual([]);
+  });
+});
+
+describe.each(files.filter((file) => file.startsWith('src/')))('%s', (file) => {
+  const room = roomOf(file);
 
   test('imports only what is below it', () => {
-    expect(order).toContain(area);
-    const targets = imports
-      .filter((path) => path.startsWith('.'))
-      .map((path) => areaOf(normalize(join(dirname(file), path.replace(/\.js$/, '.ts')))))
-      .filter((target) => target !== area && order.includes(target));
-    expect(targets.filter((target) => order.indexOf(target) <= order.indexOf(area))).toEqual([]);
+    const targets = (imports.get(file) ?? []).filter((target) => target.startsWith('src/') && roomOf(target) !== room);
+    expect(targets.filter((target) => order.indexOf(roomOf(target)) <= order.indexOf(room))).toEqual([]);
   });
 
   test('has fewer than 300 lines', () => {
-    expect(readFileSync(join('src', file), 'utf8').split('\n').length).toBeLessThanOrEqual(301);
+    expect(readFileSync(file, 'utf8').split('\n').length).toBeLessThanOrEqual(301);
   });
 
-  if (area.startsWith('tools'))
+  if (room === 'tools')
     test('is pure: no SDK, network, clock or environment', () => {
-      const packages = imports.filter((path) => !path.startsWith('.'));
+      const packages = namesIn(file).filter((name) => !name.startsWith('.'));
       expect(packages.filter((name) => !['zod', 'node:net'].includes(name))).toEqual([]);
-      const source = readFileSync(join('src', file), 'utf8');
+      const source = readFileSync(file, 'utf8');
       expect(source).not.toMatch(/\bprocess\b|\bfetch\(|Date\.now|new Date\(\)|Math\.random|setTimeout/);
     });
 });
 
-describe.each(filesIn('sandbox'))('sandbox/%s', (file) => {
-  const imports = importsOf(join('sandbox', file));
-
+describe.each(files.filter((file) => file.startsWith('sandbox/')))('%s', (file) => {
   test('knows nothing of the client that it checks', () => {
-    const outside = imports.filter((path) =>
-      path.startsWith('.')
-        ? normalize(join('sandbox', dirname(file), path)).split('/')[0] !== 'sandbox'
-        : !/^(zod\b|node:)/.test(path),
+    const outside = namesIn(file).filter((name) =>
+      name.startsWith('.') ? roomOf(normalize(join(dirname(file), name))) !== 'sandbox' : !/^(zod\b|node:)/.test(name),
     );
     expect(outside).toEqual([]);
   });
 
   test('has fewer than 300 lines', () => {
-    expect(readFileSync(join('sandbox', file), 'utf8').split('\n').length).toBeLessThanOrEqual(301);
+    expect(readFileSync(file, 'utf8').split('\n').length).toBeLessThanOrEqual(301);
   });
+});
+
+test('reads imports at all', () => {
+  expect(existsSync('src/server.ts')).toBe(true);
+  expect(imports.get('src/server.ts')?.length).toBeGreaterThan(5);
 });

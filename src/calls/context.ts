@@ -103,7 +103,7 @@ export type PlanClaims = Pick<ConsentClaims, 'digest' | 'nonce'>;
 
 /** What views show beside what models are told. */
 export type ViewData =
-  /** Packed by src/mcp/views/parts.ts. */
+  /** Packed by src/mcp/views/contract/parts.ts. */
   | { readonly kind: 'parts'; readonly packed: string }
   /** A plan. Without claims, it is not decided on in the view. */
   | { readonly kind: 'plan'; readonly accept: string; readonly issuedAt: number; readonly claims?: PlanClaims };

@@ -124,7 +124,7 @@ export interface Pages<Input, PageSchema extends z.ZodObject, Output> {
   next(input: Input, pages: readonly Page<Lenient<z.output<PageSchema>>>[]): NextPage<Input>;
   /** The record that the call answers with. */
   combine(input: Input, pages: readonly Page<Lenient<z.output<PageSchema>>>[]): Output;
-  /** What the operation's view shows of the pages, packed; undefined where they are not the whole (src/mcp/views/parts.ts). */
+  /** What the operation's view shows of the pages, packed; undefined where they are not the whole (src/mcp/views/contract/parts.ts). */
   pack?(input: Input, pages: readonly Page<Lenient<z.output<PageSchema>>>[]): string | undefined;
   /** How many entries a page holds, for progress. */
   count(record: Lenient<z.output<PageSchema>>): number;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { packParts } from '../mcp/views/parts.js';
+import { packParts } from '../mcp/views/contract/parts.js';
 import { humanBytes } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { changeKey, type ProposedChange } from '../../src/mcp/views/change.js';
+import { changeKey, type ProposedChange } from '../../src/mcp/views/contract/change.js';
 import {
   type Browser,
   movingElements,

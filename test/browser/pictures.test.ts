@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readProposedChange } from '../../src/mcp/views/change.js';
+import { readProposedChange } from '../../src/mcp/views/contract/change.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { type Browser, startBrowser } from './browser.js';
 import { planResult } from './changes.js';

@@ -2,8 +2,8 @@ import { CreateMultipartUploadCommand, S3Client, UploadPartCommand } from '@aws-
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { seededUpload } from '../../sandbox/sandbox.js';
-import { viewUris } from '../../src/mcp/views/apps.js';
-import { readProposedChange } from '../../src/mcp/views/change.js';
+import { viewUris } from '../../src/mcp/views/contract/apps.js';
+import { readProposedChange } from '../../src/mcp/views/contract/change.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { readAsAPerson } from '../support/person.js';
 import { type Browser, type ShownView, startBrowser } from './browser.js';

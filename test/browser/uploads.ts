@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { type PackablePart, packParts, partsKey } from '../../src/mcp/views/parts.js';
+import { type PackablePart, packParts, partsKey } from '../../src/mcp/views/contract/parts.js';
 import { summarise } from '../../src/tools/upload/summary.js';
 
 export const mebibyte = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createConsentTokens } from '../../src/consent/tokens.js';
-import { unpackParts } from '../../src/mcp/views/parts.js';
+import { unpackParts } from '../../src/mcp/views/contract/parts.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';

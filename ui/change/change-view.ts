@@ -1,8 +1,8 @@
-import { decideTool } from '../../src/mcp/views/apps.js';
-import type { Decision, ProposedChange } from '../../src/mcp/views/change.js';
+import { decideTool } from '../../src/mcp/views/contract/apps.js';
+import type { Decision, ProposedChange } from '../../src/mcp/views/contract/change.js';
+import { methodNotFound, RequestFailed } from '../../src/mcp/views/contract/json-rpc.js';
 import { humanDuration } from '../../src/util/human.js';
 import type { Host, ToolResult } from '../host/host.js';
-import { methodNotFound, RequestFailed } from '../host/json-rpc.js';
 import { type FormatTime, timeFormat } from '../shared/appearance.js';
 import { element, listSection, setText } from '../shared/elements.js';
 import { startView } from '../shared/start-view.js';

@@ -4,9 +4,9 @@ import {
   type ProposedChange,
   readOutcome,
   readProposedChange,
-} from '../../src/mcp/views/change.js';
+} from '../../src/mcp/views/contract/change.js';
+import { textOf } from '../../src/mcp/views/contract/read.js';
 import type { ToolResult } from '../host/host.js';
-import { textOf } from '../shared/read.js';
 
 /** Where a decision stands. A change that may have happened is never shown as one that did not. */
 export type Stage =

@@ -1,4 +1,4 @@
-import type { ChangeOutcome, OutcomeKind } from '../../src/mcp/views/change.js';
+import type { ChangeOutcome, OutcomeKind } from '../../src/mcp/views/contract/change.js';
 import { element } from '../shared/elements.js';
 
 const titles: Readonly<Record<OutcomeKind, string>> = {

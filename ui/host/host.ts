@@ -1,5 +1,5 @@
-import { type Fields, fieldsOf, textOf } from '../shared/read.js';
-import { createPeer } from './json-rpc.js';
+import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
+import { type Fields, fieldsOf, textOf } from '../../src/mcp/views/contract/read.js';
 
 /**
  * A view's side of MCP Apps (protocol 2026-01-26), as much of it as our views need. README.md beside this folder says why it is

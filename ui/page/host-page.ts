@@ -1,6 +1,6 @@
-import { createPeer } from '../host/json-rpc.js';
+import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
+import { type Fields, fieldsOf, numberOf } from '../../src/mcp/views/contract/read.js';
 import { element } from '../shared/elements.js';
-import { type Fields, fieldsOf, numberOf } from '../shared/read.js';
 
 /**
  * The page of `cloudops-mcp view`: a host with one view, for people without a chat that shows any. It has the view's call from the

@@ -1,8 +1,8 @@
-import type { PackablePart } from '../../src/mcp/views/parts.js';
+import type { PackablePart } from '../../src/mcp/views/contract/parts.js';
+import { type Fields, fieldsOf, numberOf, textOf, timeOf } from '../../src/mcp/views/contract/read.js';
 import { humanBytes } from '../../src/util/human.js';
 import type { Host } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
-import { type Fields, fieldsOf, numberOf, textOf, timeOf } from '../shared/read.js';
 import type { PartState, Upload } from './upload.js';
 
 /** Details that a part has but the packed data has not: read a page at a time, when someone rests on a part. */

@@ -1,4 +1,4 @@
-import type { PackablePart } from '../../src/mcp/views/parts.js';
+import type { PackablePart } from '../../src/mcp/views/contract/parts.js';
 import { humanBytes } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { svgElement } from '../shared/elements.js';

@@ -1,6 +1,6 @@
+import { type Fields, fieldsOf, textOf, textsOf } from '../../src/mcp/views/contract/read.js';
 import type { Host, ToolResult } from '../host/host.js';
 import { type FormatTime, timeFormat } from '../shared/appearance.js';
-import { type Fields, fieldsOf, textOf, textsOf } from '../shared/read.js';
 import { startView } from '../shared/start-view.js';
 import { createAutoRefresh } from './auto-refresh.js';
 import { createPartDetails, partText } from './part-details.js';

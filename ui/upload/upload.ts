@@ -1,8 +1,8 @@
-import { type PackablePart, partsKey, unpackParts } from '../../src/mcp/views/parts.js';
+import { type PackablePart, partsKey, unpackParts } from '../../src/mcp/views/contract/parts.js';
+import { type Fields, fieldsOf, numberOf, textOf, timeOf } from '../../src/mcp/views/contract/read.js';
 import { humanBytes, humanDuration } from '../../src/util/human.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
-import { type Fields, fieldsOf, numberOf, textOf, timeOf } from '../shared/read.js';
 
 /** What one look at an upload found. Sizes in bytes, times in milliseconds since 1970. */
 export interface Upload {

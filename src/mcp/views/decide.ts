@@ -3,7 +3,7 @@ import type { CallOutcome, Click, EndedOutcome } from '../../calls/context.js';
 import type { Ticket, Tickets } from '../../consent/tickets.js';
 import { InvalidToken } from '../../consent/tokens.js';
 import type { Operation } from '../../tools/define-operation.js';
-import { decideTool } from './apps.js';
+import { decideTool } from './contract/apps.js';
 import { decisionSchema } from './offer.js';
 
 /**

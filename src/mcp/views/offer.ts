@@ -3,7 +3,7 @@ import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { Operation } from '../../tools/define-operation.js';
 import { clientCapabilities } from '../elicitation.js';
-import { appsExtension, decideTool, type ViewName, viewMimeType, viewUris } from './apps.js';
+import { appsExtension, decideTool, type ViewName, viewMimeType, viewUris } from './contract/apps.js';
 
 /** Whether the client of a request shows views. */
 export function showsViews(server: Server, context: ServerContext): boolean {

@@ -5,8 +5,8 @@ import type { Ticket, Tickets } from '../../consent/tickets.js';
 import { tokenLifetimeMs } from '../../consent/tokens.js';
 import { sentences } from '../../util/human.js';
 import { spellOut } from '../../util/quote.js';
-import { type ChangeOutcome, changeKey, type OutcomeKind, outcomeKey, type ProposedChange } from './change.js';
-import { partsKey } from './parts.js';
+import { type ChangeOutcome, changeKey, type OutcomeKind, outcomeKey, type ProposedChange } from './contract/change.js';
+import { partsKey } from './contract/parts.js';
 
 /** What the views get of a call beside what models get: the `_meta` of its result. */
 export function viewMeta(

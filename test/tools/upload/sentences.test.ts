@@ -39,9 +39,7 @@ test('every sentence is as reviewed', async () => {
     const checkedAt = new Date(start + seconds * 1000).toISOString();
     return `# ${name}\n${summarySentences(summarise(there, expectation, checkedAt), 'The upload of "o"')}\n`;
   });
-  await expect(lines.join('\n')).toMatchFileSnapshot(
-    fileURLToPath(new URL('golden/sentences.txt', import.meta.url)),
-  );
+  await expect(lines.join('\n')).toMatchFileSnapshot(fileURLToPath(new URL('golden/sentences.txt', import.meta.url)));
 });
 
 test('a summary of which fields are missing is still put into words', () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { outcomeKey, outcomeKinds, type ProposedChange } from '../../../src/mcp/views/change.js';
+import { outcomeKey, outcomeKinds, type ProposedChange } from '../../../src/mcp/views/contract/change.js';
 import { answered, click, expire, notPassedOn, type Stage, unanswered } from '../../../ui/change/decision.js';
 import type { ToolResult } from '../../../ui/host/host.js';
 

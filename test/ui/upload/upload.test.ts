@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { packParts, partsKey } from '../../../src/mcp/views/parts.js';
+import { packParts, partsKey } from '../../../src/mcp/views/contract/parts.js';
 import type { ToolResult } from '../../../ui/host/host.js';
 import { amountText, isComplete, progressText, readUpload, statesOf } from '../../../ui/upload/upload.js';
 

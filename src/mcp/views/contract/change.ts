@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, textOf, textsOf, timeOf } from '../../../ui/shared/read.js';
+import { type Fields, fieldsOf, textOf, textsOf, timeOf } from './read.js';
 
 /** In `_meta` of a result that is a plan: what the change view shows and, for a click, the ticket. */
 export const changeKey = 'cloudops/change';

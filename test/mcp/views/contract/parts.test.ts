@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createByteWriter } from '../../../src/mcp/views/bytes.js';
+import { createByteWriter } from '../../../../src/mcp/views/contract/bytes.js';
 import {
   maximumPacked,
   maximumParts,
   type PackablePart,
   packParts,
   unpackParts,
-} from '../../../src/mcp/views/parts.js';
+} from '../../../../src/mcp/views/contract/parts.js';
 
 const mebibyte = 1024 * 1024;
 const start = Date.parse('2026-11-20T12:00:00Z');

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, numberOf, textOf } from '../shared/read.js';
+import { type Fields, fieldsOf, numberOf, textOf } from './read.js';
 
 /** A request that got no result. */
 export class RequestFailed extends Error {

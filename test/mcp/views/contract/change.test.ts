@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { changeKey, outcomeKey, readOutcome, readProposedChange } from '../../../src/mcp/views/change.js';
+import { changeKey, outcomeKey, readOutcome, readProposedChange } from '../../../../src/mcp/views/contract/change.js';
 
 const change = {
   sentence: 'Create DevOps server "wiki"?',

@@ -1,4 +1,4 @@
-import { isObject } from '../../src/util/objects.js';
+import { isObject } from '../../../util/objects.js';
 
 /** Reads data that came from outside, field by field, without refusing any: what is not as expected is absent. */
 
