@@ -2,10 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sandbox } from '../sandbox/sandbox.js';
-import { type CallTool, createCallTool } from './calls/call.js';
+import { Refusal, refusalFailure } from './answers/refusal.js';
+import type { CallDependencies, CallTool } from './calls/context.js';
 import type { Cloud } from './calls/endpoint.js';
 import { createInFlightCalls, type InFlightCalls } from './calls/in-flight.js';
-import { createSecretFiles } from './calls/secrets.js';
 import { describeConfig } from './config/describe.js';
 import type { Config } from './config/load.js';
 import { createQuestionQueue } from './consent/question-queue.js';
@@ -18,13 +18,13 @@ import { interruptedText, recoverInterrupted } from './journal/recovery.js';
 import { withTracing } from './observe/tracing.js';
 import type { ServerDependencies } from './server.js';
 import { operations } from './tools/index.js';
-import { createLazyTransport, TransportUnavailable } from './transport/open-client.js';
-import type { Log } from './util/log.js';
+import type { SignedClientDependencies } from './transport/signed-client.js';
+import { type Log, reasonOf } from './util/log.js';
 
 /** What carries out calls, put together from a configuration, for whatever serves or makes them. */
 export interface Runtime {
   readonly call: CallTool;
-  /** @throws TransportUnavailable if the sandbox cannot be started */
+  /** @throws Refusal if the sandbox cannot be started */
   readonly cloud: () => Promise<Cloud>;
   readonly inFlight: InFlightCalls;
   /** What `createServer` needs. */
@@ -42,25 +42,26 @@ export async function openJournal({ journal }: Config, now: () => Date): Promise
 /** Starts what a configuration asks for, the sandbox included. */
 export async function startRuntime(config: Config, version: string, log: Log, now: () => Date): Promise<Runtime> {
   const started = now();
-  const sandbox = config.sandbox ? await openSandbox(config, now) : undefined;
+  const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
   const cloud = async () => ({ ...config.cloud, ...(await sandbox?.cloud()) });
   const journal = await openJournal(config, now);
   const inFlight = createInFlightCalls();
   const { policy, confirm, timeoutMs, maximumAttempts } = config;
   const own = { pid: process.pid, host: hostname() };
   const reports = createReports(() => recoverInterrupted({ journal, process: own, started, now, timeoutMs, log }));
-  const transport = createLazyTransport(config.proxies, {
+  const telemetry = config.telemetry
+    ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
+    : undefined;
+  const sending = {
     now,
-    sleep: (milliseconds, signal) => delay(milliseconds, undefined, { signal }).catch(() => undefined),
+    sleep: (milliseconds: number, signal: AbortSignal) =>
+      delay(milliseconds, undefined, { signal }).catch(() => undefined),
     random: Math.random,
     log,
     timeoutMs,
     maximumAttempts,
-  });
-  const telemetry = config.telemetry
-    ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
-    : undefined;
-  const untraced = createCallTool({
+  };
+  const calling = {
     cloud,
     policy,
     confirm,
@@ -69,14 +70,13 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     journal,
     inFlight,
     questions: createQuestionQueue(),
-    secretFiles: createSecretFiles(config.secretsDir),
     now,
     process: own,
     takeReports: reports.take,
-    openClient: transport.open,
     log,
-  });
-  const call = telemetry === undefined ? untraced : withTracing(untraced, telemetry.tracer);
+  };
+  const sender = createSender(config, sending, calling);
+  const call = telemetry === undefined ? sender.call : withTracing(sender.call, telemetry.tracer);
   return {
     call,
     cloud,
@@ -96,7 +96,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
       await inFlight.finish(graceMs);
       await reports.settled();
       await journal.close();
-      await transport.close();
+      await sender.close();
       await sandbox?.close();
       await telemetry?.close();
     },
@@ -104,10 +104,48 @@ export async function startRuntime(config: Config, version: string, log: Log, no
 }
 
 /**
+ * The one door to everything that only calls need. It opens with the first call, as a whole and before anything is decided: a server
+ * whose tools are only listed starts sooner and needs less memory, and a call that finds files missing was not sent. The next call
+ * tries again.
+ */
+function createSender(
+  { proxies, secretsDir }: Config,
+  sending: Omit<SignedClientDependencies, 'httpClient'>,
+  calling: Omit<CallDependencies, 'openClient' | 'secretFiles'>,
+) {
+  const open = async () => {
+    const [{ createCallTool }, { createSecretFiles }, { createHttpClient }, { createSignedClients }] =
+      await Promise.all([
+        import('./calls/call.js'),
+        import('./calls/secrets.js'),
+        import('./transport/http-client.js'),
+        import('./transport/signed-client.js'),
+      ]);
+    const httpClient = createHttpClient(proxies);
+    const openClient = createSignedClients({ ...sending, httpClient });
+    const secretFiles = createSecretFiles(secretsDir);
+    return { call: createCallTool({ ...calling, openClient, secretFiles }), close: () => httpClient.close() };
+  };
+  let opened: ReturnType<typeof open> | undefined;
+  const call: CallTool = async (operation, args, context) => {
+    try {
+      opened ??= open();
+      return (await opened).call(operation, args, context);
+    } catch (error) {
+      opened = undefined;
+      calling.log('error', 'unavailable', { tool: operation.name, error: reasonOf(error) });
+      const refusal = new Refusal('SenderUnavailable', []);
+      return { kind: 'failed', failure: refusalFailure(operation.name, refusal, operation.effect !== 'read') };
+    }
+  };
+  return { call, close: async () => (await opened?.catch(() => undefined))?.close() };
+}
+
+/**
  * The sandbox starts when it is first needed: most servers are started for their list of tools. One that has been told something
  * starts at once, as it may not be able to do it.
  */
-async function openSandbox({ sandboxOptions }: Config, now: () => Date) {
+async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log) {
   let started: Promise<Sandbox> | undefined;
   const start = () => {
     started ??= import('../sandbox/sandbox.js').then(({ startSandbox }) => startSandbox({ now, ...sandboxOptions }));
@@ -119,7 +157,8 @@ async function openSandbox({ sandboxOptions }: Config, now: () => Date) {
       start().then(
         ({ cloud }) => cloud,
         (cause: unknown) => {
-          throw new TransportUnavailable('the sandbox cannot be started', { cause });
+          log('error', 'unavailable', { error: reasonOf(cause) });
+          throw new Refusal('SenderUnavailable', []);
         },
       ),
     describe: async () => (await start()).describe(),

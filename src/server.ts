@@ -8,13 +8,14 @@ import {
   type ServerContext,
   type ToolAnnotations,
 } from '@modelcontextprotocol/server';
+import type { EndedOutcome } from './answers/outcome.js';
 import { textOf } from './answers/text.js';
-import type { CallTool } from './calls/call.js';
-import type { EndedOutcome } from './calls/context.js';
+import type { CallTool } from './calls/context.js';
 import { isAllowed, type Policy } from './calls/policy.js';
 import { createTickets, type Tickets } from './consent/tickets.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
-import { clientName, consentForm, elicitorFor } from './mcp/elicitation.js';
+import { clientName } from './mcp/client.js';
+import { askerFor, consentForm } from './mcp/elicitation.js';
 import { instructionsFor } from './mcp/instructions.js';
 import type { JsonSchema } from './mcp/json-schema.js';
 import { prompts } from './mcp/prompt-texts.js';
@@ -143,8 +144,8 @@ async function callOperation(
   const { server, dependencies, tokens, tickets } = connection;
   const given = contextOf(connection, context);
   const stillAsking = () => given.report('waiting for the answer of the user');
-  const elicitor = operation.effect === 'read' ? undefined : elicitorFor(server, context, stillAsking);
-  const outcome = await dependencies.call(operation, args, { ...given, elicitor });
+  const asker = operation.effect === 'read' ? undefined : askerFor(server, context, stillAsking);
+  const outcome = await dependencies.call(operation, args, { ...given, asker });
   if (outcome.kind === 'inputRequired') {
     const { message, claims, accept } = outcome;
     const consent = inputRequired.elicit({ message, requestedSchema: consentForm(accept) });

@@ -3,8 +3,8 @@ import type { Change, Default, Operation } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import { type Endpoint, type UnsignedApiRequest, wireForm } from '../transport/request.js';
 import { sentences } from '../util/human.js';
-import { leavesOf, valueAt, withValueAt } from '../util/objects.js';
-import { quote, quoteName, spellOut } from '../util/quote.js';
+import { valueAt, withValueAt } from '../util/objects.js';
+import { quoteName, spellOut } from '../util/quote.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -121,7 +121,7 @@ export function hintsOf(operation: Operation, change: Change, input: Fields, reg
 }
 
 /** A copy in which secrets are their names, or else fingerprints. */
-const withoutSecrets = ({ operation, secretNames = {} }: PlannedCall, fields: unknown): unknown =>
+export const withoutSecrets = ({ operation, secretNames = {} }: PlannedCall, fields: unknown): unknown =>
   (operation.secrets ?? []).reduce<unknown>(
     (copy, path) =>
       withValueAt(copy, path, (value) => {
@@ -135,29 +135,6 @@ const withoutSecrets = ({ operation, secretNames = {} }: PlannedCall, fields: un
 /** Tells one secret from another without showing any: `sha256:` and 12 hexadecimal digits. */
 export const fingerprint = (secret: string): string =>
   `sha256:${createHash('sha256').update(secret).digest('hex').slice(0, 12)}`;
-
-/**
- * The same for the same request of the same account, whatever arguments led to it: the key by which a repetition is found. It
- * gives nothing away.
- */
-export function idempotencyKey({ request, endpoint }: PlannedCall): string {
-  const { path, query, body } = wireForm(endpoint, request);
-  return digest([request.method, endpoint.origin + path + query, body ?? '', endpoint.credentials.accessKeyId]);
-}
-
-/** What consent is bound to: tool, arguments, endpoint, account, and whether a repetition is meant. */
-export function consentDigest({ operation, input, endpoint }: PlannedCall, allowRepeat: boolean): string {
-  const { origin, pathPrefix, region, service, credentials } = endpoint;
-  return digest([operation.name, input, origin, pathPrefix, region, service, credentials.accessKeyId, allowRepeat]);
-}
-
-const digest = (bound: readonly unknown[]) => createHash('sha256').update(JSON.stringify(bound, sorted)).digest('hex');
-
-/** A JSON replacer that puts the fields of every object in one order. */
-const sorted = (_key: string, value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-    : value;
 
 /**
  * The plan as text: what it does first, the request last. The request's own values are JSON, so they cannot pass for our
@@ -189,57 +166,6 @@ export const requestLines = ({ method, url, headers, body }: Plan): string[] => 
 
 const section = (title: string, lines: readonly string[]) =>
   lines.length === 0 ? [] : [title, ...lines.map((line) => `- ${spellOut(line)}`), ''];
-
-/** Clients show two lines of a question, and some have 24 in all. */
-const maximumLines = 8;
-const maximumQuestion = 2000;
-const longestValue = 80;
-
-/**
- * The question that a person answers: the whole decision in its first line, then at most eight sentences with everything else
- * that would be sent. Long values are cut, lines never are.
- * @returns undefined if that is too much for one screen: then nobody can be asked
- */
-export function questionText(plan: Plan, call: PlannedCall): string | undefined {
-  const { change, input, endpoint } = call;
-  const [cost, ...consequences] = plan.consequences;
-  const isNamed = (path: string) => change.named.some((name) => path === name || path.startsWith(`${name}.`));
-  const others = [...leavesOf(withoutSecrets(call, input))].filter(
-    ([path]) => !isNamed(path.replace(/\[\d+\]/g, '[]')),
-  );
-  const sentence = (title: string, parts: readonly string[]) =>
-    parts.length === 0 ? [] : [`${title}: ${parts.join(', ')}.`];
-  const lines = [
-    ...consequences,
-    ...sentence('Where', plan.where),
-    ...sentence('Also', grouped(others)),
-    ...sentence(
-      'Defaults',
-      plan.defaults.map(({ path, value }) => `${path} ${value}`),
-    ),
-    ...plan.warnings,
-    ...sentence('Not checked', plan.notChecked),
-  ];
-  // Warnings share lines before anything is left out.
-  const kept =
-    lines.length <= maximumLines
-      ? lines
-      : [...lines.slice(0, maximumLines - 1), lines.slice(maximumLines - 1).join(' ')];
-  const text = [`${change.headline(input, endpoint.region)}? ${cost ?? ''}`.trim(), ...kept].map(spellOut).join('\n');
-  return text.length > maximumQuestion ? undefined : text;
-}
-
-/** Values under the path of the group that they are in, which is said once: `adminWorkstation (region "a", keyName "b")`. */
-function grouped(leaves: readonly (readonly [string, unknown])[]): string[] {
-  const groups = new Map<string, string[]>();
-  for (const [path, value] of leaves) {
-    const end = path.lastIndexOf('.');
-    const group = path.slice(0, Math.max(end, 0));
-    const shown = `${path.slice(end + 1)} ${typeof value === 'string' ? quote(value, longestValue) : JSON.stringify(value)}`;
-    groups.set(group, [...(groups.get(group) ?? []), shown]);
-  }
-  return [...groups].map(([group, values]) => (group === '' ? values.join(', ') : `${group} (${values.join(', ')})`));
-}
 
 /** A plan with more than this in its request could not be reviewed by anybody (characters of JSON). */
 const largestPlan = 40_000;

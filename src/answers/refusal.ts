@@ -69,6 +69,10 @@ const refusals = {
     reason: 'the same call was sent before, and was accepted, has an unknown outcome, or has not ended',
     next: 'Have the user look in the console. Only if they want it a second time, call again with allowRepeat: true.',
   },
+  InternalError: {
+    reason: 'this server made a mistake',
+    next: 'Look in the log of this server, and report the mistake.',
+  },
   SenderUnavailable: {
     reason: 'a part of this server cannot be loaded',
     next: 'The person who runs this server has to start it again, or install it again if its files are gone.',

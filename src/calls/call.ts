@@ -1,17 +1,15 @@
 import { serverFault } from '../answers/failure.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
+import type { Steering } from '../consent/pending.js';
 import type { Operation } from '../tools/define-operation.js';
-import { TransportUnavailable } from '../transport/open-client.js';
 import { textAt } from '../util/objects.js';
-import type { CallContext, CallDependencies, CallOutcome, Steering } from './context.js';
-import { checkPath, regionSourceOf, resolveEndpoint } from './endpoint.js';
+import { change } from './change.js';
+import type { CallContext, CallDependencies, CallOutcome, CallTool } from './context.js';
+import { checkPath, regionSourceOf, resolveEndpoint, unsignedRequest } from './endpoint.js';
 import { checkPolicy, checkRegions } from './policy.js';
 import { read } from './read.js';
 import { insertSecrets } from './secrets.js';
 import { validate } from './validate.js';
-
-/** Carries out one call of an operation. Never rejects for anything that bad input or the network can cause. */
-export type CallTool = (operation: Operation, args: unknown, context: CallContext) => Promise<CallOutcome>;
 
 /** Every call takes the same path: check policy, check arguments, resolve the endpoint, then read or change. */
 export function createCallTool(dependencies: CallDependencies): CallTool {
@@ -24,7 +22,9 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     const complete = await insertSecrets(operation, given, secretFiles, cloud.region);
     const { planOnly, planId, allowRepeat, ...input } = complete.input;
 
-    const { region, query = {}, ...request } = operation.request(input);
+    const wanted = operation.request(input);
+    const { region } = wanted;
+    const request = unsignedRequest(operation, wanted);
     checkRegions(policy, region, input);
     const endpoint = resolveEndpoint(cloud, operation.service, region);
     checkPath(endpoint, request.path);
@@ -33,19 +33,17 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
       openClient(endpoint, { repeatable: operation.effect === 'read', secrets, signal, span: context.span });
 
     if (operation.change === undefined) {
-      using client = await open(context.signal);
-      return await read(operation, input, endpoint, client, context);
+      using client = open(context.signal);
+      return await read({ operation, input, request, endpoint }, client, context);
     }
-    const { change } = await import('./change.js');
     const steering: Steering = {
       planOnly: planOnly === true,
       planId: typeof planId === 'string' ? planId : undefined,
       allowRepeat: allowRepeat === true,
     };
     const regionSource = regionSourceOf(cloud, region);
-    const unsigned = { method: operation.method, query, ...request };
     const { secretNames } = complete;
-    const call = { operation, change: operation.change, input, request: unsigned, endpoint, regionSource, secretNames };
+    const call = { operation, change: operation.change, input, request, endpoint, regionSource, secretNames };
     return change(call, steering, open, context, dependencies);
   };
 
@@ -56,15 +54,16 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
   };
 }
 
-/** What a call that was stopped, or broke, is for its caller. */
+/** The failure of a call that was stopped, or broke. A change that breaks here was not sent: see `carryOut`. */
 function failed(operation: Operation, error: unknown, { log }: CallDependencies): CallOutcome {
-  const changes = operation.effect !== 'read';
-  if (error instanceof Refusal) return { kind: 'failed', failure: refusalFailure(operation.name, error, changes) };
-  log('error', 'unexpected', { tool: operation.name, error: error instanceof Error ? error.name : 'not an error' });
-  if (error instanceof TransportUnavailable)
-    return { kind: 'failed', failure: refusalFailure(operation.name, new Refusal('SenderUnavailable', []), changes) };
-  const ifUnknown = 'Do not repeat it: have the user look in the console whether it happened, and decide then.';
-  return { kind: 'failed', failure: serverFault({ operation, ifUnknown }) };
+  const { name, effect } = operation;
+  const isChange = effect !== 'read';
+  if (error instanceof Refusal) return { kind: 'failed', failure: refusalFailure(name, error, isChange) };
+  log('error', 'unexpected', { tool: name, error: error instanceof Error ? error.name : 'not an error' });
+  const failure = isChange
+    ? refusalFailure(name, new Refusal('InternalError', []), isChange)
+    : serverFault({ operation, ifUnknown: '' });
+  return { kind: 'failed', failure };
 }
 
 function logOutcome(

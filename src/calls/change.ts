@@ -1,51 +1,77 @@
 import { type Answer, readAnswer } from '../answers/answer.js';
 import { type FailedCall, type Failure, serverFault, unreadableAnswer } from '../answers/failure.js';
-import { canBeShown, idempotencyKey, makePlan, type PlannedCall } from '../answers/plan.js';
+import type { EndedOutcome } from '../answers/outcome.js';
+import { canBeShown, makePlan, type PlannedCall } from '../answers/plan.js';
 import { presentable } from '../answers/record.js';
-import { Refusal } from '../answers/refusal.js';
+import { Refusal, refusalFailure } from '../answers/refusal.js';
 import { consentWays, type Success } from '../answers/success.js';
-import { type Consent, intentOf, obtainConsent } from '../consent/obtain.js';
+import { obtainConsent } from '../consent/obtain.js';
+import { type Consent, intentOf, type PendingChange, type Steering } from '../consent/pending.js';
 import type { Ending, Mutation } from '../journal/entry.js';
 import { describe, isOfAnother } from '../journal/journal.js';
-import type { FinalReply, SignedClient } from '../transport/signed-client.js';
+import { repetitionKey } from '../journal/key.js';
+import { wireForm } from '../transport/request.js';
+import { type Attempt, type FinalReply, NotSent, type SignedClient } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
-import type { CallContext, CallDependencies, CallOutcome, EndedOutcome, PendingChange, Steering } from './context.js';
+import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 import { visibleCaller } from './policy.js';
 
 /** Carries out an operation that is not a read: plan, consent, journal, send, journal, answer. */
 export async function change(
   call: PlannedCall,
   steering: Steering,
-  openClient: (signal: AbortSignal) => Promise<SignedClient>,
+  openClient: (signal: AbortSignal) => SignedClient,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
-  const { journal, inFlight, takeReports } = dependencies;
-  const caller = context.principal?.name;
+  const { journal, inFlight, takeReports, confirm } = dependencies;
   const viewer = visibleCaller(context.principal);
-  const key = idempotencyKey(call);
-  const duplicate = await journal.findDuplicate(key).catch(() => undefined);
+  const entry = entryOf(call, context, dependencies);
+  const duplicate = await journal.findDuplicate(entry.digest).catch(() => undefined);
   if (duplicate !== undefined && !steering.allowRepeat && !steering.planOnly) throw repeated(duplicate, call, viewer);
 
   const made = makePlan(call);
   const repeats = duplicate !== undefined && `The same call was sent before: ${describe(duplicate, viewer)}.`;
   const plan = { ...made, warnings: sentences(repeats, ...made.warnings) };
-  if (dependencies.confirm !== 'off' && !canBeShown(plan)) throw new Refusal('TooLargeToShow', []);
-  const pending = { call, plan, steering, key, context, dependencies };
-  const consent = await obtainConsent(pending);
+  if (confirm !== 'off' && !canBeShown(plan)) throw new Refusal('TooLargeToShow', []);
+  const pending = { call, plan, steering, entry: { ...entry, what: plan.summary }, journal, now: dependencies.now };
+  const consent = await obtainConsent(pending, context, dependencies);
   if (consent.kind !== 'given') return consent;
 
   const outcome = await inFlight.track(context.signal, async (signal) => {
-    using client = await openClient(signal);
-    return await carryOut(pending, consent, client);
+    using client = openClient(signal);
+    return await carryOut(pending, consent, client, viewer, dependencies);
   });
-  return withNotes(outcome, await takeReports(caller).catch(() => []));
+  return withNotes(outcome, await takeReports(entry.caller).catch(() => []));
 }
 
-/** A change that has consent: its intent is on disk before it is sent, and its outcome before anything is made of the answer. */
-async function carryOut(pending: PendingChange, consent: Consent, client: SignedClient): Promise<EndedOutcome> {
-  const { call, steering, context, dependencies } = pending;
-  const { journal, log, now } = dependencies;
+/** The part of the journal's entry that is known before the plan is made. */
+function entryOf({ operation, request, endpoint }: PlannedCall, context: CallContext, dependencies: CallDependencies) {
+  const { path, query } = wireForm(endpoint, request);
+  return {
+    id: dependencies.newId(),
+    tool: operation.name,
+    target: `${request.method} ${endpoint.origin}${path}${query}`,
+    account: endpoint.credentials.accessKeyId,
+    client: context.client,
+    caller: context.principal?.name,
+    digest: repetitionKey(endpoint, request),
+    process: dependencies.process,
+  };
+}
+
+/**
+ * A change that has consent: its intent is on disk before it is sent, and its outcome before anything is made of the answer.
+ * Nothing that goes wrong after the first byte was sent leaves this function as an exception.
+ */
+async function carryOut(
+  pending: PendingChange,
+  consent: Consent,
+  client: SignedClient,
+  viewer: string | undefined,
+  { log }: CallDependencies,
+): Promise<EndedOutcome> {
+  const { call, steering, journal, now } = pending;
   const intent = intentOf(pending, consent);
   const begun = await journal.begin(intent, { allowRepeat: steering.allowRepeat });
   if (begun.kind === 'unwritable') throw new Refusal('JournalUnavailable', [begun.reason]);
@@ -53,23 +79,26 @@ async function carryOut(pending: PendingChange, consent: Consent, client: Signed
     throw consent.how === 'clicked'
       ? new Refusal('AlreadyDecided', [])
       : new Refusal('PlanRefused', ['this consent was used before']);
-  if (begun.kind === 'duplicate') throw repeated(begun.earlier, call, visibleCaller(context.principal));
+  if (begun.kind === 'duplicate') throw repeated(begun.earlier, call, viewer);
 
   const sentAt = now().toISOString();
-  const reply = await client.send(call.request).catch((error: unknown) => {
-    log('error', 'unexpected', { tool: intent.tool, error: error instanceof Error ? error.name : 'not an error' });
-    return undefined;
-  });
-  const { ending, tell } = conclude(pending, consent, reply, sentAt);
+  const conclusion = await client.send(call.request).then(
+    (reply) => conclude(call, reply, sentAt),
+    (error: unknown) => {
+      log('error', 'unexpected', { tool: intent.tool, error: error instanceof Error ? error.name : 'not an error' });
+      return broken(call, error instanceof NotSent, sentAt);
+    },
+  );
   const unwritten = (error: unknown) => {
     const { tool, id } = intent;
     log('error', 'journal', { tool, id, error: error instanceof Error ? error.message : 'unknown' });
     return ['The outcome could not be written into the journal, which will call it unknown.'];
   };
   const written = journal
-    .end({ id: intent.id, time: now().toISOString(), ...ending })
+    .end({ id: intent.id, time: now().toISOString(), ...endingOf(conclusion) })
     .then((): string[] => [], unwritten);
-  return withNotes(tell(), await withinSeconds(written, notYetWritten));
+  const outcome = outcomeOf(conclusion, pending, consent, sentAt);
+  return withNotes(outcome, await withinSeconds(written, notYetWritten));
 }
 
 /** An answer waits so long for its outcome to be in the journal. Writing continues after that. */
@@ -84,87 +113,101 @@ async function withinSeconds<Value>(value: Promise<Value>, otherwise: Value): Pr
   return Promise.race([value, late]).finally(() => clearTimeout(timer));
 }
 
-interface Conclusion {
-  readonly ending: Omit<Ending, 'id' | 'time'>;
-  readonly tell: () => EndedOutcome;
+/** The end of a change that was sent, or was about to be. */
+type Conclusion =
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | {
+      readonly kind: 'accepted';
+      readonly answer: Exclude<Answer, { kind: 'failed' }>;
+      readonly attempts: readonly Attempt[];
+    };
+
+/** A fault of this server while it sent a change. */
+function broken(call: PlannedCall, wasNotSent: boolean, sentAt: string): Conclusion {
+  const { operation } = call;
+  const failure = wasNotSent
+    ? refusalFailure(operation.name, new Refusal('InternalError', []), true)
+    : serverFault({ operation, ifUnknown: ifUnknown(call, sentAt) });
+  return { kind: 'failed', failure };
 }
 
-/** What came of a change, for the journal at once and for the caller afterwards. */
-function conclude(
-  { call, plan }: PendingChange,
-  consent: Consent,
-  reply: FinalReply | undefined,
-  sentAt: string,
-): Conclusion {
+function conclude(call: PlannedCall, reply: FinalReply, sentAt: string): Conclusion {
   const { operation, input, endpoint } = call;
   const failedCall = { operation, ifUnknown: ifUnknown(call, sentAt) };
-  if (reply === undefined) return concludeFailure(serverFault(failedCall));
-  const answer = readSafely(failedCall, call, reply);
-  if (answer.kind === 'failed') return concludeFailure(answer.failure);
+  const answer = readSafely(failedCall, input, reply, endpoint.origin);
+  if (answer.kind === 'failed') return answer;
+  const { attempts } = reply;
   const { status, requestIds } = answer;
   // A page in place of an answer comes from something in between: nobody knows whether the API got the request.
   if (answer.kind === 'unread' && answer.isForeign)
-    return concludeFailure(
-      unreadableAnswer(failedCall, answer.problem, { status, requestIds, attempts: reply.attempts }),
-    );
-  const common = {
-    outcome: 'accepted',
-    consent: consentWays[consent.how],
-    sentAt,
-    next: 'Tell the user the outcome and the request IDs. Its progress shows only in the console: do not call again to check.',
-    requestIds,
-    ...(reply.attempts.length > 1 && { attempts: reply.attempts }),
-  } as const;
-  // It stays accepted, even if nothing else of its answer can be read.
-  const unread = (problem: string): EndedOutcome => ({
-    kind: 'succeeded',
-    success: {
-      ...common,
-      summary: `The cloud accepted this (HTTP status ${status}): ${plan.summary}`,
-      warnings: [`The answer cannot be read, because ${problem}.`],
-    },
-  });
-  const tell = (): EndedOutcome => {
-    if (answer.kind === 'unread') return unread(answer.problem);
-    // Whatever fails while the answer is put into words, the change was accepted.
-    try {
-      const { record, warnings } = answer;
-      const contradictions = call.change.contradictions?.(record, input, endpoint.region) ?? [];
-      const contradiction =
-        contradictions.length > 0 && `The answer contradicts the request: ${contradictions.join('; ')}.`;
-      const shown = presentable(record);
-      const hadPlan = consent.how === 'planId' || consent.how === 'clicked';
-      const success: Success = {
-        summary: sentences(contradiction, operation.summarize(record, input)).join(' '),
-        ...common,
-        warnings: [...(hadPlan ? [] : plan.warnings), ...warnings, ...shown.warnings],
-        answer: shown.record,
-      };
-      return { kind: 'succeeded', success };
-    } catch {
-      return unread('this server made a mistake');
-    }
-  };
-  return { ending: { outcome: 'accepted', status, requestIds: { ...requestIds } }, tell };
+    return { kind: 'failed', failure: unreadableAnswer(failedCall, answer.problem, { status, requestIds, attempts }) };
+  return { kind: 'accepted', answer, attempts };
 }
 
-function readSafely(failedCall: FailedCall, { input, endpoint }: PlannedCall, reply: FinalReply): Answer {
+function readSafely(call: FailedCall, input: PlannedCall['input'], reply: FinalReply, origin: string): Answer {
   try {
-    return readAnswer(failedCall, input, reply, endpoint.origin);
+    return readAnswer(call, input, reply, origin);
   } catch {
     const accepted = reply.kind === 'answered' && reply.response.status >= 200 && reply.response.status < 300;
-    if (!accepted) return { kind: 'failed', failure: serverFault(failedCall) };
+    if (!accepted) return { kind: 'failed', failure: serverFault(call) };
     const { status } = reply.response;
     return { kind: 'unread', status, requestIds: {}, problem: 'this server made a mistake', isForeign: false };
   }
 }
 
-function concludeFailure(failure: Failure): Conclusion {
-  const { mayHaveHappened, status, code, requestIds } = failure;
+/** The conclusion for the journal. */
+function endingOf(conclusion: Conclusion): Omit<Ending, 'id' | 'time'> {
+  if (conclusion.kind === 'accepted') {
+    const { status, requestIds } = conclusion.answer;
+    return { outcome: 'accepted', status, requestIds: { ...requestIds } };
+  }
+  const { mayHaveHappened, status, code, requestIds } = conclusion.failure;
   const outcome = mayHaveHappened === true ? 'unknown' : status === undefined ? 'not sent' : 'rejected';
+  return { outcome, status, code, requestIds: { ...requestIds } };
+}
+
+/** The conclusion for the caller. An accepted change stays accepted, even if nothing else of its answer can be read. */
+function outcomeOf(conclusion: Conclusion, pending: PendingChange, consent: Consent, sentAt: string): EndedOutcome {
+  if (conclusion.kind === 'failed') return conclusion;
+  const { answer, attempts } = conclusion;
+  const common = {
+    outcome: 'accepted',
+    consent: consentWays[consent.how],
+    sentAt,
+    next: 'Tell the user the outcome and the request IDs. Its progress shows only in the console: do not call again to check.',
+    requestIds: answer.requestIds,
+    ...(attempts.length > 1 && { attempts }),
+  } as const;
+  const unread = (problem: string): Success => ({
+    ...common,
+    summary: `The cloud accepted this (HTTP status ${answer.status}): ${pending.plan.summary}`,
+    warnings: [`The answer cannot be read, because ${problem}.`],
+  });
+  if (answer.kind === 'unread') return { kind: 'succeeded', success: unread(answer.problem) };
+  try {
+    const hadPlan = consent.how === 'planId' || consent.how === 'clicked';
+    const { summary, ...told } = described(answer, pending, hadPlan);
+    // Some hosts hand on the beginning of the structure: the summary comes first.
+    return { kind: 'succeeded', success: { summary, ...common, ...told } };
+  } catch {
+    return { kind: 'succeeded', success: unread('this server made a mistake') };
+  }
+}
+
+/** The record of an accepted change, in words and whole. Warnings that came with the plan are not repeated. */
+function described(
+  { record, warnings }: Extract<Answer, { kind: 'read' }>,
+  { call: { operation, change, input, endpoint }, plan }: PendingChange,
+  hadPlan: boolean,
+): Pick<Success, 'summary' | 'warnings' | 'answer'> {
+  const contradictions = change.contradictions?.(record, input, endpoint.region) ?? [];
+  const contradiction =
+    contradictions.length > 0 && `The answer contradicts the request: ${contradictions.join('; ')}.`;
+  const shown = presentable(record);
   return {
-    ending: { outcome, status, code, requestIds: { ...requestIds } },
-    tell: () => ({ kind: 'failed', failure }),
+    summary: sentences(contradiction, operation.summarize(record, input)).join(' '),
+    warnings: [...(hadPlan ? [] : plan.warnings), ...warnings, ...shown.warnings],
+    answer: shown.record,
   };
 }
 
@@ -183,7 +226,7 @@ function repeated(earlier: Mutation, { change, input, endpoint: { region } }: Pl
   return new Refusal('Repeated', [describe(earlier, viewer)], { next });
 }
 
-/** What to do when nobody knows whether a change happened. */
+/** The way out when nobody knows whether a change happened. */
 const ifUnknown = ({ change: { lookFor }, input, endpoint: { region } }: PlannedCall, sentAt: string): string =>
   `Do not repeat it. It was sent at ${sentAt} to region ${region}. Wait ten minutes, then have the user look in the console for ` +
   `${lookFor(input, region)}. If it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.`;

@@ -2,8 +2,8 @@ import type { RegionSource } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
 import { apiProfile, s3Profile, storageProfile } from '../signing/profiles.js';
 import type { Credentials } from '../signing/sign.js';
-import type { Service } from '../tools/define-operation.js';
-import type { Endpoint } from '../transport/request.js';
+import type { ApiRequest, Operation, Service } from '../tools/define-operation.js';
+import type { Endpoint, UnsignedApiRequest } from '../transport/request.js';
 
 /** What calls need to know of the configuration to reach the cloud. Everything may be missing until it is needed. */
 export interface Cloud {
@@ -39,6 +39,14 @@ export function resolveEndpoint(cloud: Cloud, service: Service, region: string =
     credentials: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
   };
 }
+
+/** The request of an operation, for the endpoint of its region. */
+export const unsignedRequest = ({ method }: Operation, { path, query = {}, body }: ApiRequest): UnsignedApiRequest => ({
+  method,
+  path,
+  query,
+  ...(body !== undefined && { body }),
+});
 
 /**
  * Checks that a path stays below the endpoint's path prefix. Servers and proxies that resolve dot segments would act on another

@@ -2,13 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import type { Failure } from '../answers/failure.js';
+import type { EndedOutcome } from '../answers/outcome.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
 import type { Success } from '../answers/success.js';
 import { textOf } from '../answers/text.js';
-import type { CallContext, EndedOutcome } from '../calls/context.js';
+import type { CallContext } from '../calls/context.js';
 import type { Config } from '../config/load.js';
+import type { Asker, Reply } from '../consent/asker.js';
 import { createConsentTokens } from '../consent/tokens.js';
-import type { Elicitor, Reply } from '../mcp/elicitation.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
@@ -120,7 +121,7 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
     const outcome = await runtime.call(operation, args, {
       signal,
       agreed,
-      elicitor: elicitorOn(terminal, signal),
+      asker: askerOn(terminal, signal),
       onPage: progress.onPage,
       tokens: createConsentTokens(runtime.server.stateKey, '', terminal.now),
       client: `cloudops-mcp call ${terminal.version}`,
@@ -153,7 +154,7 @@ export function logFor({ origins, logLevel }: Config, { now, stderr }: Terminal)
 }
 
 /** Asks the person at the terminal, if there is one. */
-function elicitorOn({ stdin, stderr }: Terminal, signal: AbortSignal): Elicitor | undefined {
+function askerOn({ stdin, stderr }: Terminal, signal: AbortSignal): Asker | undefined {
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
   return {
     isDirect: true,

@@ -1,36 +1,70 @@
-import { consentDigest, questionText } from '../answers/plan.js';
+import type { EndedOutcome, PlanClaims } from '../answers/outcome.js';
 import { Refusal } from '../answers/refusal.js';
-import type { ConsentWay } from '../answers/success.js';
-import type { CallOutcome, Click, PendingChange, PlanClaims, Question } from '../calls/context.js';
-import type { Intent } from '../journal/entry.js';
-import type { Elicitor, Reply } from '../mcp/elicitation.js';
-import { decideConsent } from './decision.js';
-import { type ConsentTokens, InvalidToken, isDigestOf, tokenLifetimeMs } from './tokens.js';
+import type { Log } from '../util/log.js';
+import type { Asker, Reply } from './asker.js';
+import { type ConsentMode, decideConsent } from './decision.js';
+import { consentDigest } from './digest.js';
+import { type Consent, intentOf, type PendingChange } from './pending.js';
+import { questionText } from './question.js';
+import type { QuestionQueue } from './question-queue.js';
+import { type ConsentClaims, type ConsentTokens, InvalidToken, tokenLifetimeMs } from './tokens.js';
 
-/** Consent to a change, and how it came. */
-export interface Consent {
-  readonly kind: 'given';
-  readonly how: ConsentWay;
-  /** Makes it count once. */
-  readonly nonce?: string | undefined;
-  /** How long the person took to answer. */
-  readonly answeredAfterMs?: number | undefined;
+/** The ways in which the person behind a call can be reached, and the consent that the call brings along. */
+export interface ConsentInput {
+  /** Aborts when the client cancels. */
+  readonly signal: AbortSignal;
+  /** Absent if the client cannot ask its user. */
+  readonly asker?: Asker | undefined;
+  /** Set if the client shows views (MCP Apps). */
+  readonly hasView?: boolean;
+  /** The click on the change view that makes this call. */
+  readonly click?: Click | undefined;
+  /** Set if the person who makes the call said yes beforehand, with an option of the command line. */
+  readonly agreed?: boolean;
+  readonly tokens: ConsentTokens;
+}
+
+/** The same for all calls of a process. */
+export interface ConsentSettings {
+  readonly confirm: ConsentMode;
+  readonly questions: QuestionQueue;
+  /** A new text that nobody can guess. */
+  readonly newNonce: () => string;
+  readonly log: Log;
+}
+
+/** The decision of a person who clicked on a plan, and the plan that it is bound to. */
+export interface Click {
+  readonly decision: 'accept' | 'decline';
+  readonly claims: Omit<ConsentClaims, 'use'>;
+}
+
+/** A question that the client brings the answer to, with another entry of the same call. */
+export interface Question {
+  readonly kind: 'inputRequired';
+  readonly message: string;
+  readonly accept: string;
+  readonly claims: Omit<ConsentClaims, 'issuedAt'>;
 }
 
 /**
  * Gets the consent that the settings ask for, or what the call ends with instead: a plan, or a question.
  * @throws Refusal if there is no consent
  */
-export async function obtainConsent(pending: PendingChange): Promise<Consent | CallOutcome> {
-  const { call, steering, context, dependencies } = pending;
-  const { elicitor, tokens, agreed = false, hasView = false, click, principal } = context;
-  const { confirm, log, newNonce, now, questions } = dependencies;
+export async function obtainConsent(
+  pending: PendingChange,
+  input: ConsentInput,
+  settings: ConsentSettings,
+): Promise<Consent | EndedOutcome | Question> {
+  const { call, steering, entry } = pending;
+  const { asker, tokens, agreed = false, hasView = false, click } = input;
+  const { confirm, log, newNonce, questions } = settings;
   const { planOnly, planId, allowRepeat } = steering;
   const digest = consentDigest(call, allowRepeat);
   if (click !== undefined) return clicked(pending, digest, click);
-  const canAsk = elicitor !== undefined;
+  const canAsk = asker !== undefined;
   const step = decideConsent({ mode: confirm, planOnly, hasPlanId: planId !== undefined, canAsk, hasView, agreed });
-  log('info', 'consent', { tool: call.operation.name, digest, decision: step.kind, caller: principal?.name });
+  log('info', 'consent', { tool: call.operation.name, digest, decision: step.kind, caller: entry.caller });
   switch (step.kind) {
     case 'given':
       return step;
@@ -45,16 +79,16 @@ export async function obtainConsent(pending: PendingChange): Promise<Consent | C
       const withTicket = step.withTicket && refusal === undefined;
       // The same for both, so that a click spends the planId too: no model carries out what a person turned down.
       const claims = { digest, nonce: newNonce() };
-      return planned(pending, now().getTime(), {
+      return planned(pending, {
         ...(step.withPlanId && { planId: tokens.issue({ use: 'plan', ...claims }) }),
         planOnly,
         ...(withTicket && { claims }),
       });
     }
     case 'ask': {
-      if (elicitor === undefined) throw new Refusal('NeedsHuman', ['this client cannot ask its user']);
-      const question = () => ask(pending, digest, elicitor);
-      return elicitor.brought === undefined ? questions.take(principal?.name, question) : question();
+      if (asker === undefined) throw new Refusal('NeedsHuman', ['this client cannot ask its user']);
+      const question = () => ask(pending, { use: 'question', digest, nonce: newNonce() }, asker, input.signal);
+      return asker.brought === undefined ? questions.take(entry.caller, question) : question();
     }
   }
 }
@@ -63,7 +97,7 @@ export async function obtainConsent(pending: PendingChange): Promise<Consent | C
 function redeem(planId: string, digest: string, tokens: ConsentTokens): string {
   try {
     const claims = tokens.verify(planId);
-    if (claims.use === 'plan' && isDigestOf(claims, digest)) return claims.nonce;
+    if (claims.use === 'plan' && claims.digest === digest) return claims.nonce;
   } catch (error) {
     const expired = error instanceof InvalidToken && error.reason === 'expired';
     const reason = expired ? 'the planId has expired' : 'this server did not issue the planId, or it was altered';
@@ -74,7 +108,7 @@ function redeem(planId: string, digest: string, tokens: ConsentTokens): string {
   ]);
 }
 
-/** What would carry a plan out, and whether the plan is all that was wanted. */
+/** The ways to carry a plan out, and whether the plan is all that was wanted. */
 interface Ways {
   readonly planOnly: boolean;
   readonly planId?: string;
@@ -95,10 +129,11 @@ function nextAfterPlan(name: string, { planOnly, planId, claims }: Ways): string
   return `${condition}, ${call}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
 }
 
-/** The plan in place of an answer, with what would carry it out: a planId, a click, either, or neither. */
-function planned({ call, plan }: PendingChange, issuedAt: number, ways: Ways): CallOutcome {
+/** The plan in place of an answer. A planId, a click, either, or neither would carry it out. */
+function planned({ call, plan, now }: PendingChange, ways: Ways): EndedOutcome {
   const { operation, change, input } = call;
   const { planId, claims } = ways;
+  const issuedAt = now().getTime();
   return {
     kind: 'succeeded',
     success: {
@@ -124,7 +159,7 @@ const shortestReadMs = 1000;
 async function clicked(pending: PendingChange, digest: string, { decision, claims }: Click): Promise<Consent> {
   if (claims.digest !== digest)
     throw new Refusal('PlanRefused', ['the plan was shown for another endpoint, another account or other arguments']);
-  const answeredAfterMs = pending.dependencies.now().getTime() - claims.issuedAt;
+  const answeredAfterMs = pending.now().getTime() - claims.issuedAt;
   const consent = { kind: 'given', how: 'clicked', nonce: claims.nonce, answeredAfterMs } as const;
   const byProgram = answeredAfterMs < shortestReadMs;
   if (decision === 'accept' && !byProgram) return consent;
@@ -133,40 +168,14 @@ async function clicked(pending: PendingChange, digest: string, { decision, claim
   throw new Refusal('Declined', ['the user clicked "Do nothing"']);
 }
 
-/** What the journal says of a change before it is sent. */
-export function intentOf(
-  { call: { operation, request, endpoint }, plan: { summary, url }, key, context, dependencies }: PendingChange,
-  { how, nonce, answeredAfterMs }: Consent,
-): Intent {
-  const { client, principal } = context;
-  const { newId, now, process } = dependencies;
-  return {
-    id: newId(),
-    time: now().toISOString(),
-    tool: operation.name,
-    what: summary,
-    target: `${request.method} ${url}`,
-    account: endpoint.credentials.accessKeyId,
-    client,
-    caller: principal?.name,
-    consent: how,
-    digest: key,
-    nonce,
-    answeredAfterMs,
-    process,
-  };
-}
-
 /** Writes down that a change was refused. False if what they were asked was decided before. */
-function decline(pending: PendingChange, consent: Consent): Promise<boolean> {
-  return pending.dependencies.journal.decline(intentOf(pending, consent)).catch(() => true);
-}
+const decline = (pending: PendingChange, consent: Consent): Promise<boolean> =>
+  pending.journal.decline(intentOf(pending, consent)).catch(() => true);
 
-/** Why this caller's user may not be asked, if that is so. */
-async function refusalToAsk({ context, dependencies }: PendingChange): Promise<Refusal | undefined> {
-  const { journal, now } = dependencies;
+/** The reason why this caller's user may not be asked, if there is one. */
+async function refusalToAsk({ entry, journal, now }: PendingChange): Promise<Refusal | undefined> {
   try {
-    const refused = await journal.countDeclined(now().getTime() - tokenLifetimeMs, context.principal?.name);
+    const refused = await journal.countDeclined(now().getTime() - tokenLifetimeMs, entry.caller);
     return refused >= mostRefusals ? new Refusal('TooManyRefusals', []) : undefined;
   } catch {
     return new Refusal('JournalUnavailable', ['the refusals in it cannot be counted']);
@@ -174,37 +183,40 @@ async function refusalToAsk({ context, dependencies }: PendingChange): Promise<R
 }
 
 /** Asks the user. A refusal is recorded and spends the question: the same question cannot be answered twice. */
-async function ask(pending: PendingChange, digest: string, elicitor: Elicitor): Promise<Consent | CallOutcome> {
-  const { call, plan, context, dependencies } = pending;
-  const { now, newNonce } = dependencies;
+async function ask(
+  pending: PendingChange,
+  asked: Question['claims'],
+  asker: Asker,
+  signal: AbortSignal,
+): Promise<Consent | Question> {
+  const { call, plan, now } = pending;
   const accept = call.change.accept(call.input);
-  const { brought } = elicitor;
+  const { brought } = asker;
   if (brought === undefined) {
     // It may have waited for the answer to another question.
-    if (context.signal.aborted)
-      throw new Refusal('Declined', ['the client cancelled the call before anybody was asked']);
+    if (signal.aborted) throw new Refusal('Declined', ['the client cancelled the call before anybody was asked']);
     const refusal = await refusalToAsk(pending);
     if (refusal !== undefined) throw refusal;
   }
-  if (brought !== undefined && !isDigestOf(brought.claims, digest))
+  if (brought !== undefined && brought.claims.digest !== asked.digest)
     throw new Refusal('PlanRefused', ['the answer belongs to a call with other arguments, endpoint or account']);
   const message = questionText(plan, call);
   if (message === undefined) throw new Refusal('TooLargeToShow', []);
 
-  const claims: Question = brought?.claims ?? { use: 'question', digest, nonce: newNonce() };
+  const claims = brought?.claims ?? asked;
   const askedAt = brought?.claims.issuedAt ?? now().getTime();
-  const reply = brought?.read(accept) ?? (await elicitor.ask(message, accept));
+  const reply = brought?.read(accept) ?? (await asker.ask(message, accept));
   if (reply === 'later') return { kind: 'inputRequired', message, accept, claims };
   const answeredAfterMs = now().getTime() - askedAt;
   const consent = { kind: 'given', how: 'asked', nonce: claims.nonce, answeredAfterMs } as const;
-  const refusal = refusalOf(reply, elicitor.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs, message);
+  const refusal = refusalOf(reply, asker.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs, message);
   if (refusal === undefined) return consent;
   const wasFirst = await decline(pending, consent);
   if (!wasFirst) throw new Refusal('PlanRefused', ['this question was answered before']);
   throw refusal;
 }
 
-/** Why a reply is no consent, if that is so. */
+/** The reason why a reply is no consent, if there is one. */
 function refusalOf(reply: Reply, afterMs: number, message: string): Refusal | undefined {
   const [headline = ''] = message.split('\n');
   const shown = `the question was: ${headline}`;
@@ -214,7 +226,7 @@ function refusalOf(reply: Reply, afterMs: number, message: string): Refusal | un
   return new Refusal('Declined', [replies[reply], shown]);
 }
 
-/** What a program did with the question. */
+/** The words for a program that gave the reply. */
 const verbs: Readonly<Record<Exclude<Reply, 'unanswered'>, string>> = {
   agreed: 'agreed to',
   declined: 'declined',
@@ -222,7 +234,7 @@ const verbs: Readonly<Record<Exclude<Reply, 'unanswered'>, string>> = {
   cancelled: 'cancelled',
 };
 
-/** What a person did with it. */
+/** The words for a person who gave it. */
 const replies: Readonly<Record<Exclude<Reply, 'agreed'>, string>> = {
   declined: 'the user declined',
   notChosen: 'the user answered without choosing',

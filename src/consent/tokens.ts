@@ -1,12 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { PlanClaims } from '../answers/outcome.js';
 
-/** What a consent token stands for: one plan, or one question, shown once. */
-export interface ConsentClaims {
+/** A consent token stands for one plan, or one question, shown once. */
+export interface ConsentClaims extends PlanClaims {
   readonly use: 'plan' | 'question';
-  /** Binds it to tool, arguments, endpoint and account: hexadecimal. */
-  readonly digest: string;
-  /** Makes it usable once. */
-  readonly nonce: string;
   /** Milliseconds since 1970. */
   readonly issuedAt: number;
 }
@@ -44,11 +41,8 @@ const claimsBytes = nonceAt + nonceBytes;
 /** A new nonce for a token. */
 export const newNonce = (): string => randomBytes(nonceBytes).toString('hex');
 
-/** Whether a token's digest, of which it holds a part, is that of a call. */
-export const isDigestOf = ({ digest }: ConsentClaims, whole: string) => whole.slice(0, digestBytes * 2) === digest;
-
 /**
- * Tokens of 60 characters, because models copy them: use, time, 128 bits of the digest, 64 bits of nonce, and 128 bits of
+ * Tokens of 60 characters, because models copy them: use, time, the digest of 128 bits, 64 bits of nonce, and 128 bits of
  * HMAC-SHA256 over these and the caller. Time is rounded down to a step: an answer may seem to have taken so much longer, never
  * less long, than it did. Tokens are valid for ten minutes, with the key that signed them and for the caller that was given them,
  * where callers have names.

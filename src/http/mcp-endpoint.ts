@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
-import type { CallTool } from '../calls/call.js';
+import type { CallTool } from '../calls/context.js';
 import type { Principal } from '../calls/policy.js';
 import type { Metrics } from '../observe/metrics.js';
 import { createServer, makeTools } from '../server.js';

@@ -1,25 +1,8 @@
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
-  inputResponse,
-  type Server,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
+import { inputResponse, type Server, type ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import type { Asker, Reply } from '../consent/asker.js';
 import type { ConsentClaims } from '../consent/tokens.js';
-
-/** What a person did with the question. */
-export type Reply = 'agreed' | 'declined' | 'notChosen' | 'cancelled' | 'unanswered';
-
-/** The way to the person behind the client. */
-export interface Elicitor {
-  /** Whether it reaches the person itself, without a client that could answer on its own. */
-  readonly isDirect?: true;
-  /** The person's reply, or `later` if the client brings it with another entry of the same call. `accept` are the words of a yes. */
-  ask(message: string, accept: string): Promise<Reply | 'later'>;
-  /** The reply that this entry brings, and the question that it belongs to. */
-  readonly brought?: { readonly claims: ConsentClaims; read(accept: string): Reply };
-}
+import { clientCapabilities } from './client.js';
 
 /** The answer that changes nothing. It is chosen at first. */
 const nothing = 'Do nothing';
@@ -45,7 +28,7 @@ const progressMs = 10_000;
  * next one.
  * @param stillAsking called every ten seconds while a question waits for its answer
  */
-export function elicitorFor(server: Server, context: ServerContext, stillAsking: () => void): Elicitor | undefined {
+export function askerFor(server: Server, context: ServerContext, stillAsking: () => void): Asker | undefined {
   const { envelope, inputResponses, requestState, send, signal } = context.mcpReq;
   if (envelope === undefined && context.http !== undefined) return undefined;
   const { elicitation } = clientCapabilities(server, context);
@@ -68,34 +51,10 @@ export function elicitorFor(server: Server, context: ServerContext, stillAsking:
     };
   const view = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
-  const ask: Elicitor['ask'] = async () => 'later';
+  const ask: Asker['ask'] = async () => 'later';
   if (view.kind !== 'elicit' || claims?.use !== 'question') return { ask };
   return { ask, brought: { claims, read: (accept) => replyOf(view, accept) } };
 }
-
-/** The capabilities that a client declares, as far as they matter here. */
-export function clientCapabilities(server: Server, context: ServerContext) {
-  const fields: Readonly<Record<string, unknown>> = { ...context.mcpReq.envelope };
-  return capabilities.parse(fields[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities() ?? {});
-}
-
-const capabilities = z
-  .object({
-    elicitation: z.object({ form: z.unknown().optional(), url: z.unknown().optional() }).optional(),
-    extensions: z.record(z.string(), z.unknown()).optional(),
-  })
-  .catch({});
-
-/** Name and version of the client, as it says; for the journal. */
-export function clientName(server: Server, context: ServerContext): string {
-  const fields: Readonly<Record<string, unknown>> = { ...context.mcpReq.envelope };
-  const { name, version } = clientInfo.parse(fields[CLIENT_INFO_META_KEY] ?? server.getClientVersion() ?? {});
-  return `${name} ${version}`.trim().slice(0, 100);
-}
-
-const clientInfo = z
-  .object({ name: z.string().catch('unknown'), version: z.string().catch('') })
-  .catch({ name: 'unknown', version: '' });
 
 function replyOf({ action, content }: { action: string; content?: unknown }, accept: string): Reply {
   if (action === 'decline') return 'declined';

@@ -1,5 +1,5 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
-import type { CallTool } from '../calls/call.js';
+import type { CallTool } from '../calls/context.js';
 import { textAt } from '../util/objects.js';
 import type { TraceOrigin, Tracer } from '../util/trace.js';
 

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { once } from '../util/objects.js';
 import type { Query } from '../util/uri.js';
+import type { UploadPart } from './upload/part.js';
 
 /** The three APIs of the platform. Each has an endpoint and a signing service name of its own (reference, section 4). */
 export type Service = 'storage' | 'catalog' | 'devops';
@@ -124,8 +125,8 @@ export interface Pages<Input, PageSchema extends z.ZodObject, Output> {
   next(input: Input, pages: readonly Page<Lenient<z.output<PageSchema>>>[]): NextPage<Input>;
   /** The record that the call answers with. */
   combine(input: Input, pages: readonly Page<Lenient<z.output<PageSchema>>>[]): Output;
-  /** What the operation's view shows of the pages, packed; undefined where they are not the whole (src/mcp/views/contract/parts.ts). */
-  pack?(input: Input, pages: readonly Page<Lenient<z.output<PageSchema>>>[]): string | undefined;
+  /** The parts of an upload that the operation's view draws; undefined where the pages are not the whole. */
+  parts?(input: Input, pages: readonly Page<Lenient<z.output<PageSchema>>>[]): readonly UploadPart[] | undefined;
   /** How many entries a page holds, for progress. */
   count(record: Lenient<z.output<PageSchema>>): number;
 }

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { packParts } from '../mcp/views/contract/parts.js';
 import { humanBytes } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
@@ -9,7 +8,7 @@ import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { like } from './schema/outputs.js';
 import { firstThatFit } from './upload/lists.js';
-import type { Part } from './upload/pace.js';
+import type { UploadPart } from './upload/part.js';
 import { summarySentences } from './upload/sentences.js';
 import { summarise, summaryFields } from './upload/summary.js';
 import { xmlRecord } from './upload/xml-record.js';
@@ -170,7 +169,7 @@ export const listParts = defineOperation({
       return { kind: 'next', input: { ...given, view: 'summary' as const, partNumberMarker: next } };
     },
     count: ({ parts = [] }) => parts.length,
-    pack: (given, pages) => (viewOf(given) === 'parts' ? undefined : packParts(partsOf(pages))),
+    parts: (given, pages) => (viewOf(given) === 'parts' ? undefined : partsOf(pages)),
     combine(given, pages) {
       const [first] = pages;
       if (first === undefined) return {};
@@ -206,7 +205,7 @@ const withoutOurs = (record: PageRecord): PageRecord =>
 const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber }) => partNumber ?? []);
 
 /** The single parts of all pages, as a summary counts them and a view draws them. */
-const partsOf = (pages: readonly Page<PageRecord>[]): Part[] =>
+const partsOf = (pages: readonly Page<PageRecord>[]): UploadPart[] =>
   pages.flatMap(({ record: { parts = [] } }) =>
     parts.flatMap(({ partNumber, size = 0, lastModified = '', etag }) =>
       partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: Date.parse(lastModified), etag }],

@@ -24,9 +24,18 @@ export type FinalReply = Reply & { readonly attempts: readonly Attempt[]; readon
 
 /** Sends the requests of one call. All of them together have the time of a call. */
 export interface SignedClient extends Disposable {
-  /** Signs and sends a request, again where that is safe and useful. Never rejects. */
+  /**
+   * Signs and sends a request, again where that is safe and useful.
+   * @throws NotSent if it could not be signed. After any other error it may have been sent
+   */
   send(request: UnsignedApiRequest): Promise<FinalReply>;
 }
+
+/** A fault of this program, before the first byte was sent. */
+export class NotSent extends Error {}
+
+/** Makes the client of a call. */
+export type OpenClient = (endpoint: Endpoint, options: SignedClientOptions) => SignedClient;
 
 export interface SignedClientOptions {
   /** Whether sending it twice is harmless. If not, it is sent again only where it provably never arrived. */
@@ -56,9 +65,7 @@ export interface SignedClientDependencies {
  * Makes the clients of calls, each of which has to be disposed of. What takes long to make for credentials, which are the same in
  * each call, is kept.
  */
-export function createSignedClients(
-  dependencies: SignedClientDependencies,
-): (endpoint: Endpoint, options: SignedClientOptions) => SignedClient {
+export function createSignedClients(dependencies: SignedClientDependencies): OpenClient {
   let kept: { readonly credentials: Credentials; readonly redactor: Redactor } | undefined;
   const redactorOf = (credentials: Credentials, secrets: SignedClientOptions['secrets']): Redactor => {
     if (kept === undefined || !isDeepStrictEqual(kept.credentials, credentials)) {
@@ -84,7 +91,14 @@ function createSignedClient(
 
   const attempt = async (request: UnsignedApiRequest, number: number): Promise<Reply> => {
     const attemptSpan = span?.child(request.method, requestAttributes(endpoint, request, number));
-    const { path, headers, body } = await signRequest(endpoint, request, new Date(now().getTime() + offsetMs), log);
+    const { path, headers, body } = await signRequest(
+      endpoint,
+      request,
+      new Date(now().getTime() + offsetMs),
+      log,
+    ).catch((cause: unknown) => {
+      throw new NotSent('the request could not be signed', { cause });
+    });
     const { method } = request;
     const sent = { method, origin: endpoint.origin, path, headers, newConnection: !repeatable, ...(body && { body }) };
     const result = await httpClient.send(sent, signal);

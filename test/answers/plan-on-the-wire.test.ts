@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { consentDigest, idempotencyKey, makePlan, type PlannedCall } from '../../src/answers/plan.js';
+import { makePlan, type PlannedCall } from '../../src/answers/plan.js';
+import { consentDigest } from '../../src/consent/digest.js';
+import { repetitionKey } from '../../src/journal/key.js';
 import { apiProfile } from '../../src/signing/profiles.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
@@ -55,6 +57,8 @@ const plannedCall = (operation: Operation, input: Record<string, unknown>): Plan
   return { operation, change: operation.change, input, request: unsigned, endpoint, regionSource: 'default' };
 };
 
+const keyOf = ({ endpoint, request }: PlannedCall) => repetitionKey(endpoint, request);
+
 const changing = operations.filter(({ change }) => change !== undefined).map((one) => [one.name, one] as const);
 
 describe.each(changing)('%s', (_name, operation) => {
@@ -81,7 +85,7 @@ describe.each(changing)('%s', (_name, operation) => {
         const isSame = JSON.stringify(one) === JSON.stringify(other);
         const [a, b] = [plannedCall(operation, one), plannedCall(operation, other)];
         expect(consentDigest(a, false) === consentDigest(b, false)).toBe(isSame);
-        expect(idempotencyKey(a) === idempotencyKey(b)).toBe(isSame);
+        expect(keyOf(a) === keyOf(b)).toBe(isSame);
         expect(consentDigest(a, true)).not.toBe(consentDigest(a, false));
       }),
       { numRuns: 100 },

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Elicitor, Reply } from '../../src/mcp/elicitation.js';
+import type { Asker, Reply } from '../../src/consent/asker.js';
 import { instructionsFor } from '../../src/mcp/instructions.js';
 import { operationReference } from '../../src/mcp/reference.js';
 import { operations } from '../../src/tools/index.js';
@@ -56,14 +56,14 @@ const serialParts = (count: number, minutes: number, lastMinutesAgo: number): Up
   }));
 
 /** A client that shows the question to a person, who takes a while. */
-const person = (reply: Reply): Elicitor => ({ isDirect: true, ask: async () => reply });
+const person = (reply: Reply): Asker => ({ isDirect: true, ask: async () => reply });
 
 interface Situation {
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly options?: TestCallerOptions;
   readonly cloud?: (response: ServerResponse) => void;
-  readonly elicitor?: Elicitor;
+  readonly asker?: Asker;
   /** Calls again with the planId of the first answer. */
   readonly redeems?: boolean;
 }
@@ -127,12 +127,12 @@ const situations: Readonly<Record<string, Situation>> = {
   ),
   'accepted-by-a-person': change(
     {},
-    { options: { confirm: 'ask' }, elicitor: person('agreed'), cloud: answering(200, accepted) },
+    { options: { confirm: 'ask' }, asker: person('agreed'), cloud: answering(200, accepted) },
   ),
   'accepted-by-planId': change({}, { options: { confirm: 'plan' }, redeems: true, cloud: answering(200, accepted) }),
   'accepted-fields-missing': change({}, { cloud: answering(202, { instance: 'gone' }) }),
   'accepted-unreadable': change({}, { cloud: answering(202, '{"instance": {') }),
-  'error-declined': change({}, { options: { confirm: 'ask' }, elicitor: person('declined') }),
+  'error-declined': change({}, { options: { confirm: 'ask' }, asker: person('declined') }),
   'error-unknown-status': change(
     { region: 'jp-east-3' },
     { cloud: answering(504, '<html><body>Gateway Time-out</body></html>', 'text/html') },
@@ -163,15 +163,15 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(secretsDir, { recursive: true }));
 
-async function answerOf({ tool, args, options, cloud = answering(200), elicitor, redeems }: Situation) {
+async function answerOf({ tool, args, options, cloud = answering(200), asker, redeems }: Situation) {
   const operation = operations.find(({ name }) => name === tool);
   if (operation === undefined) throw new Error(`${tool} is not an operation`);
   const server = await startServer((_request, response) => cloud(response));
   const caller = testCaller(server.origin, { now: () => now, secretsDir, ...options });
   try {
-    const first = await caller.call(operation, args, { signal: never, elicitor });
+    const first = await caller.call(operation, args, { signal: never, asker });
     const planId = structureOf(first).planId;
-    const last = redeems ? await caller.call(operation, { ...args, planId }, { signal: never, elicitor }) : first;
+    const last = redeems ? await caller.call(operation, { ...args, planId }, { signal: never, asker }) : first;
     return { text: last.text, structured: { ...structureOf(last) } };
   } finally {
     await caller.close();

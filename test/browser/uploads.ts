@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { type PackablePart, packParts, partsKey } from '../../src/mcp/views/contract/parts.js';
+import { packParts, partsKey } from '../../src/mcp/views/contract/parts.js';
+import type { UploadPart } from '../../src/tools/upload/part.js';
 import { summarise } from '../../src/tools/upload/summary.js';
 
 export const mebibyte = 1024 * 1024;
@@ -8,8 +9,8 @@ export const start = Date.parse('2026-11-20T12:00:00Z');
 /** Parts of 8 MiB, two seconds apart, with these numbers. */
 export const partsOf = (
   numbers: readonly number[],
-  part: (number: number) => Partial<PackablePart> = () => ({}),
-): PackablePart[] =>
+  part: (number: number) => Partial<UploadPart> = () => ({}),
+): UploadPart[] =>
   numbers.map((partNumber) => ({
     partNumber,
     size: 8 * mebibyte,
@@ -27,7 +28,7 @@ export interface Named {
 
 /** What `list_parts` answers in its view "summary", when it is asked so many seconds after the last part came. */
 export function uploadResult(
-  parts: readonly PackablePart[],
+  parts: readonly UploadPart[],
   expectation: { expectedParts?: number; expectedBytes?: number } = {},
   { bucket = 'demo-bucket', object = 'backups/database.dump' }: Named = {},
   idleSeconds = 3,
@@ -46,7 +47,7 @@ export function uploadResult(
 }
 
 /** What `list_parts` answers in its view "parts". */
-export const pageResult = (parts: readonly PackablePart[]): CallToolResult => ({
+export const pageResult = (parts: readonly UploadPart[]): CallToolResult => ({
   content: [],
   structuredContent: {
     answer: {

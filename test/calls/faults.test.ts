@@ -1,30 +1,28 @@
 import { expect, test, vi } from 'vitest';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { createLazyTransport, TransportUnavailable } from '../../src/transport/open-client.js';
+import { NotSent } from '../../src/transport/signed-client.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 
 /** Faults of this server itself, at the worst moment: after the intent was written down. */
 
-const brokenClient = async () => ({
+const brokenClient = () => ({
   send: () => Promise.reject(new TypeError('MARKER')),
   [Symbol.dispose]: () => undefined,
 });
 
 const args = { backupId: 'a'.repeat(32), instanceId: 'restored' };
 
-test('if what sends cannot be loaded, nothing was sent, and nothing is in the journal', async () => {
+test('if the request cannot be signed, nothing was sent, the journal says so, and the call can be made again', async () => {
   const journal = createMemoryJournal();
-  const openClient = async () => {
-    throw new TransportUnavailable('gone');
-  };
+  const openClient = () => ({ ...brokenClient(), send: () => Promise.reject(new NotSent('MARKER')) });
   const { call, close } = testCaller('http://127.0.0.1:1', { journal, openClient });
-  const { ok, text } = await call(restoreInstance, args, { signal: never });
-  expect(ok).toBe(false);
-  expect(text).toMatch(
-    /^restore_instance was not sent: .*\n[\s\S]*code: SenderUnavailable\nmayHaveHappened: no\nnext: /,
-  );
-  expect(await journal.list({})).toEqual([]);
-  expect((await call(restoreInstance, args, { signal: never })).text).not.toContain('code: Repeated');
+  for (const _ of ['once', 'again'])
+    expect(await call(restoreInstance, args, { signal: never })).toMatchObject({
+      ok: false,
+      failure: { code: 'InternalError', mayHaveHappened: false },
+    });
+  const notSent = { ending: { outcome: 'not sent' } };
+  expect(await journal.list({})).toMatchObject([notSent, notSent]);
   await close();
 });
 
@@ -76,16 +74,4 @@ test('an outcome that the journal does not take at once is written on, and the a
   await vi.waitFor(async () => expect(await memory.list({})).toMatchObject([{ ending: { outcome: 'unknown' } }]));
   vi.useRealTimers();
   await close();
-});
-
-test('a sender that was never needed can be closed', async () => {
-  const unused = () => {
-    throw new Error('not to be called');
-  };
-  const log = () => undefined;
-  const { close } = createLazyTransport(
-    {},
-    { now: unused, sleep: unused, random: unused, log, timeoutMs: 1, maximumAttempts: 1 },
-  );
-  await expect(close()).resolves.toBeUndefined();
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { createConsentTokens } from '../../src/consent/tokens.js';
-import { unpackParts } from '../../src/mcp/views/contract/parts.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
@@ -142,17 +141,17 @@ describe('a client that shows views', () => {
 
   test('gets the parts of an upload', async () => {
     const outcome = await viewOf(true);
-    const view = outcome.kind === 'succeeded' && outcome.view?.kind === 'parts' ? outcome.view : { packed: '' };
-    expect(unpackParts(view.packed).parts.map(({ partNumber }) => partNumber)).toEqual([1, 2]);
+    const view = outcome.kind === 'succeeded' && outcome.view?.kind === 'parts' ? outcome.view : { parts: [] };
+    expect(view.parts.map(({ partNumber }) => partNumber)).toEqual([1, 2]);
   });
 
   const { pages: _, ...rest } = listParts;
-  const { pack: __, ...withoutPack } = listParts.pages ?? {};
+  const { parts: __, ...withoutParts } = listParts.pages ?? {};
   test.each([
     ['for another client', false, listParts, 'summary'],
     ['for a client that says nothing', undefined, listParts, 'summary'],
     ['for one page of parts', true, listParts, 'parts'],
-    ['for an operation without a view', true, { ...rest, pages: withoutPack } as Operation, 'summary'],
+    ['for an operation without a view', true, { ...rest, pages: withoutParts } as Operation, 'summary'],
     [
       'for an operation without pages',
       true,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Asker, Reply } from '../../src/consent/asker.js';
 import type { ConsentClaims } from '../../src/consent/tokens.js';
-import type { Elicitor, Reply } from '../../src/mcp/elicitation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
@@ -31,7 +31,7 @@ const noTokens = {
 };
 
 /** Asks while the call runs; the person takes two seconds. */
-const person = (reply: Reply, afterMs = 2000): Elicitor => ({
+const person = (reply: Reply, afterMs = 2000): Asker => ({
   ask: async () => {
     asked += 1;
     time += afterMs;
@@ -41,13 +41,13 @@ const person = (reply: Reply, afterMs = 2000): Elicitor => ({
 
 function setUp(journal = createMemoryJournal()) {
   const caller = testCaller(cloud.origin, { journal, confirm: 'ask', now: () => new Date(time) });
-  const ask = async (name: string, elicitor: Elicitor, principal?: string) => {
+  const ask = async (name: string, asker: Asker, principal?: string) => {
     const { ok, ...result } = await caller.call(
       restoreInstance,
       { backupId, instanceId: name },
       {
         signal: never,
-        elicitor,
+        asker,
         principal: principal === undefined ? undefined : { name: principal, scopes: ['cloudops:write'] },
       },
     );
@@ -112,7 +112,7 @@ describe('many calls at once', () => {
   test('are all asked where the user agrees, and none while another is open', async () => {
     const { ask, close } = setUp();
     let open = 0;
-    const careful: Elicitor = {
+    const careful: Asker = {
       ask: async () => {
         open += 1;
         expect(open).toBe(1);
@@ -150,7 +150,7 @@ describe('many calls at once', () => {
     const second = carryOut(
       restoreInstance,
       { backupId, instanceId: 'two' },
-      { tokens: noTokens, client: 'test 1', signal: client.signal, elicitor: person('agreed') },
+      { tokens: noTokens, client: 'test 1', signal: client.signal, asker: person('agreed') },
     );
     expect(await first).toBe('accepted');
     expect(await second).toMatchObject({ kind: 'failed', failure: { code: 'Declined', mayHaveHappened: false } });
@@ -182,13 +182,13 @@ describe('a client that brings the answer with another call', () => {
     const outcome = await carryOut(
       restoreInstance,
       { backupId, instanceId: 'one' },
-      { tokens: noTokens, client: 'test 1', signal: never, elicitor: { ask: async () => 'later' } },
+      { tokens: noTokens, client: 'test 1', signal: never, asker: { ask: async () => 'later' } },
     );
     if (outcome.kind !== 'inputRequired') throw new Error(`the call ended as ${outcome.kind}`);
     // A token holds the first half of the digest.
     return { ...outcome.claims, digest: outcome.claims.digest.slice(0, 32), issuedAt: time };
   };
-  const bringing = (claims: ConsentClaims, reply: Reply): Elicitor => ({
+  const bringing = (claims: ConsentClaims, reply: Reply): Asker => ({
     ask: async () => 'later',
     brought: { claims, read: () => reply },
   });

@@ -4,11 +4,11 @@ import { expect, test } from 'vitest';
 import { createCallTool } from '../../src/calls/call.js';
 import { createInFlightCalls } from '../../src/calls/in-flight.js';
 import { createSecretFiles } from '../../src/calls/secrets.js';
+import type { Asker, Reply } from '../../src/consent/asker.js';
 import { type ConsentMode, consentModes } from '../../src/consent/decision.js';
 import { createQuestionQueue } from '../../src/consent/question-queue.js';
 import { type ConsentClaims, type ConsentTokens, InvalidToken } from '../../src/consent/tokens.js';
 import type { Journal } from '../../src/journal/journal.js';
-import type { Elicitor, Reply } from '../../src/mcp/elicitation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { HttpClient, HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
 import { createSignedClients } from '../../src/transport/signed-client.js';
@@ -102,7 +102,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
         return kept.end(ending);
       },
     };
-    const elicitor: Elicitor = {
+    const asker: Asker = {
       ask: async () => {
         waitedMs += answersAfterMs;
         agreed = reply === 'agreed' && answersAfterMs >= 1000;
@@ -128,7 +128,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
       }),
       policy: { readOnly: false, tools: undefined },
       confirm: mode,
-      openClient: async (...given) => createSignedClient(...given),
+      openClient: createSignedClient,
       log: () => undefined,
       newId: randomUUID,
       newNonce: () => {
@@ -160,7 +160,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
       tokens,
       client: 'test',
       agreed: option,
-      elicitor: canAsk ? elicitor : undefined,
+      asker: canAsk ? asker : undefined,
     });
 
     // No request without consent.

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CallContext, CallOutcome } from '../../src/calls/context.js';
 import { writeScope } from '../../src/calls/policy.js';
+import type { Asker, Reply } from '../../src/consent/asker.js';
 import type { ConsentMode } from '../../src/consent/decision.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
-import type { Elicitor, Reply } from '../../src/mcp/elicitation.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
@@ -223,7 +223,7 @@ describe('a question', () => {
     asked.length = 0;
   });
   /** A person who takes five seconds. */
-  const person = (reply: Reply | 'later', afterMs = 5000): Elicitor => ({
+  const person = (reply: Reply | 'later', afterMs = 5000): Asker => ({
     ask: async (...given) => {
       asked.push(given);
       time += afterMs;
@@ -234,7 +234,7 @@ describe('a question', () => {
 
   test('has the words of the button that agrees, and a yes is consent', async () => {
     const { call, journal } = setUp('ask');
-    expect(await call({}, { elicitor: person('agreed') })).toMatchObject(accepted);
+    expect(await call({}, { asker: person('agreed') })).toMatchObject(accepted);
     expect(asked).toEqual([[expect.stringContaining(headline), 'Create server one']]);
     expect(await journal.list({})).toMatchObject([
       { consent: 'asked', answeredAfterMs: 5000, nonce: expect.any(String) },
@@ -248,19 +248,19 @@ describe('a question', () => {
     ['unanswered', 'no answer came'],
   ])('that is %s is quoted by its first line', async (reply, problem) => {
     const { call } = setUp('ask');
-    const outcome = await call({}, { elicitor: person(reply) });
+    const outcome = await call({}, { asker: person(reply) });
     expect(outcome).toMatchObject(failed('Declined', problem, `the question was: ${headline}`));
     expect(JSON.stringify(outcome)).not.toContain('Where:');
   });
 
   test('that nobody can have read is told with its time', async () => {
-    const outcome = await setUp('ask').call({}, { elicitor: person('cancelled', 20) });
+    const outcome = await setUp('ask').call({}, { asker: person('cancelled', 20) });
     expect(outcome).toMatchObject(failed('NobodyAsked', 'cancelled it after 20 ms', 'the question was: '));
   });
 
   test('may be answered with another call, which says how long that took', async () => {
     const { call, journal } = setUp('ask');
-    const outcome = await call({}, { elicitor: person('later', 0) });
+    const outcome = await call({}, { asker: person('later', 0) });
     if (outcome.kind !== 'inputRequired') throw new Error(`the call ended as ${outcome.kind}`);
     expect(outcome).toMatchObject({ message: expect.stringContaining(headline), accept: 'Create server one' });
     const { claims } = outcome;
@@ -272,17 +272,17 @@ describe('a question', () => {
       return 'agreed';
     };
     const brought = { claims: { ...claims, digest: claims.digest.slice(0, 32), issuedAt: start }, read };
-    expect(await call({ instanceId: 'two' }, { elicitor: { ...person('later'), brought } })).toMatchObject(
+    expect(await call({ instanceId: 'two' }, { asker: { ...person('later'), brought } })).toMatchObject(
       failed('PlanRefused', 'other arguments'),
     );
-    expect(await call({}, { elicitor: { ...person('later'), brought } })).toMatchObject(accepted);
+    expect(await call({}, { asker: { ...person('later'), brought } })).toMatchObject(accepted);
     expect(seen).toEqual(['Create server one']);
     expect(await journal.list({})).toMatchObject([{ nonce: claims.nonce, answeredAfterMs: 7000 }]);
   });
 
   test('that was answered before is not answered again', async () => {
     const { call } = setUp('ask', restoreInstance, { ...createMemoryJournal(), decline: async () => false });
-    expect(await call({}, { elicitor: person('declined') })).toMatchObject(failed('PlanRefused', 'answered before'));
+    expect(await call({}, { asker: person('declined') })).toMatchObject(failed('PlanRefused', 'answered before'));
   });
 
   test('that would be too long is not asked', async () => {
@@ -290,16 +290,13 @@ describe('a question', () => {
     if (change === undefined) throw new Error('restore_instance is a change');
     const operation = { ...restoreInstance, change: { ...change, warnings: () => ['x'.repeat(2000)] } };
     const { call } = setUp('ask', operation);
-    expect(await call({}, { elicitor: person('agreed') })).toMatchObject(failed('TooLargeToShow'));
+    expect(await call({}, { asker: person('agreed') })).toMatchObject(failed('TooLargeToShow'));
     expect(asked).toEqual([]);
   });
 
   test('is not asked where refusals cannot be counted, or were too many', async () => {
     const counting = (countDeclined: () => Promise<number>) =>
-      setUp('ask', restoreInstance, { ...createMemoryJournal(), countDeclined }).call(
-        {},
-        { elicitor: person('agreed') },
-      );
+      setUp('ask', restoreInstance, { ...createMemoryJournal(), countDeclined }).call({}, { asker: person('agreed') });
     const gone = () => Promise.reject(new Error('gone'));
     expect(await counting(gone)).toMatchObject(failed('JournalUnavailable', 'cannot be counted'));
     expect(await counting(async () => 3)).toMatchObject(failed('TooManyRefusals'));

@@ -1,15 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import {
-  canBeShown,
-  consentDigest,
-  fingerprint,
-  hintsOf,
-  idempotencyKey,
-  makePlan,
-  type PlannedCall,
-  planLines,
-  questionText,
-} from '../../src/answers/plan.js';
+import { canBeShown, fingerprint, hintsOf, makePlan, type PlannedCall, planLines } from '../../src/answers/plan.js';
+import { consentDigest } from '../../src/consent/digest.js';
+import { questionText } from '../../src/consent/question.js';
+import { repetitionKey } from '../../src/journal/key.js';
 import { apiProfile } from '../../src/signing/profiles.js';
 import type { Change, Operation } from '../../src/tools/define-operation.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
@@ -47,6 +40,7 @@ function callOf(
     regionSource: 'given',
   };
 }
+const keyOf = ({ endpoint, request }: PlannedCall) => repetitionKey(endpoint, request);
 const question = (call: PlannedCall) => questionText(makePlan(call), call);
 const input = { backupId: 'a'.repeat(32), instanceId: 'one' };
 
@@ -313,7 +307,7 @@ test('consent is bound to operation, arguments, endpoint, account and repetition
 
 test('the key of a request is the same for the same fields in any order, and another for another request or account', () => {
   const call = callOf(input);
-  const key = idempotencyKey(call);
+  const key = keyOf(call);
   const others: PlannedCall[] = [
     { ...call, request: { ...call.request, method: 'PUT' } },
     { ...call, request: { ...call.request, path: '/v1/other' } },
@@ -322,6 +316,6 @@ test('the key of a request is the same for the same fields in any order, and ano
     { ...call, endpoint: { ...endpoint, origin: 'https://other.example.com' } },
     { ...call, endpoint: { ...endpoint, credentials: { ...credentials, accessKeyId: 'AKIDOTHER' } } },
   ];
-  expect(new Set([key, ...others.map(idempotencyKey)]).size).toBe(7);
-  expect(idempotencyKey({ ...call, input: {}, regionSource: 'default' })).toBe(key);
+  expect(new Set([key, ...others.map(keyOf)]).size).toBe(7);
+  expect(keyOf({ ...call, input: {}, regionSource: 'default' })).toBe(key);
 });

@@ -4,7 +4,6 @@ import {
   type ConsentTokens,
   createConsentTokens,
   InvalidToken,
-  isDigestOf,
   newNonce,
   tokenLifetimeMs,
 } from '../../src/consent/tokens.js';
@@ -13,7 +12,7 @@ import { runs } from '../support/runs.js';
 const key = 'k'.repeat(32);
 const issuedAt = Date.parse('2026-11-21T12:00:00Z');
 const at = (milliseconds: number) => () => new Date(issuedAt + milliseconds);
-const digest = 'd1'.repeat(32);
+const digest = 'd1'.repeat(16);
 const nonce = '0123456789abcdef';
 const { issue, verify }: ConsentTokens = {
   issue: (claims) => createConsentTokens(key, 'alice', at(0)).issue(claims),
@@ -36,17 +35,16 @@ const reason = (attempt: () => unknown): string => {
 test.each(['plan', 'question'] as const)('a %s comes back as it was issued, in 60 characters for URLs', (use) => {
   const issued = issue({ use, digest, nonce });
   expect(issued).toMatch(/^[\w-]{60}$/);
-  expect(verify(issued)).toEqual({ use, digest: digest.slice(0, 32), nonce, issuedAt });
+  expect(verify(issued)).toEqual({ use, digest, nonce, issuedAt });
 });
 
 test('whatever was signed comes back', () => {
   const hex = (length: number) =>
     fc.uint8Array({ minLength: length, maxLength: length }).map((bytes) => Buffer.from(bytes).toString('hex'));
   fc.assert(
-    fc.property(fc.constantFrom('plan', 'question'), hex(32), hex(8), (use, whole, once) => {
-      const claims = verify(issue({ use, digest: whole, nonce: once }));
-      expect(claims).toEqual({ use, digest: whole.slice(0, 32), nonce: once, issuedAt });
-      expect(isDigestOf(claims, whole)).toBe(true);
+    fc.property(fc.constantFrom('plan', 'question'), hex(16), hex(8), (use, bound, once) => {
+      const claims = verify(issue({ use, digest: bound, nonce: once }));
+      expect(claims).toEqual({ use, digest: bound, nonce: once, issuedAt });
     }),
     { numRuns: runs(1000) },
   );
@@ -115,15 +113,6 @@ test.each([
   ['a caller whose name begins the same', key, 'alice2'],
 ])('a token is refused with %s', (_what, otherKey, caller) => {
   expect(reason(() => createConsentTokens(otherKey, caller, at(0)).verify(token))).toBe('forged');
-});
-
-test('the digest of another call is not that of the token', () => {
-  const claims = verify(token);
-  expect(isDigestOf(claims, digest)).toBe(true);
-  for (let at = 0; at < 32; at += 1)
-    expect(isDigestOf(claims, `${digest.slice(0, at)}0${digest.slice(at + 1)}`)).toBe(digest[at] === '0');
-  expect(isDigestOf(claims, '')).toBe(false);
-  expect(isDigestOf(claims, digest.slice(0, 31))).toBe(false);
 });
 
 test('no two nonces are the same', () => {

@@ -1,9 +1,9 @@
 import { Client, type ElicitRequest, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { CallTool } from '../../src/calls/call.js';
-import type { Question } from '../../src/calls/context.js';
-import type { Reply } from '../../src/mcp/elicitation.js';
+import type { CallTool } from '../../src/calls/context.js';
+import type { Reply } from '../../src/consent/asker.js';
+import type { ConsentClaims } from '../../src/consent/tokens.js';
 import { createServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -19,7 +19,7 @@ interface Setup {
   readonly answer?: () => Answer | Promise<Answer>;
   readonly name?: string;
   readonly version?: string;
-  readonly use?: Question['use'];
+  readonly use?: ConsentClaims['use'];
 }
 
 const claims = { digest: 'd'.repeat(32), nonce: 'e'.repeat(16) };
@@ -33,10 +33,10 @@ afterEach(async () => {
 /** A real client, and a server whose calls ask their user and nothing else. */
 async function connect({ era, elicitation, answer, name = 'test', version = '1', use = 'question' }: Setup) {
   const calls: { asks: boolean; client: string; brought: unknown; reply?: Reply | 'later' | undefined }[] = [];
-  const call: CallTool = async (_operation, _args, { client, elicitor }) => {
-    const { brought } = elicitor ?? {};
-    const reply = brought?.read(accept) ?? (await elicitor?.ask('Really?', accept));
-    calls.push({ asks: elicitor !== undefined, client, brought: brought?.claims, reply });
+  const call: CallTool = async (_operation, _args, { client, asker }) => {
+    const { brought } = asker ?? {};
+    const reply = brought?.read(accept) ?? (await asker?.ask('Really?', accept));
+    calls.push({ asks: asker !== undefined, client, brought: brought?.claims, reply });
     if (reply === 'later' && calls.length === 1)
       return { kind: 'inputRequired', message: 'Really?', accept, claims: { use, ...claims } };
     return { kind: 'succeeded', success: { summary: 'Done.', warnings: [], requestIds: {} } };

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Failure } from '../../src/answers/failure.js';
 import type { Success } from '../../src/answers/success.js';
 import { textOf } from '../../src/answers/text.js';
-import { type CallTool, createCallTool } from '../../src/calls/call.js';
-import type { CallContext, CallDependencies } from '../../src/calls/context.js';
+import { createCallTool } from '../../src/calls/call.js';
+import type { CallContext, CallDependencies, CallTool } from '../../src/calls/context.js';
 import type { Cloud } from '../../src/calls/endpoint.js';
 import { createInFlightCalls } from '../../src/calls/in-flight.js';
 import type { Policy } from '../../src/calls/policy.js';
@@ -16,8 +16,7 @@ import type { Ending } from '../../src/journal/entry.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { createHttpClient, defaultLimits, type Limits } from '../../src/transport/http-client.js';
-import type { OpenClient } from '../../src/transport/open-client.js';
-import { createSignedClients } from '../../src/transport/signed-client.js';
+import { createSignedClients, type OpenClient } from '../../src/transport/signed-client.js';
 
 /** Keys of nothing: they sign requests to servers that the tests start themselves. */
 export const testKeys = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test/secret+key' };
@@ -83,7 +82,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
       ...options.cloud,
     }),
     policy: options.policy ?? { readOnly: false, tools: undefined },
-    openClient: options.openClient ?? (async (...given) => createSignedClient(...given)),
+    openClient: options.openClient ?? createSignedClient,
     log,
   });
   const tokens = createConsentTokens('k'.repeat(32), '', now);

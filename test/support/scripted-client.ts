@@ -1,14 +1,13 @@
 import type { Body } from '../../src/transport/body.js';
-import type { OpenClient } from '../../src/transport/open-client.js';
 import type { UnsignedApiRequest } from '../../src/transport/request.js';
-import type { Attempt, FinalReply } from '../../src/transport/signed-client.js';
+import type { Attempt, FinalReply, OpenClient } from '../../src/transport/signed-client.js';
 
 /** A client that sends nothing and has its reply ready. It keeps what it was asked for. */
 export function scriptedClient(reply: () => Promise<FinalReply>) {
   const opened: Parameters<OpenClient>[] = [];
   const requests: UnsignedApiRequest[] = [];
   const closed: number[] = [];
-  const openClient: OpenClient = async (...given) => {
+  const openClient: OpenClient = (...given) => {
     opened.push(given);
     return {
       send: (request) => {

@@ -1,5 +1,5 @@
-import type { PackablePart } from '../../src/mcp/views/contract/parts.js';
 import { type Fields, fieldsOf, numberOf, textOf, timeOf } from '../../src/mcp/views/contract/read.js';
+import type { UploadPart } from '../../src/tools/upload/part.js';
 import { humanBytes } from '../../src/util/human.js';
 import type { Host } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
@@ -8,7 +8,7 @@ import type { PartState, Upload } from './upload.js';
 /** Details that a part has but the packed data has not: read a page at a time, when someone rests on a part. */
 export interface PartDetails {
   /** What is known of a part now; `onChange` is called when there is more. */
-  of(partNumber: number): PackablePart | undefined;
+  of(partNumber: number): UploadPart | undefined;
   /** Someone rests on the part. */
   want(partNumber: number): void;
   /** Parts may have changed. */
@@ -24,7 +24,7 @@ const page = 100;
 const answerMs = 60_000;
 
 export function createPartDetails(host: () => Host | undefined, args: () => Fields, onChange: () => void): PartDetails {
-  let known = new Map<number, PackablePart>();
+  let known = new Map<number, UploadPart>();
   let asked = new Set<number>();
   let resting: ReturnType<typeof setTimeout> | undefined;
 
@@ -60,7 +60,7 @@ export function createPartDetails(host: () => Host | undefined, args: () => Fiel
   };
 }
 
-const partsOf = (parts: unknown): PackablePart[] =>
+const partsOf = (parts: unknown): UploadPart[] =>
   (Array.isArray(parts) ? parts : []).map(fieldsOf).flatMap(({ partNumber, size, lastModified, etag }) => {
     const number = numberOf(partNumber);
     if (number === undefined) return [];
@@ -78,7 +78,7 @@ const partsOf = (parts: unknown): PackablePart[] =>
 export function partText(
   number: number,
   state: PartState | undefined,
-  part: PackablePart | undefined,
+  part: UploadPart | undefined,
   { sizeUnit }: Pick<Upload, 'sizeUnit'>,
   formatTime: FormatTime,
 ): string {

@@ -1,4 +1,4 @@
-import type { PackablePart } from '../../src/mcp/views/contract/parts.js';
+import type { UploadPart } from '../../src/tools/upload/part.js';
 import { humanBytes } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { svgElement } from '../shared/elements.js';
@@ -16,7 +16,7 @@ const mostSteps = 48;
  * How fast an upload went, from its first part to the time of the answer. The first part's bytes came before its time, so they
  * count for nothing. Undefined where there is no time to divide by.
  */
-export function ratesOf(parts: readonly PackablePart[], checkedAt: number | undefined): Rates | undefined {
+export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefined): Rates | undefined {
   const timed = parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt));
   const from = timed.reduce((earliest, { uploadedAt }) => Math.min(earliest, uploadedAt), Number.POSITIVE_INFINITY);
   const last = timed.reduce((latest, { uploadedAt }) => Math.max(latest, uploadedAt), 0);

@@ -1,5 +1,6 @@
-import { type PackablePart, partsKey, unpackParts } from '../../src/mcp/views/contract/parts.js';
+import { partsKey, unpackParts } from '../../src/mcp/views/contract/parts.js';
 import { type Fields, fieldsOf, numberOf, textOf, timeOf } from '../../src/mcp/views/contract/read.js';
+import type { UploadPart } from '../../src/tools/upload/part.js';
 import { humanBytes, humanDuration } from '../../src/util/human.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
@@ -16,7 +17,7 @@ export interface Upload {
   readonly expectedParts: number | undefined;
   readonly expectedBytes: number | undefined;
   /** In order of their numbers; undefined where the answer did not bring them. */
-  readonly parts: readonly PackablePart[] | undefined;
+  readonly parts: readonly UploadPart[] | undefined;
   /** Sizes are rounded to a multiple of this; 1 if they are exact. */
   readonly sizeUnit: number;
   /** Part numbers that the whole upload has, as far as can be told: up to the highest that is there or to come. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { Operation } from '../../tools/define-operation.js';
-import { clientCapabilities } from '../elicitation.js';
+import { clientCapabilities } from '../client.js';
 import { appsExtension, decideTool, type ViewName, viewMimeType, viewUris } from './contract/apps.js';
 
 /** Whether the client of a request shows views. */
@@ -17,7 +17,7 @@ const viewSettings = z.object({ mimeTypes: z.array(z.string()) });
 /** The view that shows what an operation answers, if there is one. */
 export function viewOf({ change, pages }: Operation): ViewName | undefined {
   if (change !== undefined) return 'change';
-  return pages?.pack === undefined ? undefined : 'upload';
+  return pages?.parts === undefined ? undefined : 'upload';
 }
 
 /** What a tool says of its view to a client that shows views. Older hosts read the second name. */

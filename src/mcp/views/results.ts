@@ -1,12 +1,12 @@
 import type { Failure } from '../../answers/failure.js';
+import type { EndedOutcome } from '../../answers/outcome.js';
 import { requestLines } from '../../answers/plan.js';
-import type { EndedOutcome } from '../../calls/context.js';
 import type { Ticket, Tickets } from '../../consent/tickets.js';
 import { tokenLifetimeMs } from '../../consent/tokens.js';
 import { sentences } from '../../util/human.js';
 import { spellOut } from '../../util/quote.js';
 import { type ChangeOutcome, changeKey, type OutcomeKind, outcomeKey, type ProposedChange } from './contract/change.js';
-import { partsKey } from './contract/parts.js';
+import { packParts, partsKey } from './contract/parts.js';
 
 /** What the views get of a call beside what models get: the `_meta` of its result. */
 export function viewMeta(
@@ -14,7 +14,10 @@ export function viewMeta(
   call: Pick<Ticket, 'tool' | 'args'>,
   tickets: Tickets,
 ): Record<string, unknown> {
-  if (outcome.kind === 'succeeded' && outcome.view?.kind === 'parts') return { [partsKey]: outcome.view.packed };
+  if (outcome.kind === 'succeeded' && outcome.view?.kind === 'parts') {
+    const packed = packParts(outcome.view.parts);
+    return packed === undefined ? {} : { [partsKey]: packed };
+  }
   const proposed = proposedChange(outcome, call, tickets);
   if (proposed !== undefined) return { [changeKey]: proposed };
   const ended = outcomeOf(outcome);

@@ -1,13 +1,5 @@
 /** How fast an upload goes, by the times at which its parts arrived. Times in milliseconds since 1970, sizes in bytes. */
-
-export interface Part {
-  readonly partNumber: number;
-  readonly size: number;
-  /** NaN if the service gave no readable time. */
-  readonly uploadedAt: number;
-  /** Of no use here; views show it. */
-  readonly etag?: string | undefined;
-}
+import type { UploadPart } from './part.js';
 
 /**
  * Whether an upload is going, and how fast, in bytes per second:
@@ -51,7 +43,7 @@ const maximumParallel = 32;
  *
  * `answeredAt` is the time of the service's answer.
  */
-export function paceOf(parts: readonly Part[], answeredAt: number | undefined): Pace {
+export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefined): Pace {
   const all = parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt)).sort((a, b) => a.uploadedAt - b.uploadedAt);
   const last = all.at(-1);
   if (last === undefined || answeredAt === undefined) return { kind: 'unknown' };
@@ -83,15 +75,15 @@ export function paceOf(parts: readonly Part[], answeredAt: number | undefined): 
   };
 }
 
-export const bytesOf = (parts: readonly Part[]) => parts.reduce((sum, { size }) => sum + size, 0);
+export const bytesOf = (parts: readonly UploadPart[]) => parts.reduce((sum, { size }) => sum + size, 0);
 
 const longest = (gaps: readonly number[]) => gaps.reduce((a, b) => Math.max(a, b), 0);
 
-const gapsOf = (parts: readonly Part[]) =>
+const gapsOf = (parts: readonly UploadPart[]) =>
   parts.slice(1).map(({ uploadedAt }, index) => uploadedAt - (parts[index]?.uploadedAt ?? uploadedAt));
 
 /** The parts after the last pause. One gap cannot be told from a pause: it takes a second of its kind, if only the present one. */
-function sinceLastPause(parts: readonly Part[], idle: number): readonly Part[] {
+function sinceLastPause(parts: readonly UploadPart[], idle: number): readonly UploadPart[] {
   const gaps = gapsOf(parts);
   const [longest = 0, next = 0] = [...gaps, idle].sort((a, b) => b - a);
   const at = gaps.indexOf(longest);
@@ -104,7 +96,7 @@ function sinceLastPause(parts: readonly Part[], idle: number): readonly Part[] {
  * How many parts the client uploads at a time: as many as came in one burst, or as came out of order. Disorder tells less than a
  * burst: there may be more of them. Of the numbers that are not there, those shortly below the highest may be in flight.
  */
-function partsInFlight(all: readonly Part[], recent: readonly Part[], gap: number) {
+function partsInFlight(all: readonly UploadPart[], recent: readonly UploadPart[], gap: number) {
   const numbers = new Set(all.map(({ partNumber }) => partNumber));
   const top = all.reduce((highest, { partNumber }) => Math.max(highest, partNumber), 0);
   for (let number = Math.max(1, top - maximumParallel); number < top; number += 1) numbers.add(number);
@@ -130,7 +122,7 @@ interface Shape {
 }
 
 /** Bytes sent per second between the end of the first round and `now`; undefined if there is no base for it. */
-function rateOf(parts: readonly Part[], now: number, shape: Shape): number | undefined {
+function rateOf(parts: readonly UploadPart[], now: number, shape: Shape): number | undefined {
   const { parallel } = shape;
   const lastAt = parts.at(-1)?.uploadedAt ?? now;
   const base = Math.max(
@@ -158,7 +150,7 @@ function rateOf(parts: readonly Part[], now: number, shape: Shape): number | und
  * Whether parts came that were begun after others had arrived. The first ones may all have been begun at once, and then their times
  * say nothing: unless they come as regularly as only parts one after the other do, or after a burst that is clearly apart.
  */
-function isMoreThanOneRound(parts: readonly Part[], { parallel, paused }: Shape): boolean {
+function isMoreThanOneRound(parts: readonly UploadPart[], { parallel, paused }: Shape): boolean {
   if (parts.length > usualParallel) return true;
   const gaps = gapsOf(parts);
   const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
@@ -170,5 +162,5 @@ function isMoreThanOneRound(parts: readonly Part[], { parallel, paused }: Shape)
 }
 
 /** Bytes sent by `time` of the parts that were begun when the given ones arrived, each at `rate`. */
-const sentOf = (before: readonly Part[], time: number, rate: number) =>
+const sentOf = (before: readonly UploadPart[], time: number, rate: number) =>
   before.reduce((sum, { size, uploadedAt }) => sum + Math.min(size, (rate * (time - uploadedAt)) / 1000), 0);

@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { once, withoutUndefined } from '../../util/objects.js';
 import { like } from '../schema/outputs.js';
 import { countNotShown, notShown } from './lists.js';
-import { bytesOf, type Part, paceOf } from './pace.js';
+import { bytesOf, paceOf } from './pace.js';
+import type { UploadPart } from './part.js';
 
 /** What the parts of a multipart upload say about it, in a size that does not depend on their number. */
 
@@ -53,7 +54,7 @@ const maximumEntries = 12;
 const minimumPartSize = 5 * 1024 * 1024;
 
 /** Describes an upload. `checkedAt` is the time of the service's answer, in ISO 8601. */
-export function summarise(unsorted: readonly Part[], expectation: Expectation, checkedAt: string | undefined) {
+export function summarise(unsorted: readonly UploadPart[], expectation: Expectation, checkedAt: string | undefined) {
   const parts = [...unsorted].sort((a, b) => a.partNumber - b.partNumber);
   const distinct = [...new Map(parts.map((part) => [part.partNumber, part])).values()];
   const numbers = parts.map(({ partNumber }) => partNumber);
@@ -96,14 +97,14 @@ export function summarise(unsorted: readonly Part[], expectation: Expectation, c
   });
 }
 
-/** Part numbers from one to another, both included. */
+/** UploadPart numbers from one to another, both included. */
 interface Range {
   readonly from: number;
   to: number;
 }
 
 /** Consecutive parts of one size, sorted by number: how large each is, and all together. */
-function equalRuns(parts: readonly Part[]) {
+function equalRuns(parts: readonly UploadPart[]) {
   const runs: (Range & { readonly partSize: number; bytes: number })[] = [];
   for (const { partNumber, size } of parts) {
     const run = runs.at(-1);
@@ -126,7 +127,7 @@ function consecutive(numbers: readonly number[]): Range[] {
   return found;
 }
 
-/** Part numbers below the highest that are not there. Numbering starts at 1. */
+/** UploadPart numbers below the highest that are not there. Numbering starts at 1. */
 const gaps = (numbers: readonly number[]): Range[] =>
   numbers.flatMap((number, index) => {
     const expected = (numbers[index - 1] ?? 0) + 1;
@@ -140,7 +141,7 @@ export const countOf = (ranges: readonly Range[]): number =>
 const firstOf = (all: readonly Range[]) => (all.length === 0 ? undefined : all.slice(0, maximumEntries));
 
 /** The number of the last part of the whole object, where it is known: as given, or worked out if all parts are of one size. */
-function lastPartOf(parts: readonly Part[], { expectedBytes, expectedParts }: Expectation): number | undefined {
+function lastPartOf(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): number | undefined {
   if (expectedParts !== undefined) return expectedParts;
   const [first] = parts;
   if (expectedBytes === undefined || first === undefined) return undefined;
@@ -152,7 +153,11 @@ function lastPartOf(parts: readonly Part[], { expectedBytes, expectedParts }: Ex
  * How far the upload is, measured against what is expected; parts that have to be sent again are left to do. There is none where what
  * is there contradicts the expectation.
  */
-function progress(parts: readonly Part[], small: readonly Part[], { expectedBytes, expectedParts }: Expectation) {
+function progress(
+  parts: readonly UploadPart[],
+  small: readonly UploadPart[],
+  { expectedBytes, expectedParts }: Expectation,
+) {
   const bytes = bytesOf(parts);
   const highest = parts.reduce((top, { partNumber }) => Math.max(top, partNumber), 0);
   const contradicted = highest > (expectedParts ?? highest) || bytes > (expectedBytes ?? bytes);
@@ -173,7 +178,7 @@ function progress(parts: readonly Part[], small: readonly Part[], { expectedByte
   };
 }
 
-function times(parts: readonly Part[], checkedAt: string | undefined) {
+function times(parts: readonly UploadPart[], checkedAt: string | undefined) {
   const known = parts.map(({ uploadedAt }) => uploadedAt).filter((time) => !Number.isNaN(time));
   const [first] = known.sort((a, b) => a - b);
   const last = known.at(-1);
@@ -189,7 +194,7 @@ function times(parts: readonly Part[], checkedAt: string | undefined) {
 const timeText = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString());
 
 /** The present rate and the time that is left at it, or what they would be if a stopped upload went on. */
-function speed(parts: readonly Part[], checkedAt: string | undefined, bytesLeft: number | undefined) {
+function speed(parts: readonly UploadPart[], checkedAt: string | undefined, bytesLeft: number | undefined) {
   if (bytesLeft === 0) return {};
   const pace = paceOf(parts, checkedAt === undefined ? undefined : Date.parse(checkedAt));
   if (pace.kind === 'stopped') {

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { type Part, paceOf } from '../../../src/tools/upload/pace.js';
+import { paceOf } from '../../../src/tools/upload/pace.js';
+import type { UploadPart } from '../../../src/tools/upload/part.js';
 
 /** Traces of uploads by real clients; `../traces/record.mjs` recorded them. */
 const folder = new URL('../../traces/', import.meta.url);
@@ -23,10 +24,10 @@ const traces = readdirSync(folder)
 
 const never = Number.POSITIVE_INFINITY;
 
-const bytesOf = (parts: readonly Part[]) => parts.reduce((sum, { size }) => sum + size, 0);
+const bytesOf = (parts: readonly UploadPart[]) => parts.reduce((sum, { size }) => sum + size, 0);
 
 /** What an answer at that time leads to: answers tell the time in whole seconds. */
-const observe = (upload: readonly Part[], time: number) => {
+const observe = (upload: readonly UploadPart[], time: number) => {
   const parts = upload.filter(({ uploadedAt }) => uploadedAt <= time);
   const pace = paceOf(parts, Math.floor(time / 1000) * 1000);
   const rate = pace.kind === 'live' ? pace.rate : undefined;
@@ -38,7 +39,7 @@ const observe = (upload: readonly Part[], time: number) => {
  * not count; one that lasts counts as time that stands still.
  */
 function moments(
-  upload: readonly Part[],
+  upload: readonly UploadPart[],
   start: number,
   [pausedAt = never, resumedAt = never]: readonly number[] = [],
 ) {
@@ -108,7 +109,7 @@ function simulate(shape: {
     state = (state * 48271) % 2147483647;
     return state / 2147483647;
   };
-  const uploaded: Part[] = [];
+  const uploaded: UploadPart[] = [];
   let inFlight: { partNumber: number; left: number; weight: number }[] = [];
   let [begun, time] = [0, 0];
   while (uploaded.length < shape.count) {
@@ -129,7 +130,7 @@ function simulate(shape: {
 
 describe('an upload', () => {
   const start = Date.parse('2026-11-20T12:00:00Z');
-  const every = (seconds: number, count: number, size = 8e6): Part[] =>
+  const every = (seconds: number, count: number, size = 8e6): UploadPart[] =>
     Array.from({ length: count }, (_, index) => ({
       partNumber: index + 1,
       size,

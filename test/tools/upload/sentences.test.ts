@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import type { Part } from '../../../src/tools/upload/pace.js';
+import type { UploadPart } from '../../../src/tools/upload/part.js';
 import { summarySentences } from '../../../src/tools/upload/sentences.js';
 import { type Expectation, summarise } from '../../../src/tools/upload/summary.js';
 
@@ -8,12 +8,12 @@ const mebibyte = 1024 * 1024;
 const start = Date.parse('2026-11-20T12:00:00Z');
 
 /** An 8 MiB part every ten seconds. */
-const parts = (numbers: readonly number[], size = 8 * mebibyte): Part[] =>
+const parts = (numbers: readonly number[], size = 8 * mebibyte): UploadPart[] =>
   numbers.map((partNumber) => ({ partNumber, size, uploadedAt: start + partNumber * 10_000 }));
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
 /** What is there, what is expected, and how many seconds after the start it is looked at. */
-const cases: Readonly<Record<string, readonly [readonly Part[], Expectation, number]>> = {
+const cases: Readonly<Record<string, readonly [readonly UploadPart[], Expectation, number]>> = {
   'no parts': [[], {}, 0],
   'no parts, three expected': [[], { expectedParts: 3 }, 0],
   'one part': [parts([1]), {}, 20],

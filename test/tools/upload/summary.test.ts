@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Part } from '../../../src/tools/upload/pace.js';
+import type { UploadPart } from '../../../src/tools/upload/part.js';
 import { summarise } from '../../../src/tools/upload/summary.js';
 
 const mebibyte = 1024 * 1024;
@@ -8,7 +8,7 @@ const start = Date.parse('2026-11-20T12:00:00Z');
 const at = (seconds: number) => new Date(start + seconds * 1000).toISOString();
 
 /** Parts by number; one a second, 8 MiB each, unless said otherwise. */
-const parts = (numbers: readonly number[], size = 8 * mebibyte, stepMs = 1000): Part[] =>
+const parts = (numbers: readonly number[], size = 8 * mebibyte, stepMs = 1000): UploadPart[] =>
   numbers.map((partNumber, index) => ({ partNumber, size, uploadedAt: start + index * stepMs }));
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);

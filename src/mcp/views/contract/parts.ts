@@ -1,3 +1,4 @@
+import type { UploadPart } from '../../../tools/upload/part.js';
 import { type ByteReader, type ByteWriter, createByteReader, createByteWriter } from './bytes.js';
 
 /**
@@ -19,18 +20,9 @@ export const maximumPacked = 64 * 1024;
 /** More parts than the API has numbers for are not packed. */
 export const maximumParts = 10_000;
 
-export interface PackablePart {
-  readonly partNumber: number;
-  /** Bytes. */
-  readonly size: number;
-  /** Milliseconds since 1970; NaN if the service gave no readable time. */
-  readonly uploadedAt: number;
-  readonly etag?: string | undefined;
-}
-
 export interface UnpackedParts {
   /** In order of their numbers, each number once. */
-  readonly parts: readonly PackablePart[];
+  readonly parts: readonly UploadPart[];
   /** Sizes are rounded to a multiple of this many bytes; 1 if they are exact. */
   readonly sizeUnit: number;
   /** Times are rounded to a multiple of this many milliseconds. */
@@ -43,7 +35,7 @@ const version = 1;
  * Packs parts in any order; of parts with the same number the last counts. The result is undefined where the list is not one
  * that a view could draw: more parts than `maximumParts`, or numbers and sizes that no upload has.
  */
-export function packParts(given: readonly PackablePart[]): string | undefined {
+export function packParts(given: readonly UploadPart[]): string | undefined {
   const byNumber = new Map(given.map((part) => [part.partNumber, part]));
   const parts = [...byNumber.values()].sort((a, b) => a.partNumber - b.partNumber);
   if (parts.length > maximumParts || parts.some((part) => !isWhole(part.partNumber) || !isWhole(part.size)))
@@ -66,7 +58,7 @@ export function packParts(given: readonly PackablePart[]): string | undefined {
 /** Up to 2^50, so that four times a difference is still exact. */
 const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0 && value <= 2 ** 50;
 
-function write(parts: readonly PackablePart[], sizeUnit: number, timeUnit: number, withEtags: boolean): string {
+function write(parts: readonly UploadPart[], sizeUnit: number, timeUnit: number, withEtags: boolean): string {
   const writer = createByteWriter();
   for (const number of [version, parts.length, sizeUnit, timeUnit, withEtags ? 1 : 0]) writer.number(number);
   writeColumn(
@@ -106,7 +98,7 @@ export function unpackParts(packed: string): UnpackedParts {
   const sizes = readColumn(reader, count);
   const earliest = reader.number();
   const times = readColumn(reader, count);
-  const parts = numbers.map((partNumber, index): PackablePart => {
+  const parts = numbers.map((partNumber, index): UploadPart => {
     const time = times[index] ?? 0;
     return {
       partNumber,

@@ -1,13 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createByteWriter } from '../../../../src/mcp/views/contract/bytes.js';
-import {
-  maximumPacked,
-  maximumParts,
-  type PackablePart,
-  packParts,
-  unpackParts,
-} from '../../../../src/mcp/views/contract/parts.js';
+import { maximumPacked, maximumParts, packParts, unpackParts } from '../../../../src/mcp/views/contract/parts.js';
+import type { UploadPart } from '../../../../src/tools/upload/part.js';
 
 const mebibyte = 1024 * 1024;
 const start = Date.parse('2026-11-20T12:00:00Z');
@@ -23,7 +18,7 @@ const etagOf = (index: number) =>
       .padStart(8, '0'),
   ).join('');
 
-const upload = (count: number, part: (index: number) => Partial<PackablePart> = () => ({})): PackablePart[] =>
+const upload = (count: number, part: (index: number) => Partial<UploadPart> = () => ({})): UploadPart[] =>
   Array.from({ length: count }, (_, index) => ({
     partNumber: index + 1,
     size: 8 * mebibyte,
@@ -32,7 +27,7 @@ const upload = (count: number, part: (index: number) => Partial<PackablePart> = 
     ...part(index),
   }));
 
-const packed = (parts: readonly PackablePart[]): string => {
+const packed = (parts: readonly UploadPart[]): string => {
   const text = packParts(parts);
   expect(text).toBeDefined();
   return text ?? '';

@@ -1,0 +1,21 @@
+import type { UploadPart } from '../tools/upload/part.js';
+import type { Failure } from './failure.js';
+import type { Success } from './success.js';
+
+/** The end of a call that needs no further entry. */
+export type EndedOutcome =
+  | { readonly kind: 'succeeded'; readonly success: Success; readonly view?: ViewData }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+/** Binds a click or a planId to the plan that was shown, and makes it count once. */
+export interface PlanClaims {
+  /** Of tool, arguments, endpoint and account: hexadecimal. */
+  readonly digest: string;
+  readonly nonce: string;
+}
+
+/** For views, beside what models are told. */
+export type ViewData =
+  | { readonly kind: 'parts'; readonly parts: readonly UploadPart[] }
+  /** A plan. Without claims, it is not decided on in the view. `issuedAt` is in milliseconds since 1970. */
+  | { readonly kind: 'plan'; readonly accept: string; readonly issuedAt: number; readonly claims?: PlanClaims };
