@@ -3,9 +3,10 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { Refusal, refusalFailure } from './answers/refusal.js';
-import type { CallDependencies, CallTool } from './calls/context.js';
+import type { CallTool } from './calls/context.js';
 import type { Cloud } from './calls/endpoint.js';
 import { createInFlightCalls, type InFlightCalls } from './calls/in-flight.js';
+import type { Sender, SenderOptions } from './calls/sender.js';
 import { describeConfig } from './config/describe.js';
 import type { Config } from './config/load.js';
 import { createQuestionQueue } from './consent/question-queue.js';
@@ -18,7 +19,6 @@ import { interruptedText, recoverInterrupted } from './journal/recovery.js';
 import { withTracing } from './observe/tracing.js';
 import type { ServerDependencies } from './server.js';
 import { operations } from './tools/index.js';
-import type { SignedClientDependencies } from './transport/signed-client.js';
 import { type Log, reasonOf } from './util/log.js';
 
 /** What carries out calls, put together from a configuration, for whatever serves or makes them. */
@@ -52,16 +52,9 @@ export async function startRuntime(config: Config, version: string, log: Log, no
   const telemetry = config.telemetry
     ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
     : undefined;
-  const sending = {
-    now,
-    sleep: (milliseconds: number, signal: AbortSignal) =>
-      delay(milliseconds, undefined, { signal }).catch(() => undefined),
-    random: Math.random,
-    log,
-    timeoutMs,
-    maximumAttempts,
-  };
-  const calling = {
+  const sender = openSender({
+    proxies: config.proxies,
+    secretsDir: config.secretsDir,
     cloud,
     policy,
     confirm,
@@ -73,9 +66,12 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     now,
     process: own,
     takeReports: reports.take,
+    sleep: (milliseconds, signal) => delay(milliseconds, undefined, { signal }).catch(() => undefined),
+    random: Math.random,
     log,
-  };
-  const sender = createSender(config, sending, calling);
+    timeoutMs,
+    maximumAttempts,
+  });
   const call = telemetry === undefined ? sender.call : withTracing(sender.call, telemetry.tracer);
   return {
     call,
@@ -108,37 +104,23 @@ export async function startRuntime(config: Config, version: string, log: Log, no
  * whose tools are only listed starts sooner and needs less memory, and a call that finds files missing was not sent. The next call
  * tries again.
  */
-function createSender(
-  { proxies, secretsDir }: Config,
-  sending: Omit<SignedClientDependencies, 'httpClient'>,
-  calling: Omit<CallDependencies, 'openClient' | 'secretFiles'>,
-) {
-  const open = async () => {
-    const [{ createCallTool }, { createSecretFiles }, { createHttpClient }, { createSignedClients }] =
-      await Promise.all([
-        import('./calls/call.js'),
-        import('./calls/secrets.js'),
-        import('./transport/http-client.js'),
-        import('./transport/signed-client.js'),
-      ]);
-    const httpClient = createHttpClient(proxies);
-    const openClient = createSignedClients({ ...sending, httpClient });
-    const secretFiles = createSecretFiles(secretsDir);
-    return { call: createCallTool({ ...calling, openClient, secretFiles }), close: () => httpClient.close() };
-  };
-  let opened: ReturnType<typeof open> | undefined;
-  const call: CallTool = async (operation, args, context) => {
-    try {
+function openSender(options: SenderOptions): Sender {
+  const open = async () => (await import('./calls/sender.js')).createSender(options);
+  let opened: Promise<Sender> | undefined;
+  return {
+    call: async (...given) => {
+      const [{ name, effect }] = given;
       opened ??= open();
-      return (await opened).call(operation, args, context);
-    } catch (error) {
-      opened = undefined;
-      calling.log('error', 'unavailable', { tool: operation.name, error: reasonOf(error) });
-      const refusal = new Refusal('SenderUnavailable', []);
-      return { kind: 'failed', failure: refusalFailure(operation.name, refusal, operation.effect !== 'read') };
-    }
+      const sender = await opened.catch((error: unknown) => {
+        opened = undefined;
+        options.log('error', 'unavailable', { tool: name, error: reasonOf(error) });
+      });
+      if (sender !== undefined) return sender.call(...given);
+      const failure = refusalFailure(name, new Refusal('SenderUnavailable', []), effect !== 'read');
+      return { kind: 'failed', failure };
+    },
+    close: async () => (await opened?.catch(() => undefined))?.close(),
   };
-  return { call, close: async () => (await opened?.catch(() => undefined))?.close() };
 }
 
 /**

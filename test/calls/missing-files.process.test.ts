@@ -1,0 +1,64 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { expect, test } from 'vitest';
+import { listParts } from '../../src/tools/list-parts.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { cleanEnv, serverPath } from '../support/server-process.js';
+
+/** An update that removes files under a running server, such as `npm install -g` of another version. */
+
+const chunks = readdirSync(join(dirname(serverPath), 'chunks'));
+
+/** A server of a copy of the files, connected before one of them goes. */
+async function startWithout(chunk: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'cloudops-missing-'));
+  cpSync(dirname(serverPath), folder, { recursive: true });
+  const journal = join(folder, 'journal.jsonl');
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [join(folder, 'main.js'), '--sandbox', '--confirm', 'off', '--journal', journal],
+      env: cleanEnv(),
+      stderr: 'ignore',
+    }),
+  );
+  await client.listTools();
+  rmSync(join(folder, 'chunks', chunk));
+  return {
+    client,
+    entries: () => (readdirSync(folder).includes('journal.jsonl') ? readFileSync(journal, 'utf8') : ''),
+    close: async () => {
+      await client.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+test('there is more than one file', () => expect(chunks.length).toBeGreaterThan(10));
+
+/** The name of a file without its hash, which differs between builds, and the file. */
+const named = chunks.map((chunk, index) => [`${chunk.replace(/-[\w-]{8}\.js$/, '')} (${index})`, chunk] as const);
+
+test.each(named)(
+  'without %s every call is answered, and nothing that was not sent is called unknown',
+  async (_, chunk) => {
+    const { client, entries, close } = await startWithout(chunk);
+    try {
+      for (const { name, example } of [listParts, restoreInstance]) {
+        const { isError = false, structuredContent } = await client.callTool({ name, arguments: example });
+        if (isError) expect(structuredContent).toMatchObject({ code: 'SenderUnavailable' });
+        if (chunk.startsWith('sender-')) expect(isError).toBe(true);
+        expect(structuredContent).not.toMatchObject({ mayHaveHappened: true });
+        // Nothing is decided, and so nothing written, before all that sends is there.
+        if (isError) expect(entries()).toBe('');
+      }
+      expect((await client.listTools()).tools.length).toBeGreaterThan(0);
+    } finally {
+      await close();
+    }
+  },
+);
