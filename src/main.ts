@@ -45,5 +45,5 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
 /** With the three seconds that a collector has to take the last spans: ten. */
 const lingerMs = 7_000;
 
-// What is still open now, such as a collector's answer that never ends, does not keep the process. What was written does.
+// Output that was written keeps the process; whatever else is still open, such as a collector's answer that never ends, does not.
 setTimeout(() => process.stdout.write('', () => process.exit()), lingerMs).unref();

@@ -21,13 +21,13 @@ import type { ServerDependencies } from './server.js';
 import { operations } from './tools/index.js';
 import { type Log, reasonOf } from './util/log.js';
 
-/** What carries out calls, put together from a configuration, for whatever serves or makes them. */
+/** Everything that carries out calls, put together from a configuration, for whatever serves or makes them. */
 export interface Runtime {
   readonly call: CallTool;
   /** @throws Refusal if the sandbox cannot be started */
   readonly cloud: () => Promise<Cloud>;
   readonly inFlight: InFlightCalls;
-  /** What `createServer` needs. */
+  /** The dependencies of `createServer`. */
   readonly server: ServerDependencies;
   /** Lets mutations under way end, for some milliseconds, and closes everything. */
   close(graceMs: number): Promise<void>;
@@ -148,7 +148,7 @@ async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log
   };
 }
 
-/** What the next change of each caller has to report about earlier ones: each is reported once, to its own caller. */
+/** Reports on earlier changes, each given once, with the next change of its own caller. */
 function createReports(recover: () => Promise<readonly Mutation[]>) {
   let unreported: readonly Mutation[] = [];
   let recovering = recover();

@@ -39,7 +39,7 @@ export interface ServerDependencies extends ResourceTexts {
   readonly stateKey: Uint8Array | string;
 }
 
-/** What is on offer stays as it is while the server runs. */
+/** Tools, resources and prompts stay as they are while the server runs. */
 const unchanging = { listChanged: false };
 
 /** An operation with its schemas as hosts see them. */
@@ -95,7 +95,7 @@ export function createServer(
   return server;
 }
 
-/** What the tools of one connection share. */
+/** Shared by the tools of one connection. */
 interface Connection {
   readonly server: Server;
   readonly dependencies: ServerDependencies;
@@ -169,7 +169,7 @@ async function callDecide(
   return toolResult(outcome, viewMeta(outcome, { tool: decideToolListing.name, args: {} }, tickets));
 }
 
-/** What a request says about its call. */
+/** The part of a call's context that its request tells. */
 function contextOf({ server, dependencies: { principal }, tokens }: Connection, context: ServerContext) {
   const report = progressOf(context);
   return {

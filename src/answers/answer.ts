@@ -4,7 +4,7 @@ import { errorAnswer, type FailedCall, type Failure, noAnswer, type RequestIds }
 import { type Reading, readRecord } from './record.js';
 import { requestIdsOf } from './service-error.js';
 
-/** What a reply says, once it is known to be an answer of the API. */
+/** A reply, read as an answer of the API. */
 export type Answer =
   | ({
       readonly kind: 'read';
@@ -19,7 +19,7 @@ export type Answer =
       readonly status: number;
       readonly requestIds: RequestIds;
       readonly problem: string;
-      /** Whether it may come from something in between, such as a proxy, so that nobody knows whether the API got the request. */
+      /** Set if it may come from something in between, such as a proxy: then nobody knows whether the API got the request. */
       readonly isForeign: boolean;
     }
   | { readonly kind: 'failed'; readonly failure: Failure };

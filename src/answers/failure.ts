@@ -8,18 +8,18 @@ import { readServiceError } from './service-error.js';
 /** Request IDs by header name: what the support of the service asks for. */
 export type RequestIds = Readonly<Record<string, string>>;
 
-/** Why a call did not succeed: the structured content of every error. */
+/** A call that did not succeed: the structured content of every error. */
 export interface Failure {
-  /** What failed and why, in one sentence. */
+  /** The failure and its cause in one sentence. */
   readonly summary: string;
   readonly code: string;
-  /** What to correct, one line each. */
+  /** Corrections that are needed, one line each. */
   readonly problems: readonly string[];
   /** HTTP status, where the service answered. */
   readonly status?: number | undefined;
   /** The service's own words. */
   readonly message?: string | undefined;
-  /** Whether the cloud may have acted on it. Undefined for a read. */
+  /** True if the cloud may have acted on it. Undefined for a read. */
   readonly mayHaveHappened?: boolean | undefined;
   readonly next: string;
   readonly requestIds: RequestIds;
@@ -29,18 +29,18 @@ export interface Failure {
   readonly defaults?: readonly string[];
   /** The same, or what there is to warn of a read. */
   readonly warnings?: readonly string[];
-  /** What there is to say about earlier calls. */
+  /** News of earlier calls. */
   readonly notes?: readonly string[];
 }
 
-/** What a failure needs to know of the call. */
+/** The part of a call that its failure speaks of. */
 export interface FailedCall {
   readonly operation: Operation;
-  /** What to do when the outcome is unknown. */
+  /** Advice for an unknown outcome. */
   readonly ifUnknown: string;
 }
 
-/** What is known of the requests and their answers. */
+/** The facts of the requests and their answers. */
 type Exchange = Partial<Pick<Failure, 'status' | 'requestIds' | 'attempts'>>;
 
 /** No answer, or only the beginning of one. */
@@ -105,7 +105,7 @@ export const inconsistentPages = (call: FailedCall, problem: string, exchange: E
     next: 'Try again. If it happens again, report it to the support of the service.',
   });
 
-/** Why it failed, as the end of a sentence, and what is known about it. */
+/** The cause as the end of a sentence, and the facts around it. */
 type Cause = { readonly problem: string } & Pick<Failure, 'code' | 'next'> & Partial<Failure>;
 
 /** @param mayHaveArrived whether the service may have acted on it; a read has nothing that could have happened */

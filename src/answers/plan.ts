@@ -8,7 +8,7 @@ import { quoteName, spellOut } from '../util/quote.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a call would send and do, for a person to decide on. It holds no secret. */
+/** The request and the effect of a change, for a person to decide on. It holds no secret. */
 export interface Plan {
   /** The whole decision in one sentence. */
   readonly summary: string;
@@ -20,14 +20,14 @@ export interface Plan {
   readonly body?: unknown;
   /** Region, zone and account, each with where it comes from. */
   readonly where: readonly string[];
-  /** What will be created, changed or billed. */
+  /** Everything that will be created, changed or billed. */
   readonly consequences: readonly string[];
   readonly defaults: readonly Default[];
   readonly warnings: readonly string[];
   readonly notChecked: readonly string[];
 }
 
-/** Where the region of a call comes from. */
+/** The origin of a call's region. */
 export type RegionSource = 'given' | 'configured' | 'default';
 
 /** A mutation as it would be sent. */
@@ -92,7 +92,7 @@ function zoneOf(defaults: readonly Default[], input: Fields): string | false {
 const textOf = (value: unknown) => [value].flat().find((one) => typeof one === 'string');
 
 /**
- * What the cloud does with what is absent, and what is allowed but probably not meant.
+ * The cloud's defaults for absent arguments, and warnings of values that are allowed but probably not meant.
  * @param given all the arguments, where some are wrong and so not in `input`
  */
 export function hintsOf(operation: Operation, change: Change, input: Fields, region: string, given: Fields = input) {
@@ -170,5 +170,5 @@ const section = (title: string, lines: readonly string[]) =>
 /** A plan with more than this in its request could not be reviewed by anybody (characters of JSON). */
 const largestPlan = 40_000;
 
-/** Whether a plan can be shown whole. */
+/** True if a plan can be shown whole. */
 export const canBeShown = ({ body }: Plan): boolean => (JSON.stringify(body)?.length ?? 0) <= largestPlan;

@@ -4,7 +4,7 @@ import type { Failure } from './failure.js';
 export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly problems: readonly string[];
-  /** What else the failure says, or says instead. */
+  /** Fields that the failure has in addition, or in place of its usual ones. */
   readonly more: Partial<Pick<Failure, 'defaults' | 'warnings' | 'next'>>;
   constructor(code: RefusalCode, problems: readonly string[], more: Refusal['more'] = {}) {
     super(code);

@@ -5,7 +5,7 @@ const noPermission =
   'The credentials are valid but may not do this. Ask for the permission; trying again will not help.';
 
 /**
- * What to do about an error, by what the service's code begins with: the first that fits counts. Codes are not in the reference;
+ * Advice on errors, by the beginning of the service's code: the first that fits counts. Codes are not in the reference;
  * these were seen on similar services.
  */
 const byCode: Readonly<Record<string, string>> = {
@@ -41,7 +41,7 @@ const byStatus: Readonly<Record<number, string>> = {
   429: 'The service limits the rate of requests. Wait a minute, then try again.',
 };
 
-/** What the caller should do next, from the service's error code or, failing that, the HTTP status. An operation's own remedies win. */
+/** The caller's next step, from the service's error code or, failing that, the HTTP status. An operation's own remedies win. */
 export function remedyFor(
   own: Readonly<Record<string, string>> | undefined,
   code: string | undefined,
@@ -54,7 +54,7 @@ export function remedyFor(
   return byStatus[status] ?? (status >= 500 ? 'Try again in a minute.' : 'Check the arguments.');
 }
 
-/** Why there is no answer, as the end of a sentence. */
+/** The reason for a missing answer, as the end of a sentence. */
 export function httpFailureText({ code, detail }: HttpFailure, origin: string): string {
   const problem: Record<FailureCode, string> = {
     NameNotResolved: `the host name of ${origin} cannot be resolved`,
@@ -77,7 +77,7 @@ export function httpFailureText({ code, detail }: HttpFailure, origin: string): 
 
 const tryAgain = 'Try again in a minute. If it happens again, check the network and whether the service is up.';
 
-/** What to do where there is no answer. */
+/** Advice for a missing answer. */
 export const httpFailureRemedies: Readonly<Record<FailureCode, string>> = {
   NameNotResolved: 'Check the endpoint in the configuration (CLOUDOPS_…_URL) and the name resolution of this machine.',
   ConnectionRefused:

@@ -2,7 +2,7 @@ import type { Body } from '../transport/body.js';
 import { valueAt } from '../util/objects.js';
 import { spellOut } from '../util/quote.js';
 
-/** What an error answer says, as far as it says anything. */
+/** The service's own account of an error, as far as it gives one. */
 export interface ServiceError {
   readonly code?: string;
   readonly message?: string;

@@ -2,7 +2,7 @@ import type { Attempt } from '../transport/signed-client.js';
 import type { RequestIds } from './failure.js';
 import type { Plan } from './plan.js';
 
-/** How consent to a change came. */
+/** The ways in which consent to a change comes. */
 export const consentWays = {
   asked: 'the user was asked through the client and agreed',
   clicked: 'the user agreed with a click in the change view',
@@ -14,12 +14,12 @@ export type ConsentWay = keyof typeof consentWays;
 
 /** The structured content of a call that succeeded. What the service says is under `answer` and nowhere else. */
 export interface Success {
-  /** What happened, in a few sentences. */
+  /** The result in a few sentences. */
   readonly summary: string;
   /** Of a change. */
   readonly outcome?: 'accepted' | 'planned';
   readonly next?: string;
-  /** How consent came, and when the change was sent (ISO 8601, UTC). */
+  /** The way in which consent came, and the time of sending (ISO 8601, UTC). */
   readonly consent?: string;
   readonly sentAt?: string;
   readonly plan?: Plan;
@@ -30,7 +30,7 @@ export interface Success {
   readonly requestIds: RequestIds;
   /** Of requests that were sent more than once. */
   readonly attempts?: readonly Attempt[];
-  /** What there is to say about earlier calls. */
+  /** News of earlier calls. */
   readonly notes?: readonly string[];
   readonly answer?: Readonly<Record<string, unknown>>;
 }

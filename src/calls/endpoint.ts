@@ -5,10 +5,10 @@ import type { Credentials } from '../signing/sign.js';
 import type { ApiRequest, Operation, Service } from '../tools/define-operation.js';
 import type { Endpoint, UnsignedApiRequest } from '../transport/request.js';
 
-/** What calls need to know of the configuration to reach the cloud. Everything may be missing until it is needed. */
+/** The part of the configuration that reaches the cloud. Everything may be missing until it is needed. */
 export interface Cloud {
   readonly region: string;
-  /** Whether the region was configured, and is not this server's default. */
+  /** True if the region was configured, and is not this server's default. */
   readonly regionIsConfigured?: boolean;
   readonly credentials: { readonly [Key in keyof Credentials]?: Credentials[Key] | undefined };
   /** Endpoint of each API: may hold `{region}` and a path prefix. */
@@ -18,7 +18,7 @@ export interface Cloud {
 }
 
 /**
- * Where an API is in a region.
+ * The endpoint of an API in a region.
  * @throws Refusal that names the variables that have to be set first
  */
 export function resolveEndpoint(cloud: Cloud, service: Service, region: string = cloud.region): Endpoint {
@@ -70,6 +70,6 @@ export function missingSettings({ endpoints, credentials }: Cloud, service: Serv
   return Object.keys(needed).filter((name) => needed[name] === undefined);
 }
 
-/** Where the region of a call comes from. */
+/** The origin of a call's region. */
 export const regionSourceOf = ({ regionIsConfigured }: Cloud, given: string | undefined): RegionSource =>
   given !== undefined ? 'given' : regionIsConfigured === true ? 'configured' : 'default';

@@ -2,7 +2,7 @@
 export interface InFlightCalls {
   /** Does work whose signal follows the client's, but not while the process is ending: then it gets its time. */
   track<Result>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
-  /** How much work there is. */
+  /** The number of pieces of work under way. */
   count(): number;
   /** From now on, a connection that is lost ends no work. */
   detach(): void;

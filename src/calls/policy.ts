@@ -4,7 +4,7 @@ import { regionOfZone } from '../tools/schema/zones.js';
 import { leavesOf } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 
-/** Which of the operations this server may carry out at all. */
+/** The operations that this server may carry out at all. */
 export interface Policy {
   readonly readOnly: boolean;
   /** Names of the tools that are offered; undefined offers all. */
@@ -15,7 +15,7 @@ export interface Policy {
   readonly extensions?: readonly string[] | undefined;
 }
 
-/** Who calls, where callers are told apart, and what they were granted. */
+/** A caller, where callers are told apart, and the scopes that it was granted. */
 export interface Principal {
   /** 255 characters at most. */
   readonly name: string;
@@ -35,7 +35,7 @@ export const scopeOf = ({ effect }: Pick<Operation, 'effect'>) => (effect === 'r
 export const visibleCaller = (principal: Principal | undefined): string | undefined =>
   principal === undefined || principal.scopes.includes(auditScope) ? undefined : principal.name;
 
-/** Whether the policy and the caller's scopes let an operation be listed and called. */
+/** True if the policy and the caller's scopes let an operation be listed and called. */
 export const isAllowed = (policy: Policy, operation: Operation, principal?: Principal): boolean =>
   reasonAgainst(policy, operation, principal) === undefined;
 

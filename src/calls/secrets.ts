@@ -31,7 +31,7 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
       const files = await filesIn(folder);
       // The name is only compared with those that exist: it never becomes a path of its own making.
       const found = files.get(name);
-      // What is no name may be the secret itself.
+      // A text that is no name may be the secret itself.
       const shown = /^[\w.-]{1,64}$/.test(name) ? name : 'the name given (not shown)';
       if (found === undefined) return problem(`${shown} does not exist; ${known(name, [...files.keys()])}`);
       const text = await readChecked(found).catch(() => undefined);

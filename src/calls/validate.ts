@@ -80,7 +80,7 @@ function hintsForTheRest(operation: Operation, args: unknown, issues: readonly I
   return { defaults: defaults.map(({ path, value }) => `${path}: ${value}`), warnings };
 }
 
-/** Whether the type of the value at a path is why there is an issue with it, or with what should be inside it. */
+/** True if the type of the value at a path explains an issue with it, or with what should be inside it. */
 const hides = (path: readonly PropertyKey[], issue: Issue) =>
   path.every((step, index) => issue.path[index] === step) &&
   (issue.code !== 'invalid_type' || issue.path.length > path.length);

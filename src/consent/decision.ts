@@ -2,21 +2,21 @@
 export const consentModes = ['ask', 'human', 'plan', 'off'] as const;
 export type ConsentMode = (typeof consentModes)[number];
 
-/** What there is to decide on. */
+/** The facts that the decision depends on. */
 export interface ConsentRequest {
   readonly mode: ConsentMode;
-  /** Whether only the plan is wanted. */
+  /** Set if only the plan is wanted. */
   readonly planOnly: boolean;
   readonly hasPlanId: boolean;
-  /** Whether the client can ask its user. */
+  /** Set if the client can ask its user. */
   readonly canAsk: boolean;
-  /** Whether the client shows the change view, in which a person can decide with a click. */
+  /** Set if the client shows the change view, in which a person can decide with a click. */
   readonly hasView: boolean;
-  /** Whether the person who makes the call said yes beforehand, with an option of the command line. */
+  /** Set if the person who makes the call said yes beforehand, with an option of the command line. */
   readonly agreed: boolean;
 }
 
-/** What to do about consent. */
+/** The next step towards consent. */
 export type ConsentStep =
   /** Consent is there. */
   | { readonly kind: 'given'; readonly how: 'option' | 'off' }

@@ -27,7 +27,7 @@ export interface Consent {
   readonly how: ConsentWay;
   /** Makes it count once. */
   readonly nonce?: string | undefined;
-  /** How long the person took to answer. */
+  /** The time that the person took to answer. */
   readonly answeredAfterMs?: number | undefined;
 }
 

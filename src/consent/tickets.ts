@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { once } from '../util/objects.js';
 import { InvalidToken, tokenLifetimeMs } from './tokens.js';
 
-/** What a click on the change view carries out: a call as the client made it, and the plan that the person was shown. */
+/** The content of a ticket: a call as the client made it, bound to the plan that the person was shown. */
 const schema = z.object({
   tool: z.string(),
   args: z.record(z.string(), z.unknown()),

@@ -15,7 +15,7 @@ export interface ConsentTokens {
   verify(token: string): ConsentClaims;
 }
 
-/** Why a token is not accepted. */
+/** A token that is not accepted. */
 export class InvalidToken extends Error {
   readonly reason: 'expired' | 'forged';
   constructor(reason: InvalidToken['reason']) {
@@ -24,7 +24,7 @@ export class InvalidToken extends Error {
   }
 }
 
-/** How long a plan or a question holds. */
+/** The life of a plan or a question. */
 export const tokenLifetimeMs = 10 * 60 * 1000;
 
 const digestBytes = 16;

@@ -19,7 +19,7 @@ export const consentForm = (accept: string) => ({
 /** People need time. The client may give up earlier. */
 const answerMs = 10 * 60 * 1000;
 
-/** How often a client is told that its user is still being asked: many reset their time-out with each. */
+/** The interval at which a client is told that its user is still being asked: many reset their time-out each time. */
 const progressMs = 10_000;
 
 /**

@@ -2,7 +2,7 @@ import type { Operation, Service } from '../tools/define-operation.js';
 import { listed } from '../util/human.js';
 
 /**
- * What a model reads about the server. Clients that search their tools search this text too.
+ * The text about the server that models read. Clients that search their tools search this text too.
  * @param readOnly whether a setting keeps this server from changing anything
  */
 export function instructionsFor(operations: readonly Operation[], readOnly: boolean): string {

@@ -10,9 +10,9 @@ import {
 import { markdownTable } from '../util/human.js';
 import { inputJsonSchema, type JsonSchema } from './json-schema.js';
 
-/** What the server knows of the API, as Markdown for agents and people. */
+/** The reference of the API as Markdown, for agents and people. */
 
-/** What an operation takes and what the API leaves open. */
+/** The arguments of an operation, and the questions that the API leaves open. */
 export function operationReference(operation: Operation): string {
   const { name, api, description } = operation;
   const parts = [
@@ -25,7 +25,7 @@ export function operationReference(operation: Operation): string {
   return `${parts.join('\n\n')}\n`;
 }
 
-/** What the API leaves open and what the operation can't do, below headings of a level such as `##`. */
+/** Questions that the API leaves open and things that the operation can't do, below headings of a level such as `##`. */
 export function gaps({ undocumented, elsewhere }: Operation, heading: string): string[] {
   const section = (title: string, sentences: readonly string[]) =>
     sentences.length === 0 ? [] : [`${heading} ${title}`, sentences.map((sentence) => `- ${sentence}`).join('\n')];

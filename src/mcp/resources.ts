@@ -5,15 +5,15 @@ import { quote } from '../util/quote.js';
 import { instanceTypesReference, operationReference, statesReference } from './reference.js';
 import { showsViews, viewOf, viewResource } from './views/offer.js';
 
-/** What resources say that depends on the process. */
+/** The parts of resources that depend on the process. */
 export interface ResourceTexts {
-  /** Who calls; absent where callers are not told apart. */
+  /** The caller; absent where callers are not told apart. */
   readonly principal?: Principal | undefined;
   /** The effective configuration as Markdown, without secrets. */
   readonly configuration: () => string;
   /** The last entries of the journal as Markdown: those of one caller, or all. */
   readonly journal: (caller: string | undefined) => Promise<string>;
-  /** What the sandbox holds and was asked, as Markdown, where it is in use. For callers who may see what others do. */
+  /** The content of the sandbox and the requests to it, as Markdown, where it is in use. For callers who may see what others do. */
   readonly sandbox?: (() => Promise<string>) | undefined;
 }
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Effect, Operation } from '../tools/define-operation.js';
 import { inputJsonSchema, type JsonSchema, outputJsonSchema } from './json-schema.js';
 
-/** What hosts are shown of a tool's arguments and answer. */
+/** The schemas of a tool's arguments and answer, as hosts see them. */
 export interface ToolSchemas {
   readonly input: JsonSchema;
   readonly output: JsonSchema;
@@ -17,7 +17,7 @@ export const toolSchemas = ({ input, output, effect }: Operation): ToolSchemas =
   output: outputJsonSchema(outputSchema(effect, output())),
 });
 
-/** What the advertised schema of an answer says. Fields that are rare are left out: a list of tools has to stay short. */
+/** The advertised schema of an answer. Rare fields are left out: a list of tools has to stay short. */
 function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
   const change = {
     outcome: z.enum(['accepted', 'planned']).optional(),

@@ -6,7 +6,7 @@ import type { UploadPart } from './upload/part.js';
 /** The three APIs of the platform. Each has an endpoint and a signing service name of its own (reference, section 4). */
 export type Service = 'storage' | 'catalog' | 'devops';
 
-/** What an operation does to the account: nothing, make something new, alter what exists, or remove it. */
+/** The effect on the account: none, something new, something altered, or something removed. */
 export type Effect = 'read' | 'create' | 'change' | 'delete';
 
 /** A request as an operation wants it sent, before endpoint and signature are known. */
@@ -40,7 +40,7 @@ export interface Operation<
   readonly effect: Effect;
   readonly service: Service;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Where the operation is defined if not in the reference. It is offered only where the store speaks that protocol, or by name. */
+  /** The protocol that defines the operation, if not the reference. It is offered only where the store speaks that protocol, or by name. */
   readonly extension?: 's3';
   /**
    * A strict object; carries every rule of the reference for this operation's arguments. One that names a region or
@@ -53,15 +53,15 @@ export interface Operation<
   readonly secrets?: readonly string[];
   /** Arguments that name a secret file in place of a secret, by dotted paths: the name's and the secret's. */
   readonly secretNames?: Readonly<Record<string, string>>;
-  /** What the cloud uses for arguments that are absent; the server never sends it. */
+  /** The cloud's values for absent arguments; the server never sends them. */
   readonly defaults: readonly Default[];
   /** Arguments, by dotted path, of which nobody knows what the cloud uses when they are absent. */
   readonly unknownDefaults?: readonly string[];
   /** Regions that the reference lists for it. Others are possible. */
   readonly regions?: readonly string[];
-  /** What the reference leaves open, one sentence each. */
+  /** Questions that the reference leaves open, one sentence each. */
   readonly undocumented: readonly string[];
-  /** What cannot be done with it and where to do that instead, one sentence each. */
+  /** Things that cannot be done with it, and the place to do them instead, one sentence each. */
   readonly elsewhere: readonly string[];
   /** Error codes of its own, or how they begin, as the service sends them (`Client.…`), each with what to do about it. */
   readonly errors?: Readonly<Record<string, string>>;
@@ -74,29 +74,29 @@ export interface Operation<
   readonly change?: Change<z.output<Input>, Lenient<z.output<Output>>>;
   /** For an operation that answers in pages. */
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>>;
-  /** What the answer means, in a few sentences of plain text. */
+  /** The meaning of the answer in a few sentences of plain text. */
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): string;
-  /** What to do after a read, in one sentence, if there is anything. What to do after a change is the same for all. */
+  /** The next step after a read, in one sentence, if there is one. After a change it is the same for all. */
   next?(record: Lenient<z.output<Output>>): string | undefined;
 }
 
-/** What a change would do, for the person who decides and for the agent that reports it. `region` is the one it goes to. */
+/** A change in words, for the person who decides and for the agent that reports it. `region` is the one it goes to. */
 export interface Change<Input = Readonly<Record<string, unknown>>, Output = unknown> {
   /** The whole decision in one sentence, without its full stop: `Create DevOps server "wiki" in jp-east-1`. */
   headline(input: Input, region: string): string;
   /** The words of the button that agrees: `Create server wiki`. */
   accept(input: Input): string;
-  /** What else will be created, changed or billed, one sentence each. What costs money comes first. */
+  /** Everything else that will be created, changed or billed, one sentence each, costs first. */
   consequences(input: Input, region: string): readonly string[];
-  /** What is allowed but probably not meant, one sentence each. */
+  /** Values that are allowed but probably not meant, one sentence each. */
   warnings(input: Input, region: string): readonly string[];
-  /** What this server cannot check before sending: `that the backup exists`. */
+  /** Facts that this server cannot check before sending: `that the backup exists`. */
   readonly notChecked: readonly string[];
   /** Dotted paths of arguments that headline and consequences name, `[]` for each element of a list; a person is shown all others. */
   readonly named: readonly string[];
-  /** What to look for in the console when the outcome is not known, as the end of a sentence: `a DevOps server "wiki" in jp-east-1`. */
+  /** The thing to look for in the console when the outcome is not known, as the end of a sentence: `a DevOps server "wiki" in jp-east-1`. */
   lookFor(input: Input, region: string): string;
-  /** Where the answer contradicts the request: `region "jp-east-1" instead of "jp-east-3"`. */
+  /** Contradictions between answer and request: `region "jp-east-1" instead of "jp-east-3"`. */
   contradictions?(record: Output, input: Input, region: string): readonly string[];
 }
 
@@ -114,12 +114,12 @@ export interface Page<PageRecord> {
   readonly answeredAt?: string;
 }
 
-/** How the pages of an answer are read, followed and put together. */
+/** The pages of an answer: reading one, finding the next, putting them together. */
 export interface Pages<Input, PageSchema extends z.ZodObject, Output> {
   /** The record of one page. A field that is not optional is expected, as in `output`. */
   page(): PageSchema;
   /**
-   * What to do after the last page: nothing, ask for another one with other arguments, or end the call with an error because the
+   * The step after the last page: none, another page with other arguments, or an error that ends the call because the
    * pages cannot be trusted to end.
    */
   next(input: Input, pages: readonly Page<Lenient<z.output<PageSchema>>>[]): NextPage<Input>;
@@ -127,7 +127,7 @@ export interface Pages<Input, PageSchema extends z.ZodObject, Output> {
   combine(input: Input, pages: readonly Page<Lenient<z.output<PageSchema>>>[]): Output;
   /** The parts of an upload that the operation's view draws; undefined where the pages are not the whole. */
   parts?(input: Input, pages: readonly Page<Lenient<z.output<PageSchema>>>[]): readonly UploadPart[] | undefined;
-  /** How many entries a page holds, for progress. */
+  /** The number of entries on a page, for progress. */
   count(record: Lenient<z.output<PageSchema>>): number;
 }
 

@@ -8,7 +8,7 @@ import {
 import { textOf } from '../../src/mcp/views/contract/read.js';
 import type { ToolResult } from '../host/host.js';
 
-/** Where a decision stands. A change that may have happened is never shown as one that did not. */
+/** The state of a decision. A change that may have happened is never shown as one that did not. */
 export type Stage =
   | { readonly kind: 'waiting' }
   /** The call came to something that nobody has to decide on. */
@@ -25,7 +25,7 @@ export type Stage =
   | { readonly kind: 'lost'; readonly change: ProposedChange }
   | { readonly kind: 'ended'; readonly change?: ProposedChange | undefined; readonly outcome: ChangeOutcome };
 
-/** What the result of the call that the view belongs to makes of it. */
+/** The state that follows from the result of the view's own call. */
 export function begin({ meta, structured, text }: ToolResult, now: number): Stage {
   const change = readProposedChange(meta);
   const outcome = readOutcome(meta);
@@ -64,7 +64,7 @@ export function answered(stage: Stage, result: ToolResult): Stage {
   return { kind: 'ended', change, outcome: nothingSent && earlierLost ? stillUnknown(outcome) : outcome };
 }
 
-/** What the server said of a second click says nothing of the first. */
+/** The answer to a second click says nothing of the first. */
 const stillUnknown = ({ sentence, details, requestIds }: ChangeOutcome): ChangeOutcome => ({
   kind: 'unknown',
   sentence: 'Your first click got no answer, so the change may have happened. Asking again sent nothing.',

@@ -12,7 +12,7 @@ export interface Host {
   updateModelContext(text: string): void;
   /** Tells the host how large the view is, in CSS pixels. */
   reportSize(width: number, height: number): void;
-  /** Whether the host passes tool calls on. */
+  /** True if the host passes tool calls on. */
   readonly callsTools: boolean;
   readonly context: HostContext;
 }
@@ -29,16 +29,16 @@ export interface HostEvents {
   onTeardown(): void;
 }
 
-/** What a tool answered. */
+/** The answer of a tool. */
 export interface ToolResult {
   readonly text: string;
   readonly structured: Fields;
-  /** What no model reads. */
+  /** The part that no model reads. */
   readonly meta: Fields;
   readonly isError: boolean;
 }
 
-/** What a view needs to know of its surroundings. */
+/** The surroundings of a view. */
 export interface HostContext {
   readonly theme: 'light' | 'dark' | undefined;
   /** Names and values of CSS variables. */

@@ -9,7 +9,7 @@ export function applyAppearance(document: Document, { theme, variables, fonts }:
   if (fonts !== undefined) applyFonts(document, fonts);
 }
 
-/** Where the policy of the page lets no font in, its text falls back to those of the system. */
+/** The text falls back to fonts of the system if the policy of the page lets no other in. */
 function applyFonts(document: Document, css: string): void {
   const sheet = new CSSStyleSheet();
   try {

@@ -2,7 +2,7 @@ import { connectHost, type Host, type HostEvents } from '../host/host.js';
 import { applyAppearance } from './appearance.js';
 import { element } from './elements.js';
 
-/** What is a view's own to do with what the host sends. */
+/** A view's own part: its handling of messages from the host. */
 export interface ViewEvents extends Omit<HostEvents, 'onContext'> {
   /** Colours and fonts have changed. */
   onAppearance?(): void;

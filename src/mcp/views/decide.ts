@@ -9,7 +9,7 @@ import { decideTool } from './contract/apps.js';
 import { decisionSchema } from './offer.js';
 
 /**
- * What a click on the change view comes to. The arguments are those of the tool `decide_change`: without a ticket of this server
+ * Carries out a click on the change view. The arguments are those of the tool `decide_change`: without a ticket of this server
  * that is still valid, for this caller and for a tool on offer, nothing is called: `call` carries out what was decided on.
  */
 export async function decide(

@@ -5,7 +5,7 @@ import type { Operation } from '../../tools/define-operation.js';
 import { clientCapabilities } from '../client.js';
 import { appsExtension, decideTool, type ViewName, viewMimeType, viewUris } from './contract/apps.js';
 
-/** Whether the client of a request shows views. */
+/** True if the client of a request shows views. */
 export function showsViews(server: Server, context: ServerContext): boolean {
   const { extensions = {} } = clientCapabilities(server, context);
   const settings = extensions[appsExtension];
@@ -20,7 +20,7 @@ export function viewOf({ change, pages }: Operation): ViewName | undefined {
   return pages?.parts === undefined ? undefined : 'upload';
 }
 
-/** What a tool says of its view to a client that shows views. Older hosts read the second name. */
+/** The `_meta` of a tool with a view, for a client that shows views. Older hosts read the second name. */
 export const viewOfTool = (view: ViewName) => ({
   ui: { resourceUri: viewUris[view] },
   'ui/resourceUri': viewUris[view],
@@ -29,7 +29,7 @@ export const viewOfTool = (view: ViewName) => ({
 /** The arguments of the tool behind the buttons. */
 export const decisionSchema = z.strictObject({ ticket: z.string(), decision: z.enum(['accept', 'decline']) });
 
-/** What is said of that tool: hosts keep it from models. */
+/** The listing of that tool. Hosts keep it from models. */
 export const decideToolListing = {
   name: decideTool,
   title: 'Decide on a change',

@@ -8,7 +8,7 @@ import { spellOut } from '../../util/quote.js';
 import { type ChangeOutcome, changeKey, type OutcomeKind, outcomeKey, type ProposedChange } from './contract/change.js';
 import { packParts, partsKey } from './contract/parts.js';
 
-/** What the views get of a call beside what models get: the `_meta` of its result. */
+/** The `_meta` of a result, which views get and models don't. */
 export function viewMeta(
   outcome: EndedOutcome,
   call: Pick<Ticket, 'tool' | 'args'>,
@@ -49,7 +49,7 @@ function proposedChange(
   };
 }
 
-/** What came of a change, for people; undefined for a call that changes nothing. */
+/** The outcome of a change for people; undefined for a call that changes nothing. */
 function outcomeOf(outcome: EndedOutcome): ChangeOutcome | undefined {
   if (outcome.kind === 'failed') return outcomeOfFailure(outcome.failure);
   const { success } = outcome;

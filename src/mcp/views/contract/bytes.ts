@@ -3,7 +3,7 @@ export interface ByteWriter {
   number(value: number): void;
   bytes(values: Iterable<number>): void;
   readonly length: number;
-  /** What was written, as base64. */
+  /** Everything written so far, as base64. */
   toBase64(): string;
 }
 

@@ -7,19 +7,19 @@ export const changeKey = 'cloudops/change';
 export interface ProposedChange {
   /** The whole decision in one sentence. */
   readonly sentence: string;
-  /** What will be created, changed or billed. */
+  /** Everything that will be created, changed or billed. */
   readonly effects: readonly string[];
   readonly warnings: readonly string[];
-  /** What the cloud uses for arguments that were left out. */
+  /** The cloud's values for arguments that were left out. */
   readonly defaults: readonly string[];
   /** The request as it will be sent, with secrets as fingerprints. */
   readonly request: string;
-  /** When the plan stops being valid, in ISO 8601. */
+  /** The end of the plan's life, in ISO 8601. */
   readonly expiresAt: string;
   /** The words on the two buttons: "Create server wiki", "Do nothing". */
   readonly accept: string;
   readonly decline: string;
-  /** What a click has to bring. Absent where the decision is not made in the view. */
+  /** The ticket that a click has to bring. Absent where the decision is not made in the view. */
   readonly ticket?: string;
 }
 
@@ -33,7 +33,7 @@ export interface Decision {
 export const outcomeKey = 'cloudops/outcome';
 
 /**
- * What came of a change:
+ * The outcome of a change:
  * - `accepted`, `rejected`: the cloud's answer.
  * - `unknown`: the request may have arrived and no answer says so.
  * - `declined`: the person clicked "Do nothing". Nothing was sent.
@@ -46,13 +46,13 @@ export type OutcomeKind = (typeof outcomeKinds)[number];
 
 export interface ChangeOutcome {
   readonly kind: OutcomeKind;
-  /** What happened, in one sentence. */
+  /** The outcome in one sentence. */
   readonly sentence: string;
   /** Particulars, one a line. */
   readonly details: readonly string[];
   /** By name of the header or field that they came in. */
   readonly requestIds: Readonly<Record<string, string>>;
-  /** What to do now. */
+  /** The next step. */
   readonly next?: string;
 }
 

@@ -10,7 +10,7 @@ import { type ByteReader, type ByteWriter, createByteReader, createByteWriter } 
  * 2,700 parts); for larger uploads the view asks for the page that the looked-at part is on. Shortened ETags would fit, but an
  * ETag that is not whole can be compared with nothing.
  *
- * Where sizes and times are too uneven to fit, both are rounded, ever more coarsely until they do, and say so.
+ * Sizes and times that are too uneven to fit are rounded, ever more coarsely until they do, and marked as rounded.
  */
 export const partsKey = 'cloudops/parts';
 
