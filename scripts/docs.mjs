@@ -12,7 +12,7 @@ const { operations, prompts, promptText, sandboxOperations, markdownTable } = aw
   export { operations as sandboxOperations } from './sandbox/dispatch.js';
   export { markdownTable } from './src/util/human.js';`);
 
-const effects = { read: 'reads', create: 'creates', change: 'changes', delete: 'deletes' };
+const effects = { read: 'reads', create: 'creates', alter: 'alters', delete: 'deletes' };
 const sources = { reference: 'the reference', s3: 'S3', sandbox: 'nothing else' };
 
 /** Tables by the name in their marker. */

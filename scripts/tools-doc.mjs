@@ -16,7 +16,7 @@ const { operations, argumentReference, gaps, markdownTable, Refusal, refusalFail
 const effects = {
   read: 'It only reads.',
   create: 'It creates resources that cost money, after consent.',
-  change: 'It changes what exists, after consent.',
+  alter: 'It alters what exists, after consent.',
   delete: 'It is destructive: it removes what exists, after consent.',
 };
 

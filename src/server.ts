@@ -212,7 +212,7 @@ function progressOf({ mcpReq: { _meta, notify } }: ServerContext): (message: str
 const annotations: Readonly<Record<Effect, ToolAnnotations>> = {
   read: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   create: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
-  change: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  alter: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   delete: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
 };
 

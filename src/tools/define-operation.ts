@@ -7,7 +7,7 @@ import type { UploadPart } from './upload/part.js';
 export type Service = 'storage' | 'catalog' | 'devops';
 
 /** The effect on the account: none, something new, something altered, or something removed. */
-export type Effect = 'read' | 'create' | 'change' | 'delete';
+export type Effect = 'read' | 'create' | 'alter' | 'delete';
 
 /** A request as an operation wants it sent, before endpoint and signature are known. */
 export interface ApiRequest {

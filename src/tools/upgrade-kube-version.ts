@@ -18,7 +18,7 @@ export const upgradeKubeVersion = defineOperation({
     'documents no way back. Have ready: the resource group, the cluster and the exact target version, which ' +
     'GetKubeServerConfig of the platform lists (not available here; ask the user rather than guess). It answers at once with ' +
     'status "configuring", and the upgrade continues in the cloud.',
-  effect: 'change',
+  effect: 'alter',
   service: 'catalog',
   method: 'POST',
   example: { resourceGroupName: 'demo-group', clusterName: 'demo-user', version: '1.34.2-sandbox' },
