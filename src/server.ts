@@ -23,10 +23,10 @@ import { promptValues, servePrompts } from './mcp/prompts.js';
 import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
 import generatedSchemas from './mcp/schemas.generated.json' with { type: 'json' };
 import type { ToolSchemas } from './mcp/tool-schemas.js';
+import { traceOrigin } from './mcp/trace-origin.js';
 import { decide } from './mcp/views/decide.js';
 import { decideToolListing, showsViews, viewOf, viewOfTool } from './mcp/views/offer.js';
 import { viewMeta } from './mcp/views/results.js';
-import { traceOrigin } from './observe/tracing.js';
 import type { Effect, Operation } from './tools/define-operation.js';
 
 export interface ServerDependencies extends ResourceTexts {

@@ -40,6 +40,9 @@ export interface Command extends CommandSyntax {
   run(invocation: Invocation): Promise<number>;
 }
 
+/** Commands by name, each loaded when it is needed, so that serving starts without the others. */
+export type Commands = Readonly<Record<string, () => Promise<Command>>>;
+
 /** What keeps a command from being begun: sentences for the user, with no value of a secret. The exit code is 2. */
 export class UsageError extends Error {
   readonly problems: readonly string[];

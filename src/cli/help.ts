@@ -1,18 +1,17 @@
 import { helpOf, optionName, type Row, sections, variableName } from '../config/settings.js';
-import type { Command } from './command.js';
-import { commands, defaultCommand } from './run.js';
+import type { Command, Commands } from './command.js';
 
 /** `cloudops-mcp help`, and `--help` with any command. */
-export const helpCommand: Command = {
+export const helpCommand = (commands: Commands, defaultCommand: Command): Command => ({
   usage: '',
   about: 'print this text',
   run: async ({ terminal }) => {
-    terminal.stdout.write(await helpText());
+    terminal.stdout.write(await helpText(commands, defaultCommand));
     return 0;
   },
-};
+});
 
-async function helpText(): Promise<string> {
+async function helpText(commands: Commands, defaultCommand: Command): Promise<string> {
   const others = Object.entries(commands).filter(([name]) => name !== 'help');
   const named = others.map(async ([name, load]) => usageOf(name, await load()));
   const usages = [usageOf('', defaultCommand), ...(await Promise.all(named))];

@@ -1,23 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { parseCommandLine } from '../config/command-line.js';
 import { loadConfig } from '../config/load.js';
-import { type Command, notOneOf, type Terminal, UsageError } from './command.js';
+import { type Command, type Commands, notOneOf, type Terminal, UsageError } from './command.js';
 import { stdioCommand } from './stdio.js';
 
-/** Every command by its name, loaded when it is named, so that serving starts without the others. */
-export const commands: Readonly<Record<string, () => Promise<Command>>> = {
+const help = async () => (await import('./help.js')).helpCommand(commands, stdioCommand);
+
+export const commands: Commands = {
   call: async () => (await import('./call.js')).callCommand,
   'client-config': async () => (await import('./client-config.js')).clientConfigCommand,
   doctor: async () => (await import('./doctor.js')).doctorCommand,
-  help: async () => (await import('./help.js')).helpCommand,
+  help,
   http: async () => (await import('./http.js')).httpCommand,
   journal: async () => (await import('./journal.js')).journalCommand,
   sandbox: async () => (await import('./sandbox.js')).sandboxCommand,
   view: async () => (await import('./view.js')).viewCommand,
 };
-
-/** Runs when no command is named. */
-export const defaultCommand = stdioCommand;
 
 /** Runs a command line. Resolves with the exit code. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -40,7 +38,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const [first = ''] = args;
   const isNamed = first !== '' && !first.startsWith('-');
-  const command = isNamed ? await commandNamed(first) : defaultCommand;
+  const command = isNamed ? await commandNamed(first) : stdioCommand;
   const commandLine = parseCommandLine(isNamed ? args.slice(1) : args, command);
   const { positionals, options, wants } = commandLine;
   if (wants === 'version') {
@@ -48,7 +46,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     return 0;
   }
   const config = loadConfig({ env: terminal.env, commandLine, readFile: (path) => readFileSync(path, 'utf8') });
-  const { run } = wants === 'help' ? (await import('./help.js')).helpCommand : command;
+  const { run } = wants === 'help' ? await help() : command;
   return run({ positionals, options, config, terminal });
 }
 

@@ -3,19 +3,31 @@ import { isJsonContentType } from '@modelcontextprotocol/server';
 import type { CallTool } from '../calls/context.js';
 import type { Principal } from '../calls/policy.js';
 import type { Metrics } from '../observe/metrics.js';
-import { createServer, makeTools } from '../server.js';
+import { createServer, makeTools, type ServerDependencies } from '../server.js';
+import type { Log } from '../util/log.js';
 import { createFailedLogins } from './addresses.js';
-import { authenticateRequest, checkScope } from './auth.js';
-import { type ConcurrencyLimiter, createRateLimiter } from './limits.js';
-import type { HttpOptions } from './serve.js';
+import { type Authenticate, authenticateRequest, checkScope, type ProtectedResource } from './auth.js';
+import { type ConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
 import { createBodyReader, HttpError } from './server.js';
 import { serveMessage } from './transport.js';
+
+export interface McpEndpointOptions {
+  /** Absent only where callers are not authenticated: everybody who reaches the server is served. */
+  readonly authenticate?: Authenticate | undefined;
+  readonly resource?: ProtectedResource | undefined;
+  readonly limits: HttpLimits;
+  /** Calls a second for each caller. */
+  readonly rate: number;
+  readonly server: ServerDependencies;
+  readonly log: Log;
+  readonly now: () => Date;
+}
 
 /**
  * Serves requests to `/mcp`, with nothing kept after each. Checks from cheap to expensive: token, method, rate, type, calls of
  * the caller, size, calls of all, JSON, scope; then the SDK answers.
  */
-export function createMcpEndpoint(options: HttpOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
+export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, server, log, now } = options;
   const tools = makeTools(server.operations);
   const readBody = createBodyReader(options.limits.bodyBytes, options.limits.bodiesBytes);

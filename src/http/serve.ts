@@ -1,31 +1,21 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createMetrics, metricsServer } from '../observe/metrics.js';
-import type { ServerDependencies } from '../server.js';
-import type { Log } from '../util/log.js';
+import { createMetrics } from '../observe/metrics.js';
 import { createRequestLimiter, limitConnections } from './addresses.js';
-import { type Authenticate, isMetadataPath, type ProtectedResource, resourceMetadata } from './auth.js';
-import { createConcurrencyLimiter, type HttpLimits } from './limits.js';
-import { createMcpEndpoint } from './mcp-endpoint.js';
+import { isMetadataPath, resourceMetadata } from './auth.js';
+import { createConcurrencyLimiter } from './limits.js';
+import { createMcpEndpoint, type McpEndpointOptions } from './mcp-endpoint.js';
+import { createMetricsServer } from './metrics-server.js';
 import { type Address, checkHostAndOrigin, close, HttpError, listen, sendJson, unavailable } from './server.js';
 
-export interface HttpOptions {
+export interface HttpOptions extends McpEndpointOptions {
   readonly listen: Address;
-  /** Where to answer `GET /metrics`; nowhere if undefined. */
+  /** The address that answers `GET /metrics`; none if undefined. */
   readonly metricsAt: Address | undefined;
   /** Host names without port by which clients may reach the server, and from whose pages browsers may. */
   readonly hosts: readonly string[];
-  /** Absent only where callers are not authenticated: everybody who reaches the server is served. */
-  readonly authenticate?: Authenticate | undefined;
-  readonly resource?: ProtectedResource | undefined;
-  readonly limits: HttpLimits;
-  /** Calls a second for each caller. */
-  readonly rate: number;
   /** The longest that a call takes, in milliseconds. */
   readonly timeoutMs: number;
-  readonly server: ServerDependencies;
-  readonly log: Log;
-  readonly now: () => Date;
 }
 
 /** Time for the last answers to leave. */
@@ -36,43 +26,23 @@ const flushMs = 1000;
  * @throws NodeJS.ErrnoException if an address cannot be listened on
  */
 export async function serveHttp(options: HttpOptions) {
-  const { limits, resource, log, timeoutMs } = options;
+  const { limits, log, timeoutMs } = options;
   const concurrency = createConcurrencyLimiter(limits);
   const metrics = createMetrics(() => concurrency.running);
-  const serveMcp = createMcpEndpoint(options, metrics, concurrency);
-  const enter = createRequestLimiter(limits);
   const running = new Set<Promise<void>>();
   let stopping = false;
-
-  const route = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const [path = ''] = (request.url ?? '').split('?');
-    const reads = request.method === 'GET';
-    if (reads && path === '/healthz') return sendJson(response, 200, { status: 'alive' });
-    if (reads && path === '/readyz')
-      return sendJson(response, stopping ? 503 : 200, { status: stopping ? 'stopping' : 'ready' });
-    checkHostAndOrigin(request, options.hosts);
-    if (reads && resource !== undefined && isMetadataPath(path))
-      return sendJson(response, 200, resourceMetadata(resource));
-    if (path !== '/mcp') throw new HttpError(404, 'path', 'MCP is served at /mcp.');
-    if (stopping) throw unavailable('stopping', 'This server is stopping.', 1);
-    const leave = enter(request);
-    await serveMcp(request, response).finally(leave);
-  };
+  const route = createRouter(options, createMcpEndpoint(options, metrics, concurrency), () => stopping);
 
   const fail = (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
     if (error instanceof HttpError) {
       metrics.refused(error.reason);
       log('debug', 'refused', { reason: error.reason, status: error.status });
-      // The rest of the body is read and dropped, until the request's time is up.
-      request.resume();
-      // As JSON-RPC has it; no request is named, because none was read.
-      const body = { jsonrpc: '2.0', error: { code: -32000, message: error.message }, id: null };
-      sendJson(response, error.status, body, error.headers);
+      refuse(request, response, error);
       return;
     }
     // Without its message, which may quote anything. A lost connection is no error of ours.
-    if (!request.socket.destroyed)
-      log('error', 'http', { error: error instanceof Error ? error.name : 'not an error' });
+    const name = error instanceof Error ? error.name : 'not an error';
+    if (!request.socket.destroyed) log('error', 'http', { error: name });
     response.destroy();
   };
 
@@ -97,7 +67,7 @@ export async function serveHttp(options: HttpOptions) {
   const refuseConnection = () => metrics.refused('connections');
   server.on('drop', refuseConnection);
   limitConnections(server, limits, refuseConnection);
-  const forMetrics = metricsServer(metrics, options.hosts, limits);
+  const forMetrics = createMetricsServer(metrics, options.hosts, limits);
   const closeAll = () => Promise.all([server, forMetrics].map((each) => close(each, flushMs)));
   try {
     return {
@@ -114,4 +84,33 @@ export async function serveHttp(options: HttpOptions) {
     await closeAll();
     throw error;
   }
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** Answers requests by method and path. It throws an HttpError for a request that is not served. */
+function createRouter({ hosts, resource, limits }: HttpOptions, serveMcp: Handler, isStopping: () => boolean): Handler {
+  const enter = createRequestLimiter(limits);
+  const readiness = (response: ServerResponse) =>
+    isStopping() ? sendJson(response, 503, { status: 'stopping' }) : sendJson(response, 200, { status: 'ready' });
+  return async (request, response) => {
+    const [path = ''] = (request.url ?? '').split('?');
+    const reads = request.method === 'GET';
+    if (reads && path === '/healthz') return sendJson(response, 200, { status: 'alive' });
+    if (reads && path === '/readyz') return readiness(response);
+    checkHostAndOrigin(request, hosts);
+    if (reads && resource !== undefined && isMetadataPath(path))
+      return sendJson(response, 200, resourceMetadata(resource));
+    if (path !== '/mcp') throw new HttpError(404, 'path', 'MCP is served at /mcp.');
+    if (isStopping()) throw unavailable('stopping', 'This server is stopping.', 1);
+    const leave = enter(request);
+    await serveMcp(request, response).finally(leave);
+  };
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, { status, message, headers }: HttpError): void {
+  // The rest of the body is read and dropped, until the request's time is up.
+  request.resume();
+  // As JSON-RPC has it; no request is named, because none was read.
+  sendJson(response, status, { jsonrpc: '2.0', error: { code: -32000, message }, id: null }, headers);
 }

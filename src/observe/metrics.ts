@@ -1,8 +1,5 @@
-import { createServer, type Server } from 'node:http';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallOutcome } from '../calls/context.js';
-import type { HttpLimits } from '../http/limits.js';
-import { checkMetricsHost, HttpError } from '../http/server.js';
 
 /** What is counted. Every label comes from a fixed list: nothing that a client chooses becomes one. */
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -54,31 +51,4 @@ function outcomeOf(outcome: CallOutcome | undefined): string {
   if (outcome === undefined || outcome.kind === 'failed') return 'error';
   if (outcome.kind === 'inputRequired') return 'asked';
   return outcome.success.outcome === 'planned' ? 'planned' : 'ok';
-}
-
-/** A server that answers `GET /metrics` and nothing else; not listening yet. */
-export function metricsServer(
-  metrics: Metrics,
-  hosts: readonly string[],
-  { headersMs, metricsConnections }: HttpLimits,
-): Server {
-  const times = {
-    headersTimeout: headersMs,
-    requestTimeout: headersMs,
-    connectionsCheckingInterval: Math.min(headersMs, 1000),
-  };
-  const server = createServer(times, (request, response) => {
-    const answer = async () => {
-      checkMetricsHost(request, hosts);
-      if (request.method !== 'GET' || request.url !== '/metrics')
-        throw new HttpError(404, 'path', 'Metrics are at /metrics.');
-      const text = await metrics.text();
-      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
-    };
-    answer().catch((error: unknown) => response.writeHead(error instanceof HttpError ? error.status : 500).end());
-  });
-  server.maxConnections = metricsConnections;
-  // Also for a client that takes no data.
-  server.timeout = headersMs;
-  return server;
 }

@@ -1,4 +1,4 @@
-import type { Reply } from './signed-client.js';
+import type { Reply } from './reply.js';
 
 /** When a request is sent again, and how its signature gets the time of the service. */
 

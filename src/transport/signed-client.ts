@@ -2,24 +2,19 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Credentials, sign } from '../signing/sign.js';
 import type { Log } from '../util/log.js';
 import type { Attributes, Span } from '../util/trace.js';
-import { type Body, parseBody } from './body.js';
-import type { HttpClient, HttpFailure, HttpResponse } from './http-client.js';
+import type { HttpClient } from './http-client.js';
 import { createRedactor, type Redactor } from './redact.js';
+import { describeReply, type Reply, replyOf } from './reply.js';
 import { type Endpoint, type UnsignedApiRequest, wireForm } from './request.js';
 import { clockOffset, retryDelay } from './retry.js';
 
-/** One try: what came of it, and how long was waited before the next (milliseconds). */
+/** One attempt: its result, and the milliseconds until the next one. */
 export interface Attempt {
   readonly result: string;
   readonly waitedMs?: number;
 }
 
-/** What came of one try: an answer, whatever its status, or the reason there is none. It holds no secret. */
-export type Reply =
-  | { readonly kind: 'answered'; readonly response: Omit<HttpResponse, 'body'>; readonly body: Body }
-  | { readonly kind: 'failed'; readonly failure: HttpFailure };
-
-/** What came of a request in the end, and of each try. `endedAt` is by the clock of this machine. */
+/** The last reply to a request, without secrets, and its attempts. `endedAt` is by the clock of this machine. */
 export type FinalReply = Reply & { readonly attempts: readonly Attempt[]; readonly endedAt: Date };
 
 /** Sends the requests of one call. All of them together have the time of a call. */
@@ -172,13 +167,6 @@ async function signRequest(endpoint: Endpoint, request: UnsignedApiRequest, date
   return { path: path + query, headers, body };
 }
 
-/** What came of a try, its body parsed. */
-function replyOf(result: HttpResponse | HttpFailure): Reply {
-  if (result.kind === 'failure') return { kind: 'failed', failure: result };
-  const { body, ...response } = result;
-  return { kind: 'answered', response, body: parseBody(body) };
-}
-
 /** By OpenTelemetry's conventions for HTTP clients, but without the path and query, which hold what the user works on. */
 function requestAttributes({ origin }: Endpoint, { method }: UnsignedApiRequest, resendCount: number): Attributes {
   const { hostname, port, protocol } = new URL(origin);
@@ -196,10 +184,4 @@ function endSpan(span: Span, reply: Reply): void {
     const { status, bodyFailure } = reply.response;
     span.end({ 'http.response.status_code': status }, status >= 400 ? String(status) : bodyFailure?.code);
   }
-}
-
-function describeReply(reply: Reply): string {
-  if (reply.kind === 'failed') return reply.failure.code;
-  const { status, bodyFailure } = reply.response;
-  return bodyFailure === undefined ? String(status) : `${status} then ${bodyFailure.code}`;
 }

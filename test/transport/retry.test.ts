@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Reply } from '../../src/transport/reply.js';
 import { clockOffset, retryDelay } from '../../src/transport/retry.js';
-import type { Reply } from '../../src/transport/signed-client.js';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const answered = (status: number, headers: Record<string, string> = {}, code = ''): Reply => ({
