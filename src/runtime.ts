@@ -12,7 +12,7 @@ import type { Config } from './config/load.js';
 import { createQuestionQueue } from './consent/question-queue.js';
 import { newNonce } from './consent/tokens.js';
 import { isDatabaseUrl } from './journal/database-url.js';
-import type { Mutation } from './journal/entry.js';
+import type { RecordedChange } from './journal/entry.js';
 import { createFileJournal } from './journal/file.js';
 import { type Journal, journalText } from './journal/journal.js';
 import { interruptedText, recoverInterrupted } from './journal/recovery.js';
@@ -29,7 +29,7 @@ export interface Runtime {
   readonly inFlight: InFlightCalls;
   /** The dependencies of `createServer`. */
   readonly server: ServerDependencies;
-  /** Lets mutations under way end, for some milliseconds, and closes everything. */
+  /** Lets changes under way end, for some milliseconds, and closes everything. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -149,15 +149,15 @@ async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log
 }
 
 /** Reports on earlier changes, each given once, with the next change of its own caller. */
-function createReports(recover: () => Promise<readonly Mutation[]>) {
-  let unreported: readonly Mutation[] = [];
+function createReports(recover: () => Promise<readonly RecordedChange[]>) {
+  let unreported: readonly RecordedChange[] = [];
   let recovering = recover();
   return {
     take: async (caller: string | undefined) => {
       unreported = [...unreported, ...(await recovering)];
       recovering = recover();
-      const own = unreported.filter((mutation) => caller === undefined || mutation.caller === caller);
-      unreported = unreported.filter((mutation) => !own.includes(mutation));
+      const own = unreported.filter((change) => caller === undefined || change.caller === caller);
+      unreported = unreported.filter((change) => !own.includes(change));
       return own.map(interruptedText);
     },
     settled: () => recovering,

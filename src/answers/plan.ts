@@ -30,7 +30,7 @@ export interface Plan {
 /** The origin of a call's region. */
 export type RegionSource = 'given' | 'configured' | 'default';
 
-/** A mutation as it would be sent. */
+/** A change as it would be sent. */
 export interface PlannedCall {
   readonly operation: Operation;
   readonly change: Change;
@@ -43,7 +43,7 @@ export interface PlannedCall {
   readonly secretNames?: Readonly<Record<string, string>>;
 }
 
-/** Makes the plan of a mutation. Nothing is sent, looked up or changed for it. */
+/** Makes the plan of a change. Nothing is sent, looked up or changed for it. */
 export function makePlan(call: PlannedCall): Plan {
   const { operation, change, input, request, endpoint } = call;
   const { origin, region, service, profile, credentials } = endpoint;

@@ -7,7 +7,7 @@ import { Refusal, refusalFailure } from '../answers/refusal.js';
 import { consentWays, type Success } from '../answers/success.js';
 import { obtainConsent } from '../consent/obtain.js';
 import { type Consent, intentOf, type PendingChange, type Steering } from '../consent/pending.js';
-import type { Ending, Mutation } from '../journal/entry.js';
+import type { Ending, RecordedChange } from '../journal/entry.js';
 import { describe, isOfAnother } from '../journal/journal.js';
 import { repetitionKey } from '../journal/key.js';
 import { wireForm } from '../transport/request.js';
@@ -212,7 +212,11 @@ function described(
 }
 
 /** The refusal of a call that was sent before. What to do depends on what came of it, but says nothing of another caller's. */
-function repeated(earlier: Mutation, { change, input, endpoint: { region } }: PlannedCall, viewer: string | undefined) {
+function repeated(
+  earlier: RecordedChange,
+  { change, input, endpoint: { region } }: PlannedCall,
+  viewer: string | undefined,
+) {
   const outcome = isOfAnother(earlier, viewer) ? 'unknown' : (earlier.ending?.outcome ?? 'open');
   const known: Readonly<Record<string, string>> = {
     accepted:

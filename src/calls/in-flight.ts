@@ -1,4 +1,4 @@
-/** Lets mutations under way come to their end when the process is asked to. */
+/** Lets changes under way come to their end when the process is asked to. */
 export interface InFlightCalls {
   /** Does work whose signal follows the client's, but not while the process is ending: then it gets its time. */
   track<Result>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;

@@ -110,7 +110,7 @@ async function readArguments(given: string, stdin: Terminal['stdin']): Promise<u
   }
 }
 
-/** A mutation whose call has ended leaves nothing to wait for. */
+/** A change whose call has ended leaves nothing to wait for. */
 const graceMs = 1000;
 
 async function carryOut({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<EndedOutcome> {

@@ -168,9 +168,9 @@ async function journalFinding(config: Config, now: () => Date): Promise<Finding>
   try {
     if (!inDatabase) await access(await existing(config.journal), constants.W_OK);
     const journal = await openJournal(config, now);
-    const mutations = await journal.list({ limit: 10_000 }).finally(() => journal.close());
-    const open = mutations.filter(({ ending }) => ending === undefined || ending.outcome === 'unknown');
-    const detail = `${name}: ${counted(mutations.length, 'change')}, ${open.length} without a known outcome`;
+    const changes = await journal.list({ limit: 10_000 }).finally(() => journal.close());
+    const open = changes.filter(({ ending }) => ending === undefined || ending.outcome === 'unknown');
+    const detail = `${name}: ${counted(changes.length, 'change')}, ${open.length} without a known outcome`;
     if (open.length === 0) return ok(check, detail);
     return warning(
       check,

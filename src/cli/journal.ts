@@ -17,13 +17,13 @@ export const journalCommand: Command = {
       throw new UsageError('--since takes a time such as 2026-11-20T12:00:00Z, or a span such as 30m, 24h or 7d.');
     const journal = await openJournal(config, now);
     try {
-      const mutations = await journal.list({ since: from, limit: maximumPrinted });
-      const lines = mutations.map((mutation) => describe(mutation)).join('\n');
+      const changes = await journal.list({ since: from, limit: maximumPrinted });
+      const lines = changes.map((change) => describe(change)).join('\n');
       const nothing = since === undefined ? nothingYet : `No changes since ${new Date(from).toISOString()}.`;
-      if (mutations.length === maximumPrinted)
+      if (changes.length === maximumPrinted)
         stderr.write(`Only the newest ${maximumPrinted} changes are printed; --since asks for fewer.\n`);
       stdout.write(
-        `${json === undefined ? lines || nothing : JSON.stringify(mutations, null, 2).split('\n').map(escapeInvisible).join('\n')}\n`,
+        `${json === undefined ? lines || nothing : JSON.stringify(changes, null, 2).split('\n').map(escapeInvisible).join('\n')}\n`,
       );
       return 0;
     } catch (error) {

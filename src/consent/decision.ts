@@ -1,4 +1,4 @@
-/** Whose word lets a mutation go ahead. */
+/** Whose word lets a change go ahead. */
 export const consentModes = ['ask', 'human', 'plan', 'off'] as const;
 export type ConsentMode = (typeof consentModes)[number];
 
@@ -28,7 +28,7 @@ export type ConsentStep =
   | { readonly kind: 'plan'; readonly withPlanId: boolean; readonly withTicket: boolean }
   | { readonly kind: 'refuse'; readonly problem: string };
 
-/** Decides what a mutation needs before it may go ahead. Whatever is not covered here is refused. */
+/** Decides what a change needs before it may go ahead. Whatever is not covered here is refused. */
 export function decideConsent({ mode, planOnly, hasPlanId, canAsk, hasView, agreed }: ConsentRequest): ConsentStep {
   const asksPerson = mode === 'ask' || mode === 'human';
   const takesPlanId = mode === 'plan' || (mode === 'ask' && !canAsk);

@@ -56,7 +56,7 @@ export const storedEndingSchema = once(() =>
 export type Ending = z.output<ReturnType<typeof storedEndingSchema>>;
 
 /** An intent with what came of it, if anything did yet. */
-export type Mutation = Intent & { readonly ending?: Ending | undefined };
+export type RecordedChange = Intent & { readonly ending?: Ending | undefined };
 
 /** A line of the journal. */
 export type Entry = { readonly intent: Intent } | { readonly ending: Ending };

@@ -1,8 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 import * as z from 'zod';
 import { once, valueAt } from '../util/objects.js';
-import { abandonedMs, addEntry, type Mutations, mutationsOf } from './conflict.js';
-import { boundedCaller, type Entry, type Mutation, storedEndingSchema, storedIntentSchema } from './entry.js';
+import { abandonedMs, addEntry, changesOf, type RecordedChanges } from './conflict.js';
+import { boundedCaller, type Entry, type RecordedChange, storedEndingSchema, storedIntentSchema } from './entry.js';
 import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
 import { defaultLimit, type ListOptions } from './journal.js';
 
@@ -24,7 +24,7 @@ const comparedBytes = 256;
  */
 export function createTail(path: string, now: () => Date) {
   let position: Position | undefined;
-  let mutations: Mutations = new Map();
+  let changes: RecordedChanges = new Map();
   let notUnderstood: number[] = [];
   let turn: Promise<unknown> = Promise.resolve();
 
@@ -35,11 +35,11 @@ export function createTail(path: string, now: () => Date) {
       const entry = readLine(line);
       if (entry === undefined) continue;
       if ('time' in entry) notUnderstood.push(entry.time);
-      else addEntry(mutations, entry);
+      else addEntry(changes, entry);
     }
   };
   const startAnew = async (since: number): Promise<void> => {
-    mutations = new Map();
+    changes = new Map();
     notUnderstood = [];
     for (const rotated of await rotatedFiles(path, since)) {
       await using file = await readRotatedFile(rotated);
@@ -47,7 +47,7 @@ export function createTail(path: string, now: () => Date) {
     }
     position = undefined;
   };
-  const refresh = async (): Promise<readonly Mutation[]> => {
+  const refresh = async (): Promise<readonly RecordedChange[]> => {
     const since = now().getTime() - abandonedMs;
     await using current = await readJournalFile(path);
     try {
@@ -58,13 +58,13 @@ export function createTail(path: string, now: () => Date) {
       position = undefined;
       throw error;
     }
-    for (const [id, { time, ending }] of mutations)
-      if (ending !== undefined && Date.parse(time) < since && Date.parse(ending.time) < since) mutations.delete(id);
+    for (const [id, { time, ending }] of changes)
+      if (ending !== undefined && Date.parse(time) < since && Date.parse(ending.time) < since) changes.delete(id);
     notUnderstood = notUnderstood.filter((time) => time >= since);
     if (notUnderstood.length > 0) throw new Error('it has a recent entry that this version does not understand');
-    return [...mutations.values()];
+    return [...changes.values()];
   };
-  return (): Promise<readonly Mutation[]> => {
+  return (): Promise<readonly RecordedChange[]> => {
     const result = turn.then(refresh);
     turn = result.catch(() => undefined);
     return result;
@@ -90,7 +90,7 @@ const listedBytes = 16 * 1024;
 export async function listNewest(
   path: string,
   { since = 0, limit = defaultLimit, caller }: ListOptions,
-): Promise<Mutation[]> {
+): Promise<RecordedChange[]> {
   const name = boundedCaller(caller);
   const entries: Entry[] = [];
   const ids = new Set<string>();
@@ -106,7 +106,7 @@ export async function listNewest(
     entries.push(entry);
     if (ids.size === limit) break;
   }
-  return mutationsOf(entries.reverse());
+  return changesOf(entries.reverse());
 }
 
 /** Of the file and then, if they are asked for, of those that were rotated since a time (milliseconds). */

@@ -1,11 +1,11 @@
 import { reasonOf } from '../util/log.js';
 import { quote, quoteName } from '../util/quote.js';
-import { boundedCaller, type Ending, type Intent, type Mutation } from './entry.js';
+import { boundedCaller, type Ending, type Intent, type RecordedChange } from './entry.js';
 
 /** What came of writing an intent. Only what has `begun` may be sent. */
 export type BeginResult =
   | { readonly kind: 'begun' }
-  | { readonly kind: 'duplicate'; readonly earlier: Mutation }
+  | { readonly kind: 'duplicate'; readonly earlier: RecordedChange }
   | { readonly kind: 'consentUsed' }
   | { readonly kind: 'unwritable'; readonly reason: string };
 
@@ -30,7 +30,7 @@ export interface Journal {
    * The last change with a digest that was, or may have been, accepted not long ago, or that has no outcome yet.
    * @throws if the journal cannot be read
    */
-  findDuplicate(digest: string): Promise<Mutation | undefined>;
+  findDuplicate(digest: string): Promise<RecordedChange | undefined>;
   /**
    * Writes an intent durably, before anything is sent. Of intents in conflict the one that was written first may be sent,
    * the others are ended as `not sent`.
@@ -57,12 +57,12 @@ export interface Journal {
    * The newest changes, oldest first: at most 50, unless `limit` says otherwise.
    * @throws if the journal cannot be read
    */
-  list(options: ListOptions): Promise<readonly Mutation[]>;
+  list(options: ListOptions): Promise<readonly RecordedChange[]>;
   /**
    * Changes without an outcome, oldest first.
    * @throws if the journal cannot be read
    */
-  listOpen(): Promise<readonly Mutation[]>;
+  listOpen(): Promise<readonly RecordedChange[]>;
   /** Gives up what is still being tried, and closes connections. */
   close(): Promise<void>;
 }
@@ -71,16 +71,16 @@ export interface Journal {
 export const defaultLimit = 50;
 
 /** Whether a change is another caller's than the one who looks. Without a caller, nothing is. */
-export const isOfAnother = ({ caller }: Mutation, viewer: string | undefined): boolean =>
+export const isOfAnother = ({ caller }: RecordedChange, viewer: string | undefined): boolean =>
   viewer !== undefined && boundedCaller(viewer) !== caller;
 
 /**
  * One line for people: when, what came of it, and what it was. Of another's change a caller learns only that there is one;
  * without a caller, everything is shown.
  */
-export function describe(mutation: Mutation, viewer?: string): string {
-  const { time, tool, what, target, consent, answeredAfterMs, client, caller, ending } = mutation;
-  if (isOfAnother(mutation, viewer)) return 'another caller asked for the same change';
+export function describe(change: RecordedChange, viewer?: string): string {
+  const { time, tool, what, target, consent, answeredAfterMs, client, caller, ending } = change;
+  if (isOfAnother(change, viewer)) return 'another caller asked for the same change';
   const outcome = ending === undefined ? 'no outcome yet' : ending.outcome;
   const code = ending?.code === undefined ? '' : ` (${quoteName(ending.code)})`;
   const answered = answeredAfterMs === undefined ? '' : ` after ${Math.round(answeredAfterMs / 1000)} s`;
@@ -92,6 +92,6 @@ export const nothingYet = 'No changes yet.';
 
 /** The last changes, as Markdown: those of one caller, or all. */
 export async function journalText(journal: Journal, caller: string | undefined): Promise<string> {
-  const mutations = await journal.list({ caller });
-  return `# Journal\n\n${mutations.map((mutation) => `- ${describe(mutation)}`).join('\n') || nothingYet}\n`;
+  const changes = await journal.list({ caller });
+  return `# Journal\n\n${changes.map((change) => `- ${describe(change)}`).join('\n') || nothingYet}\n`;
 }

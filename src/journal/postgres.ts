@@ -8,7 +8,7 @@ import {
   boundedIntent,
   type Ending,
   type Intent,
-  type Mutation,
+  type RecordedChange,
   storedEnding,
   storedEndingSchema,
   storedIntent,
@@ -227,7 +227,7 @@ async function selectRelated(client: pg.PoolClient, digest: string, nonce: strin
 }
 
 /** The same, where no other intent with the digest or the nonce can be written until this transaction ends. */
-async function lockRelated(client: pg.PoolClient, { digest, nonce, time }: Intent): Promise<readonly Mutation[]> {
+async function lockRelated(client: pg.PoolClient, { digest, nonce, time }: Intent): Promise<readonly RecordedChange[]> {
   // Digests come before nonces, so that none wait in a circle.
   await client.query(
     'insert into cloudops_guards select unnest($1::text[]) on conflict (key) do update set key = excluded.key',
@@ -273,8 +273,8 @@ const storedCaller = (caller: string | undefined) =>
 
 const rowSchema = z
   .object({ intent: storedIntentSchema(), ending: storedEndingSchema().nullable() })
-  .transform(({ intent, ending }): Mutation => ({ ...intent, ending: ending ?? undefined }));
+  .transform(({ intent, ending }): RecordedChange => ({ ...intent, ending: ending ?? undefined }));
 
 /** The changes in rows, without what only a newer version understands. */
-const understoodIn = (rows: readonly unknown[]): Mutation[] =>
+const understoodIn = (rows: readonly unknown[]): RecordedChange[] =>
   rows.flatMap((row) => rowSchema.safeParse(row).data ?? []);

@@ -1,9 +1,9 @@
 import { type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import type { Intent, Mutation } from './entry.js';
+import type { Intent, RecordedChange } from './entry.js';
 import type { Journal } from './journal.js';
 
-/** How long after its intent a mutation must have ended, whatever became of its process, beyond the time of a call. */
+/** How long after its intent a change must have ended, whatever became of its process, beyond the time of a call. */
 const slackMs = 60_000;
 
 export interface RecoveryOptions {
@@ -20,10 +20,10 @@ export interface RecoveryOptions {
  * Ends as `unknown` what processes that are gone left open, and resolves with those changes; never rejects.
  * A process of which nothing but its age can be known is taken to be gone when its call must have ended.
  */
-export async function recoverInterrupted(options: RecoveryOptions): Promise<readonly Mutation[]> {
+export async function recoverInterrupted(options: RecoveryOptions): Promise<readonly RecordedChange[]> {
   const { journal, log, now } = options;
   try {
-    const interrupted = (await journal.listOpen()).filter((mutation) => isGone(mutation, options));
+    const interrupted = (await journal.listOpen()).filter((change) => isGone(change, options));
     for (const { id, tool, time, target } of interrupted) {
       log('warn', 'unresolved', { id, tool, time, target });
       await journal.end({ id, time: now().toISOString(), outcome: 'unknown', code: 'ProcessEnded' }, once);
@@ -36,14 +36,14 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
 }
 
 /** What people and agents read of it. */
-export const interruptedText = ({ tool, what, target, time }: Mutation): string =>
+export const interruptedText = ({ tool, what, target, time }: RecordedChange): string =>
   `${tool} of ${time} (${what} ${target}) ended without a known outcome when its process did. Look in the console whether it happened.`;
 
 /** The next recovery tries again. */
 const once = AbortSignal.abort();
 
 function isGone(
-  { process: { pid, host }, time }: Mutation,
+  { process: { pid, host }, time }: RecordedChange,
   { process: own, started, now, timeoutMs }: RecoveryOptions,
 ) {
   if (host === own.host && pid === own.pid) return Date.parse(time) < started.getTime();

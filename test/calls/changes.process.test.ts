@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Mutation } from '../../src/journal/entry.js';
+import type { RecordedChange } from '../../src/journal/entry.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { startRaw, toolCall } from '../support/raw-client.js';
 import { runServer } from '../support/server-process.js';
@@ -13,7 +13,7 @@ let folder: string;
 let cloud: CapturingServer;
 let answerAfterMs = 0;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'cloudops-mutations-'));
+  folder = mkdtempSync(join(tmpdir(), 'cloudops-changes-'));
   answerAfterMs = 0;
   cloud = await startServer((_request, response) => {
     setTimeout(() => response.end('{"instance":{"instanceId":"s"}}'), answerAfterMs);
@@ -33,7 +33,7 @@ const settings = (changes: Record<string, string> = {}) => ({
   ...changes,
 });
 const restore = (instanceId: string) => toolCall(1, 'restore_instance', { backupId: 'a'.repeat(32), instanceId });
-const readJournal = async (): Promise<Mutation[]> =>
+const readJournal = async (): Promise<RecordedChange[]> =>
   JSON.parse((await runServer(['journal', '--json'], { env: settings() })).stdout);
 const textOf = (response: Record<string, unknown> | undefined) => JSON.stringify(response ?? {});
 const arrived = (instanceId: string) =>
@@ -62,7 +62,7 @@ async function killAt(moment: Moment, instanceId: string, journal: string): Prom
   clearInterval(poll);
 }
 
-test('killed 200 times, at every step of a mutation: the journal tells the truth, or says that it is unknown', async () => {
+test('killed 200 times, at every step of a change: the journal tells the truth, or says that it is unknown', async () => {
   answerAfterMs = 5;
   const rounds = Array.from({ length: 200 }, (_, index) => ({
     moment: moments[index % 4] ?? 'after sending',
@@ -76,21 +76,21 @@ test('killed 200 times, at every step of a mutation: the journal tells the truth
   const journals = [0, 1, 2].map((index) => join(folder, `journal-${index}.jsonl`));
   await Promise.all(journals.map(worker));
 
-  const mutations: Mutation[] = [];
+  const changes: RecordedChange[] = [];
   for (const journal of journals) {
     // The next server settles what the killed ones left open.
     const env = settings({ CLOUDOPS_JOURNAL: journal });
     await runServer([], { env, stdin: '\n' });
     const { stdout } = await runServer(['journal', '--json'], { env });
-    const written = JSON.parse(stdout) as Mutation[];
-    mutations.push(...written);
+    const written = JSON.parse(stdout) as RecordedChange[];
+    changes.push(...written);
   }
   // Every intent has an outcome; what arrived is accepted or unknown; what is accepted arrived; nothing arrived twice.
-  expect(mutations.filter(({ ending }) => ending === undefined)).toEqual([]);
+  expect(changes.filter(({ ending }) => ending === undefined)).toEqual([]);
   const counted = rounds.map(({ instanceId }) => arrived(instanceId));
   expect(Math.max(...counted)).toBe(1);
   const acted = counted.filter((count) => count === 1).length;
-  const by = (outcome: string) => mutations.filter(({ ending }) => ending?.outcome === outcome).length;
+  const by = (outcome: string) => changes.filter(({ ending }) => ending?.outcome === outcome).length;
   expect(by('accepted') + by('unknown')).toBeGreaterThanOrEqual(acted);
   expect(by('accepted')).toBeLessThanOrEqual(acted);
   expect(acted).toBeGreaterThan(60);
@@ -113,7 +113,7 @@ test('what a killed process left open is told at the next start, and once to the
   await next.ended;
 });
 
-test('two processes that race with the same mutation: one acts', async () => {
+test('two processes that race with the same change: one acts', async () => {
   for (let round = 0; round < 10; round += 1) {
     const servers = [startRaw(settings()), startRaw(settings())];
     await Promise.all(servers.map((server) => server.response(0)));
@@ -129,7 +129,7 @@ test('two processes that race with the same mutation: one acts', async () => {
 describe.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'end of stdin', 'stdout that breaks', 'stderr that breaks'] as const)(
   '%s',
   (how) => {
-    test('a mutation under way gets its time, and its outcome is written down', async () => {
+    test('a change under way gets its time, and its outcome is written down', async () => {
       answerAfterMs = 700;
       const server = startRaw(settings());
       await server.response(0);

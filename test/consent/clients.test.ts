@@ -8,7 +8,7 @@ import { testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { type Era, eras } from '../support/in-process.js';
 
-/** No mutation is sent without the consent that the setting asks for, in both protocol eras. A server counts what arrives. */
+/** No change is sent without the consent that the setting asks for, in both protocol eras. A server counts what arrives. */
 
 const args = { backupId: 'a'.repeat(32), instanceId: 'restored' };
 const agree = { action: 'accept', content: { decision: 'Create server restored' } } as const;

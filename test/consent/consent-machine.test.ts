@@ -192,7 +192,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
     if (crash !== 'none')
       for (const { id } of await kept.listOpen())
         await kept.end({ id, time: new Date().toISOString(), outcome: 'unknown' });
-    for (const mutation of await kept.list({})) expect(mutation.ending, mutation.id).toBeDefined();
+    for (const change of await kept.list({})) expect(change.ending, change.id).toBeDefined();
   }
   const written = (await kept.list({})).filter(
     ({ ending }) => ending?.outcome === 'accepted' || ending?.outcome === 'unknown',

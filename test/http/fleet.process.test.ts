@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { Mutation } from '../../src/journal/entry.js';
+import type { RecordedChange } from '../../src/journal/entry.js';
 import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { type Era, eras } from '../support/in-process.js';
@@ -90,7 +90,7 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
     client.callTool({ name: 'restore_instance', arguments: { backupId: 'a'.repeat(32), instanceId, ...more } });
   const arrived = (instanceId: string) =>
     cloud.requests.filter(({ body }) => body !== '' && JSON.parse(body).instanceId === instanceId).length;
-  const journal = async (): Promise<Mutation[]> =>
+  const journal = async (): Promise<RecordedChange[]> =>
     JSON.parse((await runServer(['journal', '--json'], { env: settings('off') })).stdout);
 
   test.each(eras)('a client of %s gets a plan from one and has it carried out by another', async (_name, era) => {

@@ -1,11 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  abandonedMs,
-  duplicateWindowMs,
-  findConflict,
-  mutationsOf,
-  writtenBefore,
-} from '../../src/journal/conflict.js';
+import { abandonedMs, changesOf, duplicateWindowMs, findConflict, writtenBefore } from '../../src/journal/conflict.js';
 import type { Ending, Entry, Intent } from '../../src/journal/entry.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
@@ -25,7 +19,7 @@ const entriesOf = ({ asked, outcome, ended = asked, ...changes }: Earlier): Entr
 };
 const conflictWith = (earlier: readonly Earlier[], allowRepeat: boolean, changes: Partial<Intent> = {}) => {
   const intent = intentAt(now, { nonce: 'n', ...changes });
-  return findConflict(mutationsOf(earlier.flatMap(entriesOf)), intent, allowRepeat).kind;
+  return findConflict(changesOf(earlier.flatMap(entriesOf)), intent, allowRepeat).kind;
 };
 
 describe('the same change was asked for before, with another consent', () => {
@@ -87,26 +81,26 @@ describe('the same consent came before, for another change', () => {
 test('used consent is told before a duplicate, and the last duplicate is the one that is told', () => {
   const intent = intentAt(now);
   const [first, last] = [intentAt(now), intentAt(now)];
-  const earlier = mutationsOf([{ intent: first }, { intent: last }]);
+  const earlier = changesOf([{ intent: first }, { intent: last }]);
   expect(findConflict(earlier, intent, false)).toMatchObject({ kind: 'duplicate', earlier: { id: last.id } });
   expect(conflictWith([{ asked: now, nonce: 'n' }], false)).toBe('consentUsed');
 });
 
 describe('the order of lines', () => {
   test('an intent that is not found again may not be sent: what is before it is not known', () => {
-    expect(() => writtenBefore(mutationsOf([{ intent: intentAt(now) }]), intentAt(now))).toThrow('not in the journal');
+    expect(() => writtenBefore(changesOf([{ intent: intentAt(now) }]), intentAt(now))).toThrow('not in the journal');
   });
 
   test('what was written later is no conflict', () => {
     const [own, later] = [intentAt(now), intentAt(now)];
-    expect(writtenBefore(mutationsOf([{ intent: own }, { intent: later }]), own)).toEqual([]);
+    expect(writtenBefore(changesOf([{ intent: own }, { intent: later }]), own)).toEqual([]);
   });
 
   test('an intent that is written twice counts at its last place, with its ending', () => {
     const [first, other] = [intentAt(now), intentAt(now)];
     const ending = endingOf(now, first.id, 'accepted');
-    const mutations = mutationsOf([{ intent: first }, { ending }, { intent: other }, { intent: first }]);
-    expect(mutations).toEqual([other, { ...first, ending }]);
+    const changes = changesOf([{ intent: first }, { ending }, { intent: other }, { intent: first }]);
+    expect(changes).toEqual([other, { ...first, ending }]);
   });
 
   test.each<[Ending['outcome'], Ending['outcome'], Ending['outcome']]>([
@@ -118,10 +112,10 @@ describe('the order of lines', () => {
   ])('%s, then %s: %s', (one, then, result) => {
     const intent = intentAt(now);
     const endings = [one, then].map((outcome) => ({ ending: endingOf(now, intent.id, outcome) }));
-    expect(mutationsOf([{ intent }, ...endings])).toMatchObject([{ ending: { outcome: result } }]);
+    expect(changesOf([{ intent }, ...endings])).toMatchObject([{ ending: { outcome: result } }]);
   });
 
   test('an ending of nothing is nothing', () => {
-    expect(mutationsOf([{ ending: endingOf(now, 'lost', 'accepted') }])).toEqual([]);
+    expect(changesOf([{ ending: endingOf(now, 'lost', 'accepted') }])).toEqual([]);
   });
 });

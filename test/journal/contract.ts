@@ -54,7 +54,7 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
     expect(await open().list({})).toEqual([{ ...first, ending: end }, second]);
   });
 
-  describe('the same mutation again', () => {
+  describe('the same change again', () => {
     test.each([
       ['accepted', 'duplicate'],
       ['unknown', 'duplicate'],

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { Mutation } from '../../src/journal/entry.js';
+import type { RecordedChange } from '../../src/journal/entry.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
 import { type RawServer, startRaw, toolCall } from '../support/raw-client.js';
@@ -53,7 +53,7 @@ describe.skipIf(!hasPostgres())('three replicas', () => {
   };
   const arrived = (instanceId: string) =>
     cloud.requests.filter(({ body }) => body !== '' && JSON.parse(body).instanceId === instanceId).length;
-  const journal = async (): Promise<Mutation[]> =>
+  const journal = async (): Promise<RecordedChange[]> =>
     JSON.parse((await runServer(['journal', '--json'], { env: settings('off') })).stdout);
 
   test('a plan of one is carried out by another, once, whoever else is asked for it at the same time', async () => {

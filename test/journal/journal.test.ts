@@ -1,31 +1,31 @@
 import { expect, test } from 'vitest';
 import type { Ending, Intent } from '../../src/journal/entry.js';
 import { boundedIntent } from '../../src/journal/entry.js';
-import { describe as describeMutation, journalText } from '../../src/journal/journal.js';
+import { describe as describeChange, journalText } from '../../src/journal/journal.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
 const noon = Date.parse('2026-11-20T12:00:00Z');
 
 test('what a service or a client says stays on its line, quoted and bounded', () => {
-  const mutation = {
+  const change = {
     ...intentAt(noon, { client: 'x\n2026 accepted forged \u202e' }),
     ending: { ...endingOf(noon, 'x', 'unknown'), code: `bad\n\u001b[2J${'y'.repeat(500)}` },
   };
-  const line = describeMutation(mutation);
+  const line = describeChange(change);
   for (const character of ['\n', '\u001b', '\u202e']) expect(line).not.toContain(character);
   expect(line.length).toBeLessThan(500);
 });
 
 test('of a change of another caller, one learns that there is one, and no more', () => {
-  const mutation = intentAt(noon, { caller: 'alice' });
-  for (const viewer of ['alice', undefined]) expect(describeMutation(mutation, viewer)).toContain('instances:restore');
+  const change = intentAt(noon, { caller: 'alice' });
+  for (const viewer of ['alice', undefined]) expect(describeChange(change, viewer)).toContain('instances:restore');
   for (const viewer of ['bob', '', 'Alice'])
-    expect(describeMutation(mutation, viewer)).toBe('another caller asked for the same change');
+    expect(describeChange(change, viewer)).toBe('another caller asked for the same change');
   const long = 'x'.repeat(5000);
   const { caller } = boundedIntent(intentAt(noon, { caller: long }));
-  expect(describeMutation(intentAt(noon, { caller }), long)).toContain('instances:restore');
-  expect(describeMutation(intentAt(noon), 'alice')).not.toContain('instances:restore');
+  expect(describeChange(intentAt(noon, { caller }), long)).toContain('instances:restore');
+  expect(describeChange(intentAt(noon), 'alice')).not.toContain('instances:restore');
 });
 
 test.each<
@@ -36,12 +36,12 @@ test.each<
   ['ended with a code', {}, { outcome: 'rejected', code: 'Bad' }, 'rejected (Bad)', 'asked'],
   ['agreed to by a person', { answeredAfterMs: 4200 }, { outcome: 'accepted' }, 'accepted', 'asked after 4 s'],
 ])('a change that is %s is one line', (_what, intent, ended, outcome, consent) => {
-  const mutation = intentAt(noon, intent);
-  const ending = ended && { id: mutation.id, time: mutation.time, ...ended };
-  const line = describeMutation({ ...mutation, ending });
+  const change = intentAt(noon, intent);
+  const ending = ended && { id: change.id, time: change.time, ...ended };
+  const line = describeChange({ ...change, ending });
   const what = 'restore_instance: A server "s" is created.  POST https://devops.example.com/v1/instances:restore';
   expect(line).toBe(`2026-11-20T12:00:00.000Z  ${outcome}  ${what}  consent: ${consent}  client: "test 1"`);
-  expect(describeMutation({ ...mutation, ending, caller: 'alice' })).toBe(`${line}  caller: "alice"`);
+  expect(describeChange({ ...change, ending, caller: 'alice' })).toBe(`${line}  caller: "alice"`);
 });
 
 test('the text for a caller holds what that caller asked for; without a caller, it holds everything', async () => {

@@ -53,7 +53,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
       ({ kind }) => kind,
     );
 
-  test('of 20 servers that start on an empty database at once, all can work, and one may send the same mutation', async () => {
+  test('of 20 servers that start on an empty database at once, all can work, and one may send the same change', async () => {
     const journals = Array.from({ length: 20 }, () => open());
     expect((await kinds(journals, {})).sort()).toEqual(['begun', ...Array(19).fill('duplicate')]);
     expect(postgres.sql(database, 'select count(*) from cloudops_migrations')).toBe('2');

@@ -50,52 +50,52 @@ const ok = (requests: number, says = ''): Told => ({ outcome: 'ok', requests, sa
 const failed = (requests: number, says = ''): Told => ({ outcome: 'failed', requests, says });
 const unknown = (says = ''): Told => ({ outcome: 'unknown', requests: 1, says });
 
-/** For each fault: what a read comes to, what a mutation comes to, and whether the sandbox acted on the mutation. */
-const rows: readonly { fault: string; read: Told; mutation?: Told; acted?: boolean }[] = [
+/** For each fault: what a read comes to, what a change comes to, and whether the sandbox acted on the change. */
+const rows: readonly { fault: string; read: Told; change?: Told; acted?: boolean }[] = [
   {
     fault: 'reset-before-request',
     read: failed(4, 'ConnectionLost'),
-    mutation: unknown('ConnectionLost'),
+    change: unknown('ConnectionLost'),
     acted: false,
   },
-  { fault: 'reset-after-request', read: failed(4, 'ConnectionLost'), mutation: unknown('ConnectionLost'), acted: true },
-  { fault: 'hang', read: failed(2, 'ResponseTimeout'), mutation: unknown('ResponseTimeout'), acted: true },
-  { fault: 'half-body', read: failed(4, '200 then ConnectionLost'), mutation: ok(1, 'its body was lost'), acted: true },
-  { fault: 'slow-body:5', read: ok(1), mutation: ok(1), acted: true },
+  { fault: 'reset-after-request', read: failed(4, 'ConnectionLost'), change: unknown('ConnectionLost'), acted: true },
+  { fault: 'hang', read: failed(2, 'ResponseTimeout'), change: unknown('ResponseTimeout'), acted: true },
+  { fault: 'half-body', read: failed(4, '200 then ConnectionLost'), change: ok(1, 'its body was lost'), acted: true },
+  { fault: 'slow-body:5', read: ok(1), change: ok(1), acted: true },
   {
     fault: 'slow-body:3000',
     read: failed(4, '200 then BodyTimeout'),
-    mutation: ok(1, 'its body was lost'),
+    change: ok(1, 'its body was lost'),
     acted: true,
   },
-  { fault: 'empty', read: failed(1, 'it is empty, not XML'), mutation: ok(1, 'it is empty'), acted: true },
-  { fault: 'truncated', read: failed(1, 'looks like XML, but'), mutation: ok(1, 'cut short'), acted: true },
-  { fault: 'malformed', read: failed(1, 'looks like XML, but'), mutation: ok(1, 'looks like JSON, but'), acted: true },
-  { fault: 'oversized', read: failed(1, 'ResponseTooLarge'), mutation: ok(1, 'ResponseTooLarge'), acted: true },
-  { fault: 'oversized:1', read: ok(1), mutation: ok(1), acted: true },
-  { fault: 'html', read: failed(1, 'HTML page'), mutation: unknown('HTML page'), acted: false },
-  { fault: 'redirect', read: failed(1, 'Http307'), mutation: failed(1, 'Http307'), acted: false },
-  { fault: '429', read: failed(4, 'Http429'), mutation: failed(4, 'Http429'), acted: false },
+  { fault: 'empty', read: failed(1, 'it is empty, not XML'), change: ok(1, 'it is empty'), acted: true },
+  { fault: 'truncated', read: failed(1, 'looks like XML, but'), change: ok(1, 'cut short'), acted: true },
+  { fault: 'malformed', read: failed(1, 'looks like XML, but'), change: ok(1, 'looks like JSON, but'), acted: true },
+  { fault: 'oversized', read: failed(1, 'ResponseTooLarge'), change: ok(1, 'ResponseTooLarge'), acted: true },
+  { fault: 'oversized:1', read: ok(1), change: ok(1), acted: true },
+  { fault: 'html', read: failed(1, 'HTML page'), change: unknown('HTML page'), acted: false },
+  { fault: 'redirect', read: failed(1, 'Http307'), change: failed(1, 'Http307'), acted: false },
+  { fault: '429', read: failed(4, 'Http429'), change: failed(4, 'Http429'), acted: false },
   {
     fault: '429:7*1',
     read: ok(2, '429 (waited 7000 ms), 200'),
-    mutation: ok(2, '429 (waited 7000 ms), 200'),
+    change: ok(2, '429 (waited 7000 ms), 200'),
     acted: true,
   },
   ...[500, 502, 503, 509].map((status) => ({
     fault: String(status),
     read: failed(4, `Http${status}`),
-    mutation: unknown(`Http${status}`),
+    change: unknown(`Http${status}`),
     acted: false,
   })),
   { fault: '503*3', read: ok(4, '503 (waited') },
-  { fault: '504', read: failed(4, 'Http504'), mutation: unknown('Http504'), acted: true },
+  { fault: '504', read: failed(4, 'Http504'), change: unknown('Http504'), acted: true },
   { fault: 'marker-loop', read: failed(1, 'InconsistentPages') },
   { fault: 'no-marker', read: failed(2, 'InconsistentPages') },
   { fault: 'no-marker*1', read: ok(2) },
 ];
 
-describe.each(rows)('$fault', ({ fault, read, mutation, acted }) => {
+describe.each(rows)('$fault', ({ fault, read, change, acted }) => {
   test('a read', async () => {
     const call = await startFaulty(`list_parts=${fault}`, read.outcome === 'failed' ? read.requests : 4);
     const result = await call(listParts, list);
@@ -108,17 +108,17 @@ describe.each(rows)('$fault', ({ fault, read, mutation, acted }) => {
     if (result.ok) expect(result.structured.answer?.partCount).toBe(12);
   });
 
-  if (mutation === undefined) return;
-  test(`a mutation, which is ${acted === true ? 'carried out' : 'not carried out'}`, async () => {
-    const times = fault.includes('*') ? '' : `*${mutation.requests}`;
+  if (change === undefined) return;
+  test(`a change, which is ${acted === true ? 'carried out' : 'not carried out'}`, async () => {
+    const times = fault.includes('*') ? '' : `*${change.requests}`;
     const call = await startFaulty(`restore_instance=${fault}${times}`);
     const result = await call(restoreInstance, restore);
     const outcome = result.ok ? 'ok' : result.text.includes('has an unknown outcome') ? 'unknown' : 'failed';
     expect({ outcome, requests: result.requests }, result.text).toEqual({
-      outcome: mutation.outcome,
-      requests: mutation.requests,
+      outcome: change.outcome,
+      requests: change.requests,
     });
-    expect(result.text).toContain(mutation.says);
+    expect(result.text).toContain(change.says);
     const again = await call(restoreInstance, restore);
     expect(again.text.includes('Client.InvalidParameterDuplicate.Instance'), again.text).toBe(acted);
   });
@@ -154,7 +154,7 @@ describe('through a real MCP client', () => {
     await close();
   });
 
-  test('a read ends well after three 503, and so does a mutation that follows', async () => {
+  test('a read ends well after three 503, and so does a change that follows', async () => {
     const { client, close } = await connect('list_parts=503*3');
     const read = await client.callTool({ name: 'list_parts', arguments: list });
     expect(textOf(read)).toMatch(/attempts: (503 \(waited \d+ ms\), ){3}200/);

@@ -11,7 +11,13 @@ import { createSecretFiles } from '../../src/calls/secrets.js';
 import type { ConsentMode } from '../../src/consent/decision.js';
 import { createQuestionQueue } from '../../src/consent/question-queue.js';
 import { createConsentTokens, newNonce } from '../../src/consent/tokens.js';
-import { addEntry, findConflict, findDuplicate, isNonceSpent, type Mutations } from '../../src/journal/conflict.js';
+import {
+  addEntry,
+  findConflict,
+  findDuplicate,
+  isNonceSpent,
+  type RecordedChanges,
+} from '../../src/journal/conflict.js';
 import type { Ending } from '../../src/journal/entry.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
@@ -107,21 +113,21 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
 
 /** A journal that is gone with the test. */
 export function createMemoryJournal(): Journal {
-  const mutations: Mutations = new Map();
-  const all = () => [...mutations.values()];
-  const end = (ending: Ending) => addEntry(mutations, { ending });
+  const changes: RecordedChanges = new Map();
+  const all = () => [...changes.values()];
+  const end = (ending: Ending) => addEntry(changes, { ending });
   return {
     findDuplicate: async (digest) => findDuplicate(all(), digest, Date.now()),
     begin: async (intent, { allowRepeat }) => {
       const result = findConflict(all(), intent, allowRepeat);
-      addEntry(mutations, { intent });
+      addEntry(changes, { intent });
       if (result.kind !== 'begun') end({ id: intent.id, time: intent.time, outcome: 'not sent', code: result.kind });
       return result;
     },
     end: async (ending) => end(ending),
     decline: async (intent) => {
       const isSpent = isNonceSpent(all(), intent.nonce);
-      addEntry(mutations, { intent });
+      addEntry(changes, { intent });
       end({ id: intent.id, time: intent.time, outcome: isSpent ? 'not sent' : 'declined' });
       return !isSpent;
     },

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Ending, Intent } from '../../src/journal/entry.js';
 
-/** The same mutation each time, under an id of its own, at a time in milliseconds. */
+/** The same change each time, under an id of its own, at a time in milliseconds. */
 export const intentAt = (time: number, changes: Partial<Intent> = {}): Intent => ({
   id: randomUUID(),
   time: new Date(time).toISOString(),
