@@ -6,54 +6,46 @@ import { once } from '../util/objects.js';
  * What is written before a change is sent. It holds no secret. Times are ISO 8601, UTC. The schema is made when an entry is
  * read: most servers start with an empty journal, or none.
  */
-export const storedIntentSchema = once(() =>
-  z
-    .object({
-      id: z.string(),
-      time: z.string(),
-      tool: z.string(),
-      /** What would happen, in a sentence. */
-      what: z.string(),
-      /** Method and URL. */
-      target: z.string(),
-      account: z.string(),
-      /** Name and version of the client, as it says. */
-      client: z.string(),
-      /** Who called, where callers are authenticated. */
-      caller: z.string().optional(),
-      /** How consent was given; `other` is a way that only a newer version knows. */
-      consent: z.enum(['asked', 'clicked', 'planId', 'option', 'off', 'other']).catch('other'),
-      /** How long the person took to answer. */
-      answeredAfterMs: z.number().optional().catch(undefined),
-      /** The same for the same change. */
-      digest: z.string(),
-      /** Of the plan or question that was answered. Consent with the same nonce counts once. */
-      nonce: z.string().optional(),
-      process: z.object({ pid: z.int(), host: z.string() }),
-      /** See `storedIntent`. */
-      exactly: z.literal('clicked').optional().catch(undefined),
-    })
-    .transform(({ exactly, consent, ...intent }) => ({ ...intent, consent: exactly ?? consent })),
+export const intentSchema = once(() =>
+  z.object({
+    id: z.string(),
+    time: z.string(),
+    tool: z.string(),
+    /** What would happen, in a sentence. */
+    what: z.string(),
+    /** Method and URL. */
+    target: z.string(),
+    account: z.string(),
+    /** Name and version of the client, as it says. */
+    client: z.string(),
+    /** Who called, where callers are authenticated. */
+    caller: z.string().optional(),
+    /** How consent was given; `other` is a way that only a newer version knows. */
+    consent: z.enum(['asked', 'clicked', 'planId', 'option', 'off', 'other']).catch('other'),
+    /** How long the person took to answer. */
+    answeredAfterMs: z.number().optional().catch(undefined),
+    /** The same for the same change. */
+    digest: z.string(),
+    /** Of the plan or question that was answered. Consent with the same nonce counts once. */
+    nonce: z.string().optional(),
+    process: z.object({ pid: z.int(), host: z.string() }),
+  }),
 );
-export type Intent = z.output<ReturnType<typeof storedIntentSchema>>;
+export type Intent = z.output<ReturnType<typeof intentSchema>>;
 
 /** What came of the intent with the same id. */
-export const storedEndingSchema = once(() =>
-  z
-    .object({
-      id: z.string(),
-      time: z.string(),
-      /** An outcome that only a newer version knows may mean that the change was made. */
-      outcome: z.enum(['accepted', 'rejected', 'unknown', 'not sent', 'declined']).catch('unknown'),
-      status: z.int().optional(),
-      code: z.string().optional(),
-      requestIds: z.record(z.string(), z.string()).optional(),
-      /** See `storedEnding`. */
-      exactly: z.literal('declined').optional().catch(undefined),
-    })
-    .transform(({ exactly, outcome, ...ending }) => ({ ...ending, outcome: exactly ?? outcome })),
+export const endingSchema = once(() =>
+  z.object({
+    id: z.string(),
+    time: z.string(),
+    /** An outcome that only a newer version knows may mean that the change was made. */
+    outcome: z.enum(['accepted', 'rejected', 'unknown', 'not sent', 'declined']).catch('unknown'),
+    status: z.int().optional(),
+    code: z.string().optional(),
+    requestIds: z.record(z.string(), z.string()).optional(),
+  }),
 );
-export type Ending = z.output<ReturnType<typeof storedEndingSchema>>;
+export type Ending = z.output<ReturnType<typeof endingSchema>>;
 
 /** An intent with what came of it, if anything did yet. */
 export type RecordedChange = Intent & { readonly ending?: Ending | undefined };
@@ -99,13 +91,3 @@ export const boundedEnding = (ending: Ending): Ending => ({
         .map((pair) => pair.map((text) => bounded(text, 512))),
     ),
 });
-
-/**
- * Older versions do not understand an entry with a value that they do not know. They get the nearest that they know, and
- * the value itself is in `exactly`.
- */
-export const storedIntent = (intent: Intent): object =>
-  intent.consent === 'clicked' ? { ...intent, consent: 'asked', exactly: 'clicked' } : intent;
-
-export const storedEnding = (ending: Ending): object =>
-  ending.outcome === 'declined' ? { ...ending, outcome: 'rejected', exactly: 'declined' } : ending;

@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import * as z from 'zod';
 import { once, valueAt } from '../util/objects.js';
 import { abandonedMs, addEntry, changesOf, type RecordedChanges } from './conflict.js';
-import { boundedCaller, type Entry, type RecordedChange, storedEndingSchema, storedIntentSchema } from './entry.js';
+import { boundedCaller, type Entry, endingSchema, intentSchema, type RecordedChange } from './entry.js';
 import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
 import { defaultLimit, type ListOptions } from './journal.js';
 
@@ -185,12 +185,12 @@ function readLine(line: Buffer): Entry | NotUnderstood | undefined {
   const entry = parseJson(line.toString('utf8'));
   const intent = valueAt(entry, 'intent');
   if (intent !== undefined) {
-    const { data } = storedIntentSchema().safeParse(intent);
+    const { data } = intentSchema().safeParse(intent);
     if (data !== undefined) return { intent: data };
     const { data: time } = timeSchema().safeParse(valueAt(intent, 'time'));
     return { time: time === undefined ? Number.POSITIVE_INFINITY : Date.parse(time) };
   }
-  const { data } = storedEndingSchema().safeParse(valueAt(entry, 'ending'));
+  const { data } = endingSchema().safeParse(valueAt(entry, 'ending'));
   return data === undefined ? undefined : { ending: data };
 }
 

@@ -1,14 +1,6 @@
 import { basename } from 'node:path';
 import { findConflict, findDuplicate, isNonceSpent, writtenBefore } from './conflict.js';
-import {
-  boundedCaller,
-  boundedEnding,
-  boundedIntent,
-  type Ending,
-  type Entry,
-  storedEnding,
-  storedIntent,
-} from './entry.js';
+import { boundedCaller, boundedEnding, boundedIntent, type Ending, type Entry } from './entry.js';
 import { append } from './file-open.js';
 import { createTail, listNewest } from './file-read.js';
 import { type Journal, unwritable } from './journal.js';
@@ -22,7 +14,7 @@ export function createFileJournal(path: string, now: () => Date): Journal {
   const readTail = createTail(path, now);
   const persistence = createPersistence();
   const write = (entries: readonly Entry[], onWrite = () => {}) =>
-    append(path, entries.map(writeLine).join(''), now, onWrite);
+    append(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''), now, onWrite);
   const writeEnding = (ending: Ending) => write([{ ending: boundedEnding(ending) }]);
   const end: Journal['end'] = (ending, signal) => persistence.write(() => writeEnding(ending), signal);
   const endUnsent = (id: string, code: string) =>
@@ -64,6 +56,3 @@ export function createFileJournal(path: string, now: () => Date): Journal {
     close: persistence.close,
   };
 }
-
-const writeLine = (entry: Entry): string =>
-  `${JSON.stringify('intent' in entry ? { intent: storedIntent(entry.intent) } : { ending: storedEnding(entry.ending) })}\n`;

@@ -7,12 +7,10 @@ import {
   boundedEnding,
   boundedIntent,
   type Ending,
+  endingSchema,
   type Intent,
+  intentSchema,
   type RecordedChange,
-  storedEnding,
-  storedEndingSchema,
-  storedIntent,
-  storedIntentSchema,
 } from './entry.js';
 import { defaultLimit, type Journal, unwritable } from './journal.js';
 import { createPersistence, Permanent } from './persistence.js';
@@ -29,32 +27,29 @@ const readingConnections = 2;
 /** More open changes than this are ended next time. */
 const maximumOpen = 1_000;
 
-/** Steps to the present tables, oldest first. One that was released is never changed. */
-const migrations: readonly string[] = [
-  `create table cloudops_mutations (
-     number bigint generated always as identity primary key,
-     id text not null unique,
-     digest text not null,
-     nonce text unique,
-     time timestamptz not null,
-     intent json not null,
-     outcome text,
-     ended timestamptz,
-     ending json
-   );
-   create index on cloudops_mutations (digest);
-   create index on cloudops_mutations (time);
-   create index on cloudops_mutations (ended);
-   create table cloudops_guards (key text primary key);`,
-  // The caller as JSON, because text cannot hold every character. What JSON escapes cannot always be read back here.
-  `alter table cloudops_mutations add column caller text;
-   update cloudops_mutations set caller = (intent->'caller')::text where position('\\u' in intent::text) = 0;
-   create index on cloudops_mutations (caller, number);
-   create index on cloudops_mutations (number) where outcome is null;`,
-];
+/** The caller is JSON, because text cannot hold every character. */
+const tables = `
+  create table cloudops_mutations (
+    number bigint generated always as identity primary key,
+    id text not null unique,
+    digest text not null,
+    nonce text unique,
+    time timestamptz not null,
+    intent json not null,
+    caller text,
+    outcome text,
+    ended timestamptz,
+    ending json
+  );
+  create index on cloudops_mutations (digest);
+  create index on cloudops_mutations (time);
+  create index on cloudops_mutations (ended);
+  create index on cloudops_mutations (caller, number);
+  create index on cloudops_mutations (number) where outcome is null;
+  create table cloudops_guards (key text primary key);`;
 
 /** Names this product among those that take advisory locks in the same database. */
-const migrationLock = 0x636c6f7564;
+const tablesLock = 0x636c6f7564;
 
 /**
  * A journal in PostgreSQL, for servers that share it. Of intents with the same digest or nonce, the primary key of
@@ -151,7 +146,7 @@ function createDatabase(url: string, max: number) {
   // without a listener, would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
-  let migrated = false;
+  let hasTables = false;
   return {
     /**
      * Commits what the work does, flushed to disk whatever the database's own default is, or nothing of it.
@@ -160,15 +155,15 @@ function createDatabase(url: string, max: number) {
     run: async <Result>(work: (client: pg.PoolClient) => Promise<Result>, onCommit = () => {}): Promise<Result> => {
       const client = await pool.connect().catch(failWithCode);
       try {
-        if (!migrated) await transaction(client, () => migrate(client));
-        migrated = true;
+        if (!hasTables) await transaction(client, () => createTables(client));
+        hasTables = true;
         const result = await transaction(client, () => work(client), onCommit);
         client.release();
         return result;
       } catch (error) {
         // Its state is not known: the server rolls back when the connection goes. What comes next may be another server.
         client.release(true);
-        migrated = false;
+        hasTables = false;
         return failWithCode(error);
       }
     },
@@ -198,17 +193,11 @@ async function transaction<Result>(client: pg.PoolClient, work: () => Promise<Re
   return result;
 }
 
-/** Several servers may start at once, and one that is older than the tables may go on. */
-async function migrate(client: pg.PoolClient): Promise<void> {
-  await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
-  const { rowCount: tables } = await client.query("select where to_regclass('cloudops_migrations') is not null");
-  if (tables === 0) await client.query('create table cloudops_migrations (step int primary key)');
-  const { rowCount: done } = await client.query('select from cloudops_migrations');
-  for (const [step, statements] of migrations.entries()) {
-    if (step < (done ?? 0)) continue;
-    await client.query(statements);
-    await client.query('insert into cloudops_migrations values ($1)', [step]);
-  }
+/** The lock is for servers that start at once. */
+async function createTables(client: pg.PoolClient): Promise<void> {
+  await client.query('select pg_advisory_xact_lock($1)', [tablesLock]);
+  const { rowCount } = await client.query("select where to_regclass('cloudops_guards') is null");
+  if (rowCount === 1) await client.query(tables);
 }
 
 /**
@@ -243,14 +232,13 @@ async function lockRelated(client: pg.PoolClient, { digest, nonce, time }: Inten
 async function insert(client: pg.PoolClient, intent: Intent, ending: Ending | undefined): Promise<void> {
   const { id, digest, time, caller } = intent;
   const nonce = ending?.outcome === 'not sent' ? undefined : intent.nonce;
-  const ended =
-    ending === undefined ? [null, null, null] : [ending.outcome, ending.time, JSON.stringify(storedEnding(ending))];
+  const ended = ending === undefined ? [null, null, null] : [ending.outcome, ending.time, JSON.stringify(ending)];
   await client.query(
     `insert into cloudops_mutations (id, digest, nonce, time, intent, caller, outcome, ended, ending)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
      on conflict (id) do update set
        outcome = excluded.outcome, ended = excluded.ended, ending = excluded.ending, nonce = excluded.nonce`,
-    [id, digest, nonce, time, JSON.stringify(storedIntent(intent)), storedCaller(caller), ...ended],
+    [id, digest, nonce, time, JSON.stringify(intent), storedCaller(caller), ...ended],
   );
 }
 
@@ -261,7 +249,7 @@ async function update(client: pg.PoolClient, ending: Ending): Promise<void> {
     `update cloudops_mutations set
        outcome = $2, ended = $3, ending = $4, nonce = case when $2 = 'not sent' then null else nonce end
      where id = $1 and (outcome is null or outcome = 'unknown' or $2 <> 'unknown')`,
-    [ending.id, ending.outcome, ending.time, JSON.stringify(storedEnding(ending))],
+    [ending.id, ending.outcome, ending.time, JSON.stringify(ending)],
   );
   if (rowCount === 1) return;
   const { rowCount: intents } = await client.query('select from cloudops_mutations where id = $1', [ending.id]);
@@ -272,7 +260,7 @@ const storedCaller = (caller: string | undefined) =>
   caller === undefined ? undefined : JSON.stringify(boundedCaller(caller));
 
 const rowSchema = z
-  .object({ intent: storedIntentSchema(), ending: storedEndingSchema().nullable() })
+  .object({ intent: intentSchema(), ending: endingSchema().nullable() })
   .transform(({ intent, ending }): RecordedChange => ({ ...intent, ending: ending ?? undefined }));
 
 /** The changes in rows, without what only a newer version understands. */

@@ -160,7 +160,7 @@ test('the list goes back to rotated files, as far as it is asked to', async () =
   expect(await listed({ since: time })).toEqual(['d']);
 });
 
-test('a long line, as older versions wrote them, is read from either end', async () => {
+test('a line longer than a chunk is read from either end', async () => {
   await begin({ digest: 'before' });
   appendFileSync(
     path,

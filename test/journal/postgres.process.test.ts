@@ -56,7 +56,6 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   test('of 20 servers that start on an empty database at once, all can work, and one may send the same change', async () => {
     const journals = Array.from({ length: 20 }, () => open());
     expect((await kinds(journals, {})).sort()).toEqual(['begun', ...Array(19).fill('duplicate')]);
-    expect(postgres.sql(database, 'select count(*) from cloudops_migrations')).toBe('2');
     expect(
       postgres.sql(
         database,
@@ -209,48 +208,6 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     expect(inUse()).toBe('7');
   });
 
-  describe('tables that the first version made', () => {
-    beforeEach(() => {
-      postgres.url(database);
-      postgres.sql(database, firstTables);
-    });
-    /** As the first version writes an intent. */
-    const writeAsFirst = (written: ReturnType<typeof intent>) =>
-      postgres.sql(
-        database,
-        `insert into cloudops_mutations (id, digest, nonce, time, intent, outcome, ended, ending) values
-         ('${written.id}', '${written.digest}', null, '${written.time}', '${JSON.stringify(written)}', null, null, null)`,
-      );
-
-    test('are brought up to date, and what is in them stays, with its caller', async () => {
-      const [plain, escaped] = [
-        intent({ caller: 'alice' }),
-        intent({ digest: 'other', caller: 'alice', client: 'x\u0000' }),
-      ];
-      writeAsFirst(plain);
-      writeAsFirst(escaped);
-      const journal = open();
-      expect(await journal.list({})).toEqual([plain, escaped]);
-      // PostgreSQL cannot look into JSON with a NUL; such an entry is in nobody's own list.
-      expect(await journal.list({ caller: 'alice' })).toEqual([plain]);
-      expect(await kinds([journal], {})).toEqual(['duplicate']);
-    });
-
-    test('an older server writes beside newer ones, and understands what they write', async () => {
-      const journal = open();
-      await journal.listOpen();
-      writeAsFirst(intent({ caller: 'alice' }));
-      expect(await kinds([journal], {})).toEqual(['duplicate']);
-      await journal.decline(intent({ digest: 'declined', nonce: 'n', consent: 'clicked' }));
-      const stored = postgres.sql(
-        database,
-        `select nonce, intent->>'consent', ending->>'outcome' from cloudops_mutations where digest = 'declined'`,
-      );
-      expect(stored).toBe('n|asked|rejected');
-      expect((await journal.list({})).at(-1)).toMatchObject({ consent: 'clicked', ending: { outcome: 'declined' } });
-    });
-  });
-
   test('a database that takes connections and says nothing is one that is away', async () => {
     const silent = await startCable(undefined);
     const started = Date.now();
@@ -352,19 +309,6 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     await expect(open().end(endingOf(Date.now(), 'lost', 'unknown'))).rejects.toThrow('not in the journal');
   });
 });
-
-/** What the first version made, and marked as made. */
-const firstTables = `
-  create table cloudops_mutations (
-    number bigint generated always as identity primary key, id text not null unique, digest text not null,
-    nonce text unique, time timestamptz not null, intent json not null, outcome text, ended timestamptz, ending json
-  );
-  create index on cloudops_mutations (digest);
-  create index on cloudops_mutations (time);
-  create index on cloudops_mutations (ended);
-  create table cloudops_guards (key text primary key);
-  create table cloudops_migrations (step int primary key);
-  insert into cloudops_migrations values (0)`;
 
 /** A way to a port that can be cut without a word; without a port, one that leads nowhere. */
 async function startCable(to: number | undefined) {
