@@ -1,10 +1,9 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { isIPv4 } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../util/log.js';
 import type { OnFailedLogin } from './auth.js';
 import { createCounter, createRateLimiter, type HttpLimits } from './limits.js';
-import { busy, HttpError } from './server.js';
+import { busy } from './server.js';
 
 /**
  * The network that a client's address counts for: each IPv4 address is one, IPv6 addresses are grouped by /64, because one
@@ -53,32 +52,21 @@ export function createRequestLimiter({ connectionsOfAddress }: HttpLimits) {
   };
 }
 
-/** Failed logins that are logged each second, of all addresses together. */
+/** Failed logins that are logged: of each network in a minute, and of all together in a second. */
+const loggedPerMinute = 5;
 const loggedPerSecond = 5;
 
-/**
- * Logs failed logins with address and reason, and slows the answers to them by network. Valid tokens are never slowed, so
- * that a stranger cannot lock out the callers behind the same load balancer.
- */
-export function createFailedLogins(limits: HttpLimits, now: () => Date, log: Log): OnFailedLogin {
-  const { failedLogins, failedLoginMs, delayedLogins } = limits;
-  const isSlowed = createRateLimiter(failedLogins / 60, now, failedLogins);
-  const isUnlogged = createRateLimiter(loggedPerSecond, now);
-  const enterDelay = createCounter(delayedLogins);
+/** Logs failed logins with address and reason. They do not flood the log: each line says how many were left out before it. */
+export function createFailedLogins(now: () => Date, log: Log): OnFailedLogin {
+  const checkNetwork = createRateLimiter(loggedPerMinute / 60, now, loggedPerMinute);
+  const checkAll = createRateLimiter(loggedPerSecond, now);
   let unlogged = 0;
-  return async ({ socket: { remoteAddress = 'unknown' } }: IncomingMessage, reason) => {
-    const network = networkOf(remoteAddress);
-    const slowed = isSlowed(network) > 0;
-    if (slowed || isUnlogged('') > 0) unlogged += 1;
-    else {
-      log('warn', 'login failed', { address: remoteAddress, reason, ...(unlogged > 0 && { unlogged }) });
-      unlogged = 0;
+  return ({ socket: { remoteAddress = 'unknown' } }, reason) => {
+    if (checkNetwork(networkOf(remoteAddress)) > 0 || checkAll('') > 0) {
+      unlogged += 1;
+      return;
     }
-    if (!slowed) return;
-    const leave = enterDelay(network);
-    if (leave === undefined)
-      throw new HttpError(429, 'logins', 'Too many failed logins.', { 'retry-after': '60', connection: 'close' });
-    await delay(failedLoginMs, undefined, { ref: false });
-    leave();
+    log('warn', 'login failed', { address: remoteAddress, reason, ...(unlogged > 0 && { unlogged }) });
+    unlogged = 0;
   };
 }

@@ -32,8 +32,11 @@ export const resourceMetadata = ({ url, issuer }: ProtectedResource) => ({
   resource_name: 'cloudops-mcp',
 });
 
-/** Called with the reason when a login fails, before the answer is sent. */
-export type OnFailedLogin = (request: IncomingMessage, reason: string) => Promise<void>;
+/** Called when a login fails, with the reason. */
+export type OnFailedLogin = (
+  request: { readonly socket: { readonly remoteAddress?: string | undefined } },
+  reason: string,
+) => void;
 
 /**
  * Who sends the request.
@@ -49,14 +52,14 @@ export async function authenticateRequest(
   const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
   if (token === undefined) {
     // No login at all is how clients learn where to get a token.
-    if (authorization !== undefined) await onFailedLogin(request, 'no bearer token');
+    if (authorization !== undefined) onFailedLogin(request, 'no bearer token');
     throw challenge(resource, 401, 'token', 'A bearer token is needed.');
   }
   const authentication = await authenticate(token);
   if (authentication.kind === 'unavailable')
     throw unavailable(authentication.reason, 'The token cannot be verified now.', 5);
   if (authentication.kind === 'invalid') {
-    await onFailedLogin(request, authentication.reason);
+    onFailedLogin(request, authentication.reason);
     throw challenge(resource, 401, 'token', 'The token is not valid here.', { error: 'invalid_token' });
   }
   const { principal } = authentication;

@@ -15,12 +15,6 @@ export const defaultHttpLimits = {
   connectionsOfAddress: 256,
   /** For metrics, of everybody. */
   metricsConnections: 64,
-  /** That one address has answered at once, in a minute. */
-  failedLogins: 5,
-  /** How much later further ones are answered. */
-  failedLoginMs: 1000,
-  /** How many of an address wait for such an answer. */
-  delayedLogins: 32,
   /** For the headers of a request, or its first byte on a new connection. */
   headersMs: 10_000,
   requestMs: 20_000,

@@ -31,7 +31,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   const { authenticate, resource, server, log, now } = options;
   const tools = makeTools(server.operations);
   const readBody = createBodyReader(options.limits.bodyBytes, options.limits.bodiesBytes);
-  const onFailedLogin = createFailedLogins(options.limits, now, log);
+  const onFailedLogin = createFailedLogins(now, log);
   const checkRate = createRateLimiter(options.rate, now);
 
   const receive = async (request: IncomingMessage, response: ServerResponse, principal: Principal | undefined) => {

@@ -47,7 +47,6 @@ describe('tokens of an OAuth issuer', () => {
     server = await serveInProcess({
       resource: { url: audience, issuer: issuer.origin },
       authenticate,
-      limits: { failedLoginMs: 0 },
     });
   });
   afterAll(async () => {
