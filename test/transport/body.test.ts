@@ -27,8 +27,13 @@ describe('XML', () => {
     });
   });
 
-  test('CDATA is text that is not resolved', () => {
-    expect(xml('<A><![CDATA[<b>&amp;]]></A>')).toEqual({ A: '<b>&amp;' });
+  test.each([
+    ['<![CDATA[<b>&amp;]]>', '<b>&amp;'],
+    ['<![CDATA[x<y]]>1', 'x<y1'],
+    ['1<![CDATA[x<y]]>', '1x<y'],
+    ['&lt;<![CDATA[&lt;]]>&lt;<![CDATA[]]>', '<&lt;<'],
+  ])('CDATA is text in its place that is not resolved: %s', (content, value) => {
+    expect(xml(`<A>${content}</A>`)).toEqual({ A: value });
   });
 
   test.each([
@@ -78,8 +83,8 @@ describe('XML of elements and text, which is read without the parser', () => {
     ['of the last row', '<Row><A>1</A></Row><Row><A>2</A>'],
     ['of a reference', '<Row><A>a&b</A></Row>'],
     ['of a name that is none', '<Row><1a>1</1a></Row>'],
-    ['of a name that objects have', '<Row><constructor>1</constructor></Row>'],
-    ['of a name that functions have', '<Row><prototype>1</prototype></Row>'],
+    ['of a name that sets a prototype', '<Row><__proto__>1</__proto__></Row>'],
+    ['of such a name that holds others', '<Row><__proto__><A>1</A></__proto__></Row>'],
     ['of a name in other letters', '<Row><A>1</a></Row>'],
     ['of another document', '<Row><A>1</A></Row></List><List><A>1</A>'],
   ])('an end that is missing %s is seen', (_where, content) => {
@@ -102,13 +107,62 @@ describe('XML of elements and text, which is read without the parser', () => {
   });
 });
 
-test('whatever the elements and texts, they are read as by the parser', () => {
-  const name = fc.constantFrom('A', 'B', 'a', 'Row', 'x-1', 'constructor', 'prototype', 'toString', '1a', 'n:A');
+/** Names of Object's own are names like any other, but for `__proto__`. */
+const names = ['A', 'B', 'a', 'Row', 'x-1', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
+const textPieces = ['1', ' ', '\n', '\r\n', '&amp;', '&#65;', '&#x41;', '&b;', '>', '"', 'é', '\u0001'];
+
+/** The text of a piece as a reader should understand it. */
+const understood = (piece: string) =>
+  new Map([
+    ['\r\n', '\n'],
+    ['&amp;', '&'],
+    ['&#65;', 'A'],
+    ['&#x41;', 'A'],
+  ]).get(piece) ?? piece;
+
+interface Written {
+  readonly xml: string;
+  readonly value: unknown;
+}
+
+test('any element of elements, text and CDATA is read as what it says, with the parser and without', () => {
   const text = fc
-    .array(
-      fc.constantFrom('1', ' ', '\n', '\r\n', '&amp;', '&#65;', '&#x41;', '&b;', '&', ']]>', '>', '"', 'é', '\u0001'),
-    )
-    .map((pieces) => pieces.join(''));
+    .array(fc.constantFrom(...textPieces), { minLength: 1 })
+    .map((pieces) => ({ xml: pieces.join(''), value: pieces.map(understood).join('') }));
+  const data = fc
+    .array(fc.constantFrom('1', ' ', '\n', '<', '<A>', '</A>', '&amp;', '&', '"', ']]', 'é'))
+    .map((pieces) => ({ xml: `<![CDATA[${pieces.join('')}]]>`, value: pieces.join('') }));
+  const leaf = fc.array(fc.oneof({ weight: 3, arbitrary: text }, data), { maxLength: 3 }).map((pieces) => ({
+    xml: pieces.map(({ xml }) => xml).join(''),
+    value: pieces.map(({ value }) => value).join(''),
+  }));
+  const { content } = fc.letrec<{ content: Written; elements: Written }>((tie) => ({
+    content: fc.oneof({ maxDepth: 4 }, leaf, tie('elements')),
+    elements: fc
+      .array(fc.tuple(fc.constantFrom(...names), tie('content')), { minLength: 1, maxLength: 4 })
+      .map((elements) => ({
+        xml: elements.map(([name, { xml }]) => `<${name}>${xml}</${name}>`).join('\n'),
+        value: Object.fromEntries(
+          elements.map(([name]) => {
+            const values = elements.filter(([other]) => other === name).map(([, { value }]) => value);
+            return [name, values.length === 1 ? values[0] : values];
+          }),
+        ),
+      })),
+  }));
+  fc.assert(
+    fc.property(fc.constantFrom(...names), content, (root, { xml, value }) => {
+      const expected = { kind: 'xml', value: { [root]: value } };
+      expect(parseBody(`<${root}>${xml}</${root}>`)).toEqual(expected);
+      expect(parseBody(`<${root}>${xml}</${root}><!---->`)).toEqual(expected);
+    }),
+    { numRuns: runs(3000) },
+  );
+});
+
+test('whatever the elements and texts, they are read as by the parser', () => {
+  const name = fc.constantFrom(...names, '__proto__', '1a', 'n:A');
+  const text = fc.array(fc.constantFrom(...textPieces, '&', ']]>', '<![CDATA[<A>]]>')).map((pieces) => pieces.join(''));
   const { document } = fc.letrec<{ document: string; content: string }>((tie) => ({
     content: fc.oneof(
       { maxDepth: 4 },
