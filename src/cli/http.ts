@@ -5,6 +5,7 @@ import { authenticateByIssuer } from '../http/issuer.js';
 import { defaultHttpLimits } from '../http/limits.js';
 import { serveHttp } from '../http/serve.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
+import { sentences } from '../util/human.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { isLoopback } from '../util/uri.js';
 import { type Command, portOf, UsageError, validConfig } from './command.js';
@@ -51,41 +52,60 @@ export const httpCommand: Command = {
 };
 
 /**
- * Under which host names the server is reached, and how it authenticates callers.
+ * The host names under which the server is reached, and how it authenticates callers.
  * @throws UsageError
  */
-async function accessOf(host: string, { tokensFile, issuer, audience, allowedHosts }: Config['http'], now: () => Date) {
-  const listensLocally = isLoopback(host === '::1' ? '[::1]' : host);
-  const publicUrl =
-    audience !== undefined && /^https?:/i.test(audience) && URL.canParse(audience) ? new URL(audience) : undefined;
-  const named = allowedHosts.length > 0 || publicUrl === undefined ? allowedHosts : [publicUrl.hostname];
-  const hosts = listensLocally ? [...named, 'localhost', '127.0.0.1', '[::1]'] : named;
-  const problems: string[] = [];
-  if (!(listensLocally && named.every(isLoopback)) && tokensFile === undefined && issuer === undefined)
-    problems.push(
-      `${listensLocally ? named.join(', ') : host} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
-    );
-  const [first] = hosts;
-  if (first === undefined)
-    problems.push('CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.');
-  const read = () => readTokensFile(tokensFile ?? '');
-  let text: string | undefined;
-  try {
-    // As it is at the start: its problems keep the server from starting.
-    if (tokensFile !== undefined) text = await read();
-  } catch (error) {
-    problems.push(`The file that CLOUDOPS_HTTP_TOKENS_FILE names cannot be read (${reasonOf(error)}).`);
-  }
-  if (text !== undefined) problems.push(...parseTokens(text).problems);
+async function accessOf(host: string, http: Config['http'], now: () => Date) {
+  const { tokensFile, issuer, audience } = http;
+  const publicHost = hostOf(audience);
+  const { hosts, stranger } = hostsOf(host, http.allowedHosts, publicHost);
+  const isOpen = tokensFile === undefined && issuer === undefined;
+  const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
+  const problems = sentences(
+    isOpen &&
+      stranger !== undefined &&
+      `${stranger} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
+    hosts.length === 0 && 'CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.',
+    ...(tokens?.problems ?? []),
+  );
   if (problems.length > 0) throw new UsageError(...problems);
-  if (issuer === undefined || audience === undefined) {
-    const authenticate =
-      text === undefined ? undefined : (log: Log) => authenticateByTokensFile({ text, read, now, log });
-    return { hosts, resource: undefined, authenticate };
-  }
+  if (issuer !== undefined && audience !== undefined)
+    return {
+      hosts,
+      resource: { url: publicHost === undefined ? `https://${hosts[0]}/mcp` : audience, issuer },
+      authenticate: (log: Log) => authenticateByIssuer({ issuer, audience, now, log }),
+    };
   return {
     hosts,
-    resource: { url: publicUrl === undefined ? `https://${first}/mcp` : audience, issuer },
-    authenticate: (log: Log) => authenticateByIssuer({ issuer, audience, now, log }),
+    resource: undefined,
+    authenticate: tokens && ((log: Log) => authenticateByTokensFile({ ...tokens, now, log })),
   };
+}
+
+/**
+ * The host names of a server that listens on `host`. `stranger` is what lets others than the users of this machine reach it.
+ */
+function hostsOf(host: string, allowed: readonly string[], publicHost: string | undefined) {
+  const named = allowed.length === 0 && publicHost !== undefined ? [publicHost] : allowed;
+  if (!isLoopback(host === '::1' ? '[::1]' : host)) return { hosts: named, stranger: host };
+  const stranger = named.every(isLoopback) ? undefined : named.join(', ');
+  return { hosts: [...named, 'localhost', '127.0.0.1', '[::1]'], stranger };
+}
+
+/** The host name in the audience of tokens, if that is a URL. */
+function hostOf(audience: string | undefined): string | undefined {
+  const isUrl = audience !== undefined && /^https?:/i.test(audience) && URL.canParse(audience);
+  return isUrl ? new URL(audience).hostname : undefined;
+}
+
+/** The tokens file as it is at the start, when a problem in it keeps the server from starting. */
+async function tokensAtStart(path: string) {
+  const read = () => readTokensFile(path);
+  try {
+    const text = await read();
+    return { text, read, problems: parseTokens(text).problems };
+  } catch (error) {
+    const problem = `The file that CLOUDOPS_HTTP_TOKENS_FILE names cannot be read (${reasonOf(error)}).`;
+    return { text: '', read, problems: [problem] };
+  }
 }

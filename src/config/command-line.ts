@@ -36,15 +36,67 @@ interface Option {
 
 /** Reads arguments: `--region jp-east-1`, `--region=jp-east-1`, `--read-only`, and what the command takes itself. */
 export function parseCommandLine(args: readonly string[], syntax: CommandSyntax = {}): CommandLine {
-  const { positionals: most = 0, options: own = {} } = syntax;
+  const { positionals: most = 0 } = syntax;
   const line = { positionals: [] as string[], options: {}, settings: {}, problems: [] as string[] };
+  const known = knownOptions(syntax, line);
   let wants: CommandLine['wants'];
+  /** The place of a value that is not to be shown or used. */
+  let skipped: number | undefined;
+  const addPositional = (written: string) => {
+    if (line.positionals.length < most) line.positionals.push(written);
+    else line.problems.push('There is one argument too many: the command comes first, and options begin with --.');
+  };
+  const refuse = (name: string, { index, inlineValue }: OptionToken) => {
+    line.problems.push(`${quoteName(name)} is not an option${hint(name, [...known.keys()])}`);
+    // What follows may be the value of a misspelt option, and so a secret.
+    if (!inlineValue && args[index + 1]?.startsWith('--') === false) skipped = index + 1;
+  };
+  for (const token of tokensOf(args, known)) {
+    const written = args[token.index] ?? '';
+    if (token.index === skipped || token.kind === 'option-terminator') continue;
+    if (token.kind === 'positional') addPositional(written);
+    else if (isAsked(written)) wants ??= asked[written];
+    else {
+      const [name = ''] = written.split('=', 1);
+      const option = known.get(name);
+      if (option === undefined) refuse(name, token);
+      else line.problems.push(...setOption(option, name, token, args[token.index + 1]));
+    }
+  }
+  return { ...line, wants };
+}
+
+type OptionToken = Extract<ReturnType<typeof tokensOf>[number], { kind: 'option' }>;
+
+/** Keeps the value of an option: the one after its `=`, or the next argument. Answers with the problems of that. */
+function setOption(
+  { name, into, isSwitch, isSecret }: Option,
+  written: string,
+  { value: inline, inlineValue }: OptionToken,
+  next: string | undefined,
+): string[] {
+  if (isSecret) return [secretOption(name)];
+  if (isSwitch) {
+    into[name] = inline ?? '1';
+    return [];
+  }
+  const value = (inlineValue ? inline : next)?.trim();
+  if (!value) return [`${written} needs a value.`];
+  into[name] = value;
+  return [];
+}
+
+/** Every option by how it is written: those of settings, and the command's own. */
+function knownOptions({ options = {} }: CommandSyntax, line: Record<'options' | 'settings', Record<string, string>>) {
   const known = new Map<string, Option>();
   for (const { name, setting, isSecret } of inputs)
     known.set(optionName(name), { name, into: line.settings, isSwitch: settings[setting].kind === 'switch', isSecret });
-  for (const [name, kind] of Object.entries(own))
+  for (const [name, kind] of Object.entries(options))
     known.set(`--${name}`, { name, into: line.options, isSwitch: kind === 'switch', isSecret: false });
+  return known;
+}
 
+function tokensOf(args: readonly string[], known: ReadonlyMap<string, Option>) {
   const { tokens } = parseArgs({
     args: args.map((arg, index) => unambiguous(arg, args[index + 1], known.get(arg)?.isSwitch === false)),
     options: Object.fromEntries(
@@ -53,31 +105,7 @@ export function parseCommandLine(args: readonly string[], syntax: CommandSyntax 
     strict: false,
     tokens: true,
   });
-  /** The place of a value that is not to be shown or used. */
-  let skipped: number | undefined;
-  for (const token of tokens) {
-    const written = args[token.index] ?? '';
-    if (token.index === skipped || token.kind === 'option-terminator') continue;
-    if (token.kind === 'positional') {
-      if (line.positionals.length < most) line.positionals.push(written);
-      else line.problems.push('There is one argument too many: the command comes first, and options begin with --.');
-      continue;
-    }
-    const [name = ''] = written.split('=', 1);
-    const option = known.get(name);
-    const next = args[token.index + 1];
-    const value = token.inlineValue ? token.value : next;
-    if (isAsked(written)) wants ??= asked[written];
-    else if (option === undefined) {
-      line.problems.push(`${quoteName(name)} is not an option${hint(name, [...known.keys()])}`);
-      // It may be the value of a misspelt option, and so a secret.
-      if (!token.inlineValue && next?.startsWith('--') === false) skipped = token.index + 1;
-    } else if (option.isSecret) line.problems.push(secretOption(option.name));
-    else if (option.isSwitch) option.into[option.name] = token.value ?? '1';
-    else if (value?.trim()) option.into[option.name] = value.trim();
-    else line.problems.push(`${name} needs a value.`);
-  }
-  return { ...line, wants };
+  return tokens;
 }
 
 /**

@@ -34,34 +34,50 @@ export interface Origin {
 /** Takes a problem, one sentence, without the value of a secret. */
 export type Report = (problem: string) => void;
 
+/** An input that was given a text. */
+type Given = (typeof inputs)[number] & { readonly text: string; readonly isOption: boolean };
+
 /** The text of each setting: from the environment or the command line, or from the file that one of them names. */
 export function gather({ env, commandLine, readFile }: ConfigSources, report: Report): Gathered {
   const variables = readVariables(env, report);
   const { settings: options = {}, problems = [] } = commandLine ?? {};
   problems.forEach(report);
-  const texts: Partial<Record<Setting, string>> = {};
-  const origins: Origin[] = [];
-  for (const { name, setting, isFile, isSecret } of inputs) {
-    const text = options[name] ?? variables[name];
-    if (text === undefined) continue;
-    const isOption = options[name] !== undefined;
-    const inDatabase = name === 'JOURNAL' && isDatabaseUrl(text);
-    if (isOption && inDatabase && holdsPassword(text)) report(secretOption(name));
-    const secret = inDatabase || isSecret;
-    const value = inDatabase ? databaseName(text) : secret ? 'set, not shown' : text;
-    const from = isOption ? `option ${optionName(name)}` : 'environment';
-    const isPath = isFile || (settings[setting].kind === 'path' && !inDatabase);
-    origins.push({ name: variableName(name), value, secret, isPath, from });
-    if (!isFile) texts[setting] = text;
-    else {
-      if (texts[setting] !== undefined)
-        report(`${variableName(setting)} and ${variableName(name)} are both set; set one.`);
-      const read = readSettingFile(setting, text, readFile, report);
-      if (read !== undefined) texts[setting] = read;
-    }
-  }
-  return { texts, origins };
+  const given = inputs.flatMap((input): Given[] => {
+    const option = options[input.name];
+    const text = option ?? variables[input.name];
+    return text === undefined ? [] : [{ ...input, text, isOption: option !== undefined }];
+  });
+  for (const each of given)
+    if (each.isOption && isDatabase(each) && holdsPassword(each.text)) report(secretOption(each.name));
+  return { texts: textsOf(given, readFile, report), origins: given.map(originOf) };
 }
+
+/** The texts of settings, those in files included. */
+function textsOf(given: readonly Given[], readFile: ConfigSources['readFile'], report: Report): Gathered['texts'] {
+  const texts: Partial<Record<Setting, string>> = {};
+  for (const { name, setting, isFile, text } of given) {
+    if (texts[setting] !== undefined)
+      report(`${variableName(setting)} and ${variableName(name)} are both set; set one.`);
+    const read = isFile ? readSettingFile(setting, text, readFile, report) : text;
+    if (read !== undefined) texts[setting] = read;
+  }
+  return texts;
+}
+
+function originOf(given: Given): Origin {
+  const { name, setting, isFile, isSecret, isOption, text } = given;
+  const inDatabase = isDatabase(given);
+  const shown = isSecret ? 'set, not shown' : text;
+  return {
+    name: variableName(name),
+    value: inDatabase ? databaseName(text) : shown,
+    secret: inDatabase || isSecret,
+    isPath: isFile || (settings[setting].kind === 'path' && !inDatabase),
+    from: isOption ? `option ${optionName(name)}` : 'environment',
+  };
+}
+
+const isDatabase = ({ name, text }: Given): boolean => name === 'JOURNAL' && isDatabaseUrl(text);
 
 /** The variables with our prefix by setting. An empty value counts as none: clients send one for a field left empty. */
 function readVariables(env: Environment, report: Report): Readonly<Record<string, string>> {

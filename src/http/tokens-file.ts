@@ -22,27 +22,31 @@ export function parseTokens(text: string): { tokens: readonly StaticToken[]; pro
   const problems: string[] = [];
   const taken = { names: new Set<string>(), digests: new Set<string>() };
   for (const [index, line] of text.split('\n').entries()) {
-    const [name = '', hex = '', ...scopes] = line.trim().split(/\s+/);
+    const [name = '', digest = '', ...scopes] = line.trim().split(/\s+/);
     if (name === '' || name.startsWith('#')) continue;
-    const report = (problem: string) => problems.push(`Line ${index + 1} of the tokens file ${problem}.`);
-    if (name.length > maximumName) report(`has a name of more than ${maximumName} characters`);
-    else if (!/^[0-9a-f]{64}$/i.test(hex)) report('has no SHA-256 in hex after the name');
-    else if (scopes.some((scope) => !knownScopes.includes(scope)))
-      report(`names a scope that is none of ${knownScopes.join(', ')}`);
-    else if (taken.names.has(name)) report('has the name of an earlier line');
-    else if (taken.digests.has(hex.toLowerCase())) report('has the token of an earlier line');
-    else {
-      tokens.push({
-        name,
-        digest: Buffer.from(hex, 'hex'),
-        scopes: scopes.length === 0 ? [readScope, writeScope] : scopes,
-      });
+    const given = { name, hex: digest.toLowerCase(), scopes: scopes.length === 0 ? [readScope, writeScope] : scopes };
+    const problem = problemOf(given, taken);
+    if (problem === undefined) {
+      tokens.push({ name, digest: Buffer.from(given.hex, 'hex'), scopes: given.scopes });
       taken.names.add(name);
-      taken.digests.add(hex.toLowerCase());
-    }
+      taken.digests.add(given.hex);
+    } else problems.push(`Line ${index + 1} of the tokens file ${problem}.`);
   }
   if (tokens.length === 0 && problems.length === 0) problems.push('The tokens file has no tokens.');
   return { tokens, problems };
+}
+
+/** The problem of a line, if it has one, as the end of a sentence. `taken` is from earlier lines. */
+function problemOf(
+  { name, hex, scopes }: Principal & { readonly hex: string },
+  taken: { readonly names: ReadonlySet<string>; readonly digests: ReadonlySet<string> },
+): string | undefined {
+  if (name.length > maximumName) return `has a name of more than ${maximumName} characters`;
+  if (!/^[0-9a-f]{64}$/.test(hex)) return 'has no SHA-256 in hex after the name';
+  if (scopes.some((scope) => !knownScopes.includes(scope)))
+    return `names a scope that is none of ${knownScopes.join(', ')}`;
+  if (taken.names.has(name)) return 'has the name of an earlier line';
+  return taken.digests.has(hex) ? 'has the token of an earlier line' : undefined;
 }
 
 /**

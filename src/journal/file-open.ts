@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { textAt } from '../util/objects.js';
@@ -113,20 +113,25 @@ export async function append(path: string, lines: string, now: () => Date, onWri
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   for (;;) {
     await using file = await openJournalFile(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
-    const { size, mode, dev, ino } = await file.stat();
-    if (size > rotatedBytes && (await rotate(path, now()))) continue;
-    if ((mode & 0o777) !== 0o600) await file.chmod(0o600);
-    // A line that a crash cut short must not swallow this one.
-    const bytes = Buffer.from(`${(await endsMidLine(file, size)) ? '\n' : ''}${lines}`);
-    onWrite();
-    const { bytesWritten } = await file.write(bytes);
-    if (bytesWritten !== bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`);
-    await file.sync();
-    if (size === 0) await syncFolder(dirname(path));
+    const stats = await file.stat();
+    if (stats.size > rotatedBytes && (await rotate(path, now()))) continue;
+    await write(file, stats, lines, onWrite);
+    if (stats.size === 0) await syncFolder(dirname(path));
     // If another process rotated the file meanwhile, the lines are not where others look for them.
     const current = await lstat(path).catch(() => undefined);
-    if (current?.dev === dev && current.ino === ino) return;
+    if (current?.dev === stats.dev && current.ino === stats.ino) return;
   }
+}
+
+/** Appends lines to an open file. */
+async function write(file: FileHandle, { size, mode }: Stats, lines: string, onWrite: () => void): Promise<void> {
+  if ((mode & 0o777) !== 0o600) await file.chmod(0o600);
+  // A line that a crash cut short must not swallow this one.
+  const bytes = Buffer.from(`${(await endsMidLine(file, size)) ? '\n' : ''}${lines}`);
+  onWrite();
+  const { bytesWritten } = await file.write(bytes);
+  if (bytesWritten !== bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`);
+  await file.sync();
 }
 
 /** Resolves with whether it could be renamed. */

@@ -2,9 +2,9 @@ import type { FileHandle } from 'node:fs/promises';
 import * as z from 'zod';
 import { once, valueAt } from '../util/objects.js';
 import { abandonedMs, addEntry, changesOf, type RecordedChanges } from './conflict.js';
-import { boundedCaller, type Entry, endingSchema, intentSchema, type RecordedChange } from './entry.js';
+import { type Entry, endingSchema, intentSchema, type RecordedChange } from './entry.js';
 import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
-import { defaultLimit, type ListOptions } from './journal.js';
+import { defaultLimit, isOfAnother, type ListOptions } from './journal.js';
 
 /** How far a file was read. */
 interface Position {
@@ -47,6 +47,12 @@ export function createTail(path: string, now: () => Date) {
     }
     position = undefined;
   };
+  /** Forgets what ended before a time (milliseconds). */
+  const forget = (since: number): void => {
+    for (const [id, { time, ending }] of changes)
+      if (ending !== undefined && Date.parse(time) < since && Date.parse(ending.time) < since) changes.delete(id);
+    notUnderstood = notUnderstood.filter((time) => time >= since);
+  };
   const refresh = async (): Promise<readonly RecordedChange[]> => {
     const since = now().getTime() - abandonedMs;
     await using current = await readJournalFile(path);
@@ -58,9 +64,7 @@ export function createTail(path: string, now: () => Date) {
       position = undefined;
       throw error;
     }
-    for (const [id, { time, ending }] of changes)
-      if (ending !== undefined && Date.parse(time) < since && Date.parse(ending.time) < since) changes.delete(id);
-    notUnderstood = notUnderstood.filter((time) => time >= since);
+    forget(since);
     if (notUnderstood.length > 0) throw new Error('it has a recent entry that this version does not understand');
     return [...changes.values()];
   };
@@ -91,17 +95,14 @@ export async function listNewest(
   path: string,
   { since = 0, limit = defaultLimit, caller }: ListOptions,
 ): Promise<RecordedChange[]> {
-  const name = boundedCaller(caller);
   const entries: Entry[] = [];
   const ids = new Set<string>();
-  for await (const line of linesNewestFirst(path, since, limit * listedBytes)) {
-    const entry = readLine(line);
-    if (entry === undefined || 'time' in entry) continue;
+  for await (const entry of entriesNewestFirst(path, since, limit * listedBytes)) {
     if ('intent' in entry) {
-      const { intent } = entry;
-      if (Date.parse(intent.time) < since - abandonedMs) break;
-      if (Date.parse(intent.time) < since || (name !== undefined && intent.caller !== name)) continue;
-      ids.add(intent.id);
+      const time = Date.parse(entry.intent.time);
+      if (time < since - abandonedMs) break;
+      if (time < since || isOfAnother(entry.intent, caller)) continue;
+      ids.add(entry.intent.id);
     }
     entries.push(entry);
     if (ids.size === limit) break;
@@ -109,8 +110,8 @@ export async function listNewest(
   return changesOf(entries.reverse());
 }
 
-/** Of the file and then, if they are asked for, of those that were rotated since a time (milliseconds). */
-async function* linesNewestFirst(path: string, since: number, maximumBytes: number): AsyncGenerator<Buffer> {
+/** Entries of the file, then of those that were rotated since a time (milliseconds), without those that are not understood. */
+async function* entriesNewestFirst(path: string, since: number, maximumBytes: number): AsyncGenerator<Entry> {
   let bytes = 0;
   for await (const opened of newestFirst(path, since)) {
     await using file = opened;
@@ -118,7 +119,8 @@ async function* linesNewestFirst(path: string, since: number, maximumBytes: numb
       for await (const line of linesFromEnd(file)) {
         bytes += line.length;
         if (bytes > maximumBytes) return;
-        yield line;
+        const entry = readLine(line);
+        if (entry !== undefined && !('time' in entry)) yield entry;
       }
   }
 }

@@ -71,7 +71,7 @@ export interface Journal {
 export const defaultLimit = 50;
 
 /** Whether a change is another caller's than the one who looks. Without a caller, nothing is. */
-export const isOfAnother = ({ caller }: RecordedChange, viewer: string | undefined): boolean =>
+export const isOfAnother = ({ caller }: Pick<Intent, 'caller'>, viewer: string | undefined): boolean =>
   viewer !== undefined && boundedCaller(viewer) !== caller;
 
 /**

@@ -104,23 +104,29 @@ function createSignedClient(
     return reply;
   };
 
+  /** Milliseconds until the next attempt; undefined if there is none. */
+  const waitAfter = (reply: Reply, failures: number): number | undefined => {
+    if (failures + 1 >= maximumAttempts || signal.aborted) return undefined;
+    const offset = offsetMs === 0 ? clockOffset(reply, now()) : undefined;
+    offsetMs = offset ?? offsetMs;
+    const wait = offset === undefined ? retryDelay(reply, repeatable, failures, now(), random) : 0;
+    return wait !== undefined && now().getTime() + wait < deadline ? wait : undefined;
+  };
+
   return {
     [Symbol.dispose]: close,
     send: async (request) => {
+      const { origin } = endpoint;
       const attempts: Attempt[] = [];
       for (;;) {
         const reply = await attempt(request, attempts.length);
-        const offset = offsetMs === 0 ? clockOffset(reply, now()) : undefined;
-        const wait = offset !== undefined ? 0 : retryDelay(reply, repeatable, attempts.length, now(), random);
-        const allowed = attempts.length + 1 < maximumAttempts && !signal.aborted;
-        const again = wait !== undefined && allowed && now().getTime() + wait < deadline;
         const result = describeReply(reply);
-        attempts.push(again ? { result, waitedMs: wait } : { result });
-        const { origin } = endpoint;
-        log('info', 'attempt', { origin, method: request.method, attempt: attempts.length, ...attempts.at(-1) });
-        if (!again) return { ...reply, attempts, endedAt: now() };
-        if (offset !== undefined) offsetMs = offset;
-        await sleep(wait, signal);
+        const waitedMs = waitAfter(reply, attempts.length);
+        const made = waitedMs === undefined ? { result } : { result, waitedMs };
+        attempts.push(made);
+        log('info', 'attempt', { origin, method: request.method, attempt: attempts.length, ...made });
+        if (waitedMs === undefined) return { ...reply, attempts, endedAt: now() };
+        await sleep(waitedMs, signal);
       }
     },
   };
