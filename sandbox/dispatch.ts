@@ -57,7 +57,7 @@ export async function answer(route: Route | undefined, request: ApiRequest, clou
     const known = [...query, ...(operation.options ?? []), 'x-id'];
     const unknown = [...request.query.keys()].find((name) => !known.includes(name));
     if (unknown !== undefined) throw notOffered(`"${unknown}" in the query here`);
-    if (isStorage) checkStorageRequest(operation, request, parameters.key);
+    if (isStorage) checkStorageRequest(request, operation.headers, parameters.key);
     const body = isStorage && !operation.streams ? await readShort(request) : request.body;
     const input = operation.rules && readInput(operation.rules, body);
     const answer = await operation.handle({ ...request, body, parameters, input }, cloud);

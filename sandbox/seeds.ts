@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import { clusterKey, clusterRecord, groupRecord } from './catalog.js';
-import { instanceRecord, seededBackupId, seededDevops } from './devops.js';
-import type { Fields } from './http.js';
-import { provisionRules } from './operations/provision-kube-resource-group.js';
-import { restoreRules } from './operations/restore-instance.js';
+import { clusterKey } from './catalog.js';
+import { seededBackupId, seededDevops } from './devops.js';
+import { clusterRecord, groupRecord, provisionRules } from './operations/provision-kube-resource-group.js';
+import { instanceRecord, restoreRules } from './operations/restore-instance.js';
+import type { RecordOf, State } from './state.js';
 import type { Part, Upload, UploadName } from './storage/records.js';
 
 /** In progress: 15 parts of 16, of which three are missing. */
@@ -13,7 +13,7 @@ export const seededUpload: UploadName = {
   uploadId: 'demo-upload-in-progress',
 };
 
-/** Complete but for the last word: 10,000 parts. */
+/** Ready to be completed: 10,000 parts. */
 export const seededLargeUpload: UploadName = {
   bucket: 'demo-bucket',
   key: 'archive/2025.tar',
@@ -37,61 +37,82 @@ export const seededGroup = {
   project: 'demo-project',
 };
 
+/** A state whose tables begin with the records that every sandbox has, before its own changes. */
+export const withSeeds = (state: State): State => ({
+  ...state,
+  changesOf: (table) => [...seedsOf(table, state.origin.started), ...state.changesOf(table)],
+});
+
+/** Records of a table, made when they are asked for: one has 10,000. Uploads began shortly before `started` (ISO 8601). */
+function seedsOf(table: string, started: string): readonly RecordOf[] {
+  const seeds: ReadonlyMap<string, () => readonly RecordOf[]> = new Map([
+    ['buckets', () => [['demo-bucket', { created: started }]]],
+    ['uploads', () => uploads(started)],
+    [`parts of ${seededUpload.uploadId}`, () => parts(started)],
+    [`parts of ${seededLargeUpload.uploadId}`, () => manyParts(started)],
+    ['groups', () => [[seededGroup.resourceGroupName, group()]]],
+    ['clusters', () => [cluster(seededGroup.adminCluster, true), cluster(seededGroup.userCluster, false)]],
+    ['instances', () => [[seededDevops.instanceId, instance()]]],
+  ]);
+  return seeds.get(table)?.() ?? [];
+}
+
 const mebibyte = 1024 * 1024;
 
-/** These uploads by their IDs, as of the time (ISO 8601) the sandbox started for the first time. */
-export function seededUploads(started: string): [string, Upload][] {
+const before = (time: string, seconds: number) => new Date(Date.parse(time) - seconds * 1000).toISOString();
+
+function uploads(started: string): [string, Upload][] {
   const begun = (name: UploadName, secondsAgo: number): [string, Upload] => {
     return [name.uploadId, { ...name, initiated: before(started, secondsAgo), headers: {} }];
   };
   return [begun(seededUpload, 680), begun(seededLargeUpload, 23_700), begun(seededEmptyUpload, 45)];
 }
 
-/** The parts of one of them, by their numbers. */
-export function seededParts(uploadId: string, started: string): [string, Part][] {
-  const part = (partNumber: number, size: number, secondsAgo: number): [string, Part] => {
-    const etag = hash('md5', `part ${partNumber}`);
-    return [String(partNumber), { partNumber, size, etag, lastModified: before(started, secondsAgo), checksums: {} }];
-  };
-  if (uploadId === seededUpload.uploadId)
-    return [1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15].map((number) => part(number, 8 * mebibyte, (16 - number) * 40));
-  if (uploadId !== seededLargeUpload.uploadId) return [];
-  const numbers = Array.from({ length: 10_000 }, (_, index) => index + 1);
-  return numbers.map((number) => part(number, (number === 10_000 ? 3 : 16) * mebibyte, 23_600 - number * 2));
+function part(partNumber: number, size: number, lastModified: string): [string, Part] {
+  return [
+    String(partNumber),
+    { partNumber, size, etag: hash('md5', `part ${partNumber}`), lastModified, checksums: {} },
+  ];
 }
 
-const before = (time: string, seconds: number) => new Date(Date.parse(time) - seconds * 1000).toISOString();
+const parts = (started: string) =>
+  [1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15].map((number) =>
+    part(number, 8 * mebibyte, before(started, (16 - number) * 40)),
+  );
 
-export function seededCatalog() {
-  const { resourceGroupName, resourceNamePrefix, adminCluster, userCluster, version, project } = seededGroup;
+const manyParts = (started: string) =>
+  Array.from({ length: 10_000 }, (_, index) => index + 1).map((number) =>
+    part(number, (number === 10_000 ? 3 : 16) * mebibyte, before(started, 23_600 - number * 2)),
+  );
+
+/** A provisioning of the group with a cluster. */
+function provisionInput(clusterName: string) {
+  const { resourceNamePrefix, version, project } = seededGroup;
   const place = { region: 'jp-east-1', availabilityZone: 'east-11', volumeType: 'standard-flash-storage-a' };
   const key = { project_id: project, client_email: `demo@${project}.invalid`, client_id: '1' };
-  const input = (name: string) =>
-    provisionRules.parse({
-      regions: [place.region],
-      availabilityZones: [place.availabilityZone],
-      resourceNamePrefix,
-      externalCloudConfig: { serviceAccountKey: JSON.stringify(key), location: 'asia-northeast1' },
-      adminWorkstation: { ...place, instanceType: 'h2-medium4', keyName: 'demo-key' },
-      adminCluster: {
-        ...{ name, version, keyName: 'demo-key' },
-        controlPlane: { ...place, instanceType: 'h2-large16', nodeCount: 3 },
-        nodePools: [{ ...place, name: 'workers', instanceType: 'h2-large32', nodeCount: 2 }],
-      },
-    });
-  const group = groupRecord(resourceGroupName, input(adminCluster), '2026-01-01T00:00:00.000Z');
-  const cluster = (name: string, isAdmin: boolean): [string, Fields] => [
-    clusterKey(resourceGroupName, name),
-    clusterRecord(input(name), group, isAdmin),
-  ];
-  return {
-    groups: [[resourceGroupName, group] as const],
-    clusters: [cluster(adminCluster, true), cluster(userCluster, false)],
-  };
+  return provisionRules.parse({
+    regions: [place.region],
+    availabilityZones: [place.availabilityZone],
+    resourceNamePrefix,
+    externalCloudConfig: { serviceAccountKey: JSON.stringify(key), location: 'asia-northeast1' },
+    adminWorkstation: { ...place, instanceType: 'h2-medium4', keyName: 'demo-key' },
+    adminCluster: {
+      ...{ name: clusterName, version, keyName: 'demo-key' },
+      controlPlane: { ...place, instanceType: 'h2-large16', nodeCount: 3 },
+      nodePools: [{ ...place, name: 'workers', instanceType: 'h2-large32', nodeCount: 2 }],
+    },
+  });
 }
 
-export function seededInstances() {
+const group = () =>
+  groupRecord(seededGroup.resourceGroupName, provisionInput(seededGroup.adminCluster), '2026-01-01T00:00:00.000Z');
+
+const cluster = (name: string, isAdmin: boolean): RecordOf => [
+  clusterKey(seededGroup.resourceGroupName, name),
+  clusterRecord(provisionInput(name), group(), isAdmin),
+];
+
+function instance() {
   const input = restoreRules.parse({ ...seededDevops, backupId: seededBackupId });
-  const instance = instanceRecord(input, 'jp-east-1', new Date('2026-01-01T00:00:00Z'));
-  return [[seededDevops.instanceId, instance] as const];
+  return instanceRecord(input, 'jp-east-1', new Date('2026-01-01T00:00:00Z'));
 }

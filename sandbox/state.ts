@@ -26,6 +26,9 @@ export type Origin = Omit<z.output<typeof origin>, 'sandbox'>;
 const changesLine = z.array(z.tuple([z.string(), z.string(), z.unknown()]).readonly());
 export type Change = z.output<typeof changesLine>[number];
 
+/** A key of a table and its record; null if there is none any more. */
+export type RecordOf = readonly [key: string, record: unknown];
+
 /** Where the sandbox keeps what it knows. */
 export type State = ReturnType<typeof createState>;
 
@@ -36,14 +39,13 @@ export const derive = ({ origin }: State, ...names: readonly (string | number)[]
 /** Records by their keys, as a state has them. What is changed here is kept there. */
 export class Table<T> extends Map<string, T> {
   readonly #keep: (key: string, value: T | null) => void;
-  /** Throws a `SandboxProblem` if the state has something else than these records. */
-  constructor(name: string, record: z.ZodType<T>, state: State, seeds: Iterable<readonly [string, NoInfer<T>]>) {
+  /** Throws a `SandboxProblem` if the state has other records than these. */
+  constructor(name: string, record: z.ZodType<T>, state: State) {
     super();
     this.#keep = (key, value) => state.keep([name, key, value]);
-    for (const [key, value] of seeds) super.set(key, value);
-    for (const [table, key, value] of state.changes) {
-      if (table !== name) continue;
-      const { data, error } = record.nullable().safeParse(value);
+    const recordOrNull = record.nullable();
+    for (const [key, value] of state.changesOf(name)) {
+      const { data, error } = recordOrNull.safeParse(value);
       if (error !== undefined) throw new SandboxProblem(`The sandbox's state has ${name} that cannot be read.`);
       if (data === null) super.delete(key);
       else super.set(key, data);
@@ -69,7 +71,7 @@ interface Medium {
   close(): Promise<void>;
 }
 
-/** What was kept before this start is in `changes`, oldest first. */
+/** `changes` are those kept before this start, oldest first. */
 function createState(origin: Origin, changes: readonly Change[], medium: Medium) {
   const waiting: Change[] = [];
   let count = changes.length;
@@ -77,7 +79,9 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
   return {
     ...medium,
     origin,
-    changes,
+    /** The keys and records of a table that were kept before this start, oldest first. */
+    changesOf: (table: string) =>
+      changes.flatMap(([name, key, value]): RecordOf[] => (name === table ? [[key, value]] : [])),
     /** Keeps a change with the next `flushed`. */
     keep: (change: Change) => {
       count += 1;

@@ -1,7 +1,8 @@
+import { hash } from 'node:crypto';
 import * as z from 'zod';
-import { clusterKey, clusterRecord, groupRecord, kubeOf, serviceAccountOf, showGroup } from '../catalog.js';
+import { clusterKey, kubeOf, showGroup } from '../catalog.js';
 import type { Cloud } from '../cloud.js';
-import { json, parseObject } from '../http.js';
+import { type Fields, json, parseObject } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { address, areDistinctAddresses, duplicate, name, oneOf, serverTypes, text } from '../rules.js';
 
@@ -74,7 +75,7 @@ const body = z.strictObject({
   adminCluster: cluster.prefault({}),
 });
 
-export type ProvisionInput = z.output<typeof body>;
+type ProvisionInput = z.output<typeof body>;
 
 const balancerOf = (input: ProvisionInput) => input.adminCluster?.controlPlaneLoadBalancer;
 const hasPrivateLan = (input: ProvisionInput) => input.networkConfig?.networkId !== undefined;
@@ -128,3 +129,94 @@ function checkUnique(group: string, input: ProvisionInput, { groups, clusters }:
   if (name !== '' && [...clusters.values()].some((other) => other.project === projectId && other.name === name))
     throw duplicate('AdminClusterName', `The external cloud project ${projectId} has a cluster ${name}.`);
 }
+
+/** A group in its first state. */
+export function groupRecord(name: string, input: ProvisionInput, createTime: string): Fields {
+  const { adminCluster: _, externalCloudConfig, adminWorkstation, ...given } = input;
+  const instance = serverRecord(`${name}-workstation`, adminWorkstation, input.networkConfig.networkId);
+  const kube = {
+    ...given,
+    externalCloudConfig: { serviceAccount: serviceAccountOf(input), location: externalCloudConfig.location },
+    adminWorkstation: { ...adminWorkstation, instance },
+  };
+  return {
+    name,
+    description: '',
+    template: 'kube',
+    configuration: { kube },
+    status: 'provisioning',
+    createTime,
+    changedAt: createTime,
+  };
+}
+
+/** The submitted key itself is never returned (reference, section 2.5). */
+function serviceAccountOf({ externalCloudConfig }: ProvisionInput) {
+  const key = parseObject(externalCloudConfig.serviceAccountKey) ?? {};
+  const text = (value: unknown) => String(value ?? '');
+  return { projectId: text(key.project_id), clientEmail: text(key.client_email), clientId: text(key.client_id) };
+}
+
+/** The admin cluster that a group's input describes, or a user cluster like it, in its first state. */
+export function clusterRecord(input: ProvisionInput, { name: group, createTime }: Fields, isAdmin: boolean): Fields {
+  const { adminCluster: cluster, networkConfig } = input;
+  const { enabled, version } = cluster.kubeServiceMeshConfig;
+  const nodes = (given: Machine & { readonly nodeCount: number }, serverName: string) => ({
+    ...given,
+    instances: Array.from({ length: Math.min(given.nodeCount, shownNodes) }, (_, index) =>
+      serverRecord(`${serverName}-${index + 1}`, given, networkConfig.networkId),
+    ),
+  });
+  const controlPlane = `${cluster.name}-control-plane`;
+  return {
+    ...cluster,
+    kubeServiceMeshConfig: { enabled, ...(enabled && { version }) },
+    controlPlaneLoadBalancer: loadBalancerRecord(input),
+    controlPlane: { name: controlPlane, ...nodes(cluster.controlPlane, controlPlane) },
+    nodePools: cluster.nodePools.map((pool) => nodes(pool, `${cluster.name}-${pool.name}`)),
+    status: 'provisioning',
+    ...{ changedAt: createTime, group, project: serviceAccountOf(input).projectId, isAdmin },
+  };
+}
+
+/** What is said about servers, wherever it stands. */
+type Machine = Omit<ProvisionInput['adminWorkstation'], 'keyName' | 'initialAccountingType'>;
+
+/** A pool may be of any size; its servers are listed up to this many. */
+const shownNodes = 100;
+
+/** The form of the reference's section 2.4. On the common private network the addresses are the platform's. */
+function loadBalancerRecord({ adminCluster, networkConfig: { networkId = commonPrivate } }: ProvisionInput): Fields {
+  const name = `${adminCluster.name}-balancer`;
+  const { region, availabilityZone } = adminCluster.controlPlane;
+  const given = adminCluster.controlPlaneLoadBalancer;
+  const ipAddress = given.vip ?? addressOf(name);
+  const systemIpAddresses = given.systemIpAddresses ?? [addressOf(`${name}-1`), addressOf(`${name}-2`)];
+  return {
+    type: 'elastic-load-balancer',
+    vip: given.vip ?? '',
+    systemIpAddresses,
+    elasticLoadBalancer: {
+      ...{ region, availabilityZone, id: uniqueId(name), name, dnsName: ipAddress },
+      networkInterfaces: [{ networkId, ipAddress, isVipNetwork: true, systemIpAddresses }],
+    },
+  };
+}
+
+/** A server (reference, section 2.3). */
+function serverRecord(instanceId: string, given: Machine, networkId = commonPrivate): Fields {
+  const { region, availabilityZone, instanceType, volumeType: type, volumeSize: size } = given;
+  const volumeId = `${instanceId}-disk`;
+  return {
+    ...{ region, availabilityZone, instanceId, instanceUniqueId: uniqueId(instanceId), instanceType },
+    securityGroupName: 'sandbox-firewall',
+    networkInterfaces: [{ networkId, ipAddress: addressOf(instanceId) }],
+    volumes: [{ region, availabilityZone, volumeId, volumeUniqueId: uniqueId(volumeId), type, size }],
+  };
+}
+
+const commonPrivate = 'common-private';
+const digest = (text: string) => hash('sha256', text, 'buffer');
+/** The same name always gets the same id and address, so that runs can be compared. */
+const uniqueId = (name: string) => `i-${digest(name).toString('hex').slice(0, 12)}`;
+const addressOf = (name: string) => `10.${[...digest(name).subarray(0, 3)].join('.')}`;

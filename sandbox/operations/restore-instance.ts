@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import * as z from 'zod';
 import type { Cloud } from '../cloud.js';
-import { instanceRecord, seededBackupId, seededDevops, showInstance } from '../devops.js';
-import { json } from '../http.js';
+import { seededBackupId, seededDevops, showInstance } from '../devops.js';
+import { type Fields, json } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { duplicate, name, notFound, oneOf, serverTypes } from '../rules.js';
 
@@ -51,7 +51,7 @@ export const restoreRules = z.strictObject({
   objectStorageConfig: objectStorage.partial().default({}),
 });
 
-export type RestoreInput = z.output<typeof restoreRules>;
+type RestoreInput = z.output<typeof restoreRules>;
 
 /** RestoreInstance (reference, sections 2.6, 3 and 4.4). The region is that of the request's signature. */
 export const restoreInstance = defineOperation({
@@ -76,4 +76,31 @@ function checkNames(input: RestoreInput, { instances }: Cloud): void {
   if (input.parameterGroupName !== parameterGroupName)
     throw notFound('ParameterGroup', `There is no parameter group ${input.parameterGroupName}.`);
   if (instances.has(input.instanceId)) throw duplicate('Instance', `A server ${input.instanceId} exists.`);
+}
+
+const usualZones: Readonly<Record<string, string>> = {
+  'jp-east-1': 'east-11',
+  'jp-east-3': 'east-31',
+  'jp-west-1': 'west-12',
+  'jp-west-2': 'jp-west-21',
+};
+
+/** The server that a backup becomes, in its first state. */
+export function instanceRecord({ backupId: _, ...input }: RestoreInput, region: string, created: Date): Fields {
+  const address = `${input.instanceId}.devops.sandbox.invalid`;
+  return {
+    region,
+    ...input,
+    availabilityZone: input.availabilityZone ?? usualZones[region] ?? '',
+    devrepoUrl: `https://${address}`,
+    devrepoVersion: '18.4.1',
+    upgradableDevrepoVersions: ['18.5.0'],
+    registryUrl: `https://registry.${address}`,
+    publicIpAddress: '',
+    to: 'ops@sandbox.invalid',
+    state: 'RESTORING',
+    status: { code: 200, name: 'RESTORING' },
+    createTime: `${created.toISOString().slice(0, 19).replace('T', ' ')} UTC`,
+    createdAt: created.toISOString(),
+  };
 }

@@ -1,5 +1,4 @@
 import { type ApiRequest, ServiceError } from '../http.js';
-import type { Operation } from '../operation.js';
 import { checksumHeaders } from './checksums.js';
 
 /** Headers of the protocol that every request may have. */
@@ -23,8 +22,8 @@ export const isLoopback = (host = '') => /^(127\.0\.0\.1|localhost|\[::1\])(:\d+
 export const isListed = (header: string, list: readonly string[]) =>
   list.some((name) => header === name || (name.endsWith('-') && header.startsWith(name)));
 
-/** Throws a `ServiceError` for what storage would otherwise leave out without a word. */
-export function checkStorageRequest({ headers: own = [] }: Operation, { headers }: ApiRequest, key = ''): void {
+/** Refuses (`ServiceError`) a request that storage would carry out only in part; `own` lists the headers of its operation. */
+export function checkStorageRequest({ headers }: ApiRequest, own: readonly string[] = [], key = ''): void {
   if (!isLoopback(headers.host))
     throw notOffered('a bucket in the name of the host; use path-style addressing at 127.0.0.1 or localhost');
   for (const [name, value] of Object.entries(headers)) {

@@ -1,8 +1,16 @@
 import { ServiceError } from '../http.js';
-import { seededParts, seededUploads } from '../seeds.js';
 import { derive, type State, Table } from '../state.js';
 import { createFiles } from './files.js';
-import { bucket, type ObjectName, objectName, part, type StoredObject, storedObject, upload } from './records.js';
+import {
+  bucket,
+  type ObjectName,
+  objectName,
+  type Part,
+  part,
+  type StoredObject,
+  storedObject,
+  upload,
+} from './records.js';
 
 export type Storage = ReturnType<typeof openStorage>;
 
@@ -11,12 +19,9 @@ export type Storage = ReturnType<typeof openStorage>;
  * all else as S3 does it). What is not there is a `ServiceError`.
  */
 export function openStorage(state: State) {
-  const { started } = state.origin;
-  const begun = seededUploads(started);
-  const seededBuckets = begun.map(([, { bucket }]) => [bucket, { created: started }] as const);
-  const buckets = new Table('buckets', bucket, state, seededBuckets);
-  const uploads = new Table('uploads', upload, state, begun);
-  const objects = new Table('objects', storedObject, state, []);
+  const buckets = new Table('buckets', bucket, state);
+  const uploads = new Table('uploads', upload, state);
+  const objects = new Table('objects', storedObject, state);
   const files = createFiles(state);
 
   const findBucket = (name: string) => {
@@ -24,11 +29,9 @@ export function openStorage(state: State) {
     if (bucket !== undefined) return bucket;
     throw new ServiceError(404, 'NoSuchBucket', 'The specified bucket does not exist.', { BucketName: name });
   };
-  const openParts = (uploadId: string) =>
-    new Table(`parts of ${uploadId}`, part, state, seededParts(uploadId, started));
-  const tables = new Map<string, ReturnType<typeof openParts>>();
+  const tables = new Map<string, Table<Part>>();
   const partsOf = (uploadId: string) => {
-    const table = tables.get(uploadId) ?? openParts(uploadId);
+    const table = tables.get(uploadId) ?? new Table(`parts of ${uploadId}`, part, state);
     tables.set(uploadId, table);
     return table;
   };
