@@ -9,7 +9,7 @@ import { answer, findOperation, type Route, refusal } from './dispatch.js';
 import { createFaults, type FaultRules, loadFaults } from './faults.js';
 import { type Answer, type ApiRequest, collect, document, prefixes, requestOf, splitOnce } from './http.js';
 import { describeCloud, type Logged } from './inspect.js';
-import { withSeeds } from './seeds.js';
+import { seedsOf } from './seeds.js';
 import { checkSignature, type Keys, signingServices } from './signature.js';
 import { derive, openState, SandboxProblem, type State, temporaryState } from './state.js';
 import { isLoopback } from './storage/requests.js';
@@ -58,7 +58,7 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
     return derive(state, 'chance', draws).readUInt32BE() / 2 ** 32;
   };
   const faults = createFaults(rules, random);
-  const cloud = openCloud(now, withSeeds(state));
+  const cloud = openCloud(now, state, seedsOf(state));
   if (state.durable) await cloud.storage.tidy();
 
   const requests: Logged[] = [];

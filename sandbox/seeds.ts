@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import { clusterKey } from './catalog.js';
+import type { CloudSeeds } from './cloud.js';
 import { seededBackupId, seededDevops } from './devops.js';
 import { clusterRecord, groupRecord, provisionRules } from './operations/provision-kube-resource-group.js';
 import { instanceRecord, restoreRules } from './operations/restore-instance.js';
-import type { RecordOf, State } from './state.js';
+import type { State } from './state.js';
 import type { Part, Upload, UploadName } from './storage/records.js';
 
 /** In progress: 15 parts of 16, of which three are missing. */
@@ -37,24 +38,21 @@ export const seededGroup = {
   project: 'demo-project',
 };
 
-/** A state whose tables begin with the records that every sandbox has, before its own changes. */
-export const withSeeds = (state: State): State => ({
-  ...state,
-  changesOf: (table) => [...seedsOf(table, state.origin.started), ...state.changesOf(table)],
-});
-
-/** Records of a table, made when they are asked for: one has 10,000. Uploads began shortly before `started` (ISO 8601). */
-function seedsOf(table: string, started: string): readonly RecordOf[] {
-  const seeds: ReadonlyMap<string, () => readonly RecordOf[]> = new Map([
-    ['buckets', () => [['demo-bucket', { created: started }]]],
-    ['uploads', () => uploads(started)],
-    [`parts of ${seededUpload.uploadId}`, () => parts(started)],
-    [`parts of ${seededLargeUpload.uploadId}`, () => manyParts(started)],
-    ['groups', () => [[seededGroup.resourceGroupName, group()]]],
-    ['clusters', () => [cluster(seededGroup.adminCluster, true), cluster(seededGroup.userCluster, false)]],
-    ['instances', () => [[seededDevops.instanceId, instance()]]],
-  ]);
-  return seeds.get(table)?.() ?? [];
+/** Records that every sandbox has from the start. Uploads began shortly before the state did. */
+export function seedsOf({ origin: { started } }: State): CloudSeeds {
+  const { resourceGroupName, adminCluster, userCluster } = seededGroup;
+  const group = groupRecord(resourceGroupName, provisionInput(adminCluster), '2026-01-01T00:00:00.000Z');
+  const cluster = (name: string, isAdmin: boolean) =>
+    [clusterKey(resourceGroupName, name), clusterRecord(provisionInput(name), group, isAdmin)] as const;
+  const server = restoreRules.parse({ ...seededDevops, backupId: seededBackupId });
+  return {
+    buckets: [[seededUpload.bucket, { created: started }]],
+    uploads: uploads(started),
+    partsOf: (uploadId) => parts(uploadId, started),
+    groups: [[resourceGroupName, group]],
+    clusters: [cluster(adminCluster, true), cluster(userCluster, false)],
+    instances: [[server.instanceId, instanceRecord(server, 'jp-east-1', new Date('2026-01-01T00:00:00Z'))]],
+  };
 }
 
 const mebibyte = 1024 * 1024;
@@ -68,22 +66,17 @@ function uploads(started: string): [string, Upload][] {
   return [begun(seededUpload, 680), begun(seededLargeUpload, 23_700), begun(seededEmptyUpload, 45)];
 }
 
-function part(partNumber: number, size: number, lastModified: string): [string, Part] {
-  return [
-    String(partNumber),
-    { partNumber, size, etag: hash('md5', `part ${partNumber}`), lastModified, checksums: {} },
-  ];
+function parts(uploadId: string, started: string): [string, Part][] {
+  const part = (partNumber: number, size: number, secondsAgo: number): [string, Part] => {
+    const etag = hash('md5', `part ${partNumber}`);
+    return [String(partNumber), { partNumber, size, etag, lastModified: before(started, secondsAgo), checksums: {} }];
+  };
+  if (uploadId === seededUpload.uploadId)
+    return [1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15].map((number) => part(number, 8 * mebibyte, (16 - number) * 40));
+  if (uploadId !== seededLargeUpload.uploadId) return [];
+  const numbers = Array.from({ length: 10_000 }, (_, index) => index + 1);
+  return numbers.map((number) => part(number, (number === 10_000 ? 3 : 16) * mebibyte, 23_600 - number * 2));
 }
-
-const parts = (started: string) =>
-  [1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15].map((number) =>
-    part(number, 8 * mebibyte, before(started, (16 - number) * 40)),
-  );
-
-const manyParts = (started: string) =>
-  Array.from({ length: 10_000 }, (_, index) => index + 1).map((number) =>
-    part(number, (number === 10_000 ? 3 : 16) * mebibyte, before(started, 23_600 - number * 2)),
-  );
 
 /** A provisioning of the group with a cluster. */
 function provisionInput(clusterName: string) {
@@ -102,17 +95,4 @@ function provisionInput(clusterName: string) {
       nodePools: [{ ...place, name: 'workers', instanceType: 'h2-large32', nodeCount: 2 }],
     },
   });
-}
-
-const group = () =>
-  groupRecord(seededGroup.resourceGroupName, provisionInput(seededGroup.adminCluster), '2026-01-01T00:00:00.000Z');
-
-const cluster = (name: string, isAdmin: boolean): RecordOf => [
-  clusterKey(seededGroup.resourceGroupName, name),
-  clusterRecord(provisionInput(name), group(), isAdmin),
-];
-
-function instance() {
-  const input = restoreRules.parse({ ...seededDevops, backupId: seededBackupId });
-  return instanceRecord(input, 'jp-east-1', new Date('2026-01-01T00:00:00Z'));
 }

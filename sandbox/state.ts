@@ -26,9 +26,6 @@ export type Origin = Omit<z.output<typeof origin>, 'sandbox'>;
 const changesLine = z.array(z.tuple([z.string(), z.string(), z.unknown()]).readonly());
 export type Change = z.output<typeof changesLine>[number];
 
-/** A key of a table and its record; null if there is none any more. */
-export type RecordOf = readonly [key: string, record: unknown];
-
 /** Where the sandbox keeps what it knows. */
 export type State = ReturnType<typeof createState>;
 
@@ -36,16 +33,20 @@ export type State = ReturnType<typeof createState>;
 export const derive = ({ origin }: State, ...names: readonly (string | number)[]) =>
   hash('sha256', JSON.stringify([origin.seed, ...names]), 'buffer');
 
-/** Records by their keys, as a state has them. What is changed here is kept there. */
+/** Keys and records that a table has from the start. */
+export type Seeds<T> = Iterable<readonly [key: string, record: T]>;
+
+/** Records by their keys. A change is kept in the state. */
 export class Table<T> extends Map<string, T> {
   readonly #keep: (key: string, value: T | null) => void;
-  /** Throws a `SandboxProblem` if the state has other records than these. */
-  constructor(name: string, record: z.ZodType<T>, state: State) {
+  /** Seeds come before the state's own changes. Throws a `SandboxProblem` if the state has other records than these. */
+  constructor(name: string, record: z.ZodType<T>, state: State, seeds: Seeds<NoInfer<T>> = []) {
     super();
     this.#keep = (key, value) => state.keep([name, key, value]);
-    const recordOrNull = record.nullable();
-    for (const [key, value] of state.changesOf(name)) {
-      const { data, error } = recordOrNull.safeParse(value);
+    for (const [key, value] of seeds) super.set(key, value);
+    for (const [table, key, value] of state.changes) {
+      if (table !== name) continue;
+      const { data, error } = record.nullable().safeParse(value);
       if (error !== undefined) throw new SandboxProblem(`The sandbox's state has ${name} that cannot be read.`);
       if (data === null) super.delete(key);
       else super.set(key, data);
@@ -79,9 +80,7 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
   return {
     ...medium,
     origin,
-    /** The keys and records of a table that were kept before this start, oldest first. */
-    changesOf: (table: string) =>
-      changes.flatMap(([name, key, value]): RecordOf[] => (name === table ? [[key, value]] : [])),
+    changes,
     /** Keeps a change with the next `flushed`. */
     keep: (change: Change) => {
       count += 1;

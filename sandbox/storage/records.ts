@@ -43,6 +43,7 @@ export const storedObject = z.object({
   checksums: headers,
 });
 
+export type Bucket = z.output<typeof bucket>;
 export type Upload = z.output<typeof upload>;
 export type Part = z.output<typeof part>;
 export type StoredObject = z.output<typeof storedObject>;

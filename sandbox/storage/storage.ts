@@ -1,7 +1,8 @@
 import { ServiceError } from '../http.js';
-import { derive, type State, Table } from '../state.js';
+import { derive, type Seeds, type State, Table } from '../state.js';
 import { createFiles } from './files.js';
 import {
+  type Bucket,
   bucket,
   type ObjectName,
   objectName,
@@ -9,8 +10,17 @@ import {
   part,
   type StoredObject,
   storedObject,
+  type Upload,
   upload,
 } from './records.js';
+
+export interface StorageSeeds {
+  readonly buckets: Seeds<Bucket>;
+  /** By ID. */
+  readonly uploads: Seeds<Upload>;
+  /** By number. */
+  partsOf(uploadId: string): Seeds<Part>;
+}
 
 export type Storage = ReturnType<typeof openStorage>;
 
@@ -18,9 +28,9 @@ export type Storage = ReturnType<typeof openStorage>;
  * Object storage as its state left it: buckets, multipart uploads and what they become (reference, sections 2.2 and 4.1;
  * all else as S3 does it). What is not there is a `ServiceError`.
  */
-export function openStorage(state: State) {
-  const buckets = new Table('buckets', bucket, state);
-  const uploads = new Table('uploads', upload, state);
+export function openStorage(state: State, seeds: StorageSeeds) {
+  const buckets = new Table('buckets', bucket, state, seeds.buckets);
+  const uploads = new Table('uploads', upload, state, seeds.uploads);
   const objects = new Table('objects', storedObject, state);
   const files = createFiles(state);
 
@@ -31,7 +41,7 @@ export function openStorage(state: State) {
   };
   const tables = new Map<string, Table<Part>>();
   const partsOf = (uploadId: string) => {
-    const table = tables.get(uploadId) ?? new Table(`parts of ${uploadId}`, part, state);
+    const table = tables.get(uploadId) ?? new Table(`parts of ${uploadId}`, part, state, seeds.partsOf(uploadId));
     tables.set(uploadId, table);
     return table;
   };

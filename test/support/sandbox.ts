@@ -3,7 +3,7 @@ import { openCloud } from '../../sandbox/cloud.js';
 import { answer, findOperation } from '../../sandbox/dispatch.js';
 import type { ServiceName } from '../../sandbox/http.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { withSeeds } from '../../sandbox/seeds.js';
+import { seedsOf } from '../../sandbox/seeds.js';
 import { type Change, temporaryState } from '../../sandbox/state.js';
 import type { Part, UploadName } from '../../sandbox/storage/records.js';
 
@@ -12,11 +12,9 @@ export function testCloud({ now }: { now: () => Date }) {
   const kept: Change[] = [];
   const open = () => {
     const changes: Change[] = JSON.parse(JSON.stringify(kept));
-    const changesOf = (table: string) =>
-      changes.filter(([name]) => name === table).map(([, key, value]) => [key, value] as const);
     const keep = (change: Change) => void kept.push(change);
-    const state = temporaryState({ seed: 'test', started: now().toISOString() });
-    return openCloud(now, withSeeds({ ...state, changesOf, keep }));
+    const state = { ...temporaryState({ seed: 'test', started: now().toISOString() }), changes, keep };
+    return openCloud(now, state, seedsOf(state));
   };
   let cloud = open();
   return {
