@@ -3,8 +3,8 @@ import { ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { readShort } from '../storage/bodies.js';
 import { checksumElements, checksumHeaders, checksumNames, compositeChecksum } from '../storage/checksums.js';
-import { encodeKey } from '../storage/listing.js';
 import { objectName, type Part, type StoredObject, sizeOf, type Upload } from '../storage/records.js';
+import { encodeKey } from '../storage/requests.js';
 import { isDocumentOf, textOf, xml } from '../storage/xml.js';
 
 const minimumPartSize = 5 * 1024 * 1024;

@@ -3,8 +3,7 @@
  */
 export { createBucket, getBucketLocation, headBucket, listBuckets } from './buckets.js';
 export { completeMultipartUpload } from './complete-multipart-upload.js';
-export { listMultipartUploads } from './list-multipart-uploads.js';
-export { listParts } from './list-parts.js';
+export { listMultipartUploads, listParts } from './listings.js';
 export { deleteObject, getObject, headObject, putObject } from './objects.js';
 export { provisionKubeResourceGroup } from './provision-kube-resource-group.js';
 export { getResourceGroup, listInstances, listResourceGroups } from './reads.js';

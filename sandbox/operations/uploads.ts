@@ -1,8 +1,7 @@
 import { empty, ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { checksumAlgorithms } from '../storage/checksums.js';
-import { wholeNumber } from '../storage/listing.js';
-import { notOffered } from '../storage/requests.js';
+import { notOffered, wholeNumber } from '../storage/requests.js';
 import { xml } from '../storage/xml.js';
 import { keptHeaders, objectHeaders } from './objects.js';
 

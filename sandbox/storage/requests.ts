@@ -34,6 +34,15 @@ export function checkStorageRequest({ headers }: ApiRequest, own: readonly strin
     throw new ServiceError(400, 'KeyTooLongError', 'Your key is too long.', { MaxSizeAllowed: '1024' });
 }
 
-/** Says what the sandbox would have to do, and does not. */
+/** A number in a query. Throws a `ServiceError` if it is none. */
+export function wholeNumber(query: ApiRequest['query'], name: string, fallback: number): number {
+  const text = query.get(name) ?? String(fallback);
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw new ServiceError(400, 'InvalidArgument', `${name} must be a whole number.`);
+}
+
+export const encodeKey = (key: string) => encodeURIComponent(key).replaceAll('%2F', '/');
+
+/** A refusal of something that object storage has and the sandbox does not. */
 export const notOffered = (what: string) =>
   new ServiceError(501, 'NotImplemented', `The sandbox does not offer ${what}. Nothing was done.`);

@@ -1,18 +1,8 @@
 import { ServiceError } from '../http.js';
 import { derive, type Seeds, type State, Table } from '../state.js';
 import { createFiles } from './files.js';
-import {
-  type Bucket,
-  bucket,
-  type ObjectName,
-  objectName,
-  type Part,
-  part,
-  type StoredObject,
-  storedObject,
-  type Upload,
-  upload,
-} from './records.js';
+import type { Bucket, ObjectName, Part, StoredObject, Upload } from './records.js';
+import * as records from './records.js';
 
 export interface StorageSeeds {
   readonly buckets: Seeds<Bucket>;
@@ -29,9 +19,9 @@ export type Storage = ReturnType<typeof openStorage>;
  * all else as S3 does it). What is not there is a `ServiceError`.
  */
 export function openStorage(state: State, seeds: StorageSeeds) {
-  const buckets = new Table('buckets', bucket, state, seeds.buckets);
-  const uploads = new Table('uploads', upload, state, seeds.uploads);
-  const objects = new Table('objects', storedObject, state);
+  const buckets = new Table('buckets', records.bucket, state, seeds.buckets);
+  const uploads = new Table('uploads', records.upload, state, seeds.uploads);
+  const objects = new Table('objects', records.storedObject, state);
   const files = createFiles(state);
 
   const findBucket = (name: string) => {
@@ -41,7 +31,8 @@ export function openStorage(state: State, seeds: StorageSeeds) {
   };
   const tables = new Map<string, Table<Part>>();
   const partsOf = (uploadId: string) => {
-    const table = tables.get(uploadId) ?? new Table(`parts of ${uploadId}`, part, state, seeds.partsOf(uploadId));
+    const table =
+      tables.get(uploadId) ?? new Table(`parts of ${uploadId}`, records.part, state, seeds.partsOf(uploadId));
     tables.set(uploadId, table);
     return table;
   };
@@ -66,7 +57,7 @@ export function openStorage(state: State, seeds: StorageSeeds) {
     },
     findObject(name: ObjectName) {
       findBucket(name.bucket);
-      const object = objects.get(objectName(name));
+      const object = objects.get(records.objectName(name));
       if (object !== undefined) return object;
       throw new ServiceError(404, 'NoSuchKey', 'The specified key does not exist.', { Key: name.key });
     },
@@ -81,8 +72,8 @@ export function openStorage(state: State, seeds: StorageSeeds) {
     },
     /** Stores an object. Returns the parts of the one that was there. */
     storeObject(object: StoredObject) {
-      const previous = objects.get(objectName(object));
-      objects.set(objectName(object), object);
+      const previous = objects.get(records.objectName(object));
+      objects.set(records.objectName(object), object);
       return previous?.parts ?? [];
     },
     /** Deletes what a process that was ended has left in the folder. */
