@@ -7,24 +7,24 @@ import { readShort } from './storage/bodies.js';
 import { checkStorageRequest, notOffered } from './storage/requests.js';
 import { xmlDocument } from './storage/xml.js';
 
-/** `listParts` is `list_parts`, as its tool is named: faults and the log of requests name it so. */
+/** `list_parts` for `listParts`: tools, faults and the log of requests use this name. */
 const toolName = (name: string) => name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
 
 export const operations = Object.entries(registry).map(
   ([name, operation]): NamedOperation => ({ name: toolName(name), ...operation }),
 );
 
-/** An operation, what the path says to it, and the names that its query must have. */
+/** An operation with its parameters from the path and the names that its query must have. */
 export type Route = NonNullable<ReturnType<typeof findOperation>>;
 
-/** What each operation's `request` says, ready to be compared. */
+/** Each operation with its `request` taken apart. */
 const templates = operations.map((operation) => {
   const [, method = '', path = '', query = ''] = /^(\w+) ([^?]+)\??(.*)$/.exec(operation.request) ?? [];
   const groups = path.replace(/\{(\w+)\}/g, (_, name) => `(?<${name}>${name === 'key' ? '.+' : '[^/]+'})`);
   return { operation, method, pattern: new RegExp(`^${groups}$`), query: query.split('&').filter(Boolean) };
 });
 
-/** Finds the operation that a request is for: that which needs the most of the names in its query. */
+/** Finds the operation of a request. If several match, the one that requires the most names in the query wins. */
 export function findOperation(request: ApiRequest) {
   const routes = templates.flatMap(({ operation, method, pattern, query }) => {
     const match = pattern.exec(request.path);
@@ -35,7 +35,7 @@ export function findOperation(request: ApiRequest) {
   return routes.sort((a, b) => b.query.length - a.query.length)[0];
 }
 
-/** Undefined if a parameter is badly encoded, or a name has no place of its own in a path. */
+/** Undefined if a parameter is badly encoded, empty, a dot segment or, except for `key`, has a slash. */
 function decoded(groups: Readonly<Record<string, string>>): Record<string, string> | undefined {
   try {
     const parameters = Object.entries(groups).map(([name, text]) => [name, decodeURIComponent(text)] as const);
@@ -46,29 +46,33 @@ function decoded(groups: Readonly<Record<string, string>>): Record<string, strin
   }
 }
 
-/** Carries out a request whose signature is right, refuses it in the words of its service, and marks what is invented. */
+/** Answers a request whose signature is right, with a refusal if need be. Throws only if the client went away. */
 export async function answer(route: Route | undefined, request: ApiRequest, cloud: Cloud): Promise<Answer> {
-  const isStorage = request.service === 'storage';
   try {
-    if (route === undefined && isStorage) throw notOffered('this operation');
-    if (route === undefined) throw refuse(404, 'URLNotFound', 'The sandbox knows no such operation.');
-    const { operation, parameters, query } = route;
-    const { source = 's3', invents = [] } = operation;
-    const known = [...query, ...(operation.options ?? []), 'x-id'];
-    const unknown = [...request.query.keys()].find((name) => !known.includes(name));
-    if (unknown !== undefined) throw notOffered(`"${unknown}" in the query here`);
-    if (isStorage) checkStorageRequest(request, operation.headers, parameters.key);
-    const body = isStorage && !operation.streams ? await readShort(request) : request.body;
-    const input = operation.rules && readInput(operation.rules, body);
-    const answer = await operation.handle({ ...request, body, parameters, input }, cloud);
-    await cloud.flushed();
-    return invented(answer, ...sourceWords[source], ...invents);
+    return await carryOut(route, request, cloud);
   } catch (error) {
     if (error instanceof ServiceError) return refusal(request, error);
     if (request.stream.errored) throw error;
-    const code = isStorage ? 'InternalError' : 'Server.InternalError';
+    const code = request.service === 'storage' ? 'InternalError' : 'Server.InternalError';
     return refusal(request, new ServiceError(500, code, 'The sandbox could not save its state.'));
   }
+}
+
+async function carryOut(route: Route | undefined, request: ApiRequest, cloud: Cloud): Promise<Answer> {
+  const isStorage = request.service === 'storage';
+  if (route === undefined)
+    throw isStorage ? notOffered('this operation') : refuse(404, 'URLNotFound', 'The sandbox knows no such operation.');
+  const { operation, parameters, query } = route;
+  const { source = 's3', invents = [], options = [] } = operation;
+  const known = [...query, ...options, 'x-id'];
+  const unknown = [...request.query.keys()].find((name) => !known.includes(name));
+  if (unknown !== undefined) throw notOffered(`"${unknown}" in the query here`);
+  if (isStorage) checkStorageRequest(request, operation.headers, parameters.key);
+  const body = isStorage && !operation.streams ? await readShort(request) : request.body;
+  const input = operation.rules && readInput(operation.rules, body);
+  const answer = await operation.handle({ ...request, body, parameters, input }, cloud);
+  await cloud.flushed();
+  return invented(answer, ...sourceWords[source], ...invents);
 }
 
 /** An error in the form of the service that was called. */

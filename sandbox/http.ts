@@ -1,22 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 
-/** No bucket can have these names, so that the APIs share one port with object storage. */
+/** Paths of the other APIs on the port of object storage. No bucket can have these names. */
 export const prefixes = { catalog: '/_catalog', devops: '/_devops' };
 
 export type ServiceName = 'storage' | keyof typeof prefixes;
 
 export type ApiRequest = Readonly<ReturnType<typeof requestOf>>;
 
-/** A request whose body has still to be read. Answers repeat the `id`. */
+/** A request whose body is still to be read. Answers repeat the `id`. */
 export function requestOf(incoming: IncomingMessage, id: string) {
   const { method = 'GET', url = '/' } = incoming;
   const stream: Readable = incoming;
   const [whole, search] = splitOnce(url, '?');
   const api = (['catalog', 'devops'] as const).find((name) => whole.startsWith(`${prefixes[name]}/`));
-  // Without the service's own prefix.
   const path = api === undefined ? whole.replace(/^(\/[^/]+)\/$/, '$1') : whole.slice(prefixes[api].length);
-  // A plus sign is a plus sign: only forms write spaces so. Of a repeated name, the last counts.
+  // A plus sign stands for itself, not for a space as in forms. Of a repeated name, the last counts.
   const query: ReadonlyMap<string, string> = new Map(new URLSearchParams(search.replaceAll('+', '%2B')));
   const pairs = Object.entries(incoming.headers).map(([name, value]) => [name, [value ?? ''].flat().join(',')]);
   const headers: Readonly<Record<string, string>> = Object.fromEntries(pairs);
@@ -33,7 +32,7 @@ export interface Answer {
   readonly content?: Readable;
 }
 
-/** Why a service refuses a request; `code`, `details` and a sentence as the service says them. */
+/** A refusal of a request: the service's `code` and `details`, and a sentence. */
 export class ServiceError extends Error {
   readonly status: number;
   readonly code: string;
@@ -46,22 +45,24 @@ export class ServiceError extends Error {
   }
 }
 
-/** An answer with a body of some type. */
 export const document = (status: number, type: string, body: string): Answer => {
   return { status, headers: { 'content-type': type }, body };
 };
 
 export const json = (status: number, value: unknown) => document(status, 'application/json', JSON.stringify(value));
 
+/** True for a Host header with `localhost` or an address of this machine. */
+export const isLoopback = (host = '') => /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(host);
+
 export const empty = (headers: Answer['headers'] = {}, status = 200): Answer => ({ status, headers, body: '' });
 
-/** A text up to the first separator, and from there on. */
+/** Text before the first separator, and after it. */
 export function splitOnce(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator);
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** All the pieces of a body, which may have some bytes at most. */
+/** A whole body. Throws if it has more than `maximum` bytes. */
 export async function collect(pieces: AsyncIterable<Buffer>, maximum: number): Promise<Buffer> {
   const kept: Buffer[] = [];
   let size = 0;
@@ -73,7 +74,7 @@ export async function collect(pieces: AsyncIterable<Buffer>, maximum: number): P
   return Buffer.concat(kept);
 }
 
-/** A JSON value; undefined if the text is none. */
+/** Undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -92,5 +93,5 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** An object as it is, anything else as one without fields. */
+/** The value if it is an object, otherwise one without fields. */
 export const object = (value: unknown): Fields => (isObject(value) ? value : {});

@@ -7,29 +7,28 @@ import { pipeline } from 'node:stream/promises';
 import { openCloud } from './cloud.js';
 import { answer, findOperation, type Route, refusal } from './dispatch.js';
 import { createFaults, type FaultRules, loadFaults } from './faults.js';
-import { type Answer, type ApiRequest, collect, document, prefixes, requestOf, splitOnce } from './http.js';
+import { type Answer, type ApiRequest, collect, document, isLoopback, prefixes, requestOf, splitOnce } from './http.js';
 import { describeCloud, type Logged } from './inspect.js';
 import { seedsOf } from './seeds.js';
 import { checkSignature, type Keys, signingServices } from './signature.js';
 import { derive, openState, SandboxProblem, type State, temporaryState } from './state.js';
-import { isLoopback } from './storage/requests.js';
 
 export { seededEmptyUpload, seededLargeUpload, seededUpload } from './seeds.js';
 
-/** A cloud on this machine's loopback interface, for trying, demonstrations and tests. */
+/** A running cloud on this machine's loopback interface, for trials, demonstrations and tests. */
 export type Sandbox = Awaited<ReturnType<typeof serveState>>;
 
 export interface SandboxOptions {
   readonly now: () => Date;
-  /** Derived from the seed if not given. */
+  /** By default derived from the seed. */
   readonly keys?: Keys;
-  /** 0, the default, takes a free one. */
+  /** 0, the default, takes a free port. */
   readonly port?: number;
-  /** Keys and IDs follow from it; random if not given. */
+  /** Keys and IDs follow from it. By default random. */
   readonly seed?: string | undefined;
-  /** Keeps what the sandbox holds; gone with the process if not given. */
+  /** File that keeps the state. Without it, the state ends with the process. */
   readonly stateFile?: string | undefined;
-  /** How it is to fail: `list_parts=503*3`, or `@` and a file. */
+  /** Faults such as `list_parts=503*3`, or `@` and a file of them. */
   readonly fault?: string | undefined;
 }
 
@@ -105,7 +104,7 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
 
   function showState(incoming: IncomingMessage): Answer {
     const text = (status: number, body: string) => document(status, 'text/markdown', body);
-    // A page of another site whose name was made to lead here must not read it.
+    // Pages of other sites must not read it: their names can be made to resolve to this machine.
     if (!isLoopback(incoming.headers.host)) return text(403, 'Ask for it at 127.0.0.1 or localhost.\n');
     return incoming.method === 'GET' ? text(200, describe()) : text(405, 'This can only be read.\n');
   }
@@ -118,9 +117,9 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
   const endpoints = { storage: url, catalog: url + prefixes.catalog, devops: url + prefixes.devops };
   const describe = () => describeCloud(cloud, endpoints, requests);
   return {
-    /** What a client needs to reach it. */
+    /** Keys and addresses for a client. */
     cloud: { credentials: keys, endpoints, signingServices },
-    /** For tests, which put there what they need. */
+    /** For tests, which add records. */
     storage: cloud.storage,
     describe,
     close: async () => {
@@ -144,7 +143,7 @@ async function respond(incoming: IncomingMessage, outgoing: ServerResponse, answ
   else await pipeline(content, outgoing);
 }
 
-/** Headers that name a request (reference, section 4.1), as each dialect spells them. */
+/** Headers that identify a request (reference, section 4.1), in the spelling of the client's dialect. */
 function requestIds(id: string, amz: boolean): Record<string, string> {
   if (amz) return { 'x-amz-request-id': id, 'x-amz-id-2': `${id}-b` };
   return {
@@ -155,6 +154,6 @@ function requestIds(id: string, amz: boolean): Record<string, string> {
   };
 }
 
-/** Takes what opens something out of a URL. */
+/** A URL without signatures and session tokens. */
 const withoutSecrets = (url: string) =>
   url.replace(/((?:x-(?:ext|amz)-)?(?:security-token|signature)=)[^&\s]*/gi, '$1(not shown)');

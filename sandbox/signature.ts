@@ -7,10 +7,10 @@ export interface Keys {
   readonly secretAccessKey: string;
 }
 
-/** As signatures name the services. */
+/** Names of the services in signatures. */
 export const signingServices = { storage: 's3', catalog: 'catalog', devops: 'devops' };
 
-/** The body is that of APIs other than storage, whose signature covers it directly. */
+/** Storage needs no body here: its signature covers a header with the body's hash. */
 export type SignedRequest = Pick<ApiRequest, 'service' | 'method' | 'url' | 'headers' | 'body'>;
 
 const authorization =
@@ -18,61 +18,43 @@ const authorization =
 const toleranceMs = 15 * 60 * 1000;
 
 /**
- * Checks Signature Version 4 with code of its own, so that the client's signer and this one can disagree (reference,
- * section 5; encoding and tolerance as seen on similar services). Undefined if the signature is right. What storage
- * is sent has yet to be compared with the header that the signature covers. A mismatch has the texts that were signed in
- * its details, as text and as bytes.
+ * Checks Signature Version 4. Shares no code with the client's signer, so that the two can disagree (reference, section 5;
+ * encoding and tolerance as seen on similar services). Undefined if the signature is right. The details of a mismatch
+ * have the texts that were signed, as text and as bytes.
  */
 export function checkSignature(request: SignedRequest, keys: Keys, now: Date): ServiceError | undefined {
-  const { headers } = request;
-  const isStorage = request.service === 'storage';
-  const refuse = (status: number, code: string, message: string, details = {}) =>
-    isStorage || ['RequestTimeTooSkewed', 'NotImplemented'].includes(code)
-      ? new ServiceError(status, code, message, details)
-      : new ServiceError(401, `Client.AuthFailure.${code}`, message, details);
-  if (headers.authorization === undefined && /[?&](X-Amz-)?Signature=/i.test(request.url))
+  const problem = findProblem(request, keys, now);
+  if (problem === undefined || request.service === 'storage') return problem;
+  const { code, message, details } = problem;
+  const isShared = ['RequestTimeTooSkewed', 'NotImplemented'].includes(code);
+  return isShared ? problem : new ServiceError(401, `Client.AuthFailure.${code}`, message, details);
+}
+
+function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceError | undefined {
+  const { headers, service, url } = request;
+  if (headers.authorization === undefined && /[?&](X-Amz-)?Signature=/i.test(url))
     return refuse(501, 'NotImplemented', 'Presigned URLs are not offered: sign with the Authorization header.');
   if (headers.authorization === undefined) return refuse(403, 'AccessDenied', 'The request is not signed.');
   const parsed = authorization.exec(headers.authorization);
   if (parsed === null) return refuse(400, 'AuthorizationHeaderMalformed', 'The Authorization header is malformed.');
-  const [, accessKeyId = '', day = '', region = '', service = '', signedHeaders = '', signature = ''] = parsed;
-  const own = signingServices[request.service];
-  if (service !== own)
-    return refuse(400, 'AuthorizationHeaderMalformed', `The scope names the service ${service}; this is ${own}.`);
+  const [, accessKeyId = '', day = '', region = '', scopeService = '', signedHeaders = '', signature = ''] = parsed;
+  const own = signingServices[service];
+  if (scopeService !== own)
+    return refuse(400, 'AuthorizationHeaderMalformed', `The scope names the service ${scopeService}; this is ${own}.`);
   if (accessKeyId !== keys.accessKeyId) return refuse(403, 'InvalidAccessKeyId', 'The access key does not exist.');
-
-  const dialect = isStorage && headers['x-ext-date'] !== undefined ? 'ext' : 'amz';
-  const date = headers[`x-${dialect}-date`] ?? '';
-  const time = parseDate(date);
-  if (Number.isNaN(time) || !date.startsWith(day))
-    return refuse(403, 'AccessDenied', 'The date header is missing, malformed or not that of the credential scope.');
-  if (Math.abs(time - now.getTime()) > toleranceMs)
-    return refuse(403, 'RequestTimeTooSkewed', 'The request was signed more than 15 minutes from the current time.');
-
+  const prefix = service === 'storage' && headers['x-ext-date'] !== undefined ? 'x-ext' : 'x-amz';
+  const date = headers[`${prefix}-date`] ?? '';
   const names = signedHeaders.split(';');
-  const hashHeader = `x-${dialect}-content-sha256`;
-  const required = ['host', `x-${dialect}-date`, ...(isStorage ? [hashHeader] : [])];
-  const signable = Object.keys(headers).filter((name) => /^x-(ext|amz)-/.test(name));
-  const missing = [...required, ...signable].filter((name) => !names.includes(name));
-  if (missing.length > 0) return refuse(403, 'AccessDenied', `These headers must be signed: ${missing.join(', ')}.`);
-  if (names.some((name, index) => index > 0 && name <= (names[index - 1] ?? '')))
-    return refuse(400, 'AuthorizationHeaderMalformed', 'SignedHeaders must be sorted.');
+  const problem = checkDate(date, day, now) ?? checkNames(request, names, prefix);
+  if (problem !== undefined) return problem;
 
-  const [path = '', query = ''] = splitOnce(request.url, '?');
-  const canonicalRequest = [
-    request.method,
-    isStorage ? encodedOnce(path) : encodedTwice(path),
-    canonicalQuery(query),
-    ...names.map((name) => `${name}:${(headers[name] ?? '').trim().replace(/ +/g, ' ')}`),
-    '',
-    signedHeaders,
-    isStorage ? headers[hashHeader] : sha256(request.body),
-  ].join('\n');
-  const scope = `${day}/${region}/${service}/aws4_request`;
-  const stringToSign = ['AWS4-HMAC-SHA256', date, scope, sha256(canonicalRequest)].join('\n');
-  let expected: Buffer = Buffer.from(`AWS4${keys.secretAccessKey}`);
-  for (const part of [day, region, service, 'aws4_request', stringToSign])
-    expected = createHmac('sha256', expected).update(part).digest();
+  const canonicalRequest = canonicalise(request, names, prefix);
+  const scope = [day, region, own, 'aws4_request'];
+  const stringToSign = ['AWS4-HMAC-SHA256', date, scope.join('/'), sha256(canonicalRequest)].join('\n');
+  const expected = [...scope, stringToSign].reduce<Buffer>(
+    (key, text) => createHmac('sha256', key).update(text).digest(),
+    Buffer.from(`AWS4${keys.secretAccessKey}`),
+  );
   if (timingSafeEqual(expected, Buffer.from(signature, 'hex'))) return undefined;
   const message = 'The signature does not match the one calculated here. Compare the texts that were signed.';
   return refuse(403, 'SignatureDoesNotMatch', message, {
@@ -83,12 +65,50 @@ export function checkSignature(request: SignedRequest, keys: Keys, now: Date): S
   });
 }
 
-/** Node gives each byte of a header as one character. */
+const refuse = (...refusal: ConstructorParameters<typeof ServiceError>) => new ServiceError(...refusal);
+
+function checkDate(date: string, day: string, now: Date): ServiceError | undefined {
+  const time = parseDate(date);
+  if (Number.isNaN(time) || !date.startsWith(day))
+    return refuse(403, 'AccessDenied', 'The date header is missing, malformed or not that of the credential scope.');
+  if (Math.abs(time - now.getTime()) <= toleranceMs) return undefined;
+  return refuse(403, 'RequestTimeTooSkewed', 'The request was signed more than 15 minutes from the current time.');
+}
+
+function checkNames({ service, headers }: SignedRequest, names: readonly string[], prefix: string) {
+  const required = ['host', `${prefix}-date`, ...(service === 'storage' ? [`${prefix}-content-sha256`] : [])];
+  const signable = Object.keys(headers).filter((name) => /^x-(ext|amz)-/.test(name));
+  const missing = [...required, ...signable].filter((name) => !names.includes(name));
+  if (missing.length > 0) return refuse(403, 'AccessDenied', `These headers must be signed: ${missing.join(', ')}.`);
+  if (names.some((name, index) => index > 0 && name <= (names[index - 1] ?? '')))
+    return refuse(400, 'AuthorizationHeaderMalformed', 'SignedHeaders must be sorted.');
+  return undefined;
+}
+
+function canonicalise(
+  { service, method, url, headers, body }: SignedRequest,
+  names: readonly string[],
+  prefix: string,
+) {
+  const isStorage = service === 'storage';
+  const [path, query] = splitOnce(url, '?');
+  return [
+    method,
+    isStorage ? encodedOnce(path) : encodedTwice(path),
+    canonicalQuery(query),
+    ...names.map((name) => `${name}:${(headers[name] ?? '').trim().replace(/ +/g, ' ')}`),
+    '',
+    names.join(';'),
+    isStorage ? headers[`${prefix}-content-sha256`] : sha256(body),
+  ].join('\n');
+}
+
+/** A text stands for bytes: Node gives each byte of a header as one character. */
 const sha256 = (data: Buffer | string) => hash('sha256', typeof data === 'string' ? Buffer.from(data, 'latin1') : data);
 
 const bytes = (text: string) => Buffer.from(text, 'latin1').toString('hex').replace(/..\B/g, '$& ');
 
-/** Milliseconds; NaN if it is no date. */
+/** Milliseconds, or NaN. */
 const parseDate = (value: string) =>
   Date.parse(value.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 
@@ -98,10 +118,10 @@ const encode = (text: string) =>
 const decode = (text: string) =>
   text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
-/** The path as meant, encoded once, nothing normalised. */
+/** A path encoded once, however the client encoded it. */
 const encodedOnce = (path: string) => path.replace(/[^/]+/g, (segment) => encode(decode(segment)));
 
-/** The path as on the wire, dot segments and empty ones resolved, encoded once more. */
+/** A path as on the wire, encoded once more, with dot segments and empty ones resolved. */
 const encodedTwice = (path: string) =>
   posix.normalize(path).replace(/[^/]+/g, (segment) => encode(Buffer.from(segment).toString('latin1')));
 

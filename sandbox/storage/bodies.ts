@@ -9,8 +9,8 @@ export const readShort = (request: ApiRequest): Promise<Buffer> =>
   receive(request, 8 * 1024 * 1024, buffer).then(({ stored }) => stored);
 
 /**
- * Has the payload of a body stored, which may have `maximum` bytes. Throws a `ServiceError` if it is not what the headers
- * and trailers say. The checksums are those that the client sent, and the one `wanted` in any case.
+ * Stores the payload of a body. Throws a `ServiceError` if it has more than `maximum` bytes or does not match its headers
+ * and trailers. Resolves with the checksums that the client sent and, in any case, the one `wanted`.
  */
 export async function receive<Stored>(
   { headers, stream }: ApiRequest,
@@ -18,18 +18,12 @@ export async function receive<Stored>(
   store: (payload: AsyncIterable<Buffer>) => Promise<Stored>,
   wanted?: string,
 ) {
-  const declared = headers['x-ext-content-sha256'] ?? headers['x-amz-content-sha256'] ?? '';
-  if (declared.startsWith('STREAMING-AWS4-')) throw notOffered('bodies whose chunks are signed');
-  const announced = headers['x-amz-trailer'];
-  if (announced !== undefined && !checksumHeaders.includes(announced)) throw notOffered(`the trailer ${announced}`);
-  const sha256 = /^[0-9a-f]{64}$/.test(declared) ? createHash('sha256') : undefined;
-  const isChunked = declared === 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
-  if (sha256 === undefined && !isChunked && (declared !== 'UNSIGNED-PAYLOAD' || 'x-ext-content-sha256' in headers))
-    throw new ServiceError(400, 'InvalidArgument', 'The content-sha256 header must be the SHA-256 of the body.');
-  const isSent = (header: string) => header in headers || header === announced;
+  const { isChunked, trailer, sha256: declared } = announcementOf(headers);
+  const isSent = (header: string) => header in headers || header === trailer;
   const checked = checksumAlgorithms.filter((one) => one === wanted || isSent(checksumHeader(one)));
   const digests = new Map(checked.map((one) => [checksumHeader(one), createDigest(one)]));
   const md5 = createHash('md5');
+  const sha256 = declared === undefined ? undefined : createHash('sha256');
 
   const tooLarge = new ServiceError(400, 'EntityTooLarge', `The body may have at most ${maximum} bytes.`);
   if (Number(headers['x-amz-decoded-content-length'] ?? headers['content-length']) > maximum) throw tooLarge;
@@ -53,16 +47,31 @@ export async function receive<Stored>(
   const found = [...digests].map(([header, digest]) => [header, digest.digest().toString('base64')] as const);
   const checksums = Object.fromEntries(found);
   const given = { ...headers, ...trailers };
-  for (const [header, value] of Object.entries({ ...checksums, 'content-md5': binary.toString('base64') }))
-    if ((isSent(header) || header in given) && given[header] !== value)
-      throw new ServiceError(400, 'BadDigest', `The body does not match ${header}.`);
+  const wrong = Object.entries({ ...checksums, 'content-md5': binary.toString('base64') }).find(
+    ([header, value]) => (isSent(header) || header in given) && given[header] !== value,
+  );
+  if (wrong !== undefined) throw new ServiceError(400, 'BadDigest', `The body does not match ${wrong[0]}.`);
   return { stored, size, etag: binary.toString('hex'), checksums };
 }
 
-/** What arrives. The stream stays open if the reading ends early, so that an answer can be sent. */
+/** The form of a body as its headers announce it. Throws a `ServiceError` for one that is not offered. */
+function announcementOf(headers: ApiRequest['headers']) {
+  const declared = headers['x-ext-content-sha256'] ?? headers['x-amz-content-sha256'] ?? '';
+  if (declared.startsWith('STREAMING-AWS4-')) throw notOffered('bodies whose chunks are signed');
+  const trailer = headers['x-amz-trailer'];
+  if (trailer !== undefined && !checksumHeaders.includes(trailer)) throw notOffered(`the trailer ${trailer}`);
+  const sha256 = /^[0-9a-f]{64}$/.test(declared) ? declared : undefined;
+  const isChunked = declared === 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
+  const isUnsigned = declared === 'UNSIGNED-PAYLOAD' && !('x-ext-content-sha256' in headers);
+  if (sha256 === undefined && !isChunked && !isUnsigned)
+    throw new ServiceError(400, 'InvalidArgument', 'The content-sha256 header must be the SHA-256 of the body.');
+  return { isChunked, trailer, sha256 };
+}
+
+/** Pieces of a stream, which stays open if the reading ends early, so that an answer can be sent. */
 const pieces = (stream: Readable): AsyncIterableIterator<Buffer> => stream.iterator({ destroyOnReturn: false });
 
-/** Takes a body in the encoding `aws-chunked` apart, and notes what follows the last chunk. */
+/** Decodes a body in the encoding `aws-chunked`. Adds the headers after the last chunk to `trailers`. */
 async function* unchunked(stream: Readable, trailers: Record<string, string>): AsyncGenerator<Buffer> {
   const arriving = pieces(stream);
   const malformed = new ServiceError(400, 'IncompleteBody', 'The chunks of the body are malformed or incomplete.');

@@ -1,24 +1,21 @@
-import { type ApiRequest, ServiceError } from '../http.js';
+import { type ApiRequest, isLoopback, ServiceError } from '../http.js';
 import { checksumHeaders } from './checksums.js';
 
-/** Headers of the protocol that every request may have. */
+/** Headers that every request may have. */
 const commonHeaders = [
   ...['x-amz-date', 'x-amz-content-sha256', 'x-amz-security-token', 'x-amz-user-agent'],
   ...['x-ext-date', 'x-ext-content-sha256', 'x-ext-security-token'],
   ...['x-amz-decoded-content-length', 'x-amz-trailer', 'x-amz-sdk-checksum-algorithm', ...checksumHeaders],
 ];
 
-/** What the sandbox does anyway may be asked for. */
+/** Values that ask for the sandbox's only behaviour. */
 const givenAnyway = new Map([
   ['x-amz-acl', 'private'],
   ['x-amz-storage-class', 'STANDARD'],
   ['x-amz-checksum-type', 'COMPOSITE'],
 ]);
 
-/** Whether a Host header leads to this machine by an address or by `localhost`. */
-export const isLoopback = (host = '') => /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(host);
-
-/** Whether a header is one of a list, in which a name that ends in a hyphen stands for all that begin so. */
+/** True for a header on a list. A listed name that ends in a hyphen stands for all headers that begin with it. */
 export const isListed = (header: string, list: readonly string[]) =>
   list.some((name) => header === name || (name.endsWith('-') && header.startsWith(name)));
 
@@ -34,7 +31,7 @@ export function checkStorageRequest({ headers }: ApiRequest, own: readonly strin
     throw new ServiceError(400, 'KeyTooLongError', 'Your key is too long.', { MaxSizeAllowed: '1024' });
 }
 
-/** A number in a query. Throws a `ServiceError` if it is none. */
+/** A number in a query. Throws a `ServiceError` if it is anything else. */
 export function wholeNumber(query: ApiRequest['query'], name: string, fallback: number): number {
   const text = query.get(name) ?? String(fallback);
   if (/^\d{1,10}$/.test(text)) return Number(text);
