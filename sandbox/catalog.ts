@@ -4,14 +4,14 @@ import { notFound } from './rules.js';
 
 export const clusterKey = (group: string, name: string) => `${group}/${name}`;
 
-/** Throws a `ServiceError` if there is none of this name. */
+/** Throws a `ServiceError` if there is no such group. */
 export function findGroup({ groups }: Cloud, name: string): Fields {
   const group = groups.get(name);
   if (group === undefined) throw notFound('ResourceGroupName', `There is no resource group ${name}.`);
   return group;
 }
 
-/** A group as it is now. */
+/** A group in its present state. */
 export function showGroup(cloud: Cloud, { changedAt, ...group }: Fields): Fields {
   const own = [...cloud.clusters.values()].filter((cluster) => cluster.group === group.name);
   const shown = (isAdmin: boolean) =>
@@ -23,7 +23,7 @@ export function showGroup(cloud: Cloud, { changedAt, ...group }: Fields): Fields
   };
 }
 
-/** A cluster as it is now. */
+/** A cluster in its present state. */
 export function showCluster(cloud: Cloud, stored: Fields): Fields {
   const { changedAt, group: _group, project: _project, isAdmin: _isAdmin, ...cluster } = stored;
   return { ...cluster, ...(cloud.hasSettled(changedAt) && { status: 'running' }) };

@@ -1,17 +1,17 @@
 import type { Cloud } from './cloud.js';
 import type { Fields } from './http.js';
 
-/** Backup that the sandbox has from the start. */
+/** The one backup of the sandbox. */
 export const seededBackupId = 'demobackup0000000000000000000001';
 
-/** What else the DevOps API has from the start. */
+/** Other records that the DevOps API has from the start. */
 export const seededDevops = {
   instanceId: 'demo-server',
   firewallGroupName: 'demo-firewall',
   parameterGroupName: 'demo-parameters',
 };
 
-/** A server as it is now. */
+/** A server in its present state. */
 export function showInstance(cloud: Cloud, { createdAt, ...instance }: Fields): Fields {
   if (!cloud.hasSettled(createdAt)) return instance;
   return { ...instance, publicIpAddress: '192.0.2.10', state: 'RUNNING', status: { code: 100, name: 'RUNNING' } };

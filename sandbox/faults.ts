@@ -8,15 +8,15 @@ import { type Answer, empty, splitOnce } from './http.js';
 import type { NamedOperation } from './operation.js';
 import { SandboxProblem } from './state.js';
 
-/** One request for an operation, by its name. */
+/** A request for an operation. */
 export interface Exchange {
   readonly operation: string;
   readonly incoming: IncomingMessage;
-  /** Reads the request and acts on it; resolves with the answer, which has not been sent. */
+  /** Carries the request out. Resolves with the answer, which is yet to be sent. */
   act(): Promise<Answer>;
 }
 
-/** What goes wrong with an operation. `amount` is in the unit of the kind; `times` is infinite for a fault without end. */
+/** `amount` is in the unit of the kind. `times` is infinite for a fault without end. */
 interface Fault {
   readonly operation: string;
   readonly kind: string;
@@ -24,22 +24,22 @@ interface Fault {
   times: number;
 }
 
-/** What a sandbox was told to do wrong. */
+/** Faults and delays of a sandbox. */
 export interface FaultRules {
-  /** Faults of one operation come in this order. */
+  /** Faults of one operation happen in this order. */
   readonly faults: readonly Fault[];
-  /** Milliseconds before each answer, from a random number generator of 0 to below 1. */
+  /** Milliseconds before an answer; `random` gives numbers from 0 to below 1. */
   readonly latency: (random: () => number) => number;
-  /** How far the sandbox's clock is ahead. */
+  /** Seconds by which the sandbox's clock is ahead. */
   readonly skewSeconds: number;
 }
 
-/** Resolves with the answer to send, if there is one. */
+/** Resolves with the answer to send, or undefined for none. */
 type Kind = (exchange: Exchange, amount: number | undefined) => Promise<Answer | undefined>;
 
 const reset = async ({ incoming }: Exchange) => void incoming.socket.resetAndDestroy();
 
-/** Acts, and changes the answer. */
+/** Carries the request out and alters the answer. */
 const changing =
   (change: (body: string, amount: number | undefined, exchange: Exchange) => string): Kind =>
   async (exchange, amount) => {
@@ -47,7 +47,7 @@ const changing =
     return { ...answer, body: change(answer.body, amount, exchange) };
   };
 
-/** Answers without acting. */
+/** Answers without carrying the request out. */
 const instead =
   (status: number, headers: (amount?: number) => Record<string, string> = () => ({}), body = ''): Kind =>
   async ({ incoming }, amount) => {
@@ -81,13 +81,13 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['redirect', instead(307, () => ({ location: '/moved' }))],
   ['429', instead(429, (seconds = 1) => ({ 'retry-after': String(seconds) }))],
   ...[500, 502, 503, 509].map((status) => [String(status), instead(status)] as const),
-  // A gateway that has waited long enough: the service behind it continues.
+  // A gateway stops waiting, and the service behind it continues.
   ['504', ({ act }) => act().then(() => empty({}, 504))],
 ]);
 
 export const faultKinds: readonly string[] = [...kinds.keys()];
 
-/** Acts, and sends the first of some pieces of the answer, with a pause after each (milliseconds). Fewer than all end the connection. */
+/** Sends `sent` of so many pieces of an answer, with a pause (milliseconds) after each. Ends the connection if some are left. */
 async function inPieces({ act, incoming }: Exchange, pieces: number, pause: number, sent: number): Promise<Answer> {
   const answer = await act();
   const { headers, body, content = [Buffer.from(body)] } = answer;
@@ -109,7 +109,7 @@ async function inPieces({ act, incoming }: Exchange, pieces: number, pause: numb
   return { ...answer, headers: { ...headers, 'content-length': String(total) }, content: slow };
 }
 
-/** Whether a fault is for an operation. What changes a text, or cuts an answer, needs one. */
+/** True for a fault that can happen to an operation. Those that alter or cut a body need an answer with one. */
 function isFor(named: string, { name, request, answersBytes }: NamedOperation, kind: string): boolean {
   const hasBody = /^(GET|POST) /.test(request);
   if (!['*', name].includes(named)) return false;
@@ -118,17 +118,17 @@ function isFor(named: string, { name, request, answersBytes }: NamedOperation, k
   return (hasBody && answersBytes === undefined) || !['empty', 'truncated', 'malformed', 'oversized'].includes(kind);
 }
 
-/** Carries out what was planned; `random` gives numbers from 0 to below 1. */
+/** Makes requests fail by the rules; `random` gives numbers from 0 to below 1. */
 export function createFaults({ faults, latency }: FaultRules, random: () => number) {
   const left = faults.map((fault) => ({ ...fault }));
-  /** The fault for the next request of an operation, by its name; it then counts as done. */
+  /** Takes the fault for the next request of an operation. */
   function next(name: string): Fault | undefined {
     const operation = operations.find((one) => one.name === name);
     const fault = operation && left.find((one) => one.times > 0 && isFor(one.operation, operation, one.kind));
     if (fault !== undefined) fault.times -= 1;
     return fault;
   }
-  /** What to send to one request, after the latency; wrong or nothing if a fault is due. */
+  /** Waits, then resolves with the answer to send. A fault alters it, or leaves none. */
   async function answer(exchange: Exchange): Promise<Answer | undefined> {
     const fault = next(exchange.operation);
     const wait = latency(random);
@@ -140,7 +140,7 @@ export function createFaults({ faults, latency }: FaultRules, random: () => numb
 
 export const noFaults: FaultRules = { faults: [], latency: () => 0, skewSeconds: 0 };
 
-/** Reads faults as `parseFaults` does, or from the file that stands after `@`. */
+/** Parses faults, or the file named after an `@`. */
 export function loadFaults(text: string): FaultRules {
   let faults = text;
   try {
@@ -152,8 +152,8 @@ export function loadFaults(text: string): FaultRules {
 }
 
 /**
- * Reads `restore_instance=reset-after-request*2,list_parts=503*3,latency=uniform(10,200),skew=1200`, separated by commas
- * or line breaks. Throws a `SandboxProblem` about the first thing that is wrong.
+ * Parses `restore_instance=reset-after-request*2,list_parts=503*3,latency=uniform(10,200),skew=1200`, separated by commas
+ * or line breaks. Throws a `SandboxProblem` about the first mistake.
  */
 export function parseFaults(text: string): FaultRules {
   let rules = noFaults;
@@ -185,10 +185,10 @@ function readSkew(value: string): Partial<FaultRules> | string {
   return /^-?\d{1,9}$/.test(value) ? { skewSeconds: Number(value) } : 'skew must be a whole number of seconds.';
 }
 
-/** From the standard normal distribution. */
+/** A number of the standard normal distribution. */
 const gaussian = (random: () => number) => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 
-/** Milliseconds: between two bounds; about a mean with a deviation; or with a median and a 99th percentile (log-normal). */
+/** Milliseconds between two bounds, around a mean with a deviation, or with a median and a 99th percentile (log-normal). */
 const distributions: ReadonlyMap<string, (a: number, b: number) => FaultRules['latency']> = new Map([
   ['uniform', (from, to) => (random) => from + (to - from) * random()],
   ['normal', (mean, deviation) => (random) => Math.max(0, mean + deviation * gaussian(random))],

@@ -6,17 +6,17 @@ import { sizeOf } from './storage/records.js';
 export interface Logged {
   readonly time: string;
   readonly id: string;
-  /** `unknown` if it is for none. */
+  /** `unknown` if none matches. */
   readonly operation: string;
   readonly method: string;
   readonly url: string;
-  /** 0 as long as there is no answer. */
+  /** 0 until there is an answer. */
   status: number;
 }
 
 const shownEntries = 100;
 
-/** What a sandbox holds and was last asked, as Markdown. No secret is in it. Names are JSON texts, as they may hold anything. */
+/** State and last requests of a sandbox as Markdown, without secrets. Names are JSON strings, because they may hold any text. */
 export function describeCloud(cloud: Cloud, endpoints: Readonly<Record<string, string>>, requests: readonly Logged[]) {
   const { buckets, uploads, objects, partsOf } = cloud.storage;
   const line = (name: unknown, ...facts: unknown[]) => `- ${JSON.stringify(name)}: ${facts.join(', ')}`;
@@ -45,7 +45,7 @@ export function describeCloud(cloud: Cloud, endpoints: Readonly<Record<string, s
   return ['# Sandbox\n', `${about}\n`, ...shown].join('\n');
 }
 
-/** A line for each of the first entries, and how many more there are. */
+/** A line for each of the first entries, and the number of the others. */
 function list<T>(entries: Iterable<T>, show: (entry: T) => string): string[] {
   const all = [...entries];
   if (all.length === 0) return ['None.'];

@@ -8,31 +8,31 @@ type ParameterOf<Text extends string> = Text extends `${string}{${infer Name}}${
   : never;
 
 export interface OperationRequest<Request extends string, Input> extends ApiRequest {
-  /** Of the path, decoded. */
+  /** Parameters of the path, decoded. */
   readonly parameters: Readonly<Record<ParameterOf<Request>, string>>;
   /** The JSON body, if the operation has rules for it. */
   readonly input: Input;
 }
 
-/** One operation, with all that routing, faults, marks, tests and docs/SANDBOX.md need to know about it. */
+/** One operation. Routing, faults, marks, tests and docs/SANDBOX.md follow from it. */
 export interface Operation<Request extends string = string, Input = unknown> {
-  /** Storage if not given. */
+  /** By default storage. */
   readonly service?: ServiceName;
   /** Method, path, and the names that a query must have. `{key}` takes slashes, other parameters do not. */
   readonly request: Request;
-  /** Other names that a query may have. Any further one is refused. */
+  /** Other names that a query may have. All further ones are refused. */
   readonly options?: readonly string[];
-  /** Storage: headers that it understands beside those of every request; `x-amz-meta-` stands for all that begin so. */
+  /** Storage: headers understood beside those of every request. `x-amz-meta-` stands for all headers that begin with it. */
   readonly headers?: readonly string[];
-  /** What describes it: the API reference, S3 (which the reference refers to) if not given, or nothing but the sandbox. */
+  /** Description it follows: the API reference; by default S3, to which the reference refers; or none but the sandbox's own. */
   readonly source?: 'reference' | 's3' | 'sandbox';
-  /** What its answer holds that its source does not show. */
+  /** Parts of its answer that its source does not show. */
   readonly invents?: readonly (keyof typeof inventedWords)[];
-  /** Its answer is bytes: not a document, as other answers to GET and POST are. */
+  /** Answers with bytes. All other operations with GET and POST answer with a document. */
   readonly answersBytes?: true;
-  /** It reads a body of any size from the request's `stream` by itself. */
+  /** Reads a body of any size from the request's `stream`. */
   readonly streams?: true;
-  /** For a JSON body: the reference, read a second time. */
+  /** Rules for a JSON body. */
   readonly rules?: z.ZodType<Input>;
   /** Throws a `ServiceError` to refuse. */
   handle(request: OperationRequest<Request, Input>, cloud: Cloud): Answer | Promise<Answer>;
@@ -43,7 +43,7 @@ export type NamedOperation = Operation & { readonly name: string };
 export const defineOperation = <const Request extends string, Input>(operation: Operation<Request, Input>): Operation =>
   operation;
 
-/** What an answer may hold that the reference does not show, by the words of the header `x-sandbox-invented`. */
+/** Words of the header `x-sandbox-invented`, which marks the parts of an answer that the reference does not show. */
 export const inventedWords = {
   error: 'the error: its code and status follow similar services',
   operation: 'the operation: the reference only refers to it, or does not know it; it follows S3',
@@ -64,5 +64,5 @@ export function invented(answer: Answer, ...words: readonly (keyof typeof invent
   return all === '' ? answer : { ...answer, headers: { ...answer.headers, 'x-sandbox-invented': all } };
 }
 
-/** What every answer of an operation has to be marked with, by what describes it. */
+/** Words for all answers of an operation, by its source. */
 export const sourceWords = { reference: [], s3: ['operation'], sandbox: ['read'] } as const;

@@ -4,24 +4,24 @@ import { toDotPath } from 'zod/v4/core';
 import { parseObject, ServiceError } from './http.js';
 
 /**
- * What the rules for request bodies have in common. They are read from the reference a second time and without the
- * client's code, so that the two readings can disagree. What the reference leaves open is accepted, and has a default
- * that the answer shows.
+ * Parts of the rules for request bodies. They are implemented from the reference without the client's code, so that the
+ * two can disagree. Fields that the reference leaves open are accepted; a missing one gets a default, which the answer
+ * shows.
  */
 
 export const text = z.string().default('');
 
-/** A text of a documented list, which may be left out. */
+/** A text of a documented list. */
 export const oneOf = (...values: readonly string[]) =>
   z.string().refine((value) => values.includes(value), `must be one of ${values.join(', ')}`);
 
-/** Lowercase alphanumerics, and hyphens inside. */
+/** Lowercase letters, digits, and hyphens between them. */
 const named = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 export const name = (least: number, most: number) => z.string().min(least).max(most).regex(named);
 
 export const address = z.string().refine((value) => isIP(value) !== 0, 'must be an IP address');
 
-/** Whether two texts mean two IP addresses. */
+/** False for two spellings of one IP address. */
 export function areDistinctAddresses(first: unknown, second: unknown): boolean {
   const canonical = (value: unknown) =>
     typeof value === 'string' && isIP(value) === 6
@@ -30,11 +30,11 @@ export function areDistinctAddresses(first: unknown, second: unknown): boolean {
   return canonical(first) !== canonical(second);
 }
 
-/** Types of servers, by their sizes and the memory (GB) of each. */
+/** Server types from a table of sizes and the memory (GB) that each comes with. */
 export const serverTypes = (sizes: Readonly<Record<string, string>>): string[] =>
   Object.entries(sizes).flatMap(([size, memory]) => memory.split(' ').map((gigabytes) => size + gigabytes));
 
-/** What a body says. Throws a `ServiceError` whose code names the first field that breaks a rule, its message all. */
+/** Parses a body. Throws a `ServiceError` whose code names the first field that breaks a rule, and whose message names all. */
 export function readInput<T>(rules: z.ZodType<T>, body: Buffer): T {
   const given = parseObject(body.toString('utf8'));
   if (given === undefined) throw refuse(400, 'InvalidParameterIllegalInput.Body', 'The body is not a JSON object.');
@@ -47,12 +47,12 @@ export function readInput<T>(rules: z.ZodType<T>, body: Buffer): T {
   );
   const words = problems[0]?.path.join(' ').match(/[A-Za-z]+/g) ?? ['Body'];
   const named = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
-  // Values are never repeated: they may be secret.
+  // The message leaves out values, which may be secret.
   const lines = problems.map(({ path, message }) => `${toDotPath(path)}: ${message}.`);
   throw refuse(400, `InvalidParameterIllegalInput.${named}`, lines.join(' '));
 }
 
-/** A refusal in the service's form. Codes are not in the reference: these follow those seen on similar services. */
+/** A refusal by the catalog or DevOps API. The reference has no codes; these follow similar services. */
 export const refuse = (status: number, code: string, message: string) =>
   new ServiceError(status, `Client.${code}`, message);
 

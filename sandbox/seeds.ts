@@ -7,26 +7,16 @@ import { instanceRecord, restoreRules } from './operations/restore-instance.js';
 import type { State } from './state.js';
 import type { Part, Upload, UploadName } from './storage/records.js';
 
+const demoUpload = (key: string, uploadId: string): UploadName => ({ bucket: 'demo-bucket', key, uploadId });
+
 /** In progress: 15 parts of 16, of which three are missing. */
-export const seededUpload: UploadName = {
-  bucket: 'demo-bucket',
-  key: 'backups/2026/database.dump',
-  uploadId: 'demo-upload-in-progress',
-};
+export const seededUpload = demoUpload('backups/2026/database.dump', 'demo-upload-in-progress');
 
 /** Ready to be completed: 10,000 parts. */
-export const seededLargeUpload: UploadName = {
-  bucket: 'demo-bucket',
-  key: 'archive/2025.tar',
-  uploadId: 'demo-upload-of-10000-parts',
-};
+export const seededLargeUpload = demoUpload('archive/2025.tar', 'demo-upload-of-10000-parts');
 
 /** Just begun: no parts. */
-export const seededEmptyUpload: UploadName = {
-  bucket: 'demo-bucket',
-  key: 'video/launch.mov',
-  uploadId: 'demo-upload-without-parts',
-};
+export const seededEmptyUpload = demoUpload('video/launch.mov', 'demo-upload-without-parts');
 
 export const seededGroup = {
   resourceGroupName: 'demo-group',
@@ -34,11 +24,11 @@ export const seededGroup = {
   adminCluster: 'demo-admin',
   userCluster: 'demo-user',
   version: '1.33.5-sandbox',
-  /** The external cloud project in which both clusters' names are taken. */
+  /** External cloud project with both clusters. */
   project: 'demo-project',
 };
 
-/** Records that every sandbox has from the start. Uploads began shortly before the state did. */
+/** Records that every sandbox has from the start. The uploads began shortly before. */
 export function seedsOf({ origin: { started } }: State): CloudSeeds {
   const { resourceGroupName, adminCluster, userCluster } = seededGroup;
   const group = groupRecord(resourceGroupName, provisionInput(adminCluster), '2026-01-01T00:00:00.000Z');
@@ -78,7 +68,7 @@ function parts(uploadId: string, started: string): [string, Part][] {
   return numbers.map((number) => part(number, (number === 10_000 ? 3 : 16) * mebibyte, 23_600 - number * 2));
 }
 
-/** A provisioning of the group with a cluster. */
+/** A request for the group with one cluster. */
 function provisionInput(clusterName: string) {
   const { resourceNamePrefix, version, project } = seededGroup;
   const place = { region: 'jp-east-1', availabilityZone: 'east-11', volumeType: 'standard-flash-storage-a' };

@@ -6,30 +6,30 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { parseJson } from './http.js';
 
-/** What the sandbox cannot start with. The message is a sentence for the user. */
+/** A reason not to start. The message is a sentence for the user. */
 export class SandboxProblem extends Error {
   override readonly name = 'SandboxProblem';
 }
 
 const version = 2;
 
-/** What a state begins with. */
+/** The first line of a state. */
 const origin = z.object({
   sandbox: z.literal(version),
   seed: z.string(),
-  /** When the sandbox started for the first time (ISO 8601, UTC). */
+  /** Time of the first start (ISO 8601, UTC). */
   started: z.string(),
 });
 export type Origin = Omit<z.output<typeof origin>, 'sandbox'>;
 
-/** Changes that belong together: of a table, a key, and the record that it has from now on; null if none any more. */
+/** Changes that belong together. Each has a table, a key and its new record, or null if the record was deleted. */
 const changesLine = z.array(z.tuple([z.string(), z.string(), z.unknown()]).readonly());
 export type Change = z.output<typeof changesLine>[number];
 
-/** Where the sandbox keeps what it knows. */
+/** All that a sandbox remembers. */
 export type State = ReturnType<typeof createState>;
 
-/** Bytes that follow from the seed of a state and some names. */
+/** Bytes that follow from the seed and some names. */
 export const derive = ({ origin }: State, ...names: readonly (string | number)[]) =>
   hash('sha256', JSON.stringify([origin.seed, ...names]), 'buffer');
 
@@ -62,12 +62,12 @@ export class Table<T> extends Map<string, T> {
   }
 }
 
-/** Where changes and bodies go. */
+/** Storage for changes and bodies. */
 interface Medium {
   write(changes: readonly Change[]): Promise<void>;
   /** The folder for bodies. */
   folder(): Promise<string>;
-  /** Whether what is in it has to outlive the process. */
+  /** True if its contents must outlive the process. */
   readonly durable: boolean;
   close(): Promise<void>;
 }
@@ -86,9 +86,9 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
       count += 1;
       waiting.push(change);
     },
-    /** How many changes were ever kept. */
+    /** The number of changes ever kept. */
     count: () => count,
-    /** Resolves once everything kept so far is on disk, what came since the last time at once; after a failure never again. */
+    /** Resolves once all changes so far are on disk. Those since the last call go in one write. Rejects for good after a failure. */
     flushed: () => {
       written = written.then(() => (waiting.length > 0 ? medium.write(waiting.splice(0)) : undefined));
       return written;
@@ -100,7 +100,7 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
   };
 }
 
-/** State that is gone with the process, its folder with `close`. */
+/** State that ends with the process. `close` deletes its folder. */
 export function temporaryState(origin: Origin): State {
   let made: Promise<string> | undefined;
   return createState(origin, [], {
@@ -118,9 +118,9 @@ export function temporaryState(origin: Origin): State {
 }
 
 /**
- * State in an append-only file of JSON lines, which a process may leave at any moment: a line that was not finished was
- * not answered. Bodies are in the folder `<path>.parts` beside it. Throws a `SandboxProblem` if the file is in use, is
- * not one of a sandbox, was begun with another `seed`, or cannot be read or written.
+ * State in an append-only file of JSON lines. A process may be killed at any moment: the changes of an unfinished line were
+ * not answered. Bodies are in the folder `<path>.parts`. Throws a `SandboxProblem` if the file is in use, is not one of a
+ * sandbox, was begun with another `seed`, or cannot be read or written.
  */
 export async function openState(path: string, ifNew: Origin, seed?: string): Promise<State> {
   const folder = `${path}.parts`;
@@ -172,7 +172,7 @@ async function readLines(path: string, ifNew: Origin) {
   return { origin: data, changes };
 }
 
-/** Keeps a second sandbox from the file. What a process left behind that is gone does not count. */
+/** Keeps a second sandbox from the file. A lock of a process that no longer runs does not count. */
 function lock(path: string): () => void {
   const pid = String(process.pid);
   try {

@@ -15,11 +15,11 @@ export const completeMultipartUpload = defineOperation({
   streams: true,
   async handle(request, { storage, now }) {
     const { parameters, query, headers } = request;
-    // A checksum is that of the object here, and not of the body.
+    // Here, checksum headers are about the object, not about the body.
     const ofBody = Object.entries(headers).filter(([name]) => !checksumHeaders.includes(name));
     const named = namedParts(await readShort({ ...request, headers: Object.fromEntries(ofBody) }));
     const before = storage.objects.get(objectName(parameters));
-    // The first answer may have been lost.
+    // A client repeats the request if the first answer was lost.
     if (before !== undefined && before.uploadId === query.get('uploadId') && isMadeOf(before, named))
       return answerOf(before);
     const upload = storage.findUpload(parameters, query);
@@ -55,7 +55,7 @@ const isMadeOf = ({ parts }: StoredObject, named: readonly NamedPart[]) =>
   parts.length === named.length &&
   parts.every(({ partNumber, etag }, at) => partNumber === named[at]?.partNumber && etag === named[at]?.etag);
 
-/** These parts. Throws a `ServiceError` if no object can be made of them. */
+/** The parts of the object. Throws a `ServiceError` if they cannot make one. */
 function checkedParts(uploadId: string, named: readonly NamedPart[], parts: ReadonlyMap<string, Part>): Part[] {
   if (named.some(({ partNumber }, index) => partNumber <= (named[index - 1]?.partNumber ?? 0)))
     throw new ServiceError(400, 'InvalidPartOrder', 'The parts must be in ascending order.');
@@ -79,7 +79,7 @@ function completedObject(upload: Upload, parts: readonly Part[], lastModified: s
   return { bucket, key, uploadId, headers, etag, lastModified, parts: [...parts], checksums };
 }
 
-/** Throws a `ServiceError` if the object is not what the client says it is. */
+/** Throws a `ServiceError` if size or checksum differ from those that the client sent. */
 function checkObject({ parts, checksums }: StoredObject, headers: Readonly<Record<string, string>>): void {
   const { 'x-amz-mp-object-size': size } = headers;
   if (size !== undefined && Number(size) !== sizeOf(parts))

@@ -1,6 +1,4 @@
-/**
- * Every operation of the sandbox by its name. Routing, faults, marks, tests and docs/SANDBOX.md follow from what is exported here.
- */
+/** All operations of the sandbox. Routing, faults, marks, tests and docs/SANDBOX.md follow from these exports. */
 export { createBucket, getBucketLocation, headBucket, listBuckets } from './buckets.js';
 export { completeMultipartUpload } from './complete-multipart-upload.js';
 export { listMultipartUploads, listParts } from './listings.js';

@@ -27,7 +27,7 @@ export const listParts = defineOperation({
       UploadId: upload.uploadId,
       ...aboutUpload(upload),
       'Encoding-Type': type,
-      // The reference's sample leaves these out of an answer that is not truncated.
+      // The reference's sample has these only in a truncated answer.
       ...(isTruncated && { PartNumberMarker: marker, MaxParts: maximum, NextPartNumberMarker: next }),
       IsTruncated: isTruncated,
       Part: page.map(({ partNumber, lastModified, etag, size, checksums }) => ({
@@ -86,7 +86,7 @@ type Query = ApiRequest['query'];
 
 const person = { ID: 'sandbox-account', DisplayName: 'Sandbox' };
 
-/** Who began an upload, and what its object will have. */
+/** Elements about an upload's owner and its future object. */
 const aboutUpload = ({ algorithm }: Upload) => ({
   Initiator: person,
   Owner: person,
@@ -95,10 +95,10 @@ const aboutUpload = ({ algorithm }: Upload) => ({
   ChecksumType: algorithm && 'COMPOSITE',
 });
 
-/** How many entries a page may have: 1,000 at most. */
+/** Entries of a page: at most 1,000. */
 const pageSize = (query: Query, name: string) => Math.min(wholeNumber(query, name, 1000), 1000);
 
-/** How keys are written in an answer. */
+/** The encoding of keys in an answer. */
 function keyEncoding(query: Query): { readonly encode: (key: string) => string; readonly type?: string } {
   const type = query.get('encoding-type');
   if (type === undefined) return { encode: (key) => key };

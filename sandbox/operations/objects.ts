@@ -4,7 +4,7 @@ import { wholeChecksum } from '../storage/checksums.js';
 import { objectName, type StoredObject, sizeOf } from '../storage/records.js';
 import { isListed, notOffered } from '../storage/requests.js';
 
-/** Headers of an upload that its object is served with. */
+/** Headers that an object keeps from its upload. */
 export const objectHeaders = [
   ...['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'content-type', 'expires'],
   ...['x-amz-meta-', 'x-ext-meta-'],
@@ -35,7 +35,7 @@ export const putObject = defineOperation({
   },
 });
 
-/** An object that is not there is as good as deleted. */
+/** Succeeds without an object too, as on S3. */
 export const deleteObject = defineOperation({
   request: 'DELETE /{bucket}/{key}',
   async handle({ parameters }, { storage }) {
@@ -47,7 +47,7 @@ export const deleteObject = defineOperation({
   },
 });
 
-/** Headers of a request for an object that are understood. */
+/** Headers that a request for an object may have. */
 const readHeaders = ['range', 'if-match', 'x-amz-checksum-mode'];
 
 export const getObject = defineOperation({
@@ -68,7 +68,7 @@ export const headObject = defineOperation({
   handle: (request, { storage }) => describeObject(storage.findObject(request.parameters), request).answer,
 });
 
-/** Which bytes a request is for, and the answer to it without them. Throws a `ServiceError` if it cannot have them. */
+/** The first and last byte that a request asks for, and its answer without them. Throws a `ServiceError` if they do not exist. */
 function describeObject(object: StoredObject, request: ApiRequest) {
   const { etag, lastModified, headers, parts, checksums } = object;
   if (![undefined, '*', etag, `"${etag}"`].includes(request.headers['if-match']))
@@ -90,7 +90,7 @@ function describeObject(object: StoredObject, request: ApiRequest) {
   return { answer: empty(about, range === undefined ? 200 : 206), first, last };
 }
 
-/** One range of bytes. What is no range is ignored, as RFC 9110 (section 14.2) wants it. */
+/** Undefined for a missing or invalid range, which RFC 9110 (section 14.2) wants ignored. */
 function rangeOf(header: string | undefined, size: number) {
   if (header === undefined) return undefined;
   if (header.includes(',')) throw notOffered('several ranges of bytes at once');

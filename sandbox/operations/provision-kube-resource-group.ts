@@ -6,7 +6,7 @@ import { type Fields, json, parseObject } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { address, areDistinctAddresses, duplicate, name, oneOf, serverTypes, text } from '../rules.js';
 
-/** Types of nodes, and those of the workstation. */
+/** Server types for nodes, and `listW` for the workstation (reference, section 8). */
 const listN = serverTypes({
   'h2-large': '16 24 32',
   'h2-extra-large': '16 24 32 48',
@@ -80,7 +80,7 @@ type ProvisionInput = z.output<typeof body>;
 const balancerOf = (input: ProvisionInput) => input.adminCluster?.controlPlaneLoadBalancer;
 const hasPrivateLan = (input: ProvisionInput) => input.networkConfig?.networkId !== undefined;
 
-/** Checked whatever other fields break, so objects on the way may be anything. */
+/** A condition is checked even if other fields break rules, so that objects on the way may be missing. */
 const condition = (field: string, error: string) => ({
   error,
   path: ['adminCluster', 'controlPlaneLoadBalancer', field],
@@ -150,7 +150,7 @@ export function groupRecord(name: string, input: ProvisionInput, createTime: str
   };
 }
 
-/** The submitted key itself is never returned (reference, section 2.5). */
+/** Fields of the submitted key, which itself is never returned (reference, section 2.5). */
 function serviceAccountOf({ externalCloudConfig }: ProvisionInput) {
   const key = parseObject(externalCloudConfig.serviceAccountKey) ?? {};
   const text = (value: unknown) => String(value ?? '');
@@ -179,13 +179,13 @@ export function clusterRecord(input: ProvisionInput, { name: group, createTime }
   };
 }
 
-/** What is said about servers, wherever it stands. */
+/** Fields that every kind of server has in a request. */
 type Machine = Omit<ProvisionInput['adminWorkstation'], 'keyName' | 'initialAccountingType'>;
 
-/** A pool may be of any size; its servers are listed up to this many. */
+/** Servers listed for a pool, which may be of any size. */
 const shownNodes = 100;
 
-/** The form of the reference's section 2.4. On the common private network the addresses are the platform's. */
+/** A load balancer (reference, section 2.4). On the common private network, the platform chooses the addresses. */
 function loadBalancerRecord({ adminCluster, networkConfig: { networkId = commonPrivate } }: ProvisionInput): Fields {
   const name = `${adminCluster.name}-balancer`;
   const { region, availabilityZone } = adminCluster.controlPlane;
@@ -217,6 +217,6 @@ function serverRecord(instanceId: string, given: Machine, networkId = commonPriv
 
 const commonPrivate = 'common-private';
 const digest = (text: string) => hash('sha256', text, 'buffer');
-/** The same name always gets the same id and address, so that runs can be compared. */
+/** IDs and addresses follow from names, so that runs can be compared. */
 const uniqueId = (name: string) => `i-${digest(name).toString('hex').slice(0, 12)}`;
 const addressOf = (name: string) => `10.${[...digest(name).subarray(0, 3)].join('.')}`;

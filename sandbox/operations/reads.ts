@@ -3,7 +3,7 @@ import { showInstance } from '../devops.js';
 import { json } from '../http.js';
 import { defineOperation } from '../operation.js';
 
-/** What no API of the reference has: a way to see groups and servers. */
+/** Reads of groups and servers, which the reference does not have. */
 
 export const listResourceGroups = defineOperation({
   service: 'catalog',

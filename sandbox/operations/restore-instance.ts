@@ -23,7 +23,7 @@ const isCidr = (value: string) => {
   return bits !== '' && isIP(ip) !== 0 && Number(bits) <= (isIP(ip) === 4 ? 32 : 128);
 };
 
-/** Characters as people count them: a pair of surrogates is one. */
+/** Counts a pair of surrogates as one character. */
 const isMemo = (text: string) => Array.from(text).length <= 255;
 
 const network = z.strictObject({

@@ -34,7 +34,7 @@ export const uploadPart = defineOperation({
     const { uploadId, algorithm } = storage.findUpload(parameters, query);
     const received = await storage.files.receive(request, algorithm);
     const part = { ...received, partNumber, lastModified: now().toISOString() };
-    // It may have been completed or aborted in the meantime.
+    // The upload may have been completed or aborted in the meantime.
     if (!storage.uploads.has(uploadId)) await storage.files.remove([part]);
     storage.findUpload(parameters, query);
     const parts = storage.partsOf(uploadId);

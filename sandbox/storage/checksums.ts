@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Part } from './records.js';
 
-/** Base64, by their headers. */
+/** Base64 by header. */
 export type Checksums = Record<string, string>;
 
-/** Checksums that a client may send or ask for. Others are refused, because nothing here could check them. */
+/** Checksums that a client may send or ask for. Others are refused, because the sandbox cannot check them. */
 export const checksumAlgorithms = ['CRC32', 'SHA1', 'SHA256'];
 
 /** The header or trailer that holds a checksum. */
@@ -13,7 +13,7 @@ export const checksumHeader = (algorithm: string) => `x-amz-checksum-${algorithm
 
 const typeHeader = 'x-amz-checksum-type';
 
-/** The elements that hold checksums, by their headers. */
+/** XML elements of checksums by header. */
 export const checksumNames = new Map(checksumAlgorithms.map((one) => [checksumHeader(one), `Checksum${one}`]));
 export const checksumHeaders = [...checksumNames.keys()];
 
@@ -26,13 +26,13 @@ export function createDigest(algorithm: string) {
   };
 }
 
-/** The elements that say what headers about checksums do. */
+/** XML elements with the values of checksum headers. */
 export const checksumElements = (headers: Checksums) => ({
   ...Object.fromEntries([...checksumNames].map(([header, element]) => [element, headers[header]])),
   ChecksumType: headers[typeHeader],
 });
 
-/** The headers of an object whose checksum is that of its parts' checksums, and how many there were. */
+/** Headers of an object made of parts: the checksum of their checksums, and their number. */
 export function compositeChecksum(algorithm: string | undefined, parts: readonly Part[]): Checksums {
   if (algorithm === undefined) return {};
   const header = checksumHeader(algorithm);
@@ -41,6 +41,6 @@ export function compositeChecksum(algorithm: string | undefined, parts: readonly
   return { [header]: `${digest.digest().toString('base64')}-${parts.length}`, [typeHeader]: 'COMPOSITE' };
 }
 
-/** The headers of an object that came at once, with these checksums. */
+/** Headers of an object that was uploaded in one piece. */
 export const wholeChecksum = (checksums: Checksums): Checksums =>
   Object.keys(checksums).length === 0 ? {} : { ...checksums, [typeHeader]: 'FULL_OBJECT' };

@@ -13,10 +13,10 @@ const maximumBody = 5 * 1024 ** 3;
 
 const filesOf = (parts: readonly Part[]) => parts.flatMap(({ file }) => file ?? []);
 
-/** The files that hold what was uploaded. */
+/** The files that hold uploaded bytes. */
 export function createFiles({ folder, durable, flushed }: State) {
   let readers = 0;
-  /** Removed while somebody reads. */
+  /** Files to delete once nobody reads. */
   const waiting: string[] = [];
 
   async function remove(files: readonly string[]): Promise<void> {
@@ -58,16 +58,16 @@ export function createFiles({ folder, durable, flushed }: State) {
         throw error;
       }
     },
-    /** The bytes of parts from the `first` to the `last`, counted from 0. What is removed meanwhile is read to its end. */
+    /** The bytes of parts from the `first` to the `last`, counted from 0. Files removed meanwhile stay until the end. */
     read(parts: readonly Part[], first: number, last: number): Readable {
       readers += 1;
       return Readable.from(bytesOf(parts, first, last)).once('close', () => {
         readers -= 1;
-        // What cannot be deleted now is at the next start.
+        // The next start deletes files that cannot be deleted now.
         remove(waiting.splice(0)).catch(() => undefined);
       });
     },
-    /** Deletes the bodies of parts, once it is on disk that nothing has these any more. */
+    /** Deletes the bodies of parts, after the change that dropped the parts is on disk. */
     remove: (parts: readonly Part[]) => remove(filesOf(parts)),
     /** Deletes all bodies but those of some parts. */
     async keepOnly(parts: readonly Part[]): Promise<void> {

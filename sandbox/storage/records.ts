@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** What object storage holds. Times are ISO 8601, UTC. */
+/** Records of object storage. Times are ISO 8601, UTC. */
 
 const headers = z.record(z.string(), z.string());
 
@@ -11,9 +11,9 @@ export const upload = z.object({
   key: z.string(),
   uploadId: z.string(),
   initiated: z.string(),
-  /** Headers that the object will be served with. */
+  /** Headers of answers with the object. */
   headers,
-  /** Of the checksum that the client asked for. */
+  /** Checksum algorithm that the client asked for. */
   algorithm: z.string().optional(),
 });
 
@@ -23,23 +23,23 @@ export const part = z.object({
   size: z.number(),
   etag: z.string(),
   lastModified: z.string(),
-  /** Name of the file that holds it; a part without one is zeros. */
+  /** Name of the file with its bytes. A part without one is zeros. */
   file: z.string().optional(),
-  /** Base64, by their headers. */
+  /** Base64 by header. */
   checksums: headers,
 });
 
 export const storedObject = z.object({
   bucket: z.string(),
   key: z.string(),
-  /** Of the upload that it was. */
+  /** ID of the upload that it was made of. */
   uploadId: z.string().optional(),
   etag: z.string(),
   lastModified: z.string(),
-  /** Headers that it is served with. */
+  /** Headers of answers with it. */
   headers,
   parts: z.array(part),
-  /** Headers about checksums. */
+  /** Checksum headers. */
   checksums: headers,
 });
 

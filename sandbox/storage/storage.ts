@@ -15,8 +15,8 @@ export interface StorageSeeds {
 export type Storage = ReturnType<typeof openStorage>;
 
 /**
- * Object storage as its state left it: buckets, multipart uploads and what they become (reference, sections 2.2 and 4.1;
- * all else as S3 does it). What is not there is a `ServiceError`.
+ * The object storage that a state holds: buckets, multipart uploads and objects (reference, sections 2.2 and 4.1; all else
+ * as on S3). Its functions throw a `ServiceError` for a name that does not exist.
  */
 export function openStorage(state: State, seeds: StorageSeeds) {
   const buckets = new Table('buckets', records.bucket, state, seeds.buckets);
@@ -45,7 +45,7 @@ export function openStorage(state: State, seeds: StorageSeeds) {
     files,
     findBucket,
     nextUploadId: () => derive(state, 'upload', state.count()).toString('base64url'),
-    /** The parts of an upload, by their numbers. Read when they are first asked for: there may be 10,000. */
+    /** The parts of an upload by number. Loaded on first use, because there may be 10,000. */
     partsOf,
     /** The upload that a path and the `uploadId` of a query name. */
     findUpload({ bucket, key }: ObjectName, query: ReadonlyMap<string, string>) {
@@ -70,13 +70,13 @@ export function openStorage(state: State, seeds: StorageSeeds) {
       tables.delete(uploadId);
       return ended;
     },
-    /** Stores an object. Returns the parts of the one that was there. */
+    /** Stores an object. Returns the parts of the one that it replaces. */
     storeObject(object: StoredObject) {
       const previous = objects.get(records.objectName(object));
       objects.set(records.objectName(object), object);
       return previous?.parts ?? [];
     },
-    /** Deletes what a process that was ended has left in the folder. */
+    /** Deletes files that a killed process left behind. */
     async tidy(): Promise<void> {
       const unfinished = [...uploads.keys()].flatMap((uploadId) => [...partsOf(uploadId).values()]);
       await files.keepOnly([...unfinished, ...[...objects.values()].flatMap(({ parts }) => parts)]);

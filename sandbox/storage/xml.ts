@@ -1,6 +1,6 @@
 import { type Answer, document } from '../http.js';
 
-/** Fields are elements, a list is its element so many times, and what is undefined is left out. */
+/** Fields become elements, a list its element repeated, and undefined nothing. */
 export type XmlValue = string | number | boolean | undefined | XmlValue[] | { readonly [element: string]: XmlValue };
 
 function render(value: XmlValue): string {
@@ -16,7 +16,7 @@ export function xmlDocument(status: number, root: string, value: XmlValue, attri
   return document(status, 'application/xml', content);
 }
 
-/** An answer, in the namespace of the protocol. Errors have none. */
+/** An answer in the namespace of S3, which errors do not have. */
 export const xml = (root: string, value: XmlValue) =>
   xmlDocument(200, root, value, ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"');
 
@@ -33,11 +33,11 @@ const special = /[&<>"\p{Cc}]/gu;
 const escapeXml = (text: string) =>
   text.replace(special, (character) => names[character] ?? `&#x${character.charCodeAt(0).toString(16).toUpperCase()};`);
 
-/** Text of the first element with a name, unescaped as far as ETags need it. */
+/** Text of the first element of a name, unescaped as far as ETags need it. */
 export const textOf = (xml: string, name: string): string | undefined =>
   new RegExp(`<${name}>\\s*([^<]*?)\\s*</${name}>`).exec(xml)?.[1]?.replace(/&quot;|&#34;|&#x22;/g, '"');
 
-/** Whether a text is one element of some name, in which only certain others stand. */
+/** True for one `root` element that holds only the given elements. */
 export const isDocumentOf = (xml: string, root: string, elements: readonly string[]): boolean =>
   new RegExp(`^\\s*(<\\?xml[^>]*\\?>)?\\s*<${root}[\\s>][\\s\\S]*</${root}>\\s*$`).test(xml) &&
   [...xml.matchAll(/<(\w[^\s/>]*)/g)].every(([, name = '']) => name === root || elements.includes(name));
