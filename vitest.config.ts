@@ -5,23 +5,65 @@ export const mocking = ['calls/validate', 'calls/secrets-race', 'journal/file-fa
   (name) => `test/${name}.test.ts`,
 );
 
-/** What runs in this process: `npm test`. The files share what they import: loading it afresh for each took half of the time. */
+const schemas = 'scripts/schemas.mjs';
+const build = 'test/support/build.ts';
+
+/** A project of a folder that starts programs of others: one file at a time, after all others of a run. */
+const alone = (
+  name: string,
+  testTimeout: number,
+  { folder = name, globalSetup = [build], hookTimeout = testTimeout } = {},
+) => ({
+  extends: true as const,
+  test: {
+    name,
+    include: [`test/${folder}/**/*.test.ts`],
+    globalSetup,
+    testTimeout,
+    hookTimeout,
+    fileParallelism: false,
+  },
+});
+
+/** CONTRIBUTING.md says which command runs which project. */
 export default defineConfig({
   test: {
-    globalSetup: 'scripts/schemas.mjs',
     testTimeout: 30_000,
+    // Two cores.
     maxWorkers: 2,
     projects: [
       {
         extends: true,
         test: {
-          name: 'in process',
+          name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/**/*.process.test.ts', 'test/{s3,s3-clients,package,browser,clients}/**', ...mocking],
+          globalSetup: schemas,
+          // The files share what they import: loading it afresh for each took half of the time.
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'with mocks', include: mocking } },
+      { extends: true, test: { name: 'mocking', include: mocking, globalSetup: schemas } },
+      {
+        extends: true,
+        test: {
+          name: 'process',
+          include: ['test/**/*.process.test.ts'],
+          globalSetup: build,
+          hookTimeout: 60_000,
+          // Not beside the tests in process: the programs need the cores.
+          sequence: { groupOrder: 1 },
+        },
+      },
+      // `CHROMIUM` says where the browser is, if not in /usr/bin/chromium.
+      alone('browser', 60_000),
+      alone('package', 120_000),
+      alone('s3-clients', 120_000),
+      ...['swift', 'radosgw', 'sandbox'].map((store) =>
+        alone(`s3:${store}`, 120_000, { folder: 's3', globalSetup: [build, 'test/s3/start.ts'] }),
+      ),
+      // npm installs the clients first, which takes minutes.
+      alone('clients', 180_000, { hookTimeout: 600_000 }),
     ],
   },
 });

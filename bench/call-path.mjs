@@ -1,5 +1,5 @@
 // Counts the files of src/ and their named functions that one warm call runs through, as V8 counts them:
-// node bench/call-path.mjs [--list]. The server runs as users run it, over stdio and on its sandbox.
+// npm run bench -- call-path [--list]. The server runs as users run it, over stdio and on its sandbox.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { SourceMap } from 'node:module';

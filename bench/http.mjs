@@ -1,5 +1,5 @@
 // Calls a second over HTTP, beside a bare server on the same SDK that makes the same request with the AWS SDK (http-peer.mjs):
-// npm run bench:http [-- --rounds 5] [--seconds 3] [--json]. Both run all the time and are called in turn, each in a process of its
+// npm run bench -- http [--rounds 5] [--seconds 3] [--json]. Both run all the time and are called in turn, each in a process of its
 // own, as is the store that both ask. Only the ratios mean anything elsewhere.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

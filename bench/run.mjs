@@ -1,4 +1,4 @@
-// Measures the built server beside its peers, in one run: npm run bench [-- --json] [-- --rounds 41]
+// Measures the built server beside its peers, in one run: npm run bench [-- --json --rounds 41]
 // Every round measures each of them once, in turn; figures are medians. Only the ratios mean anything elsewhere.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Mixed load over HTTP for a long time, with everything going wrong: npm run bench:soak [-- --minutes 10] [--seed 1].
+// Mixed load over HTTP for a long time, with everything going wrong: npm run bench -- soak [--minutes 10] [--seed 1].
 // Two callers, each with several clients, read and change through two replicas that share a journal in PostgreSQL. The sandbox
 // behind them answers wrongly by a drawn scenario, one replica is killed or stopped again and again, and the database crashes
 // twice. At the end, what clients were told, what the journal says, and what the cloud has must agree.

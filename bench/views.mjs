@@ -1,4 +1,4 @@
-// Measures the views in headless Chromium: npm run bench:views [-- --rounds 41] [-- --json]
+// Measures the views in headless Chromium: npm run bench -- views [--rounds 41] [--json]
 // Sizes; how long a view takes until its first paint and until its host can send it data; how long a map of parts takes to draw.
 // Every round measures each of them once, in turn; figures are medians, with the fastest in brackets: other work on the
 // machine only adds to that.

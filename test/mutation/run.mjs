@@ -5,6 +5,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import writeSchemas from '../../scripts/schemas.mjs';
 
 const version = '9.6.1';
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -72,6 +73,8 @@ if (!existsSync(stryker))
     ...['core', 'vitest-runner'].map((name) => `@stryker-mutator/${name}@${version}`),
   ]);
 
+// Tests read them, and no global set-up runs under Stryker.
+await writeSchemas();
 const names = process.argv.slice(2);
 const scores = [];
 for (const [name, groups] of Object.entries(parts)) {

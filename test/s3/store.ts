@@ -1,24 +1,12 @@
 import { CreateMultipartUploadCommand, S3Client } from '@aws-sdk/client-s3';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { inject } from 'vitest';
 import * as z from 'zod';
 import { cleanEnv, serverPath } from '../support/server-process.js';
 
-/** The object store that `npm run test:s3` has started, a client of another make that writes to it, and the server on it. */
-
-const setting = (name: string) => {
-  const value = process.env[name];
-  if (value === undefined) throw new Error(`${name} is not set: run this suite with npm run test:s3`);
-  return value;
-};
-
-export const store = {
-  name: setting('S3_SERVER'),
-  endpoint: setting('S3_ENDPOINT'),
-  region: setting('S3_REGION'),
-  accessKeyId: setting('S3_ACCESS_KEY'),
-  secretAccessKey: setting('S3_SECRET_KEY'),
-};
+/** The object store that start.ts has started, a client of another make that writes to it, and the server on it. */
+export const store = inject('store');
 
 export const s3 = new S3Client({ ...store, forcePathStyle: true, credentials: store });
 
