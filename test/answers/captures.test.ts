@@ -4,7 +4,7 @@ import { readServiceError, requestIdsOf } from '../../src/answers/service-error.
 import { listParts } from '../../src/tools/list-parts.js';
 import { parseBody } from '../../src/transport/body.js';
 import { quote } from '../../src/util/quote.js';
-import { type Capture, captureFolder, captures } from '../support/captures.js';
+import { type Capture, captures } from '../support/captures.js';
 
 const pageSchema = (listParts.pages?.page ?? listParts.output)();
 
@@ -34,7 +34,7 @@ describe.each(['radosgw', 'swift'] as const)('answers recorded from %s', (server
   test('are read as expected', async () => {
     const lines = captures(server).map(summary);
     expect(lines.length).toBeGreaterThan(150);
-    await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot(`${captureFolder(server)}.golden.txt`);
+    await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot(`../fixtures/captures/${server}.golden.txt`);
   });
 
   test('every key is read as it was asked for, or percent-encoded where that was asked for', () => {

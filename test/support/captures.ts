@@ -1,40 +1,39 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import * as z from 'zod';
 
-/** A recorded exchange with a real server: see test/fixtures/captures/README.md. */
+/** A line of test/fixtures/captures/*.jsonl: see the README there. */
+const lineSchema = z.object({
+  server: z.enum(['radosgw', 'swift']),
+  name: z.string(),
+  key: z.string().optional(),
+  response: z.string(),
+});
+
+/** A recorded answer of a real server. */
 export interface Capture {
   readonly name: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /** The object key that was asked for, where the recording names it. */
-  readonly key?: string;
+  readonly key: string | undefined;
 }
 
-export const captureFolder = (server: string) =>
-  fileURLToPath(new URL(`../fixtures/captures/${server}`, import.meta.url));
-
-/** All recorded answers of a server. Files that hold no response are left out. */
+/** All recorded answers of a server, in the order of its golden file. */
 export function captures(server: 'radosgw' | 'swift'): Capture[] {
-  const folder = captureFolder(server);
-  return readdirSync(folder)
-    .sort()
-    .flatMap((file) => {
-      const bytes = readFileSync(`${folder}/${file}`);
-      const text = bytes.toString('latin1');
-      const marker = /^### response.*:\n/m.exec(text);
-      const response = marker === null ? undefined : parse(bytes.subarray(marker.index + marker[0].length));
-      const [, key] = /^### key (".*")$/m.exec(bytes.toString('utf8')) ?? [];
-      if (response === undefined) return [];
-      return [{ name: file.replace(/\.txt$/, ''), ...(key !== undefined && { key: JSON.parse(key) }), ...response }];
-    });
+  return ['list-parts', 'errors', 'others']
+    .flatMap((shape) => readFileSync(`test/fixtures/captures/${shape}.jsonl`, 'utf8').trimEnd().split('\n'))
+    .map((line) => lineSchema.parse(JSON.parse(line)))
+    .filter((line) => line.server === server)
+    .map(({ name, key, response }) => ({ name, key, ...parse(Buffer.from(response)) }))
+    .sort((a, b) => (`${a.name}.txt` < `${b.name}.txt` ? -1 : 1));
 }
 
-function parse(bytes: Buffer): Omit<Capture, 'name' | 'key'> | undefined {
+function parse(bytes: Buffer): Omit<Capture, 'name' | 'key'> {
   const end = bytes.indexOf('\r\n\r\n');
   const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1]);
-  if (Number.isNaN(status)) return undefined;
+  if (Number.isNaN(status)) throw new Error(`no status: ${statusLine}`);
   const headers = Object.fromEntries(
     lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
   );
