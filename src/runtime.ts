@@ -3,10 +3,10 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { Refusal, refusalFailure } from './answers/refusal.js';
-import type { CallTool } from './calls/context.js';
+import type { CallDependencies, CallTool } from './calls/context.js';
 import type { Cloud } from './calls/endpoint.js';
 import { createInFlightCalls, type InFlightCalls } from './calls/in-flight.js';
-import type { Sender, SenderOptions } from './calls/sender.js';
+import type { CallingDependencies, Sender, SenderOptions } from './calls/sender.js';
 import { describeConfig } from './config/describe.js';
 import type { Config } from './config/load.js';
 import { createQuestionQueue } from './consent/question-queue.js';
@@ -20,6 +20,7 @@ import { withTracing } from './observe/tracing.js';
 import type { ServerDependencies } from './server.js';
 import { operations } from './tools/index.js';
 import { type Log, reasonOf } from './util/log.js';
+import type { Tracer } from './util/trace.js';
 
 /** Everything that carries out calls, put together from a configuration, for whatever serves or makes them. */
 export interface Runtime {
@@ -45,56 +46,74 @@ export async function startRuntime(config: Config, version: string, log: Log, no
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
   const cloud = async () => ({ ...config.cloud, ...(await sandbox?.cloud()) });
   const journal = await openJournal(config, now);
-  const inFlight = createInFlightCalls();
-  const { policy, confirm, timeoutMs, maximumAttempts } = config;
+  const { proxies, secretsDir, timeoutMs, maximumAttempts } = config;
   const own = { pid: process.pid, host: hostname() };
   const reports = createReports(() => recoverInterrupted({ journal, process: own, started, now, timeoutMs, log }));
   const telemetry = config.telemetry
     ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
     : undefined;
-  const sender = openSender({
-    proxies: config.proxies,
-    secretsDir: config.secretsDir,
-    cloud,
-    policy,
-    confirm,
-    newId: randomUUID,
-    newNonce,
-    journal,
-    inFlight,
-    questions: createQuestionQueue(),
+  const sleep = (milliseconds: number, signal: AbortSignal) =>
+    delay(milliseconds, undefined, { signal }).catch(() => undefined);
+  const sending = { proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random };
+  const wired = wireCalls(config, {
+    version,
+    log,
     now,
+    cloud,
+    journal,
     process: own,
     takeReports: reports.take,
-    sleep: (milliseconds, signal) => delay(milliseconds, undefined, { signal }).catch(() => undefined),
-    random: Math.random,
-    log,
-    timeoutMs,
-    maximumAttempts,
+    openSender: (calling) => openLazily({ ...calling, ...sending }),
+    configuration: () => describeConfig(config, 'operator'),
+    sandbox: sandbox?.describe,
+    tracer: telemetry?.tracer,
   });
-  const call = telemetry === undefined ? sender.call : withTracing(sender.call, telemetry.tracer);
+  return {
+    ...wired,
+    cloud,
+    close: async (graceMs) => {
+      await wired.inFlight.finish(graceMs);
+      await reports.settled();
+      await journal.close();
+      await wired.sender.close();
+      await sandbox?.close();
+      await telemetry?.close();
+    },
+  };
+}
+
+/** The parts of a runtime that reach beyond the process, and its account of itself. */
+export interface RuntimeParts
+  extends Pick<CallDependencies, 'cloud' | 'journal' | 'process' | 'takeReports' | 'log' | 'now'>,
+    Pick<ServerDependencies, 'version' | 'configuration' | 'sandbox'> {
+  readonly openSender: (calling: CallingDependencies) => Sender;
+  readonly tracer?: Tracer | undefined;
+}
+
+/** Puts together what carries out calls, and what servers need for them. */
+export function wireCalls(
+  { policy, confirm, stateKey }: Pick<Config, 'policy' | 'confirm' | 'stateKey'>,
+  { version, configuration, sandbox, tracer, openSender, ...parts }: RuntimeParts,
+) {
+  const { journal, now } = parts;
+  const inFlight = createInFlightCalls();
+  const questions = createQuestionQueue();
+  const sender = openSender({ ...parts, policy, confirm, newId: randomUUID, newNonce, inFlight, questions });
+  const call = tracer === undefined ? sender.call : withTracing(sender.call, tracer);
   return {
     call,
-    cloud,
     inFlight,
+    sender,
     server: {
       version,
       now,
       operations,
       policy,
       call,
-      stateKey: config.stateKey ?? randomBytes(32),
-      configuration: () => describeConfig(config, 'operator'),
-      journal: (caller) => journalText(journal, caller),
-      sandbox: sandbox?.describe,
-    },
-    close: async (graceMs) => {
-      await inFlight.finish(graceMs);
-      await reports.settled();
-      await journal.close();
-      await sender.close();
-      await sandbox?.close();
-      await telemetry?.close();
+      stateKey: stateKey ?? randomBytes(32),
+      configuration,
+      journal: (caller: string | undefined) => journalText(journal, caller),
+      sandbox,
     },
   };
 }
@@ -104,7 +123,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
  * whose tools are only listed starts sooner and needs less memory, and a call that finds files missing was not sent. The next call
  * tries again.
  */
-function openSender(options: SenderOptions): Sender {
+function openLazily(options: SenderOptions): Sender {
   const open = async () => (await import('./calls/sender.js')).createSender(options);
   let opened: Promise<Sender> | undefined;
   return {

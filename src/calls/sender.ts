@@ -4,10 +4,10 @@ import { createCallTool } from './call.js';
 import type { CallDependencies, CallTool } from './context.js';
 import { createSecretFiles } from './secrets.js';
 
-/** The parts that calls are made of, beside what they send with. */
-export interface SenderOptions
-  extends Omit<CallDependencies, 'openClient' | 'secretFiles'>,
-    Omit<SignedClientDependencies, 'httpClient'> {
+/** The dependencies of calls, but for those that are made behind the door. */
+export type CallingDependencies = Omit<CallDependencies, 'openClient' | 'secretFiles'>;
+
+export interface SenderOptions extends CallingDependencies, Omit<SignedClientDependencies, 'httpClient'> {
   readonly proxies: Proxies;
   /** Undefined if none is configured. */
   readonly secretsDir: string | undefined;

@@ -3,7 +3,6 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ConsentMode } from '../../src/consent/decision.js';
 import { createServer } from '../../src/server.js';
-import { operations } from '../../src/tools/index.js';
 import { testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { type Era, eras } from '../support/in-process.js';
@@ -38,32 +37,18 @@ afterEach(async () => {
   await cloud.close();
 });
 
-async function connect({
-  era,
-  confirm,
-  answer,
-  answersAfterMs = 5000,
-  stateKey = 'k'.repeat(32),
-  accessKeyId = 'AKIDTEST',
-}: Setup) {
+async function connect({ era, confirm, answer, answersAfterMs = 5000, stateKey, accessKeyId = 'AKIDTEST' }: Setup) {
   let waitedMs = 0;
   const now = () => new Date(Date.now() + waitedMs);
   const credentials = { accessKeyId, secretAccessKey: 'test/secret+key' };
-  const caller = testCaller(cloud.origin, { confirm, cloud: { credentials }, now });
+  const caller = testCaller(cloud.origin, {
+    confirm,
+    cloud: { credentials },
+    now,
+    ...(stateKey !== undefined && { stateKey }),
+  });
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
-  const policy = { readOnly: false, tools: undefined };
-  const serve = () =>
-    createServer({
-      version: '0',
-      now,
-      operations: operations,
-      policy,
-      call: caller.carryOut,
-      stateKey,
-      configuration: () => '',
-      journal: async () => '',
-    });
-  const handle = serveStdio(serve, { transport: serverSide });
+  const handle = serveStdio(() => createServer(caller.server), { transport: serverSide });
   const capabilities = answer === undefined ? {} : { elicitation: { form: {} } };
   const client = new Client({ name: 'test', version: '1' }, { capabilities, versionNegotiation: { mode: era } });
   const questions: string[] = [];

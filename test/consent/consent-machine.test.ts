@@ -1,18 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createCallTool } from '../../src/calls/call.js';
-import { createInFlightCalls } from '../../src/calls/in-flight.js';
-import { createSecretFiles } from '../../src/calls/secrets.js';
 import type { Asker, Reply } from '../../src/consent/asker.js';
 import { type ConsentMode, consentModes } from '../../src/consent/decision.js';
-import { createQuestionQueue } from '../../src/consent/question-queue.js';
 import { type ConsentClaims, type ConsentTokens, InvalidToken } from '../../src/consent/tokens.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { HttpClient, HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
-import { createSignedClients } from '../../src/transport/signed-client.js';
-import { createMemoryJournal, never, testKeys } from '../support/caller.js';
+import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { runs } from '../support/runs.js';
 
 /**
@@ -78,7 +72,6 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
   };
   const acted: { what: string; allowed: boolean }[] = [];
   const redeemed = new Set<string>();
-  let nonces = 0;
   let waitedMs = 0;
   const now = () => new Date(Date.now() + waitedMs);
 
@@ -109,39 +102,13 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
         return reply;
       },
     };
-    const createSignedClient = createSignedClients({
+    const { carryOut } = testCaller('http://127.0.0.1:1', {
       httpClient,
+      journal,
+      confirm: mode,
       now,
-      sleep: async () => undefined,
-      random: () => 0,
-      log: () => undefined,
       timeoutMs: 5000,
       maximumAttempts: 2,
-    });
-    const call = createCallTool({
-      cloud: async () => ({
-        region: 'jp-east-1',
-        credentials: testKeys,
-        endpoints: { storage: undefined, catalog: undefined, devops: 'http://127.0.0.1:1' },
-        signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
-        storageHeaders: 'ext',
-      }),
-      policy: { readOnly: false, tools: undefined },
-      confirm: mode,
-      openClient: createSignedClient,
-      log: () => undefined,
-      newId: randomUUID,
-      newNonce: () => {
-        nonces += 1;
-        return nonces.toString(16).padStart(16, '0');
-      },
-      journal,
-      inFlight: createInFlightCalls(),
-      questions: createQuestionQueue(),
-      secretFiles: createSecretFiles(undefined),
-      now,
-      process: { pid: 1, host: 'test' },
-      takeReports: async () => [],
     });
     const planTokens = [...issued].filter(([, grant]) => grant.use === 'plan').map(([token]) => token);
     const planId = { none: undefined, latest: planTokens.at(-1), 'any earlier': planTokens[0], 'made up': 'token-x' }[
@@ -155,7 +122,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
       ...(planId !== undefined && { planId }),
     };
     const grant = planId === undefined ? undefined : issued.get(planId);
-    const result = await call(restoreInstance, args, {
+    const result = await carryOut(restoreInstance, args, {
       signal: never,
       tokens,
       client: 'test',
@@ -192,7 +159,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
     if (crash !== 'none')
       for (const { id } of await kept.listOpen())
         await kept.end({ id, time: new Date().toISOString(), outcome: 'unknown' });
-    for (const change of await kept.list({})) expect(change.ending, change.id).toBeDefined();
+    for (const mutation of await kept.list({})) expect(mutation.ending, mutation.id).toBeDefined();
   }
   const written = (await kept.list({})).filter(
     ({ ending }) => ending?.outcome === 'accepted' || ending?.outcome === 'unknown',

@@ -1,16 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import type { Failure } from '../../src/answers/failure.js';
 import type { Success } from '../../src/answers/success.js';
 import { textOf } from '../../src/answers/text.js';
 import { createCallTool } from '../../src/calls/call.js';
-import type { CallContext, CallDependencies, CallTool } from '../../src/calls/context.js';
+import type { CallContext, CallDependencies } from '../../src/calls/context.js';
 import type { Cloud } from '../../src/calls/endpoint.js';
-import { createInFlightCalls } from '../../src/calls/in-flight.js';
 import type { Policy } from '../../src/calls/policy.js';
 import { createSecretFiles } from '../../src/calls/secrets.js';
 import type { ConsentMode } from '../../src/consent/decision.js';
-import { createQuestionQueue } from '../../src/consent/question-queue.js';
-import { createConsentTokens, newNonce } from '../../src/consent/tokens.js';
+import { createConsentTokens } from '../../src/consent/tokens.js';
 import {
   addEntry,
   findConflict,
@@ -20,12 +17,15 @@ import {
 } from '../../src/journal/conflict.js';
 import type { Ending } from '../../src/journal/entry.js';
 import type { Journal } from '../../src/journal/journal.js';
+import { wireCalls } from '../../src/runtime.js';
 import type { Operation } from '../../src/tools/define-operation.js';
-import { createHttpClient, defaultLimits, type Limits } from '../../src/transport/http-client.js';
+import { createHttpClient, defaultLimits, type HttpClient, type Limits } from '../../src/transport/http-client.js';
 import { createSignedClients, type OpenClient } from '../../src/transport/signed-client.js';
 
 /** Keys of nothing: they sign requests to servers that the tests start themselves. */
 export const testKeys = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test/secret+key' };
+
+const testStateKey = 'k'.repeat(32);
 
 export interface TestCallerOptions {
   readonly cloud?: Partial<Cloud>;
@@ -36,9 +36,12 @@ export interface TestCallerOptions {
   readonly maximumAttempts?: number;
   readonly confirm?: ConsentMode;
   readonly journal?: Journal;
+  /** In place of HTTP. */
+  readonly httpClient?: HttpClient;
   /** In place of the client that sends to the origin. */
   readonly openClient?: OpenClient;
   readonly secretsDir?: string;
+  readonly stateKey?: string;
   readonly reports?: string[];
   /** In place of those reports. */
   readonly takeReports?: CallDependencies['takeReports'];
@@ -46,16 +49,14 @@ export interface TestCallerOptions {
   readonly outlivesClients?: boolean;
 }
 
-/** The real pipeline, transport included, against one origin. Waits between attempts take no time but are noted. */
+/** The calls of a real server, transport included, against one origin, and what the server needs for them. Waits between attempts take no time but are noted. */
 export function testCaller(origin: string, options: TestCallerOptions = {}) {
   const waits: number[] = [];
   const logged: { level: string; event: string; fields: unknown }[] = [];
   const log = (level: string, event: string, fields: unknown = {}) => {
     logged.push({ level, event, fields });
   };
-  const httpClient = createHttpClient({}, { ...defaultLimits, ...options.limits });
-  const inFlight = createInFlightCalls();
-  if (options.outlivesClients === true) inFlight.detach();
+  const httpClient = options.httpClient ?? createHttpClient({}, { ...defaultLimits, ...options.limits });
   const now = options.now ?? (() => new Date());
   const createSignedClient = createSignedClients({
     httpClient,
@@ -68,37 +69,48 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     timeoutMs: options.timeoutMs ?? 20_000,
     maximumAttempts: options.maximumAttempts ?? 4,
   });
-  const carryOut: CallTool = createCallTool({
-    confirm: options.confirm ?? 'off',
-    newId: randomUUID,
-    newNonce,
-    journal: options.journal ?? createMemoryJournal(),
-    inFlight,
-    questions: createQuestionQueue(),
-    secretFiles: createSecretFiles(options.secretsDir),
-    now,
-    process: { pid: process.pid, host: 'test' },
-    takeReports: options.takeReports ?? (async () => options.reports?.splice(0) ?? []),
-    cloud: async () => ({
-      region: 'jp-east-1',
-      credentials: testKeys,
-      endpoints: { storage: origin, catalog: `${origin}/catalog`, devops: `${origin}/devops` },
-      signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
-      storageHeaders: 'ext',
-      ...options.cloud,
-    }),
-    policy: options.policy ?? { readOnly: false, tools: undefined },
-    openClient: options.openClient ?? createSignedClient,
-    log,
-  });
-  const tokens = createConsentTokens('k'.repeat(32), '', now);
+  const cloud = {
+    region: 'jp-east-1',
+    credentials: testKeys,
+    endpoints: { storage: origin, catalog: `${origin}/catalog`, devops: `${origin}/devops` },
+    signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
+    storageHeaders: 'ext' as const,
+    ...options.cloud,
+  };
+  const wired = wireCalls(
+    {
+      policy: options.policy ?? { readOnly: false, tools: undefined },
+      confirm: options.confirm ?? 'off',
+      stateKey: options.stateKey ?? testStateKey,
+    },
+    {
+      version: '0',
+      log,
+      now,
+      cloud: async () => cloud,
+      journal: options.journal ?? createMemoryJournal(),
+      process: { pid: process.pid, host: 'test' },
+      takeReports: options.takeReports ?? (async () => options.reports?.splice(0) ?? []),
+      openSender: (calling) => ({
+        call: createCallTool({
+          ...calling,
+          openClient: options.openClient ?? createSignedClient,
+          secretFiles: createSecretFiles(options.secretsDir),
+        }),
+        close: () => httpClient.close(),
+      }),
+      configuration: () => '# Configuration\n',
+    },
+  );
+  if (options.outlivesClients === true) wired.inFlight.detach();
+  const tokens = createConsentTokens(testStateKey, '', now);
   /** Without anybody to ask, unless the test says otherwise. */
   const call = async (
     operation: Operation,
     args: unknown,
     given: Partial<CallContext> & { signal: AbortSignal },
   ): Promise<Ended> => {
-    const outcome = await carryOut(operation, args, { tokens, client: 'test 1', ...given });
+    const outcome = await wired.call(operation, args, { tokens, client: 'test 1', ...given });
     switch (outcome.kind) {
       case 'succeeded':
         return { ok: true, structured: outcome.success, text: textOf(outcome.success) };
@@ -108,7 +120,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
         throw new Error(`the call ended as ${outcome.kind}`);
     }
   };
-  return { call, carryOut, waits, logged, close: () => httpClient.close() };
+  return { call, carryOut: wired.call, server: wired.server, waits, logged, close: () => httpClient.close() };
 }
 
 /** A journal that is gone with the test. */

@@ -1,8 +1,6 @@
 import { defaultHttpLimits, type HttpLimits } from '../../src/http/limits.js';
 import { type HttpOptions, serveHttp } from '../../src/http/serve.js';
-import { journalText } from '../../src/journal/journal.js';
-import { operations } from '../../src/tools/index.js';
-import { createMemoryJournal, type TestCallerOptions, testCaller } from './caller.js';
+import { type TestCallerOptions, testCaller } from './caller.js';
 
 /** The HTTP server in this process, for a cloud at an origin, with limits as the test wants them. */
 export async function serveInProcess({
@@ -15,8 +13,7 @@ export async function serveInProcess({
   limits?: Partial<HttpLimits>;
   caller?: TestCallerOptions;
 } = {}) {
-  const journal = callerOptions.journal ?? createMemoryJournal();
-  const caller = testCaller(cloud, { ...callerOptions, journal });
+  const caller = testCaller(cloud, callerOptions);
   const logged: string[] = [];
   const http = await serveHttp({
     listen: { host: '127.0.0.1', port: 0 },
@@ -25,17 +22,7 @@ export async function serveInProcess({
     limits: { ...defaultHttpLimits, ...limits },
     rate: 1000,
     timeoutMs: 20_000,
-    server: {
-      version: '0',
-      now: () => new Date(),
-      operations,
-      policy: { readOnly: false, tools: undefined },
-      call: caller.carryOut,
-      stateKey: 'k'.repeat(32),
-      configuration: () => '',
-      journal: (caller) => journalText(journal, caller),
-      sandbox: async () => '# Sandbox',
-    },
+    server: { ...caller.server, sandbox: async () => '# Sandbox' },
     log: (level, event, fields) => {
       logged.push(JSON.stringify({ level, event, ...fields }));
     },

@@ -10,7 +10,6 @@ import type { Policy } from '../../src/calls/policy.js';
 import type { ConsentMode } from '../../src/consent/decision.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { createServer } from '../../src/server.js';
-import { operations } from '../../src/tools/index.js';
 import { testCaller } from './caller.js';
 
 export const eras = [
@@ -43,21 +42,7 @@ export async function connectInProcess(
     ...(journal !== undefined && { journal }),
   });
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
-  const configuration = () => '# Configuration\n';
-  const handle = serveStdio(
-    () =>
-      createServer({
-        version: '0.0.0-test',
-        now: now,
-        operations,
-        policy,
-        call: caller.carryOut,
-        stateKey: 'k'.repeat(32),
-        configuration,
-        journal: async () => '# Journal\n',
-      }),
-    { transport: serverSide },
-  );
+  const handle = serveStdio(() => createServer(caller.server), { transport: serverSide });
   const capabilities = answer === undefined ? {} : { elicitation: { form: {} } };
   const client = new Client({ name: 'test', version: '1' }, { capabilities, versionNegotiation: { mode: era } });
   if (answer !== undefined)

@@ -58,18 +58,11 @@ async function connect({
     setup.sandbox ?? (await startSandbox({ now, keys: { accessKeyId: 'SANDBOX', secretAccessKey: 'sandbox' } }));
   if (setup.sandbox === undefined) opened.push(() => sandbox.close());
   const policy = { readOnly, tools: undefined };
-  const caller = testCaller('', { cloud: sandbox.cloud, now, policy, confirm, journal });
+  const caller = testCaller('', { cloud: sandbox.cloud, now, policy, confirm, journal, stateKey: key.repeat(32) });
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
-  const resources = { configuration: () => '', journal: async () => '' };
   const server = {
-    version: '0',
-    now,
-    operations,
-    policy,
-    call: caller.carryOut,
-    stateKey: key.repeat(32),
+    ...caller.server,
     ...(setup.caller !== undefined && { principal: { name: setup.caller, scopes: [readScope, writeScope] } }),
-    ...resources,
   };
   const handle = serveStdio(() => createServer(server), { transport: serverSide });
   const client = new Client({ name: 'test', version: '1' }, { capabilities, versionNegotiation: { mode: era } });
