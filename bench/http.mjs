@@ -119,7 +119,10 @@ async function ready(url) {
 const image = readFileSync(here('../Dockerfile'), 'utf8');
 const [, imageNode] = /FROM node:(\d+)/.exec(image);
 const [, imageOptions] = /NODE_OPTIONS=(\S+)/.exec(image);
-const nodeOptions = Number.parseInt(process.versions.node, 10) >= Number(imageNode) ? imageOptions : '';
+const [, imageCommand] = /ENTRYPOINT (.+)/.exec(image);
+const isOfImage = Number.parseInt(process.versions.node, 10) >= Number(imageNode);
+const nodeOptions = isOfImage ? imageOptions : '';
+const nodeArgs = isOfImage ? JSON.parse(imageCommand).filter((arg) => arg.startsWith('--')) : [];
 
 const store = run([here('store.mjs')]);
 const { value: storePort } = await createInterface({ input: store.stdout })[Symbol.asyncIterator]().next();
@@ -131,7 +134,7 @@ const start = (port, ...more) => {
   return { pid, url: `http://127.0.0.1:${port}/mcp` };
 };
 const servers = {
-  ours: start(ourPort, [here('../dist/main.js'), ...ourArgs, '--storage-headers', 'amz'], {
+  ours: start(ourPort, [...nodeArgs, here('../dist/main.js'), ...ourArgs, '--storage-headers', 'amz'], {
     NODE_OPTIONS: nodeOptions,
     CLOUDOPS_STORAGE_URL: endpoint,
     CLOUDOPS_ACCESS_KEY_ID: 'AKIDBENCH',
