@@ -1,7 +1,7 @@
 import { type EntityDecoderOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
 import { isDeeperThan } from '../util/objects.js';
 
-/** What a response's body turned out to be. Services label bodies wrongly, so the content decides, not its type. */
+/** A body by its content. The content type does not decide, because services label bodies wrongly. */
 export type Body =
   | { readonly kind: 'empty' }
   /** Objects of text: repeated elements are arrays, attributes and namespaces are dropped. */
@@ -11,7 +11,7 @@ export type Body =
   /** It starts like XML or JSON but is not. */
   | { readonly kind: 'malformed'; readonly format: 'XML' | 'JSON'; readonly problem: string };
 
-/** Reads a body of at most a few megabytes by what is in it; of pages and other text, the beginning. Never throws. */
+/** Reads a body of at most a few megabytes; of HTML and other text, the beginning. Never throws. */
 export function parseBody(body: string): Body {
   const text = body.replace(/^\uFEFF/, '').trim();
   if (text === '') return { kind: 'empty' };
@@ -36,11 +36,11 @@ function parseJson(text: string): Body {
   }
 }
 
-/** What is read goes through an agent's context: beyond these bounds it could not be used anyway. */
+/** Bounds, in characters and levels. Beyond them, no agent's context could hold the answer. */
 const maximumJson = 1024 * 1024;
 const maximumText = 20_000;
 const maximumDepth = 32;
-/** Of XML, by the characters that begin or hold them: tags, references, attributes. Parsing takes its time for each. */
+/** The most tags, references and attributes of XML, by a character that each of them has. Each costs the parser time. */
 const maximumCounts = { '<': 500_000, '&': 200_000, '=': 200_000 };
 
 function hasMoreThan(limit: number, character: string, text: string): boolean {

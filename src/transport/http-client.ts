@@ -12,7 +12,7 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Whether it needs a new connection: a kept-alive one may be dying unseen, which leaves the outcome of a change unknown. */
+  /** True for a change: a kept-alive connection may be closing, and losing it would leave the outcome unknown. */
   readonly newConnection: boolean;
 }
 
@@ -22,11 +22,11 @@ export interface HttpResponse {
   /** Lower-case names; the values of a repeated header are joined with commas. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Why the body is not all there, when status and headers arrived but it did not. */
+  /** The reason for an incomplete body, if status and headers arrived and the body did not. */
   readonly bodyFailure?: HttpFailure;
 }
 
-/** Why there is no response. `mayHaveArrived`: whether the service may have received and acted on the request. */
+/** The reason for having no response. With `mayHaveArrived`, the service may have received the request and acted on it. */
 export interface HttpFailure {
   readonly kind: 'failure';
   readonly code: FailureCode;
@@ -113,7 +113,7 @@ function createAgents({ httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies
       noProxy,
       proxyTls: connect,
       requestTls: connect,
-      // For the tunnel: a proxy that does not answer is a connection that is not made.
+      // A proxy that does not open the tunnel in time counts as a connection that was not made.
       clientFactory: (origin, client) => new Pool(origin, { ...client, headersTimeout: connectMs }),
     }),
   };
@@ -196,7 +196,7 @@ const flatten = (headers: Readonly<Record<string, string | string[] | undefined>
     ]),
   );
 
-/** Compression is never asked for, but a compressed body is readable. */
+/** The body as text. Requests do not ask for compression, but some services compress all the same. */
 function text(bytes: Buffer, headers: Readonly<Record<string, string>>, limit: number): string {
   const gzipped = headers['content-encoding'] === 'gzip' && bytes.length > 0;
   return (gzipped ? gunzipSync(bytes, { maxOutputLength: limit }) : bytes).toString('utf8');

@@ -1,26 +1,26 @@
 import { leavesOf, once } from '../util/objects.js';
 
-/** Finds secrets in what a service says, and takes them out. */
+/** Finds secrets in answers, and removes them. */
 export interface Redactor {
-  /** Whether a text holds a secret, however it is encoded. */
+  /** True if a text holds a secret, in any encoding. */
   finds(text: string): boolean;
-  /** Data in which every text that holds a secret, however it is encoded, is replaced, names of fields included. */
+  /** A copy in which every text with a secret in it is replaced, names of fields included. */
   clean<Data>(data: Data): Data;
 }
 
 const removed = '[removed: it held a secret]';
 
-/** A text holds a secret if it shares so many characters with it, however both are encoded, wrapped or cut. */
+/** A text holds a secret if they have this many characters in common, in any encoding, wrapped or cut. */
 const sharedLength = 16;
 /** Every run of `sharedLength` characters holds a whole piece of this length that begins at a multiple of it. */
 const pieceLength = sharedLength / 2;
-/** A secret shorter than this is not looked for: it could not be told from ordinary words. */
+/** Shorter secrets are not searched for, because ordinary words would match them. */
 const shortest = 8;
 
 /**
  * Makes a redactor for some secrets. It compares texts without white space and without the escapes of JSON, URLs and HTML,
- * and knows the secrets in base64 too. What looks like a block of a private key, or like a signature, is found no matter whose it is.
- * It takes time in proportion to the lengths of secrets and texts, whatever is in them.
+ * and knows the secrets in base64 too. It also finds blocks of private keys and signatures that are nobody's known secret.
+ * Its time is proportional to the lengths of secrets and texts.
  * @param others finds further secrets
  */
 export function createRedactor(secrets: readonly (string | undefined)[], others?: Redactor): Redactor {
@@ -74,10 +74,10 @@ function substrings(texts: Iterable<string>, length: number): Set<string> {
   return found;
 }
 
-/** After `normalise`. */
+/** Blocks of private keys and signatures, in a normalised text. */
 const looksSecret = /(?:BEGIN|END)[A-Z]{0,20}PRIVATEKEY|[Ss]ignature=[0-9a-f]{64}/;
 
-/** What to look for: the secret itself or, of one that is a JSON object, its secret fields; each also in base64 at any offset. */
+/** The texts to search for: a secret or, if it is a JSON object, its secret fields; each also in base64 at any offset. */
 function formsOf(secret: string): string[] {
   const inner = secretFields(secret);
   return (inner.length > 0 ? inner : [secret]).flatMap((text) =>
@@ -85,7 +85,7 @@ function formsOf(secret: string): string[] {
   );
 }
 
-/** A text in base64, at each of the three offsets. The first and last characters depend on what stands beside it. */
+/** A text in base64, at each of the three offsets, without the first and last characters, which depend on the text beside it. */
 const inBase64 = (text: string): string[] =>
   [0, 1, 2].map((offset) =>
     Buffer.concat([Buffer.alloc(offset), Buffer.from(text)])
@@ -93,10 +93,10 @@ const inBase64 = (text: string): string[] =>
       .slice(4, -4),
   );
 
-/** What every block of a private key has, no matter whose it is. */
+/** Part of every block of a private key. */
 const keyInBase64 = inBase64(' PRIVATE KEY-----');
 
-/** What a key of a service account has beside secrets, and answers may show. */
+/** Paths in a service account key that hold no secret. */
 const harmless = /(?:^|[.\]])(?:type|project(?:_?id)?|client_?(?:id|email)|universe_domain|\w*_ur[il])$/i;
 
 /** The secrets inside a JSON object, such as the private key of a service account. */
@@ -114,7 +114,7 @@ function secretFields(secret: string): string[] {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** How often escapes within escapes are resolved. */
+/** Depth to which escapes within escapes are resolved. */
 const passes = 3;
 
 /** A text without escapes, white space and hyphens, in one spelling of base64: `a%2Bb\n` and `a-b` become `a+b`. */

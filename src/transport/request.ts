@@ -2,11 +2,11 @@ import type { SigningProfile } from '../signing/profiles.js';
 import type { Credentials } from '../signing/sign.js';
 import { encodeQuery, type Query } from '../util/uri.js';
 
-/** Where requests of one API go, and how they are signed. */
+/** The address of one API, and the credentials and profile for signing its requests. */
 export interface Endpoint {
   /** Scheme, host and port, without a slash at the end. */
   readonly origin: string;
-  /** Comes before every path; empty or `/…` without a slash at the end. Percent-encoded. */
+  /** Prefix of every path: empty, or `/…` without a slash at the end. Percent-encoded. */
   readonly pathPrefix: string;
   readonly region: string;
   readonly service: string;

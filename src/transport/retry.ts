@@ -1,11 +1,9 @@
 import type { Reply } from './reply.js';
 
-/** When a request is sent again, and how its signature gets the time of the service. */
-
 const repeatableStatuses: readonly number[] = [429, 500, 502, 503, 504, 509];
 
 /**
- * Milliseconds to wait before the next attempt, or undefined if there should be none. A 429 is sent again even for a change: the
+ * Milliseconds to wait before the next attempt, or undefined if there should be none. After a 429 even a change is sent again: the
  * service says that it did not act on it.
  */
 export function retryDelay(
@@ -36,10 +34,10 @@ function retryAfter(headers: Readonly<Record<string, string>>, now: Date): numbe
   return Number.isNaN(date) ? undefined : Math.max(0, date - now.getTime());
 }
 
-/** A service that is further off than this does not get a signature for its time: it would be valid on another day. */
+/** The largest difference of clocks that a signature follows. A larger one would make signatures for another day. */
 const maximumOffsetMs = 24 * 60 * 60 * 1000;
 
-/** How far the service's clock is ahead, if that is why it refused the request (milliseconds). */
+/** Milliseconds by which the service's clock is ahead, if it refused the request because of that. */
 export function clockOffset(reply: Reply, now: Date): number | undefined {
   if (reply.kind === 'failed' || reply.response.status !== 403) return undefined;
   if (!JSON.stringify(reply.body).includes('RequestTimeTooSkewed')) return undefined;

@@ -33,13 +33,13 @@ export class NotSent extends Error {}
 export type OpenClient = (endpoint: Endpoint, options: SignedClientOptions) => SignedClient;
 
 export interface SignedClientOptions {
-  /** Whether sending it twice is harmless. If not, it is sent again only where it provably never arrived. */
+  /** True if a request may be sent twice. Otherwise it is sent again only if it provably never arrived. */
   readonly repeatable: boolean;
-  /** They are taken out of everything that the service says, as the credentials are. */
+  /** Further texts to remove from answers, beside the credentials. */
   readonly secrets: readonly (string | undefined)[];
   /** Aborts when the caller gives up. */
   readonly signal: AbortSignal;
-  /** What the attempts are part of, if anybody follows it. */
+  /** The span of the call, if calls are traced. */
   readonly span?: Span | undefined;
 }
 
@@ -51,15 +51,12 @@ export interface SignedClientDependencies {
   /** A number from 0 to below 1. */
   readonly random: () => number;
   readonly log: Log;
-  /** For all requests of a call. */
+  /** Time limit for all requests of a call together. */
   readonly timeoutMs: number;
   readonly maximumAttempts: number;
 }
 
-/**
- * Makes the clients of calls, each of which has to be disposed of. What takes long to make for credentials, which are the same in
- * each call, is kept.
- */
+/** Makes the clients of calls, each of which has to be disposed of. The redactor of the credentials is kept between calls. */
 export function createSignedClients(dependencies: SignedClientDependencies): OpenClient {
   let kept: { readonly credentials: Credentials; readonly redactor: Redactor } | undefined;
   const redactorOf = (credentials: Credentials, secrets: SignedClientOptions['secrets']): Redactor => {
@@ -81,7 +78,7 @@ function createSignedClient(
 ): SignedClient {
   const deadline = now().getTime() + timeoutMs;
   const { signal, close } = withTimeout(timeoutMs, callerSignal);
-  /** Once a service has given its time, every later request of the call is signed for it. */
+  /** Difference to the service's clock, known once the service has given its time. Later requests of the call are signed for it. */
   let offsetMs = 0;
 
   const attempt = async (request: UnsignedApiRequest, number: number): Promise<Reply> => {
@@ -97,8 +94,7 @@ function createSignedClient(
     const { method } = request;
     const sent = { method, origin: endpoint.origin, path, headers, newConnection: !repeatable, ...(body && { body }) };
     const result = await httpClient.send(sent, signal);
-    // Secrets are taken out before anything is made of the answer, but not before it is parsed: what parsers drop, such as comments,
-    // may stand inside a secret.
+    // Secrets are removed after parsing, because a comment or anything else that parsers drop may stand inside a secret.
     const reply = clean(replyOf(result));
     if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
     return reply;
@@ -173,7 +169,7 @@ async function signRequest(endpoint: Endpoint, request: UnsignedApiRequest, date
   return { path: path + query, headers, body };
 }
 
-/** By OpenTelemetry's conventions for HTTP clients, but without the path and query, which hold what the user works on. */
+/** Attributes by OpenTelemetry's conventions for HTTP clients, without path and query: those name the user's resources. */
 function requestAttributes({ origin }: Endpoint, { method }: UnsignedApiRequest, resendCount: number): Attributes {
   const { hostname, port, protocol } = new URL(origin);
   return {
