@@ -3,9 +3,9 @@ import { didYouMean } from '../util/did-you-mean.js';
 import { quoteName } from '../util/quote.js';
 import { inputs, optionName, settings, variableName } from './settings.js';
 
-/** What a command takes besides settings. */
+/** Arguments and options of a command, besides settings. */
 export interface CommandSyntax {
-  /** How many arguments it takes that are not options. */
+  /** The most arguments that are not options. */
   readonly positionals?: number;
   /** Options of its own, without dashes. */
   readonly options?: Readonly<Record<string, 'switch' | 'value'>>;
@@ -26,7 +26,7 @@ export interface CommandLine {
 const asked = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version' } as const;
 const isAsked = (arg: string): arg is keyof typeof asked => Object.hasOwn(asked, arg);
 
-/** Where the value of an option goes, and how it is written. */
+/** An option: its kind, and the record that its value goes into. */
 interface Option {
   readonly name: string;
   readonly into: Record<string, string>;
@@ -40,7 +40,7 @@ export function parseCommandLine(args: readonly string[], syntax: CommandSyntax 
   const line = { positionals: [] as string[], options: {}, settings: {}, problems: [] as string[] };
   const known = knownOptions(syntax, line);
   let wants: CommandLine['wants'];
-  /** The place of a value that is not to be shown or used. */
+  /** Index of an argument that is neither shown nor used. */
   let skipped: number | undefined;
   const addPositional = (written: string) => {
     if (line.positionals.length < most) line.positionals.push(written);
@@ -109,7 +109,7 @@ function tokensOf(args: readonly string[], known: ReadonlyMap<string, Option>) {
 }
 
 /**
- * An argument as `parseArgs` understands what we mean: an option with one dash is no group of short options, and what begins
+ * An argument in a form that `parseArgs` does not misread: an option with one dash is no group of short options, and an argument
  * with two dashes is never the value of the option before it.
  */
 function unambiguous(arg: string, next: string | undefined, takesValue: boolean): string {
@@ -117,11 +117,11 @@ function unambiguous(arg: string, next: string | undefined, takesValue: boolean)
   return takesValue && (next === undefined || next.startsWith('--') || isAsked(next)) ? `${arg}=` : arg;
 }
 
-/** What to say of a secret on the command line, where everybody on the machine can read it. */
+/** The problem with a secret on the command line, which everybody on the machine can read. */
 export const secretOption = (name: string) =>
   `${optionName(name)} would show the secret to everybody on this machine: use ${variableName(name)} or ${optionName(name)}-file.`;
 
-/** What to say after a name that does not exist. */
+/** The end of a sentence about a name that does not exist. */
 export function hint(given: string, known: readonly string[]): string {
   const meant = didYouMean(given, known);
   return meant === undefined ? '; --help lists them all' : `; did you mean ${meant}?`;

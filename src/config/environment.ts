@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import type { Proxies } from '../transport/http-client.js';
 
-/** Variables that other programs read too, and that mean the same here. */
-
+/** Variables that other programs read too, with the same meaning. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** From HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in lower or upper case. */
+/** Reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in lower or upper case. */
 export function readProxies(env: Environment, report: (problem: string) => void): Proxies {
   const read = (name: string) => env[name] || env[name.toUpperCase()] || undefined;
   const readAddress = (name: string) => {
@@ -28,14 +27,14 @@ function isProxy(address: string): boolean {
   }
 }
 
-/** By the variables of OpenTelemetry's SDK. None of them asks for traces by default here. */
+/** True if the variables of OpenTelemetry's SDK ask for traces. Unlike the SDK, we send none by default. */
 export function asksForTraces(env: Environment): boolean {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false;
   if (env.OTEL_TRACES_EXPORTER) return env.OTEL_TRACES_EXPORTER.split(',').includes('otlp');
   return Boolean(env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT);
 }
 
-/** In the user's state folder, where each system has it. The sandbox's changes are not among the real ones. */
+/** The default path of the journal, in the user's state folder. The sandbox has a journal of its own. */
 export function defaultJournal(env: Environment, sandbox: boolean): string {
   const home = env.HOME ?? env.USERPROFILE ?? '.';
   const state = env.XDG_STATE_HOME || env.LOCALAPPDATA || join(home, '.local', 'state');

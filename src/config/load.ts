@@ -56,13 +56,13 @@ function configOf(values: SettingValues, { origins }: Gathered, proxies: Proxies
     secretsDir: values.SECRETS_DIR,
     /** Path of a file, or the address of a PostgreSQL database, which may hold a password. */
     journal: values.JOURNAL ?? defaultJournal(env, values.SANDBOX),
-    /** For a whole call, its attempts included. */
+    /** Time limit of a whole call, with all its attempts. */
     timeoutMs: values.TIMEOUT_MS,
     maximumAttempts: values.MAX_ATTEMPTS,
     logLevel: values.LOG_LEVEL,
-    /** Whether the usual OTEL_* variables ask for traces. */
+    /** True if the usual OTEL_* variables ask for traces. */
     telemetry: asksForTraces(env),
-    /** Whether NODE_TLS_REJECT_UNAUTHORIZED=0 makes Node accept any certificate. */
+    /** True if NODE_TLS_REJECT_UNAUTHORIZED=0 makes Node accept any certificate. */
     insecureTls: env.NODE_TLS_REJECT_UNAUTHORIZED === '0',
     http: {
       tokensFile: values.HTTP_TOKENS_FILE,
@@ -76,7 +76,7 @@ function configOf(values: SettingValues, { origins }: Gathered, proxies: Proxies
       metrics: values.HTTP_METRICS_PORT,
     },
     proxies,
-    /** What was set and where, for people to read. */
+    /** Every setting that was given, for people to read. */
     origins,
   };
 }

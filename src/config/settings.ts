@@ -7,12 +7,12 @@ import * as values from './values.js';
 export interface Row {
   /** A switch needs no value as an option; a path is made absolute for clients that start the server elsewhere. */
   readonly kind?: 'switch' | 'path';
-  /** What `--help`, the configuration resource and docs/CONFIGURATION.md say of it. */
+  /** Its meaning, for `--help`, the configuration resource and docs/CONFIGURATION.md. */
   readonly help: string;
   readonly default?: string;
-  /** Whether the value is never shown and cannot be an option, which everybody on the machine could read. */
+  /** True for a value that is never shown. It cannot be an option, which everybody on the machine could read. */
   readonly secret?: true;
-  /** Whether the value may also come from a file, which the setting's name with `_FILE` names. */
+  /** True if the value may also come from the file that the setting with `_FILE` after its name gives. */
   readonly file?: true;
   readonly value: z.ZodType<unknown, string>;
 }
@@ -136,7 +136,7 @@ const isSetting = (name: string): name is Setting => Object.hasOwn(table, name);
 export const settingNames = Object.keys(table).filter(isSetting);
 
 export const prefix = 'CLOUDOPS_';
-/** What a setting means, where else its value may come from, and its default. */
+/** The help of a setting with its other source, if there is one, and its default. */
 export function helpOf({ help, file, default: preset }: Row): string {
   return [help, ...(file ? ['also …_FILE'] : []), ...(preset === undefined ? [] : [`default ${preset}`])].join('; ');
 }
@@ -146,7 +146,7 @@ export const variableName = (setting: string) => prefix + setting;
 /** The name of a setting on the command line: `--read-only` for `READ_ONLY`. */
 export const optionName = (setting: string) => `--${setting.toLowerCase().replaceAll('_', '-')}`;
 
-/** What can be set from outside: every setting, and the files of those that may come from one. */
+/** The names that can be set from outside: every setting, and `…_FILE` of those that may come from a file. */
 export const inputs = settingNames.flatMap((setting) => {
   const { secret = false, file = false } = settings[setting];
   const own = { name: setting, setting, isFile: false, isSecret: secret };
@@ -165,7 +165,7 @@ function parserOf({ kind, value, default: preset = kind === 'switch' ? '0' : und
 
 /** Parses the texts of all settings at once, defaults included. */
 export const settingValues = z.object(
-  // Object.fromEntries forgets which parser belongs to which name.
+  // Object.fromEntries loses the type of each parser.
   Object.fromEntries(settingNames.map((name) => [name, parserOf(settings[name])])) as unknown as Shape,
 );
 export type SettingValues = z.output<typeof settingValues>;

@@ -12,7 +12,7 @@ export interface ConfigSources {
   readonly readFile: (path: string) => string;
 }
 
-/** What was given, before it is parsed. */
+/** The texts of settings before they are parsed, and their origins. */
 export interface Gathered {
   readonly texts: Readonly<Partial<Record<Setting, string>>>;
   readonly origins: readonly Origin[];
@@ -22,11 +22,11 @@ export interface Gathered {
 export interface Origin {
   /** Such as `CLOUDOPS_REGION` or `CLOUDOPS_STATE_KEY_FILE`. */
   readonly name: string;
-  /** For people to read; of a secret only what may be shown. */
+  /** Value for people to read; a secret is not in it. */
   readonly value: string;
-  /** Whether the real value is, or may hold, a secret. */
+  /** True if the real value is a secret or may hold one. */
   readonly secret: boolean;
-  /** Whether it is the path of a file or folder. */
+  /** True for the path of a file or folder. */
   readonly isPath: boolean;
   readonly from: string;
 }
@@ -100,7 +100,7 @@ function readVariables(env: Environment, report: Report): Readonly<Record<string
   return found;
 }
 
-/** What the file of a setting contains, if it is of use. It is never shown. */
+/** The text in the file of a setting, if it can be read. It is never shown. */
 function readSettingFile(
   setting: Setting,
   path: string,

@@ -3,8 +3,8 @@ import { databaseUrlProblem, isDatabaseUrl } from '../journal/database-url.js';
 import { operations } from '../tools/index.js';
 import { quote } from '../util/quote.js';
 
-// Here, because the first schemas of every command are made here. zod would compile a function for each with `new Function`: most
-// servers check too little for that to pay, and a program that holds keys should make no code of text.
+// zod would compile a function for each schema with `new Function`. Most servers check too little for that to pay, and a program that
+// holds keys should make no code of text. It is set in this file because the first schemas of every command are made here.
 z.config({ jitless: true });
 
 /**

@@ -36,13 +36,13 @@ export function limitConnections(server: Server, { connectionsOfAddress }: HttpL
 }
 
 /**
- * Bounds the requests that a network has under way. With one at a time on each connection they are no more than its connections;
- * a client that does not wait for answers could begin any number on one.
+ * Limits the requests of a network at the same time. Its connections alone would not limit them, because a client that does not wait
+ * for answers can begin any number on one connection.
  */
 export function createRequestLimiter({ connectionsOfAddress }: HttpLimits) {
   const enter = createCounter(connectionsOfAddress);
   /**
-   * Answers with what to call when the request has ended.
+   * Returns the function to call when the request has ended.
    * @throws HttpError if there are too many
    */
   return ({ socket }: IncomingMessage): (() => void) => {

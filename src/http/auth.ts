@@ -4,7 +4,7 @@ import { type Principal, readScope, scopeOf, scopes } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
 import { HttpError, unavailable } from './server.js';
 
-/** Whom a bearer token belongs to. Reasons are fixed words for the log, never anything that a client chose. */
+/** The owner of a bearer token. Reasons are fixed words for the log, never text of a client. */
 export type Authentication =
   | { readonly kind: 'authenticated'; readonly principal: Principal }
   | { readonly kind: 'invalid'; readonly reason: string }
@@ -20,7 +20,7 @@ export interface ProtectedResource {
 
 const metadataPath = '/.well-known/oauth-protected-resource';
 
-/** Where clients look for the metadata of the resource: at the root, and for the path `/mcp` (RFC 9728, section 3.1). */
+/** Clients look for the metadata of the resource at the root and for the path `/mcp` (RFC 9728, section 3.1). */
 export const isMetadataPath = (path: string) => path === metadataPath || path === `${metadataPath}/mcp`;
 
 /** Tells clients where to get a token (RFC 9728, section 2). */
@@ -39,7 +39,7 @@ export type OnFailedLogin = (
 ) => void;
 
 /**
- * Who sends the request.
+ * The sender of a request.
  * @throws HttpError
  */
 export async function authenticateRequest(
@@ -51,7 +51,7 @@ export async function authenticateRequest(
   const { authorization } = request.headers;
   const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
   if (token === undefined) {
-    // No login at all is how clients learn where to get a token.
+    // A request without a login is no failed one: clients learn from the answer to it where to get a token.
     if (authorization !== undefined) onFailedLogin(request, 'no bearer token');
     throw challenge(resource, 401, 'token', 'A bearer token is needed.');
   }

@@ -13,18 +13,18 @@ import { type Log, reasonOf } from '../util/log.js';
 import type { Authenticate } from './auth.js';
 import { createRateLimiter } from './limits.js';
 
-/** Signed with a private key: who can verify such a token cannot make one. */
+/** Signatures by a private key. With a shared key, everybody who verifies tokens could also make them. */
 const algorithms = [
   ...['RS', 'PS', 'ES'].flatMap((family) => ['256', '384', '512'].map((bits) => family + bits)),
   ...['EdDSA', 'Ed25519'],
 ];
-/** RFC 9068, section 2.1, and what issuers used before it. */
+/** Types of access tokens by RFC 9068, section 2.1, and those that issuers used before it. */
 const tokenTypes = ['at+jwt', 'application/at+jwt', 'jwt'];
 const networkMs = 5000;
 const clockToleranceSeconds = 5;
-/** An issuer that did not answer is left alone for so long, and logged as often. */
+/** Pause after an issuer did not answer, for requests to it and for the log. */
 const pauseMs = 5000;
-/** Of metadata or keys; what is larger is not read to its end. */
+/** The largest document of metadata or keys that is read. */
 const documentBytes = 1024 * 1024;
 
 export interface IssuerOptions {
@@ -80,7 +80,7 @@ async function verify(token: string, keys: JWTVerifyGetKey, options: JWTVerifyOp
   });
 }
 
-/** Who bears a token whose signature, issuer, audience and time are right. */
+/** The bearer of a token whose signature, issuer, audience and time are right. */
 function authenticationOf({ payload, protectedHeader: { typ } }: JWTVerifyResult): Awaited<ReturnType<Authenticate>> {
   if (typ !== undefined && !tokenTypes.includes(String(typ).toLowerCase())) return { kind: 'invalid', reason: 'typ' };
   // Bound to a key that the bearer would have to prove (RFC 7800): a thief must not get in without it.
@@ -92,16 +92,16 @@ function authenticationOf({ payload, protectedHeader: { typ } }: JWTVerifyResult
 
 const subject = z.string().min(1).max(255);
 
-/** What jose says when the keys could not be had. Its other errors are about the token. */
+/** Codes of jose for keys that cannot be fetched or read. Its other errors are about the token. */
 const keyErrors = ['ERR_JOSE_GENERIC', 'ERR_JWK_INVALID', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT'];
 
-/** What is wrong with a token, if that is what failed: a code of jose and the claim, never a value from the token. */
+/** The problem with a token: a code of jose and the claim, never a value of the token. Undefined if something else failed. */
 function invalidReason(error: unknown): string | undefined {
   if (!(error instanceof errors.JOSEError) || keyErrors.includes(error.code)) return undefined;
   return error instanceof errors.JWTClaimValidationFailed ? `${error.code} ${error.claim}` : error.code;
 }
 
-/** Asks; after a failure not again for a while, in which that failure is the answer. */
+/** Repeats a failure for a while without asking again, so that an issuer in trouble is left alone. */
 function withPauses(now: () => Date) {
   let failed: { readonly at: number; readonly error: unknown } | undefined;
   return async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {

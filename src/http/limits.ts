@@ -1,9 +1,9 @@
 import { busy } from './server.js';
 
-/** What one process takes. Times in milliseconds, sizes in bytes. */
+/** Limits of one process. Times in milliseconds, sizes in bytes. */
 export const defaultHttpLimits = {
   bodyBytes: 1024 * 1024,
-  /** All bodies that are being received, together. */
+  /** Sum of all bodies that are being received. */
   bodiesBytes: 64 * 1024 * 1024,
   concurrentCalls: 64,
   /** Calls of one authenticated caller that are received, wait or run, so that there is always room for others. */
@@ -11,11 +11,11 @@ export const defaultHttpLimits = {
   waitingCalls: 64,
   waitMs: 5000,
   connections: 1024,
-  /** Of one client address, or of one /64 of IPv6; also how many requests of it are under way at a time. */
+  /** Connections of one client address or one /64 of IPv6; also its requests at the same time. */
   connectionsOfAddress: 256,
-  /** For metrics, of everybody. */
+  /** Connections for metrics, of all clients together. */
   metricsConnections: 64,
-  /** For the headers of a request, or its first byte on a new connection. */
+  /** Time until the headers of a request, and until its first byte on a new connection. */
   headersMs: 10_000,
   requestMs: 20_000,
   /** Longer than the minute after which load balancers drop an idle connection, so that they never send into a closing one. */
@@ -24,7 +24,7 @@ export const defaultHttpLimits = {
 
 export type HttpLimits = Readonly<typeof defaultHttpLimits>;
 
-/** Bounds how many calls run at a time, and how many wait for their turn. */
+/** Limits the calls that run at the same time, and those that wait for their turn. */
 export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
 
 export function createConcurrencyLimiter({ concurrentCalls, callsOfCaller, waitingCalls, waitMs }: HttpLimits) {
@@ -52,13 +52,13 @@ export function createConcurrencyLimiter({ concurrentCalls, callsOfCaller, waiti
   };
 
   return {
-    /** How many run. */
+    /** Number of running calls. */
     get running() {
       return running;
     },
     /**
-     * Counts a call of a caller, undefined where callers are not authenticated, from before its body is received. Answers with
-     * what to call when it has ended.
+     * Counts a call of a caller, undefined where callers are not authenticated, before its body is received. Returns the function
+     * to call when it has ended.
      * @throws HttpError if the caller has too many
      */
     enter(caller: string | undefined): () => void {
@@ -67,7 +67,7 @@ export function createConcurrencyLimiter({ concurrentCalls, callsOfCaller, waiti
       return leave;
     },
     /**
-     * Resolves with what to call when the call has ended.
+     * Waits for a place. Resolves with the function that frees it.
      * @throws HttpError if there is no room, not even to wait
      */
     async acquire(): Promise<() => void> {
@@ -84,11 +84,11 @@ export function createConcurrencyLimiter({ concurrentCalls, callsOfCaller, waiti
   };
 }
 
-/** Counts by key, up to a maximum for each. A key whose count is back at 0 takes no memory. */
+/** Counts by key, up to a maximum for each. A key whose count is 0 takes no memory. */
 export function createCounter(maximum: number) {
   const counts = new Map<string, number>();
   const count = (key: string) => counts.get(key) ?? 0;
-  /** Counts one more, until what it answers with is called; undefined if there are as many as there may be. */
+  /** Adds one to a count. Returns the function that takes it away again, or undefined at the maximum. */
   return (key: string): (() => void) | undefined => {
     if (count(key) >= maximum) return undefined;
     counts.set(key, count(key) + 1);
@@ -96,12 +96,12 @@ export function createCounter(maximum: number) {
   };
 }
 
-/** Keys that are remembered at most; the one that was idle for longest is forgotten first. */
+/** The most keys to remember. The one that was idle for longest is forgotten first. */
 const rememberedKeys = 10_000;
 
 /**
  * A token bucket for each key, full at first: `perSecond` a second, `burst` at once.
- * Answers with 0, or with the seconds after which to try again.
+ * Returns 0, or the seconds after which to try again.
  */
 export function createRateLimiter(perSecond: number, now: () => Date, burst = 2 * perSecond): (key: string) => number {
   const buckets = new Map<string, { readonly tokens: number; readonly at: number }>();

@@ -39,7 +39,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     const release = await concurrency.acquire();
     const running: Promise<unknown>[] = [];
     try {
-      // The client may have gone while its request waited: nothing is begun for it.
+      // The client may have gone while its request waited.
       if (response.destroyed || request.socket.destroyed) return;
       const message = parseMessage(body);
       if (principal !== undefined) checkScope(message, principal, server.operations, resource);

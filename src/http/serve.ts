@@ -62,7 +62,7 @@ export async function serveHttp(options: HttpOptions) {
   server.maxConnections = limits.connections;
   // A client that takes no data for longer than any call lasts is gone.
   server.timeout = timeoutMs + 60_000;
-  // Each request of a connection waits for its end.
+  // Each request of a connection listens for its end.
   server.on('connection', (socket) => socket.setMaxListeners(0));
   const refuseConnection = () => metrics.refused('connections');
   server.on('drop', refuseConnection);

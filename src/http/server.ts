@@ -3,12 +3,12 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 
-/** What the HTTP servers of this process have in common: for MCP, for metrics, and for the page of a view. */
+/** Shared by the HTTP servers of this process: for MCP, for metrics, and for the page of a view. */
 
-/** Why a request is not served: an HTTP status, a reason for the metrics, and a sentence for the client. */
+/** A request that is not served: an HTTP status, a reason for the metrics, and a sentence for the client. */
 export class HttpError extends Error {
   readonly status: number;
-  /** A label of the metrics: a fixed word, never anything that a client chose. */
+  /** A label of the metrics: a fixed word, never text of a client. */
   readonly reason: string;
   readonly headers: Readonly<Record<string, string>>;
   constructor(status: number, reason: string, message: string, headers: Readonly<Record<string, string>> = {}) {
@@ -20,7 +20,7 @@ export class HttpError extends Error {
   }
 }
 
-/** Too much at once: the client may come back in so many seconds. */
+/** Status 503, with the seconds after which the client may come back. */
 export const unavailable = (reason: string, message: string, retryAfterSeconds: number) =>
   new HttpError(503, reason, message, { 'retry-after': String(retryAfterSeconds) });
 
@@ -69,7 +69,7 @@ export async function close(server: Server, graceMs: number): Promise<void> {
 }
 
 /**
- * A browser must not be talked into reaching a server that its user can reach (DNS rebinding).
+ * Refuses requests of web pages that use the browser of a user who can reach this server (DNS rebinding).
  * @throws HttpError
  */
 export function checkHostAndOrigin(request: IncomingMessage, hosts: readonly string[]): void {
@@ -79,7 +79,7 @@ export function checkHostAndOrigin(request: IncomingMessage, hosts: readonly str
 }
 
 /**
- * What collects metrics calls a process by its address. That is no name that a stranger's DNS could point here.
+ * Collectors of metrics use the address of a process, so any IP address is allowed: no DNS record can point it elsewhere.
  * @throws HttpError
  */
 export function checkMetricsHost(request: IncomingMessage, hosts: readonly string[]): void {
@@ -87,7 +87,7 @@ export function checkMetricsHost(request: IncomingMessage, hosts: readonly strin
   if (!result.ok && isIP((result.hostname ?? '').replace(/^\[|\]$/g, '')) === 0) throw wrongHost();
 }
 
-/** What stands before us may go by another Host header than we would. */
+/** The Host header. With two of them, a proxy before this server might use the other one. */
 function oneHost({ headers, headersDistinct }: IncomingMessage): string | undefined {
   if ((headersDistinct.host?.length ?? 0) > 1) throw new HttpError(400, 'host', 'There is more than one Host header.');
   return headers.host;
@@ -108,13 +108,13 @@ export function createBodyReader(bodyBytes: number, bodiesBytes: number) {
     let bytes = Buffer.alloc(0);
     let size = 0;
     try {
-      // The answer still has to be written to the same socket.
+      // A destroyed request would take the socket of its answer along.
       for await (const chunk of request.iterator({ destroyOnReturn: false })) {
         size += chunk.length;
         held += chunk.length;
         if (size > bodyBytes) throw tooLarge();
         if (held > bodiesBytes) throw busy();
-        // Copied, because a chunk of one byte would take hundreds as long as it is kept.
+        // Copied, because Node keeps hundreds of bytes for a chunk of one byte.
         if (size > bytes.length) bytes = Buffer.concat([bytes], Math.min(2 * size, bodyBytes));
         bytes.set(chunk, size - chunk.length);
       }

@@ -54,7 +54,7 @@ function problemOf(
  * @throws NodeJS.ErrnoException, or Error if it is not a regular file or larger than 1 MiB
  */
 export async function readTokensFile(path: string): Promise<string> {
-  // Opening a FIFO must not wait for its writer.
+  // Without O_NONBLOCK, opening a FIFO would wait for a writer.
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const stats = await file.stat();
   if (!stats.isFile() || stats.size > maximumBytes) throw new Error('not a regular file of at most 1 MiB');
@@ -109,14 +109,14 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     const current = await contents;
     if (current === undefined) return { kind: 'unavailable', reason: 'tokens file' };
     const digest = createHash('sha256').update(token).digest();
-    // Every token is compared, in constant time.
+    // The time must not tell how much of a digest was right, nor its place in the file.
     const [found] = current.tokens.filter((candidate) => timingSafeEqual(candidate.digest, digest));
     if (found === undefined) return { kind: 'invalid', reason: 'unknown token' };
     return { kind: 'authenticated', principal: { name: found.name, scopes: found.scopes } };
   };
 }
 
-/** What two versions of a file both allow. */
+/** The tokens and scopes that are in both versions of a file. */
 function inBoth(earlier: readonly StaticToken[], later: readonly StaticToken[]): StaticToken[] {
   const named = new Map(later.map((token) => [token.name, token]));
   return earlier.flatMap((token) => {

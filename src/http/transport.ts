@@ -26,12 +26,12 @@ export async function serveMessage(
     server.onerror = onerror;
     return serveRequest(server, message, incoming, response);
   }
-  // Nothing ever changes that a client could wait for.
+  // There are no subscriptions, because the server's lists never change.
   const handler = createMcpHandler(create, { maxSubscriptions: 0, onerror });
   return serveByHandler(handler, message, incoming, response);
 }
 
-/** Whether a message is a request of a protocol before 2026-07-28, with the headers that such a request has. */
+/** True for a request of a protocol before 2026-07-28 that has the headers of one. */
 function isRequestBefore2026(message: unknown, { headers }: IncomingMessage): message is JSONRPCRequest {
   const { accept = '' } = headers;
   if (!accept.includes('application/json') || !accept.includes('text/event-stream')) return false;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { checkHostAndOrigin, close, createBodyReader, HttpError, listen, sendJson } from './server.js';
 
-/** What the page shows, and what it may ask for. */
+/** The content of the page, and the calls that it may make. */
 export interface ViewPage {
   /** Port on loopback; 0 takes one that is free. */
   readonly port: number;
