@@ -1,0 +1,20 @@
+import { parseCommandLine } from '../../src/config/command-line.js';
+import { loadConfig } from '../../src/config/load.js';
+
+/** The configuration of some variables, options and files. */
+export const load = (env: Record<string, string>, args: string[] = [], files: Record<string, string> = {}) =>
+  loadConfig({
+    env,
+    commandLine: parseCommandLine(args),
+    readFile: (path) => {
+      const text = files[path];
+      if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+      return text;
+    },
+  });
+
+/** What is wrong with it, one sentence each. */
+export const problems = (...args: Parameters<typeof load>): readonly string[] => {
+  const result = load(...args);
+  return result.ok ? [] : result.problems;
+};
