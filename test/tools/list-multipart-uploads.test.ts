@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { encode } from 'gpt-tokenizer';
 import { afterEach, describe, expect, test } from 'vitest';
 import { isAllowed } from '../../src/calls/policy.js';
@@ -75,8 +76,6 @@ test('what list_parts needs is in the answer, with the oldest upload and how old
   expect(result).toMatchObject({
     ok: true,
     structured: {
-      summary:
-        '2 multipart uploads are open in bucket "b" with keys that begin with "a b". The oldest was started 60 min ago, for object "a b/c".',
       answer: {
         uploadCount: 2,
         uploads: [
@@ -86,6 +85,8 @@ test('what list_parts needs is in the answer, with the oldest upload and how old
       },
     },
   });
+  const golden = fileURLToPath(new URL('golden/list-multipart-uploads.txt', import.meta.url));
+  await expect(`${result.text}\n`).toMatchFileSnapshot(golden);
 });
 
 describe('pages', () => {
