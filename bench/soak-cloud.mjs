@@ -9,20 +9,18 @@ const faults = [
   ...['429:1', '500', '503', '504'],
 ];
 
-/** After some answers that are right, but slow, comes a fault, and so on: more than ten minutes take. */
-const scenario = (random) =>
+/** Faults in turn with a few right answers, which are slow: enough for more than ten minutes. */
+const scenario = (operation, random) =>
   Array.from({ length: 4_000 }, () => [
-    `slow-body:1*${1 + Math.floor(random() * 6)}`,
-    faults[Math.floor(random() * faults.length)],
-  ]).flatMap(([right, fault]) => [right, `${fault}*1`]);
+    `${operation}=slow-body:1*${1 + Math.floor(random() * 6)}`,
+    `${operation}=${faults[Math.floor(random() * faults.length)]}*1`,
+  ]).flat();
 
-/** Starts it. `random` is from 0 to below 1. */
+/** Starts it. `random` gives numbers from 0 to below 1. */
 export async function startCloud({ folder, random, run, json }) {
-  const file = join(folder, 'faults.json');
-  writeFileSync(
-    file,
-    JSON.stringify({ restore_instance: scenario(random), list_parts: scenario(random), latency: 'uniform(5,40)' }),
-  );
+  const file = join(folder, 'faults.txt');
+  const lines = [...scenario('restore_instance', random), ...scenario('list_parts', random), 'latency=uniform(5,40)'];
+  writeFileSync(file, lines.join('\n'));
   const settings = await json(run(['sandbox', '--json', '--fault', `@${file}`]));
   const { port } = new URL(settings.CLOUDOPS_DEVOPS_URL);
   const relay = await startRelay(Number(port));
@@ -35,14 +33,14 @@ export async function startCloud({ folder, random, run, json }) {
       CLOUDOPS_DEVOPS_URL: through(CLOUDOPS_DEVOPS_URL),
       CLOUDOPS_STORAGE_URL: through(settings.CLOUDOPS_STORAGE_URL),
     },
-    /** How often each server was asked for, without requests that were answered with 429. */
+    /** Requests for each server, without those that were answered with 429. */
     asked: relay.asked,
-    /** The servers that there are. */
+    /** IDs of the servers that exist. */
     instances: () => listInstances(settings),
   };
 }
 
-/** Passes on what comes, broken connections too. */
+/** Passes on all bytes, and broken connections. */
 async function startRelay(to) {
   const asked = new Map();
   const server = createServer((client) => {
