@@ -7,11 +7,7 @@ import { openStorage, type StorageSeeds } from './storage/storage.js';
 const secondsToSettle = 20;
 
 /** Records that the cloud has before those of its state. */
-export interface CloudSeeds extends StorageSeeds {
-  readonly groups: Seeds<Fields>;
-  readonly clusters: Seeds<Fields>;
-  readonly instances: Seeds<Fields>;
-}
+export type CloudSeeds = StorageSeeds & Readonly<Record<'groups' | 'clusters' | 'instances', Seeds<Fields>>>;
 
 const fields = z.record(z.string(), z.unknown());
 

@@ -1,6 +1,6 @@
 import type { Cloud } from './cloud.js';
 import { type Answer, type ApiRequest, json, ServiceError } from './http.js';
-import { invented, type NamedOperation, sourceWords } from './operation.js';
+import { invented, sourceWords } from './operation.js';
 import * as registry from './operations/index.js';
 import { readInput, refuse } from './rules.js';
 import { readShort } from './storage/bodies.js';
@@ -10,9 +10,9 @@ import { xmlDocument } from './storage/xml.js';
 /** `list_parts` for `listParts`: tools, faults and the log of requests use this name. */
 const toolName = (name: string) => name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
 
-export const operations = Object.entries(registry).map(
-  ([name, operation]): NamedOperation => ({ name: toolName(name), ...operation }),
-);
+export const operations = Object.entries(registry).map(([name, operation]) => ({ name: toolName(name), ...operation }));
+
+export type NamedOperation = (typeof operations)[number];
 
 /** An operation with its parameters from the path and the names that its query must have. */
 export type Route = NonNullable<ReturnType<typeof findOperation>>;

@@ -3,12 +3,10 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { operations } from './dispatch.js';
+import { type NamedOperation, operations } from './dispatch.js';
 import { type Answer, empty, splitOnce } from './http.js';
-import type { NamedOperation } from './operation.js';
 import { SandboxProblem } from './state.js';
 
-/** A request for an operation. */
 export interface Exchange {
   readonly operation: string;
   readonly incoming: IncomingMessage;
@@ -87,7 +85,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
 
 export const faultKinds: readonly string[] = [...kinds.keys()];
 
-/** Sends `sent` of so many pieces of an answer, with a pause (milliseconds) after each. Ends the connection if some are left. */
+/** Sends an answer in pieces with a pause (milliseconds) after each. Ends the connection if only some are to be sent. */
 async function inPieces({ act, incoming }: Exchange, pieces: number, pause: number, sent: number): Promise<Answer> {
   const answer = await act();
   const { headers, body, content = [Buffer.from(body)] } = answer;
@@ -177,15 +175,13 @@ function readFault(operation: string, value: string): Partial<FaultRules> | stri
   if (kind.includes('marker') && operation !== 'list_parts') return `${kind} is a fault of list_parts only.`;
   if (!operations.some((one) => isFor(operation, one, kind)))
     return `${kind} needs an answer with a body, which ${operation} does not have.`;
-  const left = times === undefined ? Number.POSITIVE_INFINITY : Number(times);
-  return { faults: [{ operation, kind, amount: amount === undefined ? undefined : Number(amount), times: left }] };
+  const fault = { operation, kind, amount: amount === undefined ? undefined : Number(amount) };
+  return { faults: [{ ...fault, times: Number(times ?? Number.POSITIVE_INFINITY) }] };
 }
 
-function readSkew(value: string): Partial<FaultRules> | string {
-  return /^-?\d{1,9}$/.test(value) ? { skewSeconds: Number(value) } : 'skew must be a whole number of seconds.';
-}
+const readSkew = (value: string): Partial<FaultRules> | string =>
+  /^-?\d{1,9}$/.test(value) ? { skewSeconds: Number(value) } : 'skew must be a whole number of seconds.';
 
-/** A number of the standard normal distribution. */
 const gaussian = (random: () => number) => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 
 /** Milliseconds between two bounds, around a mean with a deviation, or with a median and a 99th percentile (log-normal). */

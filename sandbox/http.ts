@@ -56,7 +56,6 @@ export const isLoopback = (host = '') => /^(127\.0\.0\.1|localhost|\[::1\])(:\d+
 
 export const empty = (headers: Answer['headers'] = {}, status = 200): Answer => ({ status, headers, body: '' });
 
-/** Text before the first separator, and after it. */
 export function splitOnce(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator);
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];

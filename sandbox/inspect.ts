@@ -16,7 +16,7 @@ export interface Logged {
 
 const shownEntries = 100;
 
-/** State and last requests of a sandbox as Markdown, without secrets. Names are JSON strings, because they may hold any text. */
+/** State and last requests of a sandbox as Markdown, without secrets. Names may be any text, hence JSON strings. */
 export function describeCloud(cloud: Cloud, endpoints: Readonly<Record<string, string>>, requests: readonly Logged[]) {
   const { buckets, uploads, objects, partsOf } = cloud.storage;
   const line = (name: unknown, ...facts: unknown[]) => `- ${JSON.stringify(name)}: ${facts.join(', ')}`;

@@ -38,8 +38,6 @@ export interface Operation<Request extends string = string, Input = unknown> {
   handle(request: OperationRequest<Request, Input>, cloud: Cloud): Answer | Promise<Answer>;
 }
 
-export type NamedOperation = Operation & { readonly name: string };
-
 export const defineOperation = <const Request extends string, Input>(operation: Operation<Request, Input>): Operation =>
   operation;
 

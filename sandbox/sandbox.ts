@@ -117,7 +117,6 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
   const endpoints = { storage: url, catalog: url + prefixes.catalog, devops: url + prefixes.devops };
   const describe = () => describeCloud(cloud, endpoints, requests);
   return {
-    /** Keys and addresses for a client. */
     cloud: { credentials: keys, endpoints, signingServices },
     /** For tests, which add records. */
     storage: cloud.storage,

@@ -5,7 +5,7 @@ import { seededBackupId, seededDevops } from './devops.js';
 import { clusterRecord, groupRecord, provisionRules } from './operations/provision-kube-resource-group.js';
 import { instanceRecord, restoreRules } from './operations/restore-instance.js';
 import type { State } from './state.js';
-import type { Part, Upload, UploadName } from './storage/records.js';
+import type { Part, UploadName } from './storage/records.js';
 
 const demoUpload = (key: string, uploadId: string): UploadName => ({ bucket: 'demo-bucket', key, uploadId });
 
@@ -31,13 +31,15 @@ export const seededGroup = {
 /** Records that every sandbox has from the start. The uploads began shortly before. */
 export function seedsOf({ origin: { started } }: State): CloudSeeds {
   const { resourceGroupName, adminCluster, userCluster } = seededGroup;
+  const upload = (name: UploadName, secondsAgo: number) =>
+    [name.uploadId, { ...name, initiated: before(started, secondsAgo), headers: {} }] as const;
   const group = groupRecord(resourceGroupName, provisionInput(adminCluster), '2026-01-01T00:00:00.000Z');
   const cluster = (name: string, isAdmin: boolean) =>
     [clusterKey(resourceGroupName, name), clusterRecord(provisionInput(name), group, isAdmin)] as const;
   const server = restoreRules.parse({ ...seededDevops, backupId: seededBackupId });
   return {
     buckets: [[seededUpload.bucket, { created: started }]],
-    uploads: uploads(started),
+    uploads: [upload(seededUpload, 680), upload(seededLargeUpload, 23_700), upload(seededEmptyUpload, 45)],
     partsOf: (uploadId) => parts(uploadId, started),
     groups: [[resourceGroupName, group]],
     clusters: [cluster(adminCluster, true), cluster(userCluster, false)],
@@ -48,13 +50,6 @@ export function seedsOf({ origin: { started } }: State): CloudSeeds {
 const mebibyte = 1024 * 1024;
 
 const before = (time: string, seconds: number) => new Date(Date.parse(time) - seconds * 1000).toISOString();
-
-function uploads(started: string): [string, Upload][] {
-  const begun = (name: UploadName, secondsAgo: number): [string, Upload] => {
-    return [name.uploadId, { ...name, initiated: before(started, secondsAgo), headers: {} }];
-  };
-  return [begun(seededUpload, 680), begun(seededLargeUpload, 23_700), begun(seededEmptyUpload, 45)];
-}
 
 function parts(uploadId: string, started: string): [string, Part][] {
   const part = (partNumber: number, size: number, secondsAgo: number): [string, Part] => {

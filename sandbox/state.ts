@@ -88,7 +88,7 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
     },
     /** The number of changes ever kept. */
     count: () => count,
-    /** Resolves once all changes so far are on disk. Those since the last call go in one write. Rejects for good after a failure. */
+    /** Resolves once all changes so far are on disk, in one write a call. Rejects for good after a failure. */
     flushed: () => {
       written = written.then(() => (waiting.length > 0 ? medium.write(waiting.splice(0)) : undefined));
       return written;
@@ -147,10 +147,11 @@ export async function openState(path: string, ifNew: Origin, seed?: string): Pro
   } catch (error) {
     unlock?.();
     if (error instanceof SandboxProblem) throw error;
-    const code = error instanceof Error && 'code' in error ? error.code : error;
-    throw new SandboxProblem(`The sandbox's state ${path} cannot be used (${code}).`);
+    throw new SandboxProblem(`The sandbox's state ${path} cannot be used (${codeOf(error) ?? error}).`);
   }
 }
+
+const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 async function readLines(path: string, ifNew: Origin) {
   if (!existsSync(path)) {
@@ -178,7 +179,7 @@ function lock(path: string): () => void {
   try {
     writeFileSync(path, pid, { flag: 'wx' });
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
     const owner = readFileSync(path, 'utf8');
     // In a container, the process before this one had the same number.
     if (owner !== pid && isRunning(Number(owner)))
@@ -192,6 +193,6 @@ function isRunning(pid: number): boolean {
   try {
     return pid > 0 && process.kill(pid, 0);
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }

@@ -47,7 +47,6 @@ export const deleteObject = defineOperation({
   },
 });
 
-/** Headers that a request for an object may have. */
 const readHeaders = ['range', 'if-match', 'x-amz-checksum-mode'];
 
 export const getObject = defineOperation({
@@ -68,7 +67,7 @@ export const headObject = defineOperation({
   handle: (request, { storage }) => describeObject(storage.findObject(request.parameters), request).answer,
 });
 
-/** The first and last byte that a request asks for, and its answer without them. Throws a `ServiceError` if they do not exist. */
+/** The first and last byte that a request asks for, and its answer without them. Throws a `ServiceError` if there are none. */
 function describeObject(object: StoredObject, request: ApiRequest) {
   const { etag, lastModified, headers, parts, checksums } = object;
   if (![undefined, '*', etag, `"${etag}"`].includes(request.headers['if-match']))

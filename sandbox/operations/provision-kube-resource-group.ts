@@ -81,11 +81,9 @@ const balancerOf = (input: ProvisionInput) => input.adminCluster?.controlPlaneLo
 const hasPrivateLan = (input: ProvisionInput) => input.networkConfig?.networkId !== undefined;
 
 /** A condition is checked even if other fields break rules, so that objects on the way may be missing. */
-const condition = (field: string, error: string) => ({
-  error,
-  path: ['adminCluster', 'controlPlaneLoadBalancer', field],
-  when: () => true,
-});
+const condition = (field: string, error: string) => {
+  return { error, path: ['adminCluster', 'controlPlaneLoadBalancer', field], when: () => true };
+};
 
 const vipNeeded = condition('vip', 'is required when a private LAN is specified');
 const noneWanted = condition('systemIpAddresses', 'must not be given when the common private network is used');
@@ -139,15 +137,8 @@ export function groupRecord(name: string, input: ProvisionInput, createTime: str
     externalCloudConfig: { serviceAccount: serviceAccountOf(input), location: externalCloudConfig.location },
     adminWorkstation: { ...adminWorkstation, instance },
   };
-  return {
-    name,
-    description: '',
-    template: 'kube',
-    configuration: { kube },
-    status: 'provisioning',
-    createTime,
-    changedAt: createTime,
-  };
+  const state = { status: 'provisioning', createTime, changedAt: createTime };
+  return { name, description: '', template: 'kube', configuration: { kube }, ...state };
 }
 
 /** Fields of the submitted key, which itself is never returned (reference, section 2.5). */

@@ -47,10 +47,9 @@ export async function receive<Stored>(
   const found = [...digests].map(([header, digest]) => [header, digest.digest().toString('base64')] as const);
   const checksums = Object.fromEntries(found);
   const given = { ...headers, ...trailers };
-  const wrong = Object.entries({ ...checksums, 'content-md5': binary.toString('base64') }).find(
-    ([header, value]) => (isSent(header) || header in given) && given[header] !== value,
-  );
-  if (wrong !== undefined) throw new ServiceError(400, 'BadDigest', `The body does not match ${wrong[0]}.`);
+  for (const [header, value] of Object.entries({ ...checksums, 'content-md5': binary.toString('base64') }))
+    if ((isSent(header) || header in given) && given[header] !== value)
+      throw new ServiceError(400, 'BadDigest', `The body does not match ${header}.`);
   return { stored, size, etag: binary.toString('hex'), checksums };
 }
 

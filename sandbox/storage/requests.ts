@@ -1,7 +1,6 @@
 import { type ApiRequest, isLoopback, ServiceError } from '../http.js';
 import { checksumHeaders } from './checksums.js';
 
-/** Headers that every request may have. */
 const commonHeaders = [
   ...['x-amz-date', 'x-amz-content-sha256', 'x-amz-security-token', 'x-amz-user-agent'],
   ...['x-ext-date', 'x-ext-content-sha256', 'x-ext-security-token'],

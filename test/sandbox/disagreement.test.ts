@@ -11,17 +11,16 @@ import { problems, withValue } from '../support/rules.js';
 import { testCloud } from '../support/sandbox.js';
 
 /**
- * Two readings of the reference, the tools' and the sandbox's, judge the same inputs: valid ones and ones that are
- * nearly valid. Where they differ, one of them is wrong, or the difference has its reason here. Every operation of the
- * sandbox that has rules for a body takes part.
+ * The tools and the sandbox implement the reference separately. Both judge the same valid and nearly valid inputs of every
+ * operation whose body the sandbox checks. If they differ, one of them is wrong, or the difference has its reason here.
  */
 
-/** The arguments that operations with rules send in a path or a query, by the names that the sandbox has for them there. */
+/** Arguments that are sent in a path or a query, by the sandbox's names for them. */
 const outsideBody = sandboxOperations.flatMap(({ rules, request, options = [] }) =>
   rules === undefined ? [] : [...(request.match(/\w+(?=\})|(?<=[?&])[\w-]+/g) ?? []), ...options],
 );
 
-/** What only the tools refuse, by the line that a caller is told. The sandbox never refuses what a tool accepts. */
+/** Inputs that only the tools refuse, by the line that a caller is told. The sandbox refuses no input that a tool accepts. */
 const reasons: readonly { readonly reason: string; readonly refuses: RegExp }[] = [
   {
     reason:
@@ -54,7 +53,7 @@ const reasons: readonly { readonly reason: string; readonly refuses: RegExp }[] 
   },
 ];
 
-/** Some valid values of an argument, and some around the borders of its rules, valid or not. */
+/** Valid values of an argument, and some around the borders of its rules, valid or not. */
 interface Field {
   readonly valid: fc.Arbitrary<unknown>;
   readonly near: fc.Arbitrary<unknown>;
@@ -101,7 +100,7 @@ const below = (prefix: string, fields: Readonly<Record<string, Field>>) =>
   Object.fromEntries(Object.entries(fields).map(([path, field]) => [`${prefix}.${path}`, field]));
 const balancer = 'adminCluster.controlPlaneLoadBalancer';
 
-/** What to try with an operation. */
+/** Inputs to try with an operation. */
 interface Trials {
   readonly fields: Readonly<Record<string, Field>>;
   /** Arguments that stand together, one of which every input has. */
@@ -202,7 +201,7 @@ const trials: Readonly<Record<string, Trials>> = {
   },
 };
 
-/** What to try with an operation that is not in the table: what its tool's schema tells. */
+/** Inputs for an operation that is not in the table, from its tool's schema. */
 function derivedTrials({ input }: Operation): Trials {
   const { properties: all = {}, required = [] } = z.toJSONSchema(input(), { io: 'input' });
   // These never leave the server.
@@ -263,7 +262,7 @@ type Change = readonly [path: string, value: unknown];
 /** Arguments of one call: valid ones with up to two changes that may break a rule. */
 function inputs({ fields, bases }: Subject): fc.Arbitrary<Record<string, unknown>> {
   const paths = Object.keys(fields);
-  // Every object and list on the way to an argument can be wrong as well.
+  // Objects and lists on the way to an argument can be wrong too.
   const parents = [
     ...new Set(paths.flatMap((path) => path.split('.').map((_, at, all) => all.slice(0, at).join('.')))),
   ];
@@ -304,7 +303,7 @@ const balancerChanges = [
   change(`${balancer}.vip`, fc.constantFrom<unknown>(...addresses, ...noAddresses, undefined, 5)),
 ];
 
-/** As often as all other changes of the balancer: its rules have the most cases. */
+/** As frequent as all other changes of the balancer, because its rules have the most cases. */
 const systemAddresses = {
   weight: 5,
   arbitrary: change(
@@ -318,7 +317,7 @@ const systemAddresses = {
   ),
 };
 
-/** A change that an earlier one has made impossible, such as a field in a text, is left out. */
+/** Skips a change that an earlier one has made impossible, such as a field in a text. */
 function applied(args: Record<string, unknown>, [path, value]: Change): Record<string, unknown> {
   try {
     return withValue(args, path, value);
@@ -330,14 +329,14 @@ function applied(args: Record<string, unknown>, [path, value]: Change): Record<s
 interface Judged {
   readonly accepted: boolean;
   readonly message: string;
-  /** The rules that the body breaks, as `brokenBy` has them. */
+  /** The rules that the body breaks, in the form of `brokenBy`. */
   readonly broken: readonly string[];
 }
 
-/** One for all inputs: what exists already, or does not exist, keeps the rules. */
+/** One for all inputs: names that exist, or do not, break no rule. */
 const cloud = testCloud({ now: () => new Date('2026-11-20T12:00:00Z') });
 
-/** What the sandbox says to the request that the tool would send, or would have sent had it not refused. */
+/** The sandbox's judgement of the tool's request, even one that the tool refuses to send. */
 async function judge({ operation, rules }: Subject, args: Record<string, unknown>): Promise<Judged> {
   const isValid = problems(operation, args).length === 0;
   const request = requestOf(operation, isValid ? validate(operation, args, 'jp-east-1') : args);
@@ -358,7 +357,7 @@ const brokenBy = (issues: readonly z.core.$ZodIssue[]) =>
     ({ path, code }) => `${path.map((step) => (typeof step === 'number' ? '[]' : String(step))).join('.')} ${code}`,
   );
 
-/** Every way to break a schema's rules: the path and the code of the issue. */
+/** All ways to break a schema's rules, as path and code of the issue. */
 function waysToBreak(schema: z.core.$ZodType, path: readonly string[] = []): string[] {
   const { def } = schema._zod as z.core.$ZodTypes['_zod'];
   const here = (code: string) => `${path.join('.')} ${code}`;
@@ -398,6 +397,16 @@ function requestOf(operation: Operation, input: Record<string, unknown>) {
 const runs = 2000;
 const usedReasons = new Set<string>();
 
+/** A difference must be a refusal by the tool alone, with a listed reason for each line. */
+function expectReason(lines: readonly string[], sandbox: Awaited<ReturnType<typeof judge>>): void {
+  const explained = lines.map((line) => reasons.find(({ refuses }) => refuses.test(line))?.reason);
+  for (const reason of explained) usedReasons.add(reason ?? '');
+  const verdict = sandbox.accepted
+    ? `only the tool refuses: ${lines.join('; ')}`
+    : `only the sandbox refuses: ${sandbox.message}`;
+  expect(sandbox.accepted && !explained.includes(undefined), verdict).toBe(true);
+}
+
 describe.each(subjects)('$operation.name', (subject) => {
   const refused = new Set<string>();
   let accepted = 0;
@@ -409,13 +418,7 @@ describe.each(subjects)('$operation.name', (subject) => {
         const sandbox = await judge(subject, args);
         for (const broken of sandbox.broken) refused.add(broken);
         if (lines.length === 0) accepted += 1;
-        if (sandbox.accepted === (lines.length === 0)) return;
-        const explained = lines.map((line) => reasons.find(({ refuses }) => refuses.test(line))?.reason);
-        for (const reason of explained) usedReasons.add(reason ?? '');
-        const verdict = sandbox.accepted
-          ? `only the tool refuses: ${lines.join('; ')}`
-          : `only the sandbox refuses: ${sandbox.message}`;
-        expect(sandbox.accepted && !explained.includes(undefined), verdict).toBe(true);
+        if (sandbox.accepted !== (lines.length === 0)) expectReason(lines, sandbox);
       }),
       // A failure prints its seed; set it here to see it again.
       { numRuns: runs, seed: 20_261_121 },

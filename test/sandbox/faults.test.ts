@@ -50,7 +50,7 @@ const ok = (requests: number, says = ''): Told => ({ outcome: 'ok', requests, sa
 const failed = (requests: number, says = ''): Told => ({ outcome: 'failed', requests, says });
 const unknown = (says = ''): Told => ({ outcome: 'unknown', requests: 1, says });
 
-/** For each fault: what a read comes to, what a change comes to, and whether the sandbox acted on the change. */
+/** For each fault: the outcome of a read, the outcome of a change, and `acted` if the sandbox carried the change out. */
 const rows: readonly { fault: string; read: Told; change?: Told; acted?: boolean }[] = [
   {
     fault: 'reset-before-request',
@@ -104,7 +104,7 @@ describe.each(rows)('$fault', ({ fault, read, change, acted }) => {
       requests: read.requests,
     });
     expect(result.text).toContain(read.says);
-    // Nothing is made up: what was read is the whole upload.
+    // The answer is the whole upload.
     if (result.ok) expect(result.structured.answer?.partCount).toBe(12);
   });
 

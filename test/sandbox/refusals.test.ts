@@ -4,7 +4,7 @@ import aws4 from 'aws4';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
 
-/** What object storage does not do is answered with 501 and a sentence, and changes nothing. */
+/** Object storage answers features that it does not have with 501 and a sentence, and changes nothing. */
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -36,7 +36,7 @@ async function send({ method = 'PUT', path = '/bucket/key', headers = {}, body =
   return { status: incoming.statusCode, headers: incoming.headers, body: answer, code, sentence };
 }
 
-/** All that the sandbox has, without what it was asked. */
+/** The sandbox's state without its last requests. */
 const held = async () => (await sandbox.describe()).split('## Last requests')[0];
 
 describe('is not offered', () => {

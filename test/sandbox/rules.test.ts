@@ -17,7 +17,7 @@ import {
 } from '../../src/tools/schema/enumerations.js';
 import { withValue } from '../support/rules.js';
 
-/** How the sandbox refuses a body. What it refuses is compared with the tools' rules in disagreement.test.ts. */
+/** The form of refusals. disagreement.test.ts compares the rules themselves with those of the tools. */
 
 const backupId = 'a'.repeat(32);
 const { rules: upgradeRules = z.never() } = upgradeKubeVersion;

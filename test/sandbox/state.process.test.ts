@@ -80,7 +80,7 @@ async function post({ cloud }: Sandbox, service: string, path: string, body: unk
   return (await fetch(origin + path, sent)).status;
 }
 
-/** Runs a sandbox, and closes it whatever happens. */
+/** Runs a sandbox and closes it in any case. */
 async function withSandbox<T>(options: Partial<SandboxOptions>, use: (s3: S3Client, sandbox: Sandbox) => Promise<T>) {
   const sandbox = await startSandbox({ now, ...options });
   const s3 = clientOf(sandbox);
@@ -225,7 +225,7 @@ test('without a file, nothing is left once the sandbox is closed', async () => {
 });
 
 describe('a sandbox that is killed', () => {
-  /** What was answered about one key. */
+  /** Answers about one key. */
   interface Known {
     readonly to: Created;
     readonly body: Buffer;
@@ -233,7 +233,7 @@ describe('a sandbox that is killed', () => {
     completed?: boolean;
   }
 
-  /** The sandbox as a program of its own, which starts in no time. */
+  /** The sandbox as a small program, which starts fast. */
   const program = join(folder, 'program.mjs');
   beforeAll(async () => {
     await build({ input: 'sandbox/sandbox.ts', platform: 'node', output: { file: join(folder, 'sandbox.mjs') } });
@@ -277,7 +277,7 @@ describe('a sandbox that is killed', () => {
     if (etag !== undefined) expect(Parts[0]?.ETag).toBe(etag);
   };
 
-  /** Lets four work until some answers have come, and kills the sandbox a moment later. */
+  /** Runs four clients until some answers have come, and kills the sandbox a moment later. */
   async function round(stateFile: string, name: string, known: Known[]): Promise<void> {
     const { child, s3 } = await start(stateFile);
     const ended = once(child, 'exit');
