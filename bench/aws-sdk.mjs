@@ -1,5 +1,5 @@
-// A process that lists parts with @aws-sdk/client-s3, ten pages for the line "ten" and one part for any other line. It
-// answers each line with one line of JSON: what the SDK returned. node aws-sdk.mjs <module> <endpoint>
+// Lists parts with @aws-sdk/client-s3: ten pages for the line "ten", one part for any other line. Answers each line with the
+// SDK's result as one line of JSON. node aws-sdk.mjs <module> <endpoint>
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 

@@ -1,5 +1,5 @@
-// Counts the files of src/ and their named functions that one warm call runs through, as V8 counts them:
-// npm run bench -- call-path [--list]. The server runs as users run it, over stdio and on its sandbox.
+// Counts the files of src/ and their named functions that one warm call runs through, by V8's own coverage:
+// npm run bench -- call-path [--list]. The server runs over stdio and on its sandbox.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { SourceMap } from 'node:module';
@@ -14,7 +14,7 @@ import writeSchemas from '../scripts/schemas.mjs';
 const { values: options } = parseArgs({ options: { list: { type: 'boolean' } } });
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Each call is made twice, and the second is counted. Two changes that are alike would be one that is stopped. */
+/** Each call is made twice, and the second is counted. The arguments differ, because the server refuses a repeated change. */
 const calls = [
   {
     tool: 'list_parts',
@@ -59,7 +59,7 @@ const lineStarts = [0, ...[...code.matchAll(/\n/g)].map(({ index }) => index + 1
 function sourceAt(offset) {
   const line = lineStarts.findLastIndex((start) => start <= offset);
   const { generatedLine, originalSource } = map.findEntry(line, offset - lineStarts[line]);
-  // What rolldown adds is on lines without a source, behind those of a module.
+  // Lines that rolldown adds after those of a module have no source.
   if (generatedLine !== line || !originalSource) return undefined;
   const path = relative(root, resolve(dirname(program), originalSource));
   return path.startsWith('src') ? path : undefined;

@@ -1,6 +1,6 @@
-// Calls a second over HTTP, beside a bare server on the same SDK that makes the same request with the AWS SDK (http-peer.mjs):
-// npm run bench -- http [--rounds 5] [--seconds 3] [--json]. Both run all the time and are called in turn, each in a process of its
-// own, as is the store that both ask. Only the ratios mean anything elsewhere.
+// Calls a second over HTTP, compared with a bare server (http-peer.mjs): npm run bench -- http [--rounds 5] [--seconds 3] [--json].
+// Both run all the time and are called in turn. They and the store that both ask have a process each. Only the ratios hold on
+// other machines.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -54,7 +54,7 @@ const peakMemory = (pid) =>
     ? Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024
     : Number.NaN;
 
-/** Milliseconds that all threads of a process have run; Linux only. What else the machine does hardly changes it. */
+/** Milliseconds that all threads of a process have run; Linux only. Other work on the machine hardly changes it. */
 const cpuTime = (pid) =>
   process.platform === 'linux'
     ? readdirSync(`/proc/${pid}/task`)
@@ -85,7 +85,7 @@ async function callOnce(url, dispatcher) {
   if (result === undefined || result.isError) throw new Error(`status ${statusCode}: ${JSON.stringify(error) ?? text}`);
 }
 
-/** So many clients call as fast as they are answered. Answers with calls a second, and milliseconds of CPU for each. */
+/** Has clients call as fast as they are answered. Resolves with calls a second and milliseconds of CPU for each. */
 async function load({ url, pid }, clients, forMs) {
   const dispatcher = new Agent({ connections: clients, pipelining: 1 });
   const begun = performance.now();
@@ -115,7 +115,7 @@ async function ready(url) {
     }
 }
 
-/** Ours runs with the options of the image, if the version of Node is the image's or newer: V8 changes what it takes by itself. */
+/** Options of the image for ours, from the image's version of Node on. Earlier versions have other defaults of V8. */
 const image = readFileSync(here('../Dockerfile'), 'utf8');
 const [, imageNode] = /FROM node:(\d+)/.exec(image);
 const [, imageOptions] = /NODE_OPTIONS=(\S+)/.exec(image);
@@ -145,7 +145,7 @@ const servers = {
 
 for (const server of Object.values(servers)) {
   await ready(server.url);
-  // Until code is compiled and heaps have their size.
+  // Warms up until code is compiled and heaps have their size.
   for (let calls = 0; calls < 3000; ) calls += (await load(server, 8, milliseconds)).calls;
 }
 const rows = [];

@@ -1,4 +1,4 @@
-// What we are measured beside: installed by npm into a folder of the bench's own, never into the project's dependencies.
+// The servers and libraries that ours is compared with. npm installs them into a temporary folder, not among our dependencies.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +12,7 @@ const versions = {
   aws4: '1.13.2',
 };
 
-/** Installs the peers, if they are not there yet. Answers with their versions, and how to start or load them. */
+/** Installs missing peers. Returns their versions, and the commands and functions that start or load them. */
 export function installPeers() {
   const folder = join(tmpdir(), 'cloudops-bench-peers');
   mkdirSync(folder, { recursive: true });

@@ -1,5 +1,5 @@
-// Measures the built server beside its peers, in one run: npm run bench [-- --json --rounds 41]
-// Every round measures each of them once, in turn; figures are medians. Only the ratios mean anything elsewhere.
+// Measures the built server and its peers in one run: npm run bench [-- --json --rounds 41]
+// Every round measures each of them once, in turn. Figures are medians. Only the ratios hold on other machines.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -30,7 +30,7 @@ async function timed(work) {
   return performance.now() - start;
 }
 
-/** Measures every subject once a round, after one round that does not count. Answers with a list of figures for each. */
+/** Measures every subject once a round, after one round that does not count. Resolves with the figures of each. */
 async function inTurn(subjects, times = rounds) {
   const taken = Object.fromEntries(Object.keys(subjects).map((name) => [name, []]));
   for (let round = -1; round < times; round += 1)
@@ -52,7 +52,7 @@ function memory(pid) {
   return { peak: field('VmHWM'), now: field('VmRSS') };
 }
 
-/** Starts a server, as a client of protocol 2025-06-18 does, lists its tools, and lets it end by itself, as hosts do. */
+/** Starts a server like a client of protocol 2025-06-18, lists its tools, and lets it end by itself, as hosts do. */
 async function start(command, more = {}) {
   const begun = performance.now();
   const child = spawn(process.execPath, command, { env: { ...env, ...more }, stdio: ['pipe', 'pipe', 'ignore'] });
@@ -77,7 +77,7 @@ async function start(command, more = {}) {
   throw new Error(`${command[0]} ended before it listed its tools.`);
 }
 
-/** Ten pages of 1,000 parts, or one of one part, answered from memory. */
+/** A server that answers from memory: ten pages of 1,000 parts, or a page of one part. */
 function startStore() {
   const part = (number) =>
     `<Part><PartNumber>${number}</PartNumber><LastModified>2026-11-20T11:31:14.651Z</LastModified><ETag>&quot;${number.toString(16).padStart(32, '0')}&quot;</ETag><Size>8388608</Size></Part>`;
@@ -95,7 +95,7 @@ function startStore() {
   return new Promise((resolve) => store.listen(0, '127.0.0.1', () => resolve(store)));
 }
 
-/** A process that reads lines and writes lines. What a client does beside that is not measured on any side. */
+/** A process that reads lines and writes lines, so that no side is measured with the work of a client. */
 function startLines(args, more = {}) {
   const child = spawn(process.execPath, args, { env: { ...env, ...more }, stdio: ['pipe', 'pipe', 'ignore'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -111,7 +111,7 @@ async function connect(args, more) {
     send(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
     for (;;) {
       const { id, result } = JSON.parse(await next());
-      // Servers send notifications as well.
+      // Skips notifications.
       if (id !== 1) continue;
       if (result === undefined || result.isError) throw new Error(`${args[0]} did not answer ${method}.`);
       return result;
@@ -149,7 +149,7 @@ async function reading(peers) {
   const list = (more) => ours.call('list_parts', { bucket: 'b', object: 'k', uploadId: 'u', ...more });
   const listOne = () => list({ maxParts: 1, partNumberMarker: 9000 });
   const echo = () => everything.call('echo', { message: 'x' });
-  /** Over the idle process, after one small call. */
+  /** Memory beyond that of the idle process after one small call. */
   const memoryOf = async (pid, small, big) => {
     await small();
     const { now } = memory(pid);
@@ -181,7 +181,7 @@ async function reading(peers) {
   }
 }
 
-/** Signatures a second, of the same request. */
+/** Signatures a second. */
 async function signing(peers) {
   const { sign, s3Profile } = await importSource(
     "export { sign } from './src/signing/sign.js'; export { s3Profile } from './src/signing/profiles.js';",
@@ -208,7 +208,7 @@ async function signing(peers) {
 const peers = installPeers();
 const starts = await inTurn({
   ours: () => start(server),
-  // What Node compiled is kept from one start to the next, from Node 22.1 on.
+  // From 22.1 on, Node keeps compiled code from one start to the next.
   'ours, nothing kept': () => start(server, { NODE_DISABLE_COMPILE_CACHE: '1' }),
   'ours, with the sandbox': () => start([...server, '--sandbox']),
   filesystem: () => start(peers.filesystem),
@@ -220,7 +220,7 @@ const signatures = await signing(peers);
 const pack = execFileSync('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], { cwd: here('..') });
 rmSync(state, { recursive: true });
 
-/** What was measured: ours and the peers', and the goal: a limit, or for a peer a limit of the ratio to it. */
+/** Our figures and the peers'. A goal is a limit for ours, or for a peer a limit of the ratio to it. */
 const figures = [
   ['start to tools/list, ms', medians(starts, ({ ms }) => ms), { filesystem: 0.6 }],
   ['peak memory at tools/list, MiB', medians({ ours, filesystem, everything }, ({ peak }) => peak), { filesystem: 1 }],

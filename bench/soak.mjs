@@ -1,7 +1,7 @@
-// Mixed load over HTTP for a long time, with everything going wrong: npm run bench -- soak [--minutes 10] [--seed 1].
+// Mixed load over HTTP for a long time, with failures of every kind: npm run bench -- soak [--minutes 10] [--seed 1].
 // Two callers, each with several clients, read and change through two replicas that share a journal in PostgreSQL. The sandbox
-// behind them answers wrongly by a drawn scenario, one replica is killed or stopped again and again, and the database crashes
-// twice. At the end, what clients were told, what the journal says, and what the cloud has must agree.
+// behind them fails by a random scenario, one replica is killed or stopped again and again, and the database crashes twice. At
+// the end, answers, journal and cloud must agree.
 import { spawn } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -76,7 +76,7 @@ const settings = {
   CLOUDOPS_TIMEOUT_MS: '20000',
 };
 
-/** A replica; `port` is where it listens now. */
+/** A replica, listening on `port`. */
 async function startReplica() {
   const args = ['http', '--port', '0', '--http-tokens-file', tokensFile, '--http-rate', '1000'];
   const child = run(args, settings);
@@ -93,10 +93,10 @@ async function startReplica() {
 
 const replicas = [await startReplica(), await startReplica()];
 const counts = { reads: 0, plans: 0, changes: 0, repeats: 0, unanswered: 0, restarts: 0 };
-/** What each change was answered with, by the name of its server: every call that tried it. */
+/** Answers to all attempts at a change, by the name of its server. */
 const told = new Map();
 
-/** One call of a tool through either replica: the structured answer, or nothing if there was none. */
+/** Calls a tool through either replica. Resolves with the structured answer, or undefined without one. */
 async function callTool(caller, name, args) {
   const { port } = replicas[Math.floor(random() * replicas.length)];
   try {
@@ -119,7 +119,7 @@ async function callTool(caller, name, args) {
   }
 }
 
-/** Plans a change and carries it out; perhaps twice at once, and perhaps once more by somebody else. */
+/** Plans a change and carries it out, at random twice at once, or again by another caller. */
 async function changeSomething(caller) {
   const instanceId = `s-${randomUUID().slice(0, 13)}`;
   const args = { backupId: 'demobackup0000000000000000000001', instanceId };
@@ -155,7 +155,7 @@ async function client(caller) {
     await (random() < 0.6 ? readSomething(caller) : changeSomething(caller));
 }
 
-/** Kills or stops the second replica, in turn, and starts another. The first runs all the time. */
+/** Alternately kills and stops the second replica, and starts another. The first runs all the time. */
 async function restart() {
   for (let kill = true; ; kill = !kill) {
     await delay(restartEveryMs);
@@ -188,7 +188,7 @@ async function watchMemory() {
 const clients = callers.flatMap((caller) => Array.from({ length: clientsPerCaller }, () => client(caller)));
 await Promise.all([...clients, restart(), crashDatabase(), watchMemory()]);
 
-// A replica that starts anew ends what those that were killed left open.
+// A new replica ends the changes that killed ones left open.
 for (const { child, ended } of replicas) {
   child.kill('SIGTERM');
   await ended;
@@ -203,7 +203,7 @@ const rows = postgres.sql(
   'soak',
   "select coalesce(outcome, 'open') || ' ' || (intent->>'what') from cloudops_mutations",
 );
-/** Outcomes in the journal by the name of the server, without those that were not sent. */
+/** Outcomes in the journal by the name of the server, except "not sent". */
 const journal = new Map();
 for (const row of rows.split('\n')) {
   const [, outcome, instanceId] = /^(not sent|\w+) .*?"(s-[\w-]+)"/.exec(row);

@@ -1,4 +1,4 @@
-// Object storage that answers from memory, in a process of its own: one page of twelve parts. Prints its port.
+// Object storage that answers every request with one page of twelve parts. Prints its port.
 import { createServer } from 'node:http';
 
 const part = (number) =>

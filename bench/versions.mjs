@@ -1,4 +1,4 @@
-// The ratios to the peers on every Node that people run, in one table: npm run bench -- versions [--rounds 11]
+// One table of the ratios to the peers on every supported Node: npm run bench -- versions [--rounds 11]
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

@@ -1,7 +1,7 @@
 // Measures the views in headless Chromium: npm run bench -- views [--rounds 41] [--json]
-// Sizes; how long a view takes until its first paint and until its host can send it data; how long a map of parts takes to draw.
-// Every round measures each of them once, in turn; figures are medians, with the fastest in brackets: other work on the
-// machine only adds to that.
+// Sizes, the time of a view until its first paint and until its host can send it data, and the time to draw a map of parts.
+// Every round measures each of them once, in turn. Figures are medians, with the fastest in brackets, to which other work on the
+// machine adds least.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -18,14 +18,13 @@ function spread(values) {
 }
 const shown = ({ median, fastest }) => `${median.toFixed(0)} (${fastest.toFixed(0)})`;
 
-/** The host of the tests, which are TypeScript. */
+/** Bundles and loads the host of the browser tests, which is TypeScript. */
 async function loadTestHost() {
   const outfile = here('../dist/bench-host.mjs');
   const contents =
     "export { startBrowser } from './test/browser/browser.js'; export * from './test/browser/uploads.js';";
   const code = await bundleLines(contents, {
     platform: 'node',
-    // Packages stay where they are.
     external: /^[@\w][^:]*$/,
     transform: {
       define: { 'import.meta.url': JSON.stringify(String(pathToFileURL(here('../test/browser/browser.ts')))) },
@@ -39,7 +38,7 @@ async function loadTestHost() {
   }
 }
 
-/** The least that a view needs with the SDK's own client of the protocol. */
+/** The smallest view with the SDK's own client of the protocol. */
 async function viewOfSdk() {
   const contents =
     "import { App } from '@modelcontextprotocol/ext-apps'; document.body.append('Upload'); void new App({ name: 'bench', version: '1' }, {}).connect();";
@@ -55,7 +54,7 @@ const views = {
 };
 const browser = await startBrowser();
 
-/** From the start of the view's document to its first paint, and to the host's being told that it takes data. */
+/** Milliseconds from the start of the view's document until its first paint, and until it tells its host that it takes data. */
 async function load(html) {
   const { page, view } = await browser.show('upload', { html });
   const painted = await view.evaluate(
@@ -72,13 +71,13 @@ async function load(html) {
   return { painted, ready };
 }
 
-/** From the arrival of a result to the next frame after it. */
+/** Milliseconds from the arrival of a result to the next frame. */
 async function draw(count, width) {
   const { view, sendCall } = await browser.show('upload', { width });
   await view.evaluate(() =>
     window.addEventListener('message', ({ data, timeStamp }) => {
       if (data.method !== 'ui/notifications/tool-result') return;
-      // The view's own listener has run. What it changed is on the screen after the next frame.
+      // The view's own listener has run; its changes are on the screen after the next frame.
       requestAnimationFrame(() => setTimeout(() => performance.measure('drawing', { start: timeStamp })));
     }),
   );

@@ -12,15 +12,15 @@ import { seededUpload } from '../sandbox/sandbox.js';
 import { painter } from '../src/cli/command.js';
 
 /**
- * Shows newcomers in one screen what matters: starts the server on its sandbox as a host would, connects a real MCP client,
- * and prints every call with what an agent reads.
+ * A demonstration on one screen: starts the server on its sandbox as a host would, connects an MCP client, and prints every
+ * call with the answer that an agent reads.
  */
 
 interface Scene {
   readonly title: string;
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
-  /** Whether the call is expected to be refused. */
+  /** The call has to be refused. */
   readonly mistake?: true;
 }
 
@@ -81,7 +81,6 @@ const print = (line = '') => process.stdout.write(`${line}\n`);
 const width = Math.max(60, Math.min(120, process.stdout.columns ?? 120));
 const shortened = (line: string) => (line.length > width ? `${line.slice(0, width - 1)}…` : line);
 
-/** Breaks a line between words. */
 function wrapped(line: string): string[] {
   const lines: string[] = [];
   for (const word of line.split(' ')) {
@@ -92,10 +91,10 @@ function wrapped(line: string): string[] {
   return lines;
 }
 
-/** Lines of a question and of an answer that are shown. */
+/** Lines shown of a question and of an answer. */
 const [questionLines, answerLines] = [7, 7];
 
-/** Prints one call and its answer. Resolves with whether it ended as expected. */
+/** Prints one call and its answer. Resolves with true if it ended as expected. */
 async function play(client: Client, { title, tool, args, mistake }: Scene): Promise<boolean> {
   print(style('bold', title));
   print(style('cyan', shortened(`  → ${tool} ${JSON.stringify(args)}`)));
@@ -103,7 +102,7 @@ async function play(client: Client, { title, tool, args, mistake }: Scene): Prom
   const failed = result.isError === true;
   const text = result.content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('\n');
   const upload = tool === 'list_parts' ? uploadBar(result.structuredContent) : [];
-  // The first paragraph says what happened; a refusal's second says what to correct.
+  // The first paragraph is the outcome; the second of a refusal lists corrections.
   const paragraphs = text.split('\n\n').slice(0, failed ? 2 : 1);
   const lines = [...upload, ...paragraphs.flatMap((paragraph) => paragraph.split('\n').flatMap(wrapped))];
   for (const line of lines.slice(0, answerLines)) print(`  ${style(failed ? 'red' : 'green', '←')} ${line}`);
@@ -113,7 +112,7 @@ async function play(client: Client, { title, tool, args, mistake }: Scene): Prom
 
 const answer = z.object({ answer: z.object({ runs: z.array(z.object({ from: z.number(), to: z.number() })) }) });
 
-/** The upload's parts as a bar: uploaded, missing between others, still to come. */
+/** A bar of the upload's parts: uploaded, missing between others, still to come. */
 function uploadBar(structured: unknown): string[] {
   const parsed = answer.safeParse(structured);
   if (!parsed.success) return [];
@@ -131,10 +130,10 @@ const form = z.object({
   requestedSchema: z.object({ properties: z.object({ decision: z.object({ enum: z.array(z.string()) }) }) }),
 });
 
-/** The answer that agrees, as the question offers it. */
+/** The question's choice that agrees. */
 const acceptOf = (params: unknown) => form.parse(params).requestedSchema.properties.decision.enum[0] ?? '';
 
-/** The user reads so long: the server takes a faster answer for a program's. */
+/** Reading time of the user. The server takes a faster answer for a program's. */
 const readMs = 1500;
 
 async function demo(): Promise<number> {

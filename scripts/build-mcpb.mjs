@@ -1,12 +1,12 @@
-// Makes build/cloudops-mcp-<version>.mcpb for Claude Desktop: what npm would publish, with manifest.json and icon.png, checked
-// and packed by the official tool.
+// Makes build/cloudops-mcp-<version>.mcpb for Claude Desktop: the npm package with manifest.json and icon.png, checked and packed
+// by the official tool.
 import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, rmSync } from 'node:fs';
 
 const mcpb = (...args) => execFileSync('npx', ['-y', '@anthropic-ai/mcpb@2.1.2', ...args], { stdio: 'inherit' });
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-// Without its scripts: the bundle has just been built.
+// Skips scripts, because the bundle has just been built.
 const [{ files }] = JSON.parse(
   execFileSync('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], { encoding: 'utf8' }),
 );

@@ -1,4 +1,4 @@
-// Builds the views of ui/: each becomes one HTML file without references, as hosts load it, in dist/ui.
+// Builds the views of ui/ into dist/ui. Each is one HTML file without references, because hosts load a single file.
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -9,8 +9,8 @@ const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
 const browsers = ['chrome 123', 'safari 17.5', 'firefox 121'];
 
 /**
- * Nothing is loaded from anywhere, and no text can become HTML or code (Trusted Types without a policy). Scripts are inline because
- * a view is one file; hosts put their own policy on top of this one.
+ * Views load nothing, and no text can become HTML or code (Trusted Types without a policy). Scripts are inline because a view is
+ * one file. Hosts add their own policy.
  */
 const policy = [
   "default-src 'none'",
@@ -43,7 +43,7 @@ export async function buildViews(outdir = beside('../dist/ui')) {
   );
 }
 
-/** The page of `cloudops-mcp view` runs its own script and reaches its own server, and nothing else. */
+/** The page of `cloudops-mcp view` runs only its own script and reaches only its own server. */
 const hostPolicy = (script, style) =>
   [
     "default-src 'none'",
@@ -73,7 +73,6 @@ async function scriptOf(lines) {
   return inline(code);
 }
 
-/** Files of ui/, one after the other. */
 async function styleOf(...files) {
   const sources = await Promise.all(files.map((file) => readFile(beside(`../ui/${file}`))));
   const { code, warnings } = transform({
@@ -86,7 +85,7 @@ async function styleOf(...files) {
   return inline(code.toString());
 }
 
-/** Text of an element of its own, which it must not end. */
+/** Text of an element, which it must not close. */
 function inline(text) {
   if (/<\/(script|style)|<!--/i.test(text)) throw new Error('A view has text that would end the element it is in.');
   return text.trim();

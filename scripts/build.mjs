@@ -1,5 +1,5 @@
-// Bundles the server: that starts sooner than loose modules. What only some commands or calls need is in files of its own,
-// loaded when it is asked for. Functions and classes keep their names, so that a stack trace says something.
+// Bundles the server, which starts faster than from separate modules. Code that only some commands or calls need is in chunks,
+// loaded on first use. Functions and classes keep their names for stack traces.
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ const options = {
   transform: { target: 'node20' },
   plugins: [withoutUnusedSchemas()],
   resolve: {
-    // ES modules, where a library has both: what is not used can be left out.
+    // Unused code can be left out of ES modules, so they are preferred where a library has both.
     mainFields: ['module', 'main'],
     alias: {
       undici: beside('undici-dispatchers.mjs'),
@@ -31,13 +31,13 @@ const output = {
   minify: {
     compress: { keepNames: { function: true, class: true } },
     mangle: { keepNames: { function: true, class: true } },
-    // V8 keeps and reads a text with any other character in twice the space.
+    // A single character beyond Latin-1 would make V8 use two bytes for each character.
     codegen: { removeWhitespace: true, asciiOnly: true },
   },
   comments: false,
 };
 
-/** Where a module is in the repository, on every system in the same way. */
+/** A module's path in the repository, with slashes on every system. */
 const pathOf = (module) => relative(beside('..'), module).replaceAll('\\', '/');
 
 await writeSchemas();
@@ -65,7 +65,7 @@ const contents = files.map(({ fileName, facadeModuleId, imports, modules }) => (
     .filter((module) => modules[module].renderedLength > 0)
     .map(pathOf),
 }));
-// For test/package: which modules are in which file.
+// test/package reads the modules of each file here.
 await writeFile('dist/contents.json', JSON.stringify(contents));
 writeThirdParties(
   contents.flatMap(({ modules }) => modules),

@@ -1,4 +1,4 @@
-// Makes docs/CONFIGURATION.md of the table of settings.
+// Makes docs/CONFIGURATION.md from the table of settings.
 import { importSource } from './source.mjs';
 
 const { helpOf, markdownTable, optionName, sections, variableName } = await importSource(`

@@ -50,7 +50,7 @@ manifest.prompts = prompts.map((prompt) => {
   return { name: prompt.name, description: prompt.description, arguments: names, text };
 });
 
-// The names that only the owner can decide are in package.json alone.
+// Names that the owner decides are kept in package.json only.
 const { mcpName, author, version } = JSON.parse(read('package.json'));
 Object.assign(manifest, { version, author: { name: author } });
 const server = JSON.parse(read('server.json'));

@@ -28,7 +28,7 @@ const cloud = (x, y) =>
 const tick = (x, y) => Math.min(segment(x, y, [184, 262], [232, 310], 30), segment(x, y, [232, 310], [318, 214], 30));
 
 const mix = (from, to, share) => from.map((value, index) => value + (to[index] - value) * share);
-/** How much of a pixel a shape covers. */
+/** The share of a pixel that a shape covers. */
 const cover = (distance) => Math.min(1, Math.max(0, 0.5 - distance));
 
 function pixel(x, y) {

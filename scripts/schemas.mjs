@@ -1,5 +1,5 @@
-// Works out the JSON Schemas of the tools, which takes longer than the server may take to start, and writes them to
-// src/mcp/schemas.generated.json. The build, the type check and the tests in process do this first.
+// Writes the JSON Schemas of the tools to src/mcp/schemas.generated.json, because making them at each start would take too long.
+// The build, the type check and the tests in process do this first.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { importSource } from './source.mjs';

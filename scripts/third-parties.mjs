@@ -1,10 +1,10 @@
-// What is in the bundle and not ours, told by the paths of its modules: the licence texts for people, an SBOM for machines.
+// Lists the packages in the bundle, found by the paths of its modules: licence texts for people, an SBOM for machines.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'));
 
-/** Packages that a library has bundled itself carry no package.json; where their code begins, a comment names them. */
+/** Packages that a library has bundled itself have no package.json. A comment at the start of their code names them. */
 const bundledAlready = {
   'content-type': { license: 'MIT', author: 'Douglas Christopher Wilson' },
 };
@@ -22,7 +22,7 @@ WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEM
 COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
 OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
 
-/** The packages of which something is in the bundle, sorted, each once: name, version, licence, and its text. */
+/** The packages in the bundle, sorted, each once: name, version, licence and its text. */
 function packagesIn(modules) {
   const found = modules.flatMap((file) => {
     const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0];
@@ -50,7 +50,7 @@ function inside(file) {
   });
 }
 
-/** For a package that names a licence and does not come with its text. */
+/** The licence text for a package that comes without. */
 function standardText(name, license, author = `the authors of ${name}`) {
   if (license !== 'MIT') throw new Error(`${name} comes without the text of its licence, ${license}.`);
   return `Copyright (c) ${author.replace(/ *[<(].*/, '')}\n\n${mit}`;
@@ -67,7 +67,7 @@ function notices(packages) {
   return `cloudops-mcp contains code of these packages, under these licences.\n${rule}${sections.join(rule)}`;
 }
 
-/** CycloneDX 1.6. The same bundle gives the same file: no serial number, no time. */
+/** CycloneDX 1.6, without serial number and time, so that the same bundle gives the same file. */
 function sbom({ name, version, license, description }, packages) {
   const component = (type, one) => ({
     type,

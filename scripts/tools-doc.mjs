@@ -1,4 +1,4 @@
-// Makes docs/TOOLS.md of the operations. The example answers are what the built server says on its sandbox, at a fixed time.
+// Makes docs/TOOLS.md from the operations. The example answers come from the built server on its sandbox, at a fixed time.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ const refusalsOf = ({ effect }) =>
         ...['TooLargeToShow', 'PlanRefused', 'Repeated', 'JournalUnavailable'],
       ];
 
-/** What similar services answer to any operation (not in the reference), with the status that goes with it. */
+/** Errors and statuses of similar services for any operation (not in the reference). */
 const serviceErrors = {
   storage: {
     NoSuchBucket: 404,
@@ -82,7 +82,7 @@ function section(operation, answer) {
   ].join('\n\n');
 }
 
-/** What the built server answers to the examples. */
+/** Answers of the built server to the examples. */
 async function answers() {
   const state = mkdtempSync(join(tmpdir(), 'cloudops-doc-'));
   const time = Date.UTC(2026, 10, 20, 12);
@@ -115,7 +115,6 @@ Made from the source by \`npm run docs\`. The examples are calls to the built-in
 An error names its code, whether anything may have happened (\`mayHaveHappened\`) and the next step. If a change may have
 happened, its outcome is unknown: look in the console, and do not repeat it.`;
 
-/** docs/TOOLS.md. */
 export async function toolsDocument() {
   const texts = await answers();
   return `${[introduction, ...operations.map((operation) => section(operation, texts[operation.name]))].join('\n\n')}\n`;

@@ -1,5 +1,5 @@
-// The part of undici that sends requests, without its fetch, caches and mocks: two fifths of its size. A name that is
-// missing here ends the build with an error.
+// The part of undici that sends requests, two fifths of its size without fetch, caches and mocks. The build fails if a name
+// is missing here.
 import api from '../node_modules/undici/lib/api/index.js';
 import Dispatcher from '../node_modules/undici/lib/dispatcher/dispatcher.js';
 

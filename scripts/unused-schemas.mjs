@@ -1,7 +1,7 @@
-// Leaves out of the bundle what the MCP SDK makes whenever it is loaded, and what nothing here reads: a schema for every type of the
-// protocol. They take a tenth of the time of a start.
+// Removes schemas from the bundle that the MCP SDK makes for every type of the protocol when it is loaded, and that nothing here
+// reads. They take a tenth of the time of a start.
 
-/** A rolldown plugin. The build fails when there is nothing to leave out, as a new version of the SDK may do it otherwise. */
+/** A rolldown plugin. The build fails if there is nothing to remove, because a new version of the SDK may differ. */
 export function withoutUnusedSchemas() {
   let tables = 0;
   let constants = 0;
@@ -31,13 +31,13 @@ export function withoutUnusedSchemas() {
 /** The loops over all schemas, for `specTypeSchemas` and `isSpecType`: `for (const key of keys) register(key, schemas[key]);` */
 const fillsTable = ({ type, body }) => type === 'ForOfStatement' && body.expression?.callee?.name === 'register';
 
-/** The calls whose values are constants of the module. They have no effect but their value: without a reader, they can go. */
+/** The calls whose values are constants of the module. They have no other effect and can go if nothing reads them. */
 const schemas = ({ type, declarations }) =>
   type === 'VariableDeclaration'
     ? declarations.flatMap(({ init }) => (init?.type === 'CallExpression' ? init : []))
     : [];
 
-/** The code with some of its nodes written otherwise. */
+/** The code with some nodes replaced. */
 function edited(code, nodes, write) {
   let at = 0;
   const pieces = nodes.flatMap(({ start, end }) => {
