@@ -72,7 +72,7 @@ interface Medium {
   close(): Promise<void>;
 }
 
-/** `changes` are those kept before this start, oldest first. */
+/** `changes` were kept before this start, oldest first. */
 function createState(origin: Origin, changes: readonly Change[], medium: Medium) {
   const waiting: Change[] = [];
   let count = changes.length;
@@ -88,7 +88,7 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
     },
     /** The number of changes ever kept. */
     count: () => count,
-    /** Resolves once all changes so far are on disk, in one write a call. Rejects for good after a failure. */
+    /** Writes the changes since the last call together. Resolves once all are on disk; rejects for good after a failure. */
     flushed: () => {
       written = written.then(() => (waiting.length > 0 ? medium.write(waiting.splice(0)) : undefined));
       return written;

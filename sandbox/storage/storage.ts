@@ -4,6 +4,7 @@ import { createFiles } from './files.js';
 import type { Bucket, ObjectName, Part, StoredObject, Upload } from './records.js';
 import * as records from './records.js';
 
+/** Records that object storage has before those of its state. */
 export interface StorageSeeds {
   readonly buckets: Seeds<Bucket>;
   /** By ID. */
@@ -11,8 +12,6 @@ export interface StorageSeeds {
   /** By number. */
   partsOf(uploadId: string): Seeds<Part>;
 }
-
-export type Storage = ReturnType<typeof openStorage>;
 
 /**
  * The object storage that a state holds: buckets, multipart uploads and objects (reference, sections 2.2 and 4.1; all else
