@@ -46,7 +46,7 @@ function decoded(groups: Readonly<Record<string, string>>): Record<string, strin
   }
 }
 
-/** Answers a request whose signature is right, with a refusal if need be. Throws only if the client went away. */
+/** Answers a request whose signature is right, with a refusal if need be. Throws only if the request broke off. */
 export async function answer(route: Route | undefined, request: ApiRequest, cloud: Cloud): Promise<Answer> {
   try {
     return await carryOut(route, request, cloud);

@@ -10,7 +10,7 @@ export interface Keys {
 /** Names of the services in signatures. */
 export const signingServices = { storage: 's3', catalog: 'catalog', devops: 'devops' };
 
-/** Storage needs no body here: its signature covers a header with the body's hash. */
+/** Storage needs no body here: its signature covers a header with the body's hash, which storage/bodies.ts compares. */
 export type SignedRequest = Pick<ApiRequest, 'service' | 'method' | 'url' | 'headers' | 'body'>;
 
 const authorization =

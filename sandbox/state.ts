@@ -181,7 +181,7 @@ function lock(path: string): () => void {
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
     const owner = readFileSync(path, 'utf8');
-    // In a container, the process before this one had the same number.
+    // In a container, an earlier process may have had the same number.
     if (owner !== pid && isRunning(Number(owner)))
       throw new SandboxProblem(`Process ${owner} uses this state; if that is no sandbox, delete ${path}.`);
     writeFileSync(path, pid);

@@ -80,7 +80,7 @@ type ProvisionInput = z.output<typeof body>;
 const balancerOf = (input: ProvisionInput) => input.adminCluster?.controlPlaneLoadBalancer;
 const hasPrivateLan = (input: ProvisionInput) => input.networkConfig?.networkId !== undefined;
 
-/** A condition is checked even if other fields break rules, so that objects on the way may be missing. */
+/** A condition, checked even if other fields break rules: objects on the way to its field may then be missing. */
 const condition = (field: string, error: string) => {
   return { error, path: ['adminCluster', 'controlPlaneLoadBalancer', field], when: () => true };
 };

@@ -116,7 +116,7 @@ describe('a restart', () => {
       const { Parts: seededParts = [] } = await s3.send(new ListPartsCommand(before.seeded));
       expect(seededParts.find(({ PartNumber }) => PartNumber === 5)).toMatchObject({ Size: 4 });
       expect((await create(s3, 'next')).UploadId).not.toBe(before.open.UploadId);
-      // Bodies of: open, done, five.
+      // The bodies of the open upload, the object and the added part 5.
       expect(readdirSync(`${stateFile}.parts`)).toHaveLength(3);
     });
   });
