@@ -1,19 +1,19 @@
 import type { Entry, Intent, RecordedChange } from './entry.js';
 import type { BeginResult } from './journal.js';
 
-/** For this long a change that was accepted, or whose outcome is not known, is not sent again unless that is asked for. */
+/** Time in which a change that was accepted, or whose outcome is unknown, is not sent again without `allowRepeat`. */
 export const duplicateWindowMs = 10 * 60 * 1000;
 
-/** Longer than any call takes. No conflict with what has ended reaches further back. */
+/** Longer than any call takes. A change that ended before this time conflicts with none. */
 export const abandonedMs = 2 * 60 * 60 * 1000;
 
 /** Changes by their id, in the order in which their intents were written. */
 export type RecordedChanges = Map<string, RecordedChange>;
 
 /**
- * Adds what was written next. An id that is there twice counts at its last place, so that of two processes that write
- * while the file is rotated both may stop, but never both send. The last ending counts, except that a process which takes
- * another to be gone does not make unknown what is known.
+ * Adds the next entry. An id that is there twice counts at its last place: of two processes that write while the file is rotated, both
+ * may then stop, but never both send. The last ending counts, but a known outcome does not become unknown when a process takes another
+ * to be gone.
  */
 export function addEntry(changes: RecordedChanges, entry: Entry): void {
   if ('intent' in entry) {
@@ -44,18 +44,18 @@ export const findDuplicate = (
 ): RecordedChange | undefined =>
   changes.findLast(({ digest: other, ending }) => {
     if (other !== digest) return false;
-    // However old it seems: clocks jump, and recovery ends what no process is at any more.
+    // Its age does not matter: clocks jump, and recovery ends changes that their process left open.
     if (ending === undefined) return true;
     return ['accepted', 'unknown'].includes(ending.outcome) && Date.parse(ending.time) >= now - duplicateWindowMs;
   });
 
-/** Whether the consent with a nonce was used or refused. What was not sent did not use it. */
+/** True if the consent with a nonce was used or refused. A change that was not sent did not use it. */
 export const isNonceSpent = (changes: readonly RecordedChange[], nonce: string | undefined): boolean =>
   nonce !== undefined && changes.some((other) => other.nonce === nonce && other.ending?.outcome !== 'not sent');
 
 /**
- * What was written before an intent.
- * @throws if the intent itself is not there: then what is before it is not known
+ * The changes before an intent.
+ * @throws if the intent itself is not among them: then nobody knows which ones are before it
  */
 export function writtenBefore(changes: readonly RecordedChange[], { id }: Intent): readonly RecordedChange[] {
   const own = changes.findIndex((change) => change.id === id);
@@ -63,7 +63,7 @@ export function writtenBefore(changes: readonly RecordedChange[], { id }: Intent
   return changes.slice(0, own);
 }
 
-/** Whether an intent may be sent, given all that was written before it. */
+/** The conflict of an intent with earlier changes. It may be sent if there is none. */
 export function findConflict(earlier: readonly RecordedChange[], intent: Intent, allowRepeat: boolean): BeginResult {
   if (isNonceSpent(earlier, intent.nonce)) return { kind: 'consentUsed' };
   const duplicate = findDuplicate(earlier, intent.digest, Date.parse(intent.time));

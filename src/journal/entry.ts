@@ -3,37 +3,37 @@ import * as z from 'zod';
 import { once } from '../util/objects.js';
 
 /**
- * What is written before a change is sent. It holds no secret. Times are ISO 8601, UTC. The schema is made when an entry is
- * read: most servers start with an empty journal, or none.
+ * The entry before a change is sent. It holds no secret. Times are ISO 8601, UTC. The schema is made when an entry is first read,
+ * because most servers start with an empty journal, or none.
  */
 export const intentSchema = once(() =>
   z.object({
     id: z.string(),
     time: z.string(),
     tool: z.string(),
-    /** What would happen, in a sentence. */
+    /** The change in a sentence. */
     what: z.string(),
     /** Method and URL. */
     target: z.string(),
     account: z.string(),
-    /** Name and version of the client, as it says. */
+    /** Name and version that the client gives itself. */
     client: z.string(),
-    /** Who called, where callers are authenticated. */
+    /** Name of the caller, where callers are authenticated. */
     caller: z.string().optional(),
-    /** How consent was given; `other` is a way that only a newer version knows. */
+    /** The way of consent; `other` is one that only a newer version knows. */
     consent: z.enum(['asked', 'clicked', 'planId', 'option', 'off', 'other']).catch('other'),
-    /** How long the person took to answer. */
+    /** The time that the person took to answer. */
     answeredAfterMs: z.number().optional().catch(undefined),
-    /** The same for the same change. */
+    /** Digest of the request: two changes with the same one are the same change. */
     digest: z.string(),
-    /** Of the plan or question that was answered. Consent with the same nonce counts once. */
+    /** Nonce of the plan or question that was answered. Consent with it counts once. */
     nonce: z.string().optional(),
     process: z.object({ pid: z.int(), host: z.string() }),
   }),
 );
 export type Intent = z.output<ReturnType<typeof intentSchema>>;
 
-/** What came of the intent with the same id. */
+/** The outcome of the intent with the same id. */
 export const endingSchema = once(() =>
   z.object({
     id: z.string(),
@@ -47,13 +47,13 @@ export const endingSchema = once(() =>
 );
 export type Ending = z.output<ReturnType<typeof endingSchema>>;
 
-/** An intent with what came of it, if anything did yet. */
+/** An intent with its ending, if it has one. */
 export type RecordedChange = Intent & { readonly ending?: Ending | undefined };
 
 /** A line of the journal. */
 export type Entry = { readonly intent: Intent } | { readonly ending: Ending };
 
-/** A text within a bound, in bytes. What is cut says so, with a digest that tells it from another that begins the same. */
+/** A text within a bound, in bytes. A cut text says so, with a digest that tells it from others with the same beginning. */
 export function bounded(text: string, bytes: number): string {
   const length = Buffer.byteLength(text);
   if (length <= bytes) return text;
@@ -63,7 +63,7 @@ export function bounded(text: string, bytes: number): string {
   return `${kept.toString('utf8').replace(/\ufffd$/, '')}${mark}`;
 }
 
-/** The name of a caller as it is in the journal. */
+/** The name of a caller in the journal. */
 export const boundedCaller = (caller: string | undefined) => (caller === undefined ? undefined : bounded(caller, 1024));
 
 /**

@@ -4,7 +4,7 @@ import { type FileHandle, lstat, mkdir, open, readdir, rename } from 'node:fs/pr
 import { basename, dirname, join } from 'node:path';
 import { textAt } from '../util/objects.js';
 
-/** What is in the way is something else. It guards against nothing, and it is not ours to change. */
+/** Something else lies at the path of a journal: it records no changes, and must stay as it is. */
 class NotAJournal extends Error {
   readonly code: string;
   constructor(code = 'it is not a journal') {
@@ -45,7 +45,7 @@ export async function readJournalFile(path: string): Promise<FileHandle | undefi
   });
 }
 
-/** The same for a rotated file; undefined also if something else happens to lie there. */
+/** Opens a rotated file for reading; undefined if there is none, or something else. */
 export async function readRotatedFile(path: string): Promise<FileHandle | undefined> {
   return readJournalFile(path).catch((error: unknown) => {
     if (error instanceof NotAJournal) return undefined;
@@ -53,7 +53,7 @@ export async function readRotatedFile(path: string): Promise<FileHandle | undefi
   });
 }
 
-/** What the name of a rotated file has after the journal's: the time, as ISO 8601 with hyphens, and something random. */
+/** The end of a rotated file's name: the time, as ISO 8601 with hyphens, and random hexadecimal digits. */
 const rotatedSuffix = /^\.(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)-(\d{3})Z-[0-9a-f]{8}$/;
 
 /** Names of all rotated files, oldest first. */
@@ -73,7 +73,7 @@ export async function rotatedFiles(path: string, since: number): Promise<string[
   return paths;
 }
 
-/** The path that a file is rotated to. It comes after those of earlier files, also where the clock was set back since. */
+/** The path for the next rotated file. It sorts after the earlier ones, even if the clock was set back since. */
 async function nextRotatedPath(path: string, now: Date): Promise<string> {
   const last = (await rotatedNames(path)).at(-1)?.slice(basename(path).length) ?? '';
   const [, dateAndHour, minute, second, millisecond] = rotatedSuffix.exec(last) ?? [];
@@ -84,7 +84,7 @@ async function nextRotatedPath(path: string, now: Date): Promise<string> {
 
 const beginnings = ['{"intent"', '{"ending"'];
 const beginningLength = 9;
-/** How far into a file a line is looked for that a crash did not cut short. */
+/** Bytes at the beginning of a file in which a line that no crash cut short is searched for. */
 const inspectedBytes = 4096;
 
 /** @throws NotAJournal unless the first line that no crash cut short begins as an entry does */
@@ -105,7 +105,7 @@ const maximumBytes = 512 * 1024;
 
 /**
  * Appends lines in one write, flushed to disk.
- * @param onWrite called when from now on some of it may be in the file
+ * @param onWrite called just before some of them may be in the file
  * @throws if they are not in the file as a whole
  */
 export async function append(path: string, lines: string, now: () => Date, onWrite: () => void): Promise<void> {
@@ -148,7 +148,7 @@ async function endsMidLine(file: FileHandle, size: number): Promise<boolean> {
   return buffer[0] !== 0x0a;
 }
 
-/** Makes the file's name durable too. Not every system lets a folder be flushed. */
+/** Makes the file's name durable too, on systems that can flush a folder. */
 async function syncFolder(folder: string): Promise<void> {
   await using handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);

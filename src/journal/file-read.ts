@@ -6,7 +6,7 @@ import { type Entry, endingSchema, intentSchema, type RecordedChange } from './e
 import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
 import { defaultLimit, isOfAnother, type ListOptions } from './journal.js';
 
-/** How far a file was read. */
+/** The end of what was read of a file. */
 interface Position {
   readonly dev: number;
   readonly ino: number;
@@ -75,7 +75,7 @@ export function createTail(path: string, now: () => Date) {
   };
 }
 
-/** Whether a file is the one that was read before, and only grew. */
+/** True if a file is the one that was read before, and only grew. */
 async function hasGrown({ dev, ino, offset, last }: Position, file: FileHandle): Promise<boolean> {
   const stats = await file.stat();
   if (stats.dev !== dev || stats.ino !== ino) return false;
@@ -84,7 +84,7 @@ async function hasGrown({ dev, ino, offset, last }: Position, file: FileHandle):
   return bytesRead === length + 1 && buffer.subarray(0, length).equals(last) && buffer[length] === 0x0a;
 }
 
-/** What is read at most for each change that is wanted, in bytes. */
+/** Bytes to read at most for each change of the list. */
 const listedBytes = 16 * 1024;
 
 /**
@@ -130,7 +130,7 @@ async function* newestFirst(path: string, since: number) {
   for (const rotated of (await rotatedFiles(path, since)).reverse()) yield readRotatedFile(rotated);
 }
 
-/** What is read at once, in bytes. Between two such pieces there is time for other work. */
+/** Bytes to read at once. Other work gets its turn between two reads. */
 const chunkBytes = 64 * 1024;
 const newline = 0x0a;
 
@@ -174,15 +174,15 @@ async function* linesFromEnd(file: FileHandle): AsyncGenerator<Buffer> {
 
 const lastNewline = (buffer: Buffer, end: number) => (end === 0 ? -1 : buffer.lastIndexOf(newline, end - 1));
 
-/** An intent that cannot be understood, perhaps a newer version's. It may be in conflict with any other. */
+/** An intent that cannot be read, perhaps of a newer version. It may be in conflict with any other. */
 interface NotUnderstood {
-  /** When it was written, in milliseconds; infinite if that cannot be understood either. */
+  /** The time when it was written, in milliseconds; infinite if that cannot be read either. */
   readonly time: number;
 }
 
 const timeSchema = once(() => z.iso.datetime());
 
-/** What a line says; nothing for a line that is no entry, such as one that a crash cut short. */
+/** The entry in a line; undefined if there is none, as in a line that a crash cut short. */
 function readLine(line: Buffer): Entry | NotUnderstood | undefined {
   const entry = parseJson(line.toString('utf8'));
   const intent = valueAt(entry, 'intent');

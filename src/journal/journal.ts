@@ -2,7 +2,7 @@ import { reasonOf } from '../util/log.js';
 import { quote, quoteName } from '../util/quote.js';
 import { boundedCaller, type Ending, type Intent, type RecordedChange } from './entry.js';
 
-/** What came of writing an intent. Only what has `begun` may be sent. */
+/** The result of writing an intent. Only a change that has `begun` may be sent. */
 export type BeginResult =
   | { readonly kind: 'begun' }
   | { readonly kind: 'duplicate'; readonly earlier: RecordedChange }
@@ -16,15 +16,15 @@ export const unwritable = (place: string, error: unknown): BeginResult => ({
 });
 
 export interface ListOptions {
-  /** Only what was asked for since this time (milliseconds). */
+  /** Only changes since this time (milliseconds). */
   readonly since?: number | undefined;
-  /** At most so many. */
+  /** The most changes to list. */
   readonly limit?: number | undefined;
-  /** Only what this caller asked for. */
+  /** Only changes of this caller. */
   readonly caller?: string | undefined;
 }
 
-/** Where changes are written. Several processes may share one. */
+/** The record of all changes. Several processes may share one. */
 export interface Journal {
   /**
    * The last change with a digest that was, or may have been, accepted not long ago, or that has no outcome yet.
@@ -37,7 +37,7 @@ export interface Journal {
    */
   begin(intent: Intent, options: { readonly allowRepeat: boolean }): Promise<BeginResult>;
   /**
-   * Writes what came of an intent. Tries again with growing pauses until it is written; when the signal aborts or the
+   * Writes the outcome of an intent. Tries again with growing pauses until it is written; when the signal aborts or the
    * journal is closed, once more. With a signal that is aborted from the start it tries once.
    * @throws the last error, if it could not be written
    */
@@ -48,8 +48,8 @@ export interface Journal {
    */
   decline(intent: Intent): Promise<boolean>;
   /**
-   * How many changes of a caller (undefined where they are not authenticated) were declined since a time (milliseconds), which is
-   * at most two hours ago.
+   * Counts changes of a caller (undefined where callers are not authenticated) that were declined since a time (milliseconds), which
+   * is at most two hours ago.
    * @throws if the journal cannot be read
    */
   countDeclined(since: number, caller: string | undefined): Promise<number>;
@@ -67,10 +67,10 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** How many changes `list` gives by default. */
+/** The most changes that `list` gives by default. */
 export const defaultLimit = 50;
 
-/** Whether a change is another caller's than the one who looks. Without a caller, nothing is. */
+/** True if a change belongs to another caller than the viewer. Without a viewer, none does. */
 export const isOfAnother = ({ caller }: Pick<Intent, 'caller'>, viewer: string | undefined): boolean =>
   viewer !== undefined && boundedCaller(viewer) !== caller;
 

@@ -30,7 +30,7 @@ export function createPersistence() {
       write(attempt, AbortSignal.abort()).catch(() => {
         write(attempt).catch(() => undefined);
       }),
-    /** Gives up what is being tried. Resolves when nothing is under way. */
+    /** Stops trying. Resolves when nothing is under way. */
     close: async (): Promise<void> => {
       closing.abort();
       await Promise.all(underWay);
@@ -44,7 +44,7 @@ async function persist(attempt: Attempt, signal: AbortSignal): Promise<void> {
       return await attempt();
     } catch (error) {
       if (error instanceof Permanent || signal.aborted) throw error;
-      // When the pause is cut short, there is one last attempt.
+      // The signal cuts the pause short, and then one last attempt follows.
       await delay(pause, undefined, { signal }).catch(() => undefined);
     }
   }

@@ -15,19 +15,19 @@ import {
 import { defaultLimit, type Journal, unwritable } from './journal.js';
 import { createPersistence, Permanent } from './persistence.js';
 
-/** Bounds, in milliseconds. A server that does not answer counts as one that cannot be reached. */
+/** Time limits in milliseconds. A database that does not answer counts as one that cannot be reached. */
 const connectMs = 3_000;
 const statementMs = 5_000;
-/** Longer than a statement, so that the server's own limit, which leaves nothing in doubt, comes first. */
+/** Longer than a statement, so that the database's own limit comes first: it leaves no doubt about the outcome. */
 const answerMs = 7_000;
 const connections = 5;
-/** Of its own, so that reading the journal again and again keeps nobody from writing. */
+/** Separate connections, so that reading the journal again and again keeps nobody from writing. */
 const readingConnections = 2;
 
-/** More open changes than this are ended next time. */
+/** The most open changes to end at once. The next recovery takes the rest. */
 const maximumOpen = 1_000;
 
-/** The caller is JSON, because text cannot hold every character. */
+/** The tables. `caller` is JSON, because text in PostgreSQL cannot hold every character. */
 const tables = `
   create table cloudops_mutations (
     number bigint generated always as identity primary key,
@@ -48,7 +48,7 @@ const tables = `
   create index on cloudops_mutations (number) where outcome is null;
   create table cloudops_guards (key text primary key);`;
 
-/** Names this product among those that take advisory locks in the same database. */
+/** Key of an advisory lock, which is shared with every other program in the same database. */
 const tablesLock = 0x636c6f7564;
 
 /**
@@ -142,15 +142,14 @@ function createDatabase(url: string, max: number) {
     application_name: 'cloudops-mcp',
     allowExitOnIdle: true,
   });
-  // What breaks a connection fails the work that needs it; if there is none, the connection is replaced. Either event, left
-  // without a listener, would end the process.
+  // Without listeners, these events would end the process. A broken connection fails the work that needs it, and an idle one is replaced.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
   let hasTables = false;
   return {
     /**
-     * Commits what the work does, flushed to disk whatever the database's own default is, or nothing of it.
-     * @param onCommit called when from now on it may have been committed
+     * Carries out work in a transaction, which is flushed to disk whatever the database's default is.
+     * @param onCommit called just before it may have been committed
      */
     run: async <Result>(work: (client: pg.PoolClient) => Promise<Result>, onCommit = () => {}): Promise<Result> => {
       const client = await pool.connect().catch(failWithCode);
@@ -161,7 +160,7 @@ function createDatabase(url: string, max: number) {
         client.release();
         return result;
       } catch (error) {
-        // Its state is not known: the server rolls back when the connection goes. What comes next may be another server.
+        // The state of the connection is unknown. Closing it rolls back. The next one may lead to another database without the tables.
         client.release(true);
         hasTables = false;
         return failWithCode(error);
@@ -172,8 +171,8 @@ function createDatabase(url: string, max: number) {
 }
 
 /**
- * What a server says in an error may be anything, and somebody else's where the connection is not encrypted: only a code of SQL
- * is passed on.
+ * Passes on errors of a database only with a code of SQL. Others may say anything, and come from anybody if the connection is not
+ * encrypted.
  * @throws the error, or one that says that it has no code
  */
 function failWithCode(error: unknown): never {
@@ -193,7 +192,7 @@ async function transaction<Result>(client: pg.PoolClient, work: () => Promise<Re
   return result;
 }
 
-/** The lock is for servers that start at once. */
+/** Creates the tables unless they are there. The lock is for servers that start at the same time. */
 async function createTables(client: pg.PoolClient): Promise<void> {
   await client.query('select pg_advisory_xact_lock($1)', [tablesLock]);
   const { rowCount } = await client.query("select where to_regclass('cloudops_guards') is null");
@@ -201,8 +200,8 @@ async function createTables(client: pg.PoolClient): Promise<void> {
 }
 
 /**
- * Changes with a digest or a nonce, oldest first, that may be in conflict with one of a time (milliseconds). What was not made
- * conflicts by its nonce alone; of the same change there may be any number of those.
+ * Changes with a digest or a nonce, oldest first, that may be in conflict with one of a time (milliseconds). A change that was not made
+ * conflicts by its nonce alone. Leaving others of those out keeps the list short.
  */
 async function selectRelated(client: pg.PoolClient, digest: string, nonce: string | undefined, time: number) {
   const { rows } = await client.query(
@@ -211,13 +210,13 @@ async function selectRelated(client: pg.PoolClient, digest: string, nonce: strin
        (time >= $3 or ended >= $3) and outcome not in ('rejected', 'declined', 'not sent'))) order by number`,
     [digest, nonce, new Date(time - abandonedMs)],
   );
-  // One that is not understood may be one in conflict: then this throws.
+  // This throws for a change that cannot be read, because it may be in conflict.
   return z.array(rowSchema).parse(rows);
 }
 
-/** The same, where no other intent with the digest or the nonce can be written until this transaction ends. */
+/** `selectRelated` under a lock: until this transaction ends, no other intent with the digest or the nonce can be written. */
 async function lockRelated(client: pg.PoolClient, { digest, nonce, time }: Intent): Promise<readonly RecordedChange[]> {
-  // Digests come before nonces, so that none wait in a circle.
+  // Digests come before nonces, so that no two transactions wait for each other.
   await client.query(
     'insert into cloudops_guards select unnest($1::text[]) on conflict (key) do update set key = excluded.key',
     [[`digest ${digest}`, ...(nonce === undefined ? [] : [`nonce ${nonce}`])]],
@@ -226,8 +225,8 @@ async function lockRelated(client: pg.PoolClient, { digest, nonce, time }: Inten
 }
 
 /**
- * Writes an intent, and its ending if it has one already. If a connection was lost and nobody knows whether the intent
- * was committed, it is written again with an ending: that waits for, and replaces, what may still be on its way.
+ * Writes an intent, and its ending if it has one already. After a lost connection, when nobody knows whether the intent was committed,
+ * it is written again with an ending: that waits for a commit that is still under way, and replaces its row.
  */
 async function insert(client: pg.PoolClient, intent: Intent, ending: Ending | undefined): Promise<void> {
   const { id, digest, time, caller } = intent;
@@ -244,7 +243,7 @@ async function insert(client: pg.PoolClient, intent: Intent, ending: Ending | un
 
 /** @throws Permanent if the intent is not there */
 async function update(client: pg.PoolClient, ending: Ending): Promise<void> {
-  // What is known is not made unknown again by another server that took this one to be gone.
+  // A known outcome does not become unknown when another server takes this one to be gone.
   const { rowCount } = await client.query(
     `update cloudops_mutations set
        outcome = $2, ended = $3, ending = $4, nonce = case when $2 = 'not sent' then null else nonce end
@@ -263,6 +262,6 @@ const rowSchema = z
   .object({ intent: intentSchema(), ending: endingSchema().nullable() })
   .transform(({ intent, ending }): RecordedChange => ({ ...intent, ending: ending ?? undefined }));
 
-/** The changes in rows, without what only a newer version understands. */
+/** The changes in rows, without those that only a newer version can read. */
 const understoodIn = (rows: readonly unknown[]): RecordedChange[] =>
   rows.flatMap((row) => rowSchema.safeParse(row).data ?? []);

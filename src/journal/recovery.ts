@@ -3,7 +3,7 @@ import { textAt } from '../util/objects.js';
 import type { Intent, RecordedChange } from './entry.js';
 import type { Journal } from './journal.js';
 
-/** How long after its intent a change must have ended, whatever became of its process, beyond the time of a call. */
+/** Time beyond that of a call after which a change must have ended. */
 const slackMs = 60_000;
 
 export interface RecoveryOptions {
@@ -17,8 +17,8 @@ export interface RecoveryOptions {
 }
 
 /**
- * Ends as `unknown` what processes that are gone left open, and resolves with those changes; never rejects.
- * A process of which nothing but its age can be known is taken to be gone when its call must have ended.
+ * Ends the changes that processes left open as `unknown`, and resolves with them; never rejects. A process on another host counts as
+ * gone when its call must have ended.
  */
 export async function recoverInterrupted(options: RecoveryOptions): Promise<readonly RecordedChange[]> {
   const { journal, log, now } = options;
@@ -35,11 +35,11 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
   }
 }
 
-/** What people and agents read of it. */
+/** A sentence about an interrupted change for people and agents. */
 export const interruptedText = ({ tool, what, target, time }: RecordedChange): string =>
   `${tool} of ${time} (${what} ${target}) ended without a known outcome when its process did. Look in the console whether it happened.`;
 
-/** The next recovery tries again. */
+/** Lets the journal try once: the next recovery tries again. */
 const once = AbortSignal.abort();
 
 function isGone(
