@@ -21,11 +21,22 @@ export interface ScriptedModel {
   close(): Promise<void>;
 }
 
+const eventText = (event: object) =>
+  `${'type' in event ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`;
+
 /** Starts a stand-in on a port of its own, on loopback. */
 export async function startScriptedModel(script: readonly ScriptedCall[]): Promise<ScriptedModel> {
   const tools = new Map<string, OfferedTool>();
   const refused: string[] = [];
   let results: readonly string[] = [];
+
+  /** Clients also ask for titles and the like: such requests have none of our tools. */
+  const nextCall = (conversation: ReturnType<Dialect['read']>) => {
+    if (!conversation.tools.some(({ name }) => name.endsWith('list_parts'))) return undefined;
+    const next = script[conversation.results.length];
+    const tool = next && tools.get(next.tool);
+    return tool && { tool, args: next.args };
+  };
 
   const answer = (dialect: Dialect, body: unknown, response: ServerResponse) => {
     const conversation = dialect.read(body);
@@ -34,17 +45,9 @@ export async function startScriptedModel(script: readonly ScriptedCall[]): Promi
       if (found !== undefined) tools.set(found.name, tool);
     }
     if (conversation.results.length > results.length) results = conversation.results;
-    // Clients also ask for titles and the like: such requests have none of our tools.
-    const next = conversation.tools.some(({ name }) => name.endsWith('list_parts'))
-      ? script[conversation.results.length]
-      : undefined;
-    const tool = next === undefined ? undefined : tools.get(next.tool);
-    const call = next === undefined || tool === undefined ? undefined : { tool, args: next.args };
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const event of dialect.write(`call_${conversation.results.length}`, call)) {
-      const name = 'type' in event ? `event: ${event.type}\n` : '';
-      response.write(`${name}data: ${JSON.stringify(event)}\n\n`);
-    }
+    for (const event of dialect.write(`call_${conversation.results.length}`, nextCall(conversation)))
+      response.write(eventText(event));
     response.end();
   };
 

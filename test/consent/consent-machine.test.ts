@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { CallOutcome } from '../../src/calls/context.js';
 import type { Asker, Reply } from '../../src/consent/asker.js';
 import { type ConsentMode, consentModes } from '../../src/consent/decision.js';
 import { type ConsentClaims, type ConsentTokens, InvalidToken } from '../../src/consent/tokens.js';
@@ -55,46 +56,104 @@ const answers: Record<Fault, HttpResponse | HttpFailure> = {
 };
 const mayHaveActed = (fault: Fault) => fault === 'none' || fault === 'lost' || fault === 'failed';
 
+/** A service and a journal with the fault and the crash of a step. */
+function brokenBy({ fault, crash }: Step, kept: Journal) {
+  let requests = 0;
+  const httpClient: HttpClient = {
+    send: async () => {
+      if (crash === 'after the intent') throw new ProcessEnded();
+      if (fault !== 'never arrived') requests += 1;
+      if (crash === 'after sending') throw new ProcessEnded();
+      return answers[fault];
+    },
+    close: async () => undefined,
+  };
+  const journal: Journal = {
+    ...kept,
+    end: async (ending) => {
+      if (crash !== 'none') throw new ProcessEnded();
+      return kept.end(ending);
+    },
+  };
+  return { httpClient, journal, requests: () => requests };
+}
+
+interface Given {
+  /** Whether a person agreed to this call after reading its plan. */
+  readonly agreed: boolean;
+  /** The consent that the journal has of it. */
+  readonly consent: string | undefined;
+  /** The plan that its planId stands for. */
+  readonly grant: ConsentClaims | undefined;
+  /** The nonces of plans that were carried out. */
+  readonly redeemed: Set<string>;
+}
+
+/** No request without consent. */
+function expectConsent(mode: ConsentMode, { planOnly, option, canAsk }: Step, given: Given): void {
+  expect(planOnly).toBe(false);
+  if (mode === 'off') return;
+  if (option) {
+    expect(mode).not.toBe('human');
+    expect(given.consent).toBe('option');
+    return;
+  }
+  if (canAsk && mode !== 'plan') {
+    expect(given.agreed).toBe(true);
+    return;
+  }
+  expect(mode).not.toBe('human');
+  expect(given.grant?.use).toBe('plan');
+  expect(given.redeemed).not.toContain(given.grant?.nonce);
+  given.redeemed.add(given.grant?.nonce ?? '');
+}
+
+/** Of a request that may have acted. */
+function expectHonest({ what, allowRepeat }: Step, acted: string[], result: CallOutcome): void {
+  // Never two, unless the second was asked for as such.
+  expect(allowRepeat || !acted.includes(what)).toBe(true);
+  acted.push(what);
+  // It is never told as failed.
+  if (result.kind === 'failed') expect(result.failure.mayHaveHappened).toBe(true);
+}
+
+const memoryTokens = (issued: Map<string, ConsentClaims>): ConsentTokens => ({
+  issue: (claims) => {
+    const token = `token-${issued.size}`;
+    issued.set(token, { ...claims, digest: claims.digest.slice(0, 32), issuedAt: Date.now() });
+    return token;
+  },
+  verify: (token) => {
+    const claims = issued.get(token);
+    if (claims === undefined) throw new InvalidToken('forged');
+    return claims;
+  },
+});
+
+function planIdOf(plan: Step['plan'], issued: ReadonlyMap<string, ConsentClaims>): string | undefined {
+  const plans = [...issued].filter(([, grant]) => grant.use === 'plan').map(([token]) => token);
+  return { none: undefined, latest: plans.at(-1), 'any earlier': plans[0], 'made up': 'token-x' }[plan];
+}
+
+/** The next process settles what one that ended has left. */
+async function settle(journal: Journal): Promise<void> {
+  for (const { id } of await journal.listOpen())
+    await journal.end({ id, time: new Date().toISOString(), outcome: 'unknown' });
+}
+
 async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
   const kept = createMemoryJournal();
   const issued = new Map<string, ConsentClaims>();
-  const tokens: ConsentTokens = {
-    issue: (claims) => {
-      const token = `token-${issued.size}`;
-      issued.set(token, { ...claims, digest: claims.digest.slice(0, 32), issuedAt: Date.now() });
-      return token;
-    },
-    verify: (token) => {
-      const claims = issued.get(token);
-      if (claims === undefined) throw new InvalidToken('forged');
-      return claims;
-    },
-  };
-  const acted: { what: string; allowed: boolean }[] = [];
+  const tokens = memoryTokens(issued);
+  const acted: string[] = [];
   const redeemed = new Set<string>();
   let waitedMs = 0;
   const now = () => new Date(Date.now() + waitedMs);
 
-  for (const { what, canAsk, option, reply, answersAfterMs, plan, planOnly, allowRepeat, fault, crash } of steps) {
-    let requests = 0;
+  for (const step of steps) {
+    const { what, canAsk, option, reply, answersAfterMs, plan, planOnly, allowRepeat, fault, crash } = step;
     let agreed = false;
-    const httpClient: HttpClient = {
-      send: async () => {
-        if (crash === 'after the intent') throw new ProcessEnded();
-        if (fault !== 'never arrived') requests += 1;
-        if (crash === 'after sending') throw new ProcessEnded();
-        return answers[fault];
-      },
-      close: async () => undefined,
-    };
-    const crashed = () => crash !== 'none' && crash !== 'after the answer';
-    const journal: Journal = {
-      ...kept,
-      end: async (ending) => {
-        if (crashed() || crash === 'after the answer') throw new ProcessEnded();
-        return kept.end(ending);
-      },
-    };
+    const { httpClient, journal, requests } = brokenBy(step, kept);
     const asker: Asker = {
       ask: async () => {
         waitedMs += answersAfterMs;
@@ -110,10 +169,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
       timeoutMs: 5000,
       maximumAttempts: 2,
     });
-    const planTokens = [...issued].filter(([, grant]) => grant.use === 'plan').map(([token]) => token);
-    const planId = { none: undefined, latest: planTokens.at(-1), 'any earlier': planTokens[0], 'made up': 'token-x' }[
-      plan
-    ];
+    const planId = planIdOf(plan, issued);
     const args = {
       backupId: 'a'.repeat(32),
       instanceId: what,
@@ -121,7 +177,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
       allowRepeat,
       ...(planId !== undefined && { planId }),
     };
-    const grant = planId === undefined ? undefined : issued.get(planId);
+    const grant = issued.get(planId ?? '');
     const result = await carryOut(restoreInstance, args, {
       signal: never,
       tokens,
@@ -130,36 +186,14 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
       asker: canAsk ? asker : undefined,
     });
 
-    // No request without consent.
-    if (requests > 0) {
-      expect(planOnly).toBe(false);
-      const asks = canAsk && (mode === 'ask' || mode === 'human');
-      if (option && mode !== 'off') {
-        expect(mode === 'human').toBe(false);
-        expect((await kept.list({})).at(-1)?.consent).toBe('option');
-      } else if (asks) expect(agreed).toBe(true);
-      else if (mode !== 'off') {
-        expect(mode === 'human').toBe(false);
-        expect(grant?.use).toBe('plan');
-        expect(redeemed.has(grant?.nonce ?? '')).toBe(false);
-        redeemed.add(grant?.nonce ?? '');
-      }
+    expect(requests()).toBeLessThanOrEqual(1);
+    if (requests() > 0) {
+      const { consent } = (await kept.list({})).at(-1) ?? {};
+      expectConsent(mode, step, { agreed, consent, grant, redeemed });
+      if (mayHaveActed(fault)) expectHonest(step, acted, result);
     }
-    // Never two requests that may both have acted, unless the second was asked for as such.
-    expect(requests).toBeLessThanOrEqual(1);
-    if (requests > 0 && mayHaveActed(fault)) {
-      if (acted.some((earlier) => earlier.what === what)) expect(allowRepeat).toBe(true);
-      acted.push({ what, allowed: allowRepeat });
-    }
-    // What may have happened is never told as failed.
-    if (requests > 0 && mayHaveActed(fault) && result.kind === 'failed')
-      expect(result.failure.mayHaveHappened).toBe(true);
-
-    // The process ended: the next one settles what it left.
-    if (crash !== 'none')
-      for (const { id } of await kept.listOpen())
-        await kept.end({ id, time: new Date().toISOString(), outcome: 'unknown' });
-    for (const mutation of await kept.list({})) expect(mutation.ending, mutation.id).toBeDefined();
+    if (crash !== 'none') await settle(kept);
+    for (const change of await kept.list({})) expect(change.ending, change.id).toBeDefined();
   }
   const written = (await kept.list({})).filter(
     ({ ending }) => ending?.outcome === 'accepted' || ending?.outcome === 'unknown',

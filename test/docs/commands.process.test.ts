@@ -72,6 +72,18 @@ const masked = (text: string) =>
     .replace(/[ \t]+$/gm, '')
     .trim();
 
+/** A line of dots in a document stands for lines that are not worth showing. */
+function expectPrinted(command: string, printed: string, shown: string): void {
+  const parts = shown.split(/^…$/m).map((part) => part.trim());
+  let rest = printed;
+  for (const [index, part] of parts.entries()) {
+    const at = rest.indexOf(part);
+    if (at < 0 || (index === 0 && at > 0)) expect(rest, `$ ${command}`).toBe(part);
+    rest = rest.slice(at + part.length);
+  }
+  if (parts.length === 1) expect(rest.trim(), `more output of $ ${command}`).toBe('');
+}
+
 describe.each(documents)('%s', (document) => {
   const blocks = fences(document, 'console').filter((block) => !block.startsWith('#'));
   if (blocks.length > 0)
@@ -84,17 +96,7 @@ describe.each(documents)('%s', (document) => {
           continue;
         }
         const run = spawnSync('sh', ['-c', `${command} 2>&1`], { cwd: folder, env, encoding: 'utf8', input: '' });
-        // A line of dots stands for what is not worth showing.
-        const parts = masked(output)
-          .split(/^…$/m)
-          .map((part) => part.trim());
-        let rest = masked(run.stdout);
-        for (const [index, part] of parts.entries()) {
-          const at = rest.indexOf(part);
-          if (at < 0 || (index === 0 && at > 0)) expect(rest, `$ ${command}`).toBe(part);
-          rest = rest.slice(at + part.length);
-        }
-        if (parts.length === 1) expect(rest.trim(), `more output of $ ${command}`).toBe('');
+        expectPrinted(command, masked(run.stdout), masked(output));
       }
     });
 

@@ -200,12 +200,17 @@ describe.each(eras)('%s', (_name, era) => {
 
   test('Gemini refuses enumerations of numbers, and models read every argument', async () => {
     const { client } = await connect(era);
-    for (const { name, inputSchema } of (await client.listTools()).tools)
-      for (const [path, schema] of schemasOf(inputSchema)) {
-        if (path !== '$' && !path.endsWith('[]')) expect(schema.description, `${name} ${path}`).toMatch(/\S/);
-        if (Array.isArray(schema.enum))
-          for (const value of schema.enum) expect(typeof value, `${name} ${path}`).toBe('string');
-      }
+    const { tools } = await client.listTools();
+    const schemas = tools.flatMap(({ name, inputSchema }) =>
+      schemasOf(inputSchema).map(([path, schema]) => ({ at: `${name} ${path}`, path, schema })),
+    );
+    for (const { at, schema } of schemas.filter(({ path }) => path !== '$' && !path.endsWith('[]')))
+      expect(schema.description, at).toMatch(/\S/);
+    for (const { at, schema } of schemas)
+      expect(
+        [schema.enum ?? []].flat().filter((value) => typeof value !== 'string'),
+        at,
+      ).toEqual([]);
   });
 
   test('Qwen Code cuts descriptions after 150 characters: by then the point is made', async () => {
