@@ -21,28 +21,34 @@ const named = (folder, names) => names.split(' ').map((name) => `test/${folder}/
  */
 const parts = {
   consent: [
-    { mutate: 'src/consent/!(elicitation).ts', tests: named('consent', 'decision tokens question') },
-    { mutate: 'src/mcp/elicitation.ts', tests: named('consent', 'elicitation') },
+    { mutate: 'src/consent/{decision,digest,question,tokens}.ts', tests: named('consent', 'decision tokens question') },
+    {
+      mutate: 'src/consent/{obtain,pending,question-queue}.ts',
+      tests: [...named('consent', 'obtain question-queue'), ...named('calls', 'refusals')],
+    },
+    { mutate: 'src/consent/tickets.ts', tests: named('mcp/views', 'views') },
+    { mutate: 'src/mcp/elicitation.ts', tests: named('mcp', 'elicitation') },
+    { mutate: 'src/answers/plan.ts', tests: named('consent', 'question') },
   ],
   journal: [
     {
       mutate: 'src/journal/!(postgres|file*).ts',
-      tests: named('journal', 'conflict database-url entry journal persistence recovery'),
+      tests: [
+        ...named('journal', 'conflict database-url entry journal persistence recovery'),
+        ...named('consent', 'question'),
+      ],
     },
     { mutate: 'src/journal/file*.ts', tests: named('journal', 'file file-faults') },
   ],
   calls: [
     {
-      mutate: 'src/calls/{call-tool,change}.ts',
-      tests: named('calls', 'call-tool change consent faults'),
+      mutate: 'src/calls/{call,change}.ts',
+      tests: [...named('calls', 'call change faults'), ...named('consent', 'obtain')],
     },
-    { mutate: 'src/consent/obtain.ts', tests: named('calls', 'consent refusals') },
     { mutate: 'src/calls/{read,secrets}.ts', tests: named('calls', 'read pages secrets secrets-race') },
     { mutate: 'src/calls/validate.ts', tests: named('calls', 'validate') },
-    {
-      mutate: 'src/calls/{policy,endpoint,in-flight,tracing}.ts',
-      tests: named('calls', 'policy endpoint in-flight tracing'),
-    },
+    { mutate: 'src/calls/{policy,endpoint,in-flight}.ts', tests: named('calls', 'policy endpoint in-flight') },
+    { mutate: 'src/observe/tracing.ts', tests: named('observe', 'tracing') },
   ],
   redact: [{ mutate: 'src/transport/redact.ts', tests: named('transport', 'redact') }],
   signing: [{ mutate: 'src/signing/*.ts', tests: named('signing', 'sign') }],
