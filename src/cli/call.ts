@@ -17,7 +17,7 @@ import { createLog, escapeInvisible, type Log, reasonOf } from '../util/log.js';
 import { quoteName } from '../util/quote.js';
 import { bar, type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 
-/** `cloudops-mcp call`: one call of a tool, the same way an agent's call takes, without an MCP client. */
+/** `cloudops-mcp call`: calls a tool as an agent does, but without an MCP client. */
 export const callCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--plan] [--yes] [--json]',
   about: 'call a tool; exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost',
@@ -51,7 +51,7 @@ const forMachines = (tool: string, outcome: EndedOutcome, code: number) =>
     ? { ok: code === 0, tool, answer: outcome.success }
     : { ok: false, tool, failure: outcome.failure };
 
-/** Of a plan or a change, without the next step: that is for agents. */
+/** An answer for people: of a plan or a change without the next step, which is for agents. */
 function forPeople(success: Success): Success {
   const { next: _, ...withoutNext } = success;
   return success.outcome === undefined ? success : withoutNext;
@@ -65,7 +65,7 @@ function exitCode(outcome: EndedOutcome, planned: boolean): number {
 /** The exit code of a call that failed. */
 export function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
   if (mayHaveHappened) return 4;
-  // With a status, the code is the service's own.
+  // The code of a failure with a status is the service's own.
   if (status !== undefined) return 1;
   if (['Usage', 'InvalidArguments', 'NotAllowed', 'NotConfigured'].includes(code)) return 2;
   return withoutConsent.includes(code) ? 3 : 1;
@@ -80,7 +80,7 @@ export interface Call {
 }
 
 /**
- * What is to be called, and how.
+ * Reads the call from the command line.
  * @throws UsageError
  */
 export async function readCall(invocation: Invocation): Promise<Call> {
@@ -96,7 +96,7 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   return { operation, args: { ...Object(args), planOnly: true }, config };
 }
 
-/** The arguments as they are given, or those of a file or of stdin. What is read is not shown: it may hold a secret. */
+/** The arguments on the command line, in a file or on stdin. Errors do not quote them, because they may hold a secret. */
 async function readArguments(given: string, stdin: Terminal['stdin']): Promise<unknown> {
   const path = given.startsWith('@') ? given.slice(1) : undefined;
   const source = given === '-' ? 'what stdin gave' : path === undefined ? 'the argument' : quoteName(path);
@@ -110,7 +110,7 @@ async function readArguments(given: string, stdin: Terminal['stdin']): Promise<u
   }
 }
 
-/** A change whose call has ended leaves nothing to wait for. */
+/** Time for the rest to end. Changes have ended by then, with their calls. */
 const graceMs = 1000;
 
 async function carryOut({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<EndedOutcome> {
@@ -135,7 +135,7 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
   }
 }
 
-/** What to know of a planId that was printed. */
+/** A note about the processes in which a planId is valid. */
 function lastingOf({ sandbox, stateKey }: Config): string {
   const key = sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.';
   return sandbox || stateKey === undefined
@@ -143,7 +143,7 @@ function lastingOf({ sandbox, stateKey }: Config): string {
     : '';
 }
 
-/** People read the answer: the log is only for those who ask for it. What an earlier process left open is for everybody. */
+/** The log for people who read the answer: nothing, unless they set a level, but changes that an earlier process left open. */
 export function logFor({ origins, logLevel }: Config, { now, stderr }: Terminal): Log {
   if (origins.some(({ name }) => name === 'CLOUDOPS_LOG_LEVEL'))
     return createLog(logLevel, now, (line) => stderr.write(line));
@@ -160,7 +160,7 @@ function askerOn({ stdin, stderr }: Terminal, signal: AbortSignal): Asker | unde
     isDirect: true,
     ask: async (message): Promise<Reply> => {
       stderr.write(`${message}\n\n`);
-      // Not as a terminal of its own: then Ctrl-C reaches the process.
+      // As a terminal of its own, it would keep Ctrl-C from the process.
       const lines = createInterface({ input: stdin, output: stderr, terminal: false });
       const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
       try {
@@ -176,7 +176,7 @@ function askerOn({ stdin, stderr }: Terminal, signal: AbortSignal): Asker | unde
   };
 }
 
-/** Shows on a terminal how much of a long list has been read. `total` is the number of parts, or NaN if it is not known. */
+/** Shows progress through a long list on a terminal. `total` is the number of parts, or NaN if it is not known. */
 function progressOn(stderr: Terminal['stderr'], total: number) {
   const draw = (line: string) => {
     if (stderr.isTTY) stderr.write(`\r\x1b[K${line}`);

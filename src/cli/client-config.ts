@@ -6,7 +6,7 @@ import { isLoopback } from '../util/uri.js';
 import { type Block, type Client, clients, type LocalServer, type Quote } from './clients.js';
 import { type Command, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 
-/** `cloudops-mcp client-config`: what to paste into the settings of an MCP client, and where. No secret is in it. */
+/** `cloudops-mcp client-config`: prints the configuration of an MCP client and the place for it. No secret is in it. */
 export const clientConfigCommand: Command = {
   usage: '<client> [--http URL] [--windows] [--json]',
   about:
@@ -30,9 +30,9 @@ export const clientConfigCommand: Command = {
   },
 };
 
-/** What a user has to do to connect a client. */
+/** Instructions for connecting a client. */
 interface Instructions {
-  /** For the client's configuration file. */
+  /** Content for the client's configuration file. */
   readonly block: string;
   /** The client's own command that does the same. */
   readonly command: string | undefined;
@@ -64,7 +64,7 @@ function forLocal(
 
 const written = (block: Block) => (typeof block === 'string' ? block : JSON.stringify(block, null, 2));
 
-/** Settings other than our own would stop a server that finds them in its environment. */
+/** Not a name with our prefix: a server that finds an unknown setting in its environment does not start. */
 const tokenVariable = 'MCP_CLOUDOPS_TOKEN';
 
 /** @throws UsageError */
@@ -135,7 +135,7 @@ function textOf(
   ].join('\n');
 }
 
-/** Whether `npx -y cloudops-mcp` can install the package: the one place to change when it is published. */
+/** True once `npx -y cloudops-mcp` can install the package. Nothing else has to change then. */
 const isPublished = false;
 
 /** The command that starts this very server again, for a client that runs it elsewhere: program and arguments. */
@@ -148,9 +148,9 @@ export function launchCommand(
   return byNpx && published ? ['npx', '-y', 'cloudops-mcp'] : ['node', script];
 }
 
-/** Whether a shell that is given `cloudops-mcp` runs this script: after a global installation or `npm link`. */
+/** True if `cloudops-mcp` in a shell runs this script, as it does after a global installation or `npm link`. */
 function isOnPath(script: string, path: string, platform: NodeJS.Platform): boolean {
-  // npm adds folders of packages to the PATH of what it runs. Clients do not have them.
+  // npm adds folders to the PATH of its scripts that clients do not have.
   const folders = path
     .split(delimiter)
     .filter((folder) => folder !== '' && !/node_modules[\\/]\.bin[\\/]?$/.test(folder));

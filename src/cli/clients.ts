@@ -1,4 +1,4 @@
-/** The facts about MCP clients: where their configuration is, what it looks like, and what their users have to know. */
+/** Facts about MCP clients: the places and the format of their configuration, and notes for their users. */
 
 /** A server that the client starts. */
 export interface LocalServer {
@@ -19,25 +19,25 @@ export interface RemoteServer {
 /** Writes a value for the shell of the system. */
 export type Quote = (value: string) => string;
 
-/** What the file of a client has to hold: a value of JSON, or text where it is not JSON. */
+/** The content for a client's configuration file: a value of JSON, or text in another format. */
 export type Block = object | string;
 
 export interface Client {
   readonly title: string;
   readonly places: readonly string[];
   readonly local: (server: LocalServer) => Block;
-  /** Or why it takes no URL. */
+  /** A block for a URL, or the reason why the client takes none. */
   readonly remote: ((server: RemoteServer) => Block) | string;
-  /** How the client's own command line adds the server; `local` is undefined where that cannot pass secrets on. */
+  /** The client's own command that adds the server; `local` is undefined where that cannot pass secrets on. */
   readonly commands?: {
     readonly local: (server: LocalServer, quote: Quote) => string | undefined;
     readonly remote: (server: RemoteServer, quote: Quote) => string;
   };
-  /** What the user has to do about secrets. */
+  /** Instructions about secrets. */
   readonly secrets: string;
-  /** What saves the user an hour. */
+  /** Peculiarities of the client that users should know. */
   readonly notes?: readonly string[];
-  /** The same where npx has to download the package first. */
+  /** A note for the case that npx has to download the package first. */
   readonly downloadNote?: string;
 }
 
@@ -84,7 +84,7 @@ const vscodeFile = jsonFile(inputReference, {
   remote: { type: 'http' },
 });
 
-/** JSON's texts and lists of texts are TOML's too. */
+/** A table of TOML, which writes texts and lists of texts as JSON does. */
 const tomlTable = (name: string, values: object) =>
   [`[${name}]`, ...Object.entries(values).map(([key, value]) => `${key} = ${JSON.stringify(value)}`)].join('\n');
 

@@ -5,13 +5,13 @@ import type { Config, ConfigResult } from '../config/load.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { quoteName } from '../util/quote.js';
 
-/** The process around a command: where it reads and writes, and what the time is. */
+/** The process around a command: its streams, environment and clock. */
 export interface Terminal {
   readonly now: () => Date;
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** For what a command prints. For the protocol alone while it is served. */
+  /** Output of a command. While MCP is served here, nothing but messages of the protocol. */
   readonly stdout: Writable & { readonly isTTY?: boolean };
-  /** For problems, and for progress and questions while a command runs. */
+  /** Problems, progress and questions. */
   readonly stderr: Writable & { readonly isTTY?: boolean };
   /** Aborts on the first termination signal, so that the command can end. A second signal kills the process. */
   interrupted(onSignal?: (name: string) => void): AbortSignal;
@@ -22,7 +22,7 @@ export interface Terminal {
   readonly version: string;
 }
 
-/** What a command was given. */
+/** The input of a command. */
 export interface Invocation extends Pick<CommandLine, 'positionals' | 'options'> {
   readonly config: ConfigResult;
   readonly terminal: Terminal;
@@ -30,7 +30,7 @@ export interface Invocation extends Pick<CommandLine, 'positionals' | 'options'>
 
 /** One command of the command line. Options that are not its own are settings. */
 export interface Command extends CommandSyntax {
-  /** What follows the command's name: `[--json] [--since 24h]`. */
+  /** Arguments and options after the command's name: `[--json] [--since 24h]`. */
   readonly usage: string;
   readonly about: string;
   /**
@@ -43,7 +43,7 @@ export interface Command extends CommandSyntax {
 /** Commands by name, each loaded when it is needed, so that serving starts without the others. */
 export type Commands = Readonly<Record<string, () => Promise<Command>>>;
 
-/** What keeps a command from being begun: sentences for the user, with no value of a secret. The exit code is 2. */
+/** Problems that keep a command from starting: sentences for the user, with no value of a secret. The exit code is 2. */
 export class UsageError extends Error {
   readonly problems: readonly string[];
   constructor(...problems: readonly string[]) {
@@ -67,7 +67,7 @@ export function portOf(text: string): number {
   throw new UsageError('--port takes a number from 0 to 65535; 0 takes a free one.');
 }
 
-/** What to say when a command, a tool or the like does not exist, or was not named. */
+/** A sentence about a command, a tool or the like that does not exist, or was not named. */
 export const notOneOf = (kind: string, given: string, names: readonly string[]) => {
   if (given === '') return `Name a ${kind}: ${names.join(', ')}.`;
   const meant = didYouMean(given, names);

@@ -20,7 +20,7 @@ export function enableCompileCache(enable: unknown, process: Process): void {
   }
 }
 
-/** Where each system keeps what can be made anew. */
+/** The system's folder for files that can be made anew. */
 function cacheFolder({ env, platform }: Process): string {
   const named = platform === 'win32' ? env.LOCALAPPDATA : env.XDG_CACHE_HOME;
   if (named !== undefined && isAbsolute(named)) return named;
@@ -29,7 +29,7 @@ function cacheFolder({ env, platform }: Process): string {
   return platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
 }
 
-/** Whether it is a folder, not a link to one, that belongs to this user and that no other user can open. On Windows, its parent folder ensures that. */
+/** True for a folder, not a link, that belongs to this user and that no other can open. On Windows, its parent folder ensures that. */
 function isPrivate(folder: string, user: number | undefined): boolean {
   const status = lstatSync(folder);
   return status.isDirectory() && (user === undefined || (status.uid === user && (status.mode & 0o077) === 0));

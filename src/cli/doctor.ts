@@ -60,7 +60,7 @@ const services: readonly Service[] = ['storage', 'catalog', 'devops'];
 
 async function examine(config: Config, bucket: string | undefined, terminal: Terminal): Promise<Finding[]> {
   const { now, env, version, platform } = terminal;
-  // Without the journal: changes that an earlier process left open there are for the next server to report.
+  // It leaves the journal alone, so that the next server reports the changes that an earlier process left open.
   const unrecorded = { ...config, journal: devNull, telemetry: false };
   const runtime = await startRuntime(unrecorded, version, () => undefined, now);
   const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: 10_000 });
@@ -102,7 +102,7 @@ function tlsFindings({ insecureTls }: Config): Finding[] {
   return [warning('TLS', insecureTlsWarning, remedy)];
 }
 
-/** Node reads the file when it starts, and carries on without it if it cannot. */
+/** Checks the file of extra certificates, which Node reads when it starts, and does without if it cannot. */
 async function authorityFinding(path: string | undefined): Promise<Finding[]> {
   if (!path) return [];
   const check = 'NODE_EXTRA_CA_CERTS';
@@ -138,7 +138,7 @@ async function apiFindings(
   return [...found, ok(check, 'not checked: this API has no operation that only reads')];
 }
 
-/** A service answers these only if the signature is valid. */
+/** Error codes that a service gives only for a valid signature. */
 const accepted = ['NoSuchUpload', 'NoSuchBucket', 'NoSuchKey'];
 
 /** Asks for the parts of an upload that does not exist. */
@@ -183,7 +183,7 @@ async function journalFinding(config: Config, now: () => Date): Promise<Finding>
   }
 }
 
-/** The path itself or, if it does not exist yet, the folder that it would be made in. */
+/** The path itself or, if it does not exist yet, the closest folder above it that does. */
 async function existing(path: string): Promise<string> {
   const isThere = await stat(path).then(
     () => true,

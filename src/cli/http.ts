@@ -11,7 +11,7 @@ import { isLoopback } from '../util/uri.js';
 import { type Command, portOf, UsageError, validConfig } from './command.js';
 import { runUntilSignal } from './run-until-signal.js';
 
-/** Calls under way get this long to end when the process is asked to. */
+/** Time for calls under way to end when the process is asked to. */
 const graceMs = 30_000;
 
 /** `cloudops-mcp http`: serves many clients over HTTP. */
@@ -82,9 +82,7 @@ async function accessOf(host: string, http: Config['http'], now: () => Date) {
   };
 }
 
-/**
- * The host names of a server that listens on `host`. `stranger` is what lets others than the users of this machine reach it.
- */
+/** The host names of a server that listens on `host`. `stranger` is what other machines can reach it by, if they can. */
 function hostsOf(host: string, allowed: readonly string[], publicHost: string | undefined) {
   const named = allowed.length === 0 && publicHost !== undefined ? [publicHost] : allowed;
   if (!isLoopback(host === '::1' ? '[::1]' : host)) return { hosts: named, stranger: host };

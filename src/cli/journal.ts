@@ -3,7 +3,7 @@ import { openJournal } from '../runtime.js';
 import { escapeInvisible, reasonOf } from '../util/log.js';
 import { type Command, UsageError, validConfig } from './command.js';
 
-/** `cloudops-mcp journal`: what was changed, and with what outcome. */
+/** `cloudops-mcp journal`: prints the changes and their outcomes. */
 export const journalCommand: Command = {
   usage: '[--json] [--since 24h]',
   about: 'print the journal of changes',
@@ -35,7 +35,7 @@ export const journalCommand: Command = {
   },
 };
 
-/** What is read and printed at once. */
+/** The most changes to print at once. */
 const maximumPrinted = 10_000;
 
 function parseSince(since: string, now: Date): number {

@@ -7,7 +7,7 @@ import type { HttpClient, Proxies } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
 import { isLoopback } from '../util/uri.js';
 
-/** What a check of `doctor` found, with what to do about it unless it is in order. */
+/** The result of a check of `doctor`, with a remedy unless it is in order. */
 export interface Finding {
   readonly check: string;
   readonly status: 'ok' | 'warning' | 'problem';
@@ -30,7 +30,7 @@ export interface ProbeOptions {
   readonly now: () => Date;
 }
 
-/** Sends one unsigned request. Resolves with what is wrong with the endpoint, or with its addresses, certificate and clock. */
+/** Sends one unsigned request. Resolves with the endpoint's problem, or with its addresses, certificate and clock. */
 export async function probe(
   check: string,
   { origin, pathPrefix }: Endpoint,
@@ -97,7 +97,7 @@ function proxyOf(
   return bypassed ? undefined : new URL(proxy).host;
 }
 
-/** When the certificate expires (milliseconds), if there is one. Whether it is trusted shows when a request is sent. */
+/** The time when the certificate expires (milliseconds), if there is one. A request shows whether it is trusted. */
 async function certificateExpiry(host: string, port: number): Promise<number | undefined> {
   const socket = connect({ host, port, ...(isIP(host) === 0 && { servername: host }) });
   try {

@@ -3,7 +3,7 @@ import { type Runtime, startRuntime } from '../runtime.js';
 import { createLog, type Log } from '../util/log.js';
 import type { Terminal } from './command.js';
 
-/** Changes under way get this long to end when the process is asked to. */
+/** Time for changes under way to end when the process is asked to. */
 const graceMs = 10_000;
 
 /** Starts everything, serves until a signal, and shuts down in order. Resolves with the exit code of `serve`. */
@@ -17,7 +17,7 @@ export async function runUntilSignal(
   log('info', 'start', { version, sandbox: config.sandbox });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
   const stop = interrupted((signal) => log('info', 'stop', { signal }));
-  // Where it happened, but not the message, which may quote anything.
+  // The stack is logged without the message, which may quote anything.
   process.on('uncaughtException', ({ name, stack = '' }) => {
     log('error', 'crash', { error: name, stack: stack.split('\n').filter((line) => line.startsWith('    at ')) });
     runtime.inFlight.detach();

@@ -26,7 +26,7 @@ export const sandboxCommand: Command = {
       CLOUDOPS_STORAGE_URL: endpoints.storage,
       CLOUDOPS_CATALOG_URL: endpoints.catalog,
       CLOUDOPS_DEVOPS_URL: endpoints.devops,
-      // What the AWS CLI and SDKs read.
+      // Variables for the AWS CLI and SDKs.
       AWS_ACCESS_KEY_ID: credentials.accessKeyId,
       AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
       AWS_ENDPOINT_URL_S3: endpoints.storage,

@@ -17,7 +17,7 @@ import { isObject, textAt } from '../util/objects.js';
 import { type Call, failureCode, logFor, readCall } from './call.js';
 import { type Command, portOf, type Terminal, UsageError } from './command.js';
 
-/** `cloudops-mcp view`: a call of a tool, shown in the browser by the view that chats show, for people without such a chat. */
+/** `cloudops-mcp view`: shows a call of a tool in the browser, with the view of chats, for people without such a chat. */
 export const viewCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--port N] [--no-open]',
   about: 'show an upload, or a change to decide on, in the browser, until Ctrl-C',
@@ -30,7 +30,7 @@ export const viewCommand: Command = {
   },
 };
 
-/** Changes under way get this long to end. */
+/** Time for changes under way to end. */
 const graceMs = 10_000;
 
 /** The server ends each call before this. */
@@ -46,7 +46,7 @@ async function show(
   const name = viewOf(operation);
   if (name === undefined) throw new UsageError(`${operation.name} has no view.`);
   const log = logFor(config, terminal);
-  // The page is for deciding: nothing is done before its button is clicked, whatever is set for agents.
+  // Nothing is done before the button of the page is clicked, even if agents need no consent.
   const runtime = await startRuntime({ ...config, confirm: 'human' }, version, log, now);
   const { peer, close } = await connect(runtime.server, version);
   try {
@@ -58,7 +58,7 @@ async function show(
       return failed.exitCode;
     }
     const reads = operation.effect === 'read';
-    /** The answer to the click that decided the change. Those to clicks that came too late sent nothing. */
+    /** The answer to the click that decided the change. Later clicks send nothing. */
     let decided: unknown;
     const page = await serveViewPage({
       port,
@@ -103,7 +103,7 @@ const isDecision = (result: unknown): boolean => {
   return outcome !== undefined && decisions.includes(outcome.kind);
 };
 
-/** What a result that is an error says, and the exit code for it. */
+/** The text of a result that is an error, and its exit code. */
 function failureOf(result: unknown): { readonly text: string; readonly exitCode: number } | undefined {
   const { isError, content, structuredContent } = toolResult.parse(result);
   if (!isError) return undefined;
@@ -149,9 +149,9 @@ async function connect(
 }
 
 /**
- * Opens the browser where the system knows how to. The address is printed in any case. Other users see the arguments of programs,
- * except on Windows, so that the browser gets the address from a file that is ours alone. It is in the home folder, because browsers
- * that come as a snap read no other. Resolves with what removes it.
+ * Opens the browser, if the system can. The browser gets the secret address from a file of this user alone, because other users see
+ * the arguments of programs, except on Windows. The file is in the home folder, because browsers that are snaps read no other. Resolves
+ * with a function that removes it.
  */
 async function openBrowser(url: string, platform: NodeJS.Platform): Promise<{ remove(): Promise<void> } | undefined> {
   const start = (command: string, ...args: readonly string[]) =>
