@@ -1,10 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallOutcome } from '../calls/context.js';
 
-/** What is counted. Every label comes from a fixed list: nothing that a client chooses becomes one. */
+/** The metrics of a process. Labels come from fixed lists, never from text of a client. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Counts for one process. `running` says how many calls there are at present. */
+/** Creates the metrics of a process. `running` gives the number of calls at present. */
 export function createMetrics(running: () => number) {
   const registry = new Registry();
   const registers = [registry];

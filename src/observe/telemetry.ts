@@ -15,7 +15,7 @@ import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@ope
 import type { Log } from '../util/log.js';
 import type { Attributes, Span, Tracer } from '../util/trace.js';
 
-/** How long a collector that does not answer has to take the last spans, in milliseconds. */
+/** Time for a collector to take the last spans, in milliseconds. */
 const flushMs = 3_000;
 
 /**
@@ -61,7 +61,7 @@ export function startTelemetry(version: string, log: Log) {
   };
   return {
     tracer,
-    /** Sends what is left. Never rejects. */
+    /** Sends the last spans. Never rejects. */
     close: async (): Promise<void> => {
       await Promise.race([provider.shutdown().catch(() => undefined), delay(flushMs, undefined, { ref: false })]);
     },

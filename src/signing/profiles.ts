@@ -1,6 +1,6 @@
 /**
- * How an API wants Signature Version 4 applied (reference, section 5; encoding and token headers are not in the
- * reference, they are what similar services do).
+ * An API's variant of Signature Version 4 (reference, section 5). The reference does not mention encoding and token headers; they follow
+ * similar services.
  */
 export interface SigningProfile {
   readonly dateHeader: string;

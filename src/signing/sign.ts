@@ -18,7 +18,7 @@ export interface Credentials {
   readonly sessionToken?: string;
 }
 
-/** A request just before it is signed. The path is as on the wire; the query is not yet encoded. */
+/** A request to sign. The path is encoded as on the wire; the query is not yet encoded. */
 export interface UnsignedRequest {
   readonly method: string;
   /** With the port, if it is not the scheme's own. */
@@ -30,7 +30,7 @@ export interface UnsignedRequest {
   readonly body?: string;
 }
 
-/** What to sign with. `date` is the signing time. */
+/** Credentials, scope and profile of a signature. `date` is the signing time. */
 export interface SigningContext {
   readonly profile: SigningProfile;
   readonly credentials: Credentials;

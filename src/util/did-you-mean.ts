@@ -12,7 +12,7 @@ export function nearest(given: string, values: readonly string[], count = 3): st
   return values.filter((value) => best.includes(value));
 }
 
-/** The one value that `given` is most likely a slip of the pen or the beginning of, if there is one. */
+/** The one value that `given` most likely misspells or begins, if there is one. */
 export function didYouMean(given: string, values: readonly string[]): string | undefined {
   const begun = values.filter((value) => given.length > 2 && value.toLowerCase().startsWith(given.toLowerCase()));
   if (begun.length === 1) return begun[0];

@@ -21,7 +21,7 @@ export const counted = (count: number, noun: string) => `${count} ${noun}${count
 export const listed = (words: readonly unknown[], last = 'and') =>
   words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
 
-/** Those of some sentences that apply. One that does not is false. */
+/** The sentences that apply. `false` stands for one that does not. */
 export const sentences = (...all: readonly (string | false)[]) => all.filter((sentence) => sentence !== false);
 
 /** A table in Markdown. Bars and line feeds in its cells are taken care of. */

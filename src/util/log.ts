@@ -11,12 +11,12 @@ export type LogLevel = (typeof logLevels)[number];
  */
 export type Log = (level: LogLevel, event: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** Characters of a text that are logged at most: names of callers may come from anybody. */
+/** The most characters of a text in the log, because names of callers may come from anybody. */
 const maximumText = 16_384;
 
 /**
- * A log of JSON lines, for stderr: stdout belongs to the protocol. What is invisible or changes the reading order is
- * escaped, so that a line is what it looks like in a terminal.
+ * A log of JSON lines, for stderr: stdout belongs to the protocol. Characters that are invisible or change the reading order are
+ * escaped, so that a terminal shows a line as it is.
  */
 export function createLog(minimum: LogLevel, now: () => Date, write: (line: string) => void): Log {
   return (level, event, fields = {}) => {
@@ -26,7 +26,7 @@ export function createLog(minimum: LogLevel, now: () => Date, write: (line: stri
   };
 }
 
-/** JSON on one line in which what is invisible or changes the reading order is escaped. */
+/** JSON on one line in which characters that are invisible or change the reading order are escaped. */
 export const escapeInvisible = (json: string): string => json.replace(everyInvisible, escaped);
 
 const bounded = (_key: string, value: unknown) =>
@@ -40,8 +40,8 @@ const escaped = (character: string) =>
     .join('');
 
 /**
- * Why something failed, for logs and messages: the code of a system error, such as `ENOENT`, or of an error without a code its
- * message. A database server's message may quote anything: its errors have codes.
+ * The reason of a failure, for logs and messages: the code of an error, such as `ENOENT`, or else its message. Errors of a database,
+ * whose messages may quote anything, have codes.
  */
 export const reasonOf = (error: unknown): string =>
   textAt(error, 'code') ?? (error instanceof Error ? error.message : 'unknown error');

@@ -2,7 +2,7 @@
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whether a value is nested deeper than so many levels. It looks no deeper. */
+/** True if a value is nested deeper than a number of levels. It looks no deeper. */
 export const isDeeperThan = (levels: number, value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
@@ -36,7 +36,7 @@ const holdsNull = (value: unknown): boolean =>
 
 /** A copy without fields that are null: clients send null for what is absent. A value without any is returned as it is. */
 export function withoutNulls(value: unknown): unknown {
-  // Answers of a thousand parts have none, and need no copy.
+  // Answers with a thousand parts have none, and a copy would take long.
   if (!holdsNull(value)) return value;
   if (!isObject(value)) return Array.isArray(value) ? value.map(withoutNulls) : value;
   const kept = Object.entries(value).filter(([, field]) => field !== null);

@@ -1,20 +1,19 @@
 /**
- * Shows text that came from outside, such as an object key or a service's message, so that it cannot pass for our own
- * words: in quotation marks, on one line, with every character that is invisible or changes the reading order spelled
- * out, and cut after `limit` characters.
+ * Quotes text from outside, such as an object key or a service's message, so that it cannot pass for our own words: in quotation marks,
+ * on one line, with every character that is invisible or changes the reading order spelled out, and cut after `limit` characters.
  */
 export function quote(text: string, limit = 300): string {
   const escaped = (given: string) => spellOut(given.replace(/["\\]/g, '\\$&'));
-  // Only what is this long can have too many characters.
+  // Shorter texts cannot have too many characters.
   const characters = text.length > limit ? [...text] : [];
   if (characters.length <= limit) return `"${escaped(text)}"`;
   return `"${escaped(characters.slice(0, limit).join(''))}…" (cut, ${characters.length} characters)`;
 }
 
-/** A line of text in which what is invisible or changes the reading order is spelled out, without quotation marks. */
+/** A line of text in which characters that are invisible or change the reading order are spelled out, without quotation marks. */
 export const spellOut = (line: string): string => line.replace(everyInvisible, spelled);
 
-/** A name that came from outside, such as an error code: bare if it can be nothing but a name, otherwise quoted. */
+/** A name from outside, such as an error code: bare if it is a plain word, otherwise quoted. */
 export const quoteName = (text: string): string => (/^[\w.:[\]-]{1,100}$/.test(text) ? text : quote(text, 100));
 
 /** Controls, formats (bidirectional and zero-width among them), unassigned, private and half characters, separators. */

@@ -10,7 +10,7 @@ export const encodeSegment = (segment: string) =>
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
-/** Names and values as they are meant, not yet encoded. `true` stands for a name without a value, as in `?uploads`. */
+/** Names and values before encoding. `true` stands for a name without a value, as in `?uploads`. */
 export type Query = Readonly<Record<string, string | true>>;
 
 /** The query string as it goes on the wire, without a question mark: in the order in which it is signed. */
@@ -21,6 +21,6 @@ export const encodeQuery = (query: Query): string =>
     .map((pair) => pair.join(''))
     .join('&');
 
-/** Whether a host name, as `URL` spells it, is this machine's loopback interface. */
+/** True if a host name, as `URL` spells it, is this machine's loopback interface. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host);

@@ -7,7 +7,7 @@ import { isObject, valueAt } from '../../util/objects.js';
  * text a caller sees when the rule is broken.
  */
 
-/** More than any name or identifier of the platform has. The reference gives no length for those. */
+/** A bound for names and identifiers without a length in the reference. None of the platform is longer. */
 const longestText = 2048;
 
 /** Free text that means something only when it is not empty, and can be sent only when it is Unicode. */
@@ -84,14 +84,14 @@ export const ipAddress = () => z.string().refine((value) => isIP(value) !== 0, '
 export const ipv4Cidr = () => z.cidrv4('must be an IPv4 address in CIDR notation, such as 192.168.0.10/24');
 
 /**
- * A name that takes one place in a URL path. The reference gives no rule for these names. What is refused here could
- * leave its place: servers are known that split a path after decoding it, and `.` and `..` have no encoded form.
+ * A name that is one segment of a URL path. The reference gives no rule for these names. Those that are refused could become more than a
+ * segment: some servers split a path after decoding it, and `.` and `..` have no encoded form.
  */
 export const pathName = () =>
   text(255)
     .refine((value) => value !== '.' && value !== '..', 'must be a name: "." and ".." would address another resource')
     .refine(
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: it searches for control characters
       (value) => !/[/\\\u0000-\u001f\u007f]/.test(value),
       'must be one name, without "/", "\\" or control characters',
     );
@@ -103,7 +103,7 @@ export const region = () =>
     .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a region name, such as jp-east-1')
     .max(32, 'must be a region name, such as jp-east-1');
 
-/** Arguments of every tool that is not a read. They steer the call; none of them is sent. */
+/** Arguments of every change for the call itself. They are not sent. */
 export const consentArguments = () => ({
   planOnly: flag().describe('Only show the plan.').optional(),
   planId: text(200).describe('From a plan that the user agreed to.').optional(),
@@ -111,8 +111,8 @@ export const consentArguments = () => ({
 });
 
 /**
- * Arguments with conditions that concern several of them. `check` reports the dotted path of each argument that breaks one. It runs beside
- * the rules of the arguments, not after them: of what breaks its own rule, the value may be anything.
+ * Arguments with conditions on several of them. `check` reports the dotted path of each argument that breaks one. It runs beside the
+ * rules of the arguments, not after them, so an argument may have any value.
  */
 export const withConditions = <Schema extends z.ZodObject>(
   schema: Schema,

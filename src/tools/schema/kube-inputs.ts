@@ -91,7 +91,7 @@ export const adminCluster = () =>
     .partial()
     .describe('Admin cluster.');
 
-/** Reports which fields the load balancer lacks, or has too many, with or without a private LAN (reference, section 4.2). */
+/** Reports missing and superfluous fields of the load balancer, with or without a private LAN (reference, section 4.2). */
 export function checkPrivateLan(
   networkConfig: { readonly networkId?: unknown } | undefined,
   loadBalancer: { readonly type?: unknown; readonly vip?: unknown; readonly systemIpAddresses?: unknown } | undefined,
@@ -114,7 +114,7 @@ export function checkPrivateLan(
     );
 }
 
-/** The value may be anything: the condition is checked beside the other rules, not after them. */
+/** Takes any value, because conditions are checked beside the other rules, not after them. */
 const areTwoDistinct = (addresses: unknown) =>
   Array.isArray(addresses) && addresses.length === 2 && new Set(addresses.map(canonicalAddress)).size === 2;
 

@@ -1,14 +1,14 @@
 import * as z from 'zod';
 
 /**
- * Records that answers contain (reference, section 2). They describe; they do not reject. Enumerations are plain text,
- * because services answer with values outside their own lists. Optional is what the reference says may be missing.
+ * Records in answers (reference, section 2). No answer is rejected because it differs. Enumerations are plain text, because services
+ * answer with values outside their own lists. Fields are optional where the reference says that they may be missing.
  */
 
 const text = () => z.string();
 const number = () => z.int();
 
-/** A structure whose fields the advertised schema does not spell out, only `what` they are like. They are read all the same. */
+/** A structure that the advertised schema sums up with `what`, to stay short. Its fields are read like any others. */
 export const like = <Schema extends z.ZodObject>(schema: Schema, what: string): Schema => schema.meta({ like: what });
 
 const placement = () => ({ region: text(), availabilityZone: text() });

@@ -23,13 +23,13 @@ export function zoneWarnings(zone: string | undefined, region: string | undefine
   return [`Zone ${zone} seems to be ${where}. What the cloud does then is not documented.`];
 }
 
-/** For an answer whose zone does not belong to the region that was asked for: `zone east-11, which seems to be in jp-east-1`. */
+/** A contradiction if the zone of an answer does not belong to the region: `zone east-11, which seems to be in jp-east-1`. */
 export function foreignZone(zone: string | undefined, region: string): string[] {
   const other = otherRegion(zone, region);
   return other === undefined ? [] : [`zone ${zone}, which seems to be in ${other}`];
 }
 
-/** For an answer that names another value than was asked for: `region "jp-east-1" instead of "jp-east-3"`. */
+/** A contradiction if an answer names another value than the request: `region "jp-east-1" instead of "jp-east-3"`. */
 export const differs = <Value extends string | number>(
   what: string,
   asked: Value | undefined,
