@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { didYouMean } from '../util/did-you-mean.js';
 import { quoteName } from '../util/quote.js';
 import { inputs, optionName, settings, variableName } from './settings.js';
@@ -34,56 +33,23 @@ interface Option {
   readonly isSecret: boolean;
 }
 
-/** Reads arguments: `--region jp-east-1`, `--region=jp-east-1`, `--read-only`, and what the command takes itself. */
+/** Reads arguments: `--region jp-east-1`, `--region=jp-east-1`, `--read-only`, and the command's own. After `--`, none is an option. */
 export function parseCommandLine(args: readonly string[], syntax: CommandSyntax = {}): CommandLine {
   const { positionals: most = 0 } = syntax;
   const line = { positionals: [] as string[], options: {}, settings: {}, problems: [] as string[] };
   const known = knownOptions(syntax, line);
   let wants: CommandLine['wants'];
-  /** Index of an argument that is neither shown nor used. */
-  let skipped: number | undefined;
-  const addPositional = (written: string) => {
-    if (line.positionals.length < most) line.positionals.push(written);
-    else line.problems.push('There is one argument too many: the command comes first, and options begin with --.');
-  };
-  const refuse = (name: string, { index, inlineValue }: OptionToken) => {
-    line.problems.push(`${quoteName(name)} is not an option${hint(name, [...known.keys()])}`);
-    // What follows may be the value of a misspelt option, and so a secret.
-    if (!inlineValue && args[index + 1]?.startsWith('--') === false) skipped = index + 1;
-  };
-  for (const token of tokensOf(args, known)) {
-    const written = args[token.index] ?? '';
-    if (token.index === skipped || token.kind === 'option-terminator') continue;
-    if (token.kind === 'positional') addPositional(written);
-    else if (isAsked(written)) wants ??= asked[written];
-    else {
-      const [name = ''] = written.split('=', 1);
-      const option = known.get(name);
-      if (option === undefined) refuse(name, token);
-      else line.problems.push(...setOption(option, name, token, args[token.index + 1]));
-    }
+  const end = args.includes('--') ? args.indexOf('--') : args.length;
+  const rest = args.slice(0, end);
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    if (isAsked(arg)) wants ??= asked[arg];
+    else if (/^-./.test(arg)) line.problems.push(...takeOption(arg, rest, known));
+    else line.positionals.push(arg);
   }
+  line.positionals.push(...args.slice(end + 1));
+  if (line.positionals.splice(most).length > 0)
+    line.problems.push('There is one argument too many: the command comes first, and options begin with --.');
   return { ...line, wants };
-}
-
-type OptionToken = Extract<ReturnType<typeof tokensOf>[number], { kind: 'option' }>;
-
-/** Keeps the value of an option: the one after its `=`, or the next argument. Answers with the problems of that. */
-function setOption(
-  { name, into, isSwitch, isSecret }: Option,
-  written: string,
-  { value: inline, inlineValue }: OptionToken,
-  next: string | undefined,
-): string[] {
-  if (isSecret) return [secretOption(name)];
-  if (isSwitch) {
-    into[name] = inline ?? '1';
-    return [];
-  }
-  const value = (inlineValue ? inline : next)?.trim();
-  if (!value) return [`${written} needs a value.`];
-  into[name] = value;
-  return [];
 }
 
 /** Every option by how it is written: those of settings, and the command's own. */
@@ -96,25 +62,23 @@ function knownOptions({ options = {} }: CommandSyntax, line: Record<'options' | 
   return known;
 }
 
-function tokensOf(args: readonly string[], known: ReadonlyMap<string, Option>) {
-  const { tokens } = parseArgs({
-    args: args.map((arg, index) => unambiguous(arg, args[index + 1], known.get(arg)?.isSwitch === false)),
-    options: Object.fromEntries(
-      Array.from(known, ([option, { isSwitch }]) => [option.slice(2), { type: isSwitch ? 'boolean' : 'string' }]),
-    ),
-    strict: false,
-    tokens: true,
-  });
-  return tokens;
+/** Keeps the value of an option: after its `=`, or the first of the arguments that follow. Returns the problems with it. */
+function takeOption(arg: string, rest: string[], known: ReadonlyMap<string, Option>): string[] {
+  const [written = ''] = arg.split('=', 1);
+  const option = known.get(written);
+  const value = arg === written ? valueAfter(option, rest) : arg.slice(written.length + 1);
+  if (option === undefined) return [`${quoteName(written)} is not an option${hint(written, [...known.keys()])}`];
+  if (option.isSecret) return [secretOption(option.name)];
+  if (!value?.trim()) return [`${written} needs a value.`];
+  option.into[option.name] = value.trim();
+  return [];
 }
 
-/**
- * An argument in a form that `parseArgs` does not misread: an option with one dash is no group of short options, and an argument
- * with two dashes is never the value of the option before it.
- */
-function unambiguous(arg: string, next: string | undefined, takesValue: boolean): string {
-  if (/^-[^-]/.test(arg)) return `--${arg}`;
-  return takesValue && (next === undefined || next.startsWith('--') || isAsked(next)) ? `${arg}=` : arg;
+/** Takes the value of an option from the arguments that follow. That of a misspelt option is taken as well: it may be a secret. */
+function valueAfter(option: Option | undefined, rest: string[]): string | undefined {
+  if (option?.isSwitch) return '1';
+  const [next = '--'] = rest;
+  return next.startsWith('--') || isAsked(next) ? undefined : rest.shift();
 }
 
 /** The problem with a secret on the command line, which everybody on the machine can read. */
