@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { type CommandLine, parseCommandLine } from '../../src/config/command-line.js';
 
@@ -26,29 +27,37 @@ test.each<[string[], Partial<CommandLine>]>([
 });
 
 describe('a command line that goes wrong neither swallows an option nor shows or uses a value', () => {
-  const tooMany = 'There is one argument too many: the command comes first, and options begin with --.';
-  test.each<[string[], string[]]>([
-    [['--secret-acess-key', 'MARKER'], ['--secret-acess-key is not an option; did you mean --secret-access-key?']],
-    [['--secret-acess-key=MARKER'], ['--secret-acess-key is not an option; did you mean --secret-access-key?']],
-    [['--secret-acess-key', '-MARKER'], ['--secret-acess-key is not an option; did you mean --secret-access-key?']],
-    [['-secret-access-key', 'MARKER'], ['-secret-access-key is not an option; did you mean --secret-access-key?']],
-    [['--secret-access-key', '-MARKER'], [expect.stringMatching(/^--secret-access-key would show the secret/)]],
-    [['--jsn', 'MARKER'], ['--jsn is not an option; did you mean --json?']],
-    [['-xyz'], ['-xyz is not an option; --help lists them all']],
-    [['a', 'b', 'MARKER'], [tooMany]],
-    [['--access-key-id', '--read-only'], ['--access-key-id needs a value.']],
+  /** Each with what its problems are about, in turn. */
+  const mistakes: readonly (readonly [args: readonly string[], about: readonly string[]])[] = [
+    [['--secret-acess-key', 'MARKER'], ['--secret-acess-key']],
+    [['--secret-acess-key=MARKER'], ['--secret-acess-key']],
+    [['--secret-acess-key', '-MARKER'], ['--secret-acess-key']],
+    [['-secret-access-key', 'MARKER'], ['-secret-access-key']],
+    [['--secret-access-key', '-MARKER'], ['--secret-access-key']],
+    [['--jsn', 'MARKER'], ['--jsn']],
+    [['-xyz'], ['-xyz']],
+    [['a', 'b', 'MARKER'], ['one argument too many']],
+    [['--access-key-id', '--read-only'], ['--access-key-id']],
     [
       ['--access-key-id', '--raed-only'],
-      ['--access-key-id needs a value.', '--raed-only is not an option; did you mean --read-only?'],
+      ['--access-key-id', '--raed-only'],
     ],
-    [['--region'], ['--region needs a value.']],
-    [['--region='], ['--region needs a value.']],
-    [['--since'], ['--since needs a value.']],
-    [['--since', '--json'], ['--since needs a value.']],
-  ])('%j', (args, problems) => {
+    [['--region'], ['--region']],
+    [['--region='], ['--region']],
+    [['--since'], ['--since']],
+    [['--since', '--json'], ['--since']],
+  ];
+
+  test.each(mistakes)('%j', (args, about) => {
     const line = parse(...args);
-    expect(line.problems).toEqual(problems);
+    expect(line.problems).toEqual(about.map((name) => expect.stringContaining(name)));
     expect(JSON.stringify({ ...line, positionals: line.positionals.slice(0, 2) })).not.toContain('MARKER');
+  });
+
+  test('is reported as reviewed', async () => {
+    const shown = mistakes.map(([args]) => `# ${args.join(' ')}\n${parse(...args).problems.join('\n')}\n`);
+    const golden = fileURLToPath(new URL('golden/command-line.txt', import.meta.url));
+    await expect(shown.join('\n')).toMatchFileSnapshot(golden);
   });
 
   test('what follows is still read', () => {
