@@ -46,16 +46,13 @@ export async function startChangeView(): Promise<void> {
     shownPlan = change;
     showExpiry();
     status.replaceChildren(...statusOf(stage, host));
-    const undecided = stage.kind === 'open' || stage.kind === 'sending' || stage.kind === 'lost';
-    const asksAgain = stage.kind === 'lost' || (stage.kind === 'sending' && stage.lost);
+    const { isOffered, asksAgain, isBusy } = buttonsAt(stage, host);
     const focused = buttons.contains(document.activeElement);
-    buttons.hidden = !undecided || change?.ticket === undefined || host?.callsTools !== true;
+    buttons.hidden = !isOffered;
     setText(accept, asksAgain ? 'Ask again' : (change?.accept ?? ''));
     setText(decline, change?.decline ?? '');
     decline.hidden = asksAgain;
-    for (const button of [accept, decline])
-      if (stage.kind === 'sending') button.setAttribute('aria-disabled', 'true');
-      else button.removeAttribute('aria-disabled');
+    for (const button of [accept, decline]) button.ariaDisabled = isBusy ? 'true' : null;
     if (focused && buttons.hidden) status.querySelector<HTMLElement>('h2')?.focus();
   };
 
@@ -104,9 +101,19 @@ export async function startChangeView(): Promise<void> {
   if (host !== undefined) formatTime = timeFormat(host.context);
 }
 
+/** The buttons at a stage of the decision. */
+function buttonsAt(stage: Stage, host: Host | undefined) {
+  const isUndecided = stage.kind === 'open' || stage.kind === 'sending' || stage.kind === 'lost';
+  return {
+    isOffered: isUndecided && stage.change.ticket !== undefined && host?.callsTools === true,
+    asksAgain: stage.kind === 'lost' || (stage.kind === 'sending' && stage.lost),
+    isBusy: stage.kind === 'sending',
+  };
+}
+
 /** A button that says it is disabled keeps the focus, and does nothing. */
 async function ignoringRepeats(button: HTMLButtonElement, act: () => Promise<void>): Promise<void> {
-  if (button.getAttribute('aria-disabled') !== 'true') await act();
+  if (button.ariaDisabled !== 'true') await act();
 }
 
 const planOf = ({ sentence, effects, warnings, defaults, request }: ProposedChange): readonly Node[] => [
