@@ -46,12 +46,12 @@ export async function startChangeView(): Promise<void> {
     shownPlan = change;
     showExpiry();
     status.replaceChildren(...statusOf(stage, host));
-    const { isOffered, asksAgain, isBusy } = buttonsAt(stage, host);
+    const { isOffered, accepts, declines, isBusy } = buttonsAt(stage, host);
     const focused = buttons.contains(document.activeElement);
     buttons.hidden = !isOffered;
-    setText(accept, asksAgain ? 'Ask again' : (change?.accept ?? ''));
-    setText(decline, change?.decline ?? '');
-    decline.hidden = asksAgain;
+    setText(accept, accepts);
+    setText(decline, declines);
+    decline.hidden = declines === '';
     for (const button of [accept, decline]) button.ariaDisabled = isBusy ? 'true' : null;
     if (focused && buttons.hidden) status.querySelector<HTMLElement>('h2')?.focus();
   };
@@ -103,10 +103,12 @@ export async function startChangeView(): Promise<void> {
 
 /** The buttons at a stage of the decision. */
 function buttonsAt(stage: Stage, host: Host | undefined) {
-  const isUndecided = stage.kind === 'open' || stage.kind === 'sending' || stage.kind === 'lost';
+  const change = stage.kind === 'open' || stage.kind === 'sending' || stage.kind === 'lost' ? stage.change : undefined;
+  const asksAgain = stage.kind === 'lost' || (stage.kind === 'sending' && stage.lost);
   return {
-    isOffered: isUndecided && stage.change.ticket !== undefined && host?.callsTools === true,
-    asksAgain: stage.kind === 'lost' || (stage.kind === 'sending' && stage.lost),
+    isOffered: change?.ticket !== undefined && host?.callsTools === true,
+    accepts: asksAgain ? 'Ask again' : (change?.accept ?? ''),
+    declines: asksAgain ? '' : (change?.decline ?? ''),
     isBusy: stage.kind === 'sending',
   };
 }
