@@ -13,7 +13,12 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const tools = join(root, 'node_modules/.stryker');
 const stryker = join(tools, 'node_modules/@stryker-mutator/core/bin/stryker.js');
 
-const named = (folder, names) => names.split(' ').map((name) => `test/${folder}/${name}.test.ts`);
+function named(folder, names) {
+  const files = names.split(' ').map((name) => `test/${folder}/${name}.test.ts`);
+  const missing = files.filter((file) => !existsSync(join(root, file)));
+  if (missing.length > 0) throw new Error(`there is no ${missing.join(', ')}`);
+  return files;
+}
 
 /**
  * What is mutated in each part, and the tests that have to notice. A file has the tests that are about it, and no others: each change
