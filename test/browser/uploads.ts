@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { packParts, partsKey } from '../../src/mcp/views/contract/parts.js';
+import { partsKey } from '../../src/mcp/views/contract/parts.js';
+import { packParts } from '../../src/mcp/views/pack-parts.js';
 import type { UploadPart } from '../../src/tools/upload/part.js';
 import { summarise } from '../../src/tools/upload/summary.js';
 

@@ -79,7 +79,7 @@ export function partText(
   number: number,
   state: PartState | undefined,
   part: UploadPart | undefined,
-  { sizeUnit }: Pick<Upload, 'sizeUnit'>,
+  { unit }: Pick<Upload, 'unit'>,
   formatTime: FormatTime,
 ): string {
   if (part === undefined) {
@@ -87,10 +87,10 @@ export function partText(
     return `Part ${number.toLocaleString('en')} ${why}.`;
   }
   const { size, uploadedAt, etag } = part;
-  const exact = sizeUnit === 1 && size >= 1024 ? ` (${size.toLocaleString('en')} bytes)` : '';
+  const exact = unit === 1 && size >= 1024 ? ` (${size.toLocaleString('en')} bytes)` : '';
   return [
     `Part ${number.toLocaleString('en')}${state === 'new' ? ', new' : ''}`,
-    `${sizeUnit === 1 ? '' : 'about '}${humanBytes(size)}${exact}${state === 'small' ? ', too small to complete the upload with' : ''}`,
+    `${unit === 1 ? '' : 'about '}${humanBytes(size)}${exact}${state === 'small' ? ', too small to complete the upload with' : ''}`,
     Number.isNaN(uploadedAt) ? 'time not known' : `arrived ${formatTime(uploadedAt)}`,
     ...(etag === undefined ? [] : [`ETag ${etag}`]),
   ].join(' · ');

@@ -65,7 +65,7 @@ export async function startUploadView(): Promise<void> {
     const place =
       upload === undefined ? {} : { bucket: upload.bucket, object: upload.object, uploadId: upload.uploadId };
     try {
-      take(await host.callTool('list_parts', { ...place, ...rest, view: 'summary' }, answerMs), true);
+      await take(await host.callTool('list_parts', { ...place, ...rest, view: 'summary' }, answerMs), true);
     } catch {
       fail('No answer came. This is the state as of the time below; press Refresh to try again.');
     } finally {
@@ -75,7 +75,7 @@ export async function startUploadView(): Promise<void> {
     }
   }
 
-  function take(result: ToolResult, again: boolean): void {
+  async function take(result: ToolResult, again: boolean): Promise<void> {
     page.allowRefresh(host?.callsTools === true, refreshing);
     if (result.isError) {
       const { summary, problems, status, next } = result.structured;
@@ -86,7 +86,7 @@ export async function startUploadView(): Promise<void> {
     }
     page.showProblem(undefined);
     const before = again ? upload : undefined;
-    upload = readUpload(result, args);
+    upload = await readUpload(result, args);
     states = statesOf(upload, before);
     details.forget();
     page.show(upload, states, formatTime);
@@ -107,11 +107,11 @@ export async function startUploadView(): Promise<void> {
     if (upload !== undefined) page.describePart(first === last ? textOfPart(first, upload) : textOfParts(first, last));
   }
 
-  function textOfPart(number: number, { parts = [], sizeUnit }: Upload): string {
+  function textOfPart(number: number, { parts = [], unit }: Upload): string {
     const exact = details.of(number);
     const part = exact ?? parts.find(({ partNumber }) => partNumber === number);
     if (part !== undefined && part.etag === undefined && exact === undefined) details.want(number);
-    return partText(number, states[number - 1], part, { sizeUnit: exact === undefined ? sizeUnit : 1 }, formatTime);
+    return partText(number, states[number - 1], part, { unit: exact === undefined ? unit : 1 }, formatTime);
   }
 
   function textOfParts(first: number, last: number): string {

@@ -19,7 +19,7 @@ export interface Upload {
   /** In order of their numbers; undefined where the answer did not bring them. */
   readonly parts: readonly UploadPart[] | undefined;
   /** Sizes are rounded to a multiple of this; 1 if they are exact. */
-  readonly sizeUnit: number;
+  readonly unit: number;
   /** Part numbers that the whole upload has, as far as can be told: up to the highest that is there or to come. */
   readonly numbers: number;
   readonly percent: number | undefined;
@@ -37,9 +37,10 @@ export interface Upload {
 const maximumNumbers = 100_000;
 
 /** Reads a result of `list_parts` that is not an error. */
-export function readUpload({ structured, text, meta }: ToolResult, args: Fields): Upload {
+export async function readUpload({ structured, text, meta }: ToolResult, args: Fields): Promise<Upload> {
   const answer = fieldsOf(structured.answer);
-  const { parts, sizeUnit } = partsOf(meta);
+  // What cannot be unpacked is of another version, or was cut on the way: the summary has the figures.
+  const { parts, unit = 1 } = (await unpackParts(textOf(meta[partsKey]) ?? '')) ?? {};
   const last = Math.max(parts?.at(-1)?.partNumber ?? 0, numberOf(fieldsOf(answer.toCome).to) ?? 0);
   return {
     bucket: textOf(answer.bucket) ?? textOf(args.bucket) ?? '',
@@ -51,7 +52,7 @@ export function readUpload({ structured, text, meta }: ToolResult, args: Fields)
     expectedParts: numberOf(answer.expectedParts),
     expectedBytes: numberOf(answer.expectedBytes),
     parts,
-    sizeUnit,
+    unit,
     numbers: Math.min(maximumNumbers, last),
     percent: numberOf(answer.percent),
     bytesPerSecond: numberOf(answer.bytesPerSecond),
@@ -61,16 +62,6 @@ export function readUpload({ structured, text, meta }: ToolResult, args: Fields)
     lastUploadedAt: timeOf(answer.lastUploadedAt),
     checkedAt: timeOf(answer.checkedAt),
   };
-}
-
-function partsOf(meta: Fields): Pick<Upload, 'parts' | 'sizeUnit'> {
-  const packed = textOf(meta[partsKey]);
-  try {
-    if (packed !== undefined) return unpackParts(packed);
-  } catch {
-    // Of another version, or cut on the way: the summary has the figures.
-  }
-  return { parts: undefined, sizeUnit: 1 };
 }
 
 /** Smaller parts, other than the last, make services refuse to complete an upload: as the tool's summary has it. */

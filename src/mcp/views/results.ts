@@ -6,7 +6,8 @@ import { tokenLifetimeMs } from '../../consent/tokens.js';
 import { sentences } from '../../util/human.js';
 import { spellOut } from '../../util/quote.js';
 import { type ChangeOutcome, changeKey, type OutcomeKind, outcomeKey, type ProposedChange } from './contract/change.js';
-import { packParts, partsKey } from './contract/parts.js';
+import { partsKey } from './contract/parts.js';
+import { packParts } from './pack-parts.js';
 
 /** The `_meta` of a result, which views get and models don't. */
 export function viewMeta(

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { packParts, partsKey } from '../../../src/mcp/views/contract/parts.js';
+import { partsKey } from '../../../src/mcp/views/contract/parts.js';
+import { packParts } from '../../../src/mcp/views/pack-parts.js';
 import type { ToolResult } from '../../../ui/host/host.js';
 import { amountText, isComplete, progressText, readUpload, statesOf } from '../../../ui/upload/upload.js';
 
@@ -22,18 +23,18 @@ const result = (
 });
 
 describe('what an upload is', () => {
-  test('comes from the result, and where that is silent from the arguments', () => {
-    const { bucket, object, summary } = readUpload(result({ object: 'k', summary: 'Said.' }), {
+  test('comes from the result, and where that is silent from the arguments', async () => {
+    const { bucket, object, summary } = await readUpload(result({ object: 'k', summary: 'Said.' }), {
       bucket: 'b',
       object: 'o',
     });
     expect({ bucket, object, summary }).toEqual({ bucket: 'b', object: 'k', summary: 'Said.' });
-    expect(readUpload(result({}), { object: 'o' }).object).toBe('o');
-    expect(readUpload(result({}), {}).summary).toBe('In words.');
+    expect((await readUpload(result({}), { object: 'o' })).object).toBe('o');
+    expect((await readUpload(result({}), {})).summary).toBe('In words.');
   });
 
-  test.each([undefined, 'AAAA', 'not base64', 7])('parts that cannot be read (%j) are not known', (packed) => {
-    expect(readUpload({ ...result({ partCount: 3 }), meta: { [partsKey]: packed } }, {})).toMatchObject({
+  test.each([undefined, 'AAAA', 'not base64', 7])('parts that cannot be read (%j) are not known', async (packed) => {
+    expect(await readUpload({ ...result({ partCount: 3 }), meta: { [partsKey]: packed } }, {})).toMatchObject({
       parts: undefined,
       partCount: 3,
     });
@@ -44,14 +45,14 @@ describe('what an upload is', () => {
     ['what is to come', { toCome: { from: 4, to: 5 } }, 5],
     ['no more than can be drawn', { toCome: { from: 4, to: 1e12 } }, 100_000],
     ['the highest part, whatever else the answer says', { toCome: 'many' }, 3],
-  ])('it goes up to %s', (_, answer, numbers) => {
-    expect(readUpload(result(answer), {}).numbers).toBe(numbers);
+  ])('it goes up to %s', async (_, answer, numbers) => {
+    expect((await readUpload(result(answer), {})).numbers).toBe(numbers);
   });
 });
 
 describe('the state of a part', () => {
-  test('is there, missing or still to come', () => {
-    expect(statesOf(readUpload(result({ toCome: { from: 4, to: 4 } }, [1, 3]), {}), undefined)).toEqual([
+  test('is there, missing or still to come', async () => {
+    expect(statesOf(await readUpload(result({ toCome: { from: 4, to: 4 } }, [1, 3]), {}), undefined)).toEqual([
       'there',
       'missing',
       'there',
@@ -59,20 +60,20 @@ describe('the state of a part', () => {
     ]);
   });
 
-  test('is too small, unless it is the last', () => {
-    expect(statesOf(readUpload(result({}, [1, 2], mebibyte), {}), undefined)).toEqual(['small', 'there']);
+  test('is too small, unless it is the last', async () => {
+    expect(statesOf(await readUpload(result({}, [1, 2], mebibyte), {}), undefined)).toEqual(['small', 'there']);
   });
 
-  test('is new where an earlier look did not find it', () => {
-    const before = readUpload(result({}, [1]), {});
-    expect(statesOf(readUpload(result({}, [1, 2]), {}), before)).toEqual(['there', 'new']);
+  test('is new where an earlier look did not find it', async () => {
+    const before = await readUpload(result({}, [1]), {});
+    expect(statesOf(await readUpload(result({}, [1, 2]), {}), before)).toEqual(['there', 'new']);
   });
 });
 
 describe('how it goes', () => {
   const at = { firstUploadedAt: iso(0), lastUploadedAt: iso(60) };
-  const text = (structured: Record<string, unknown>) =>
-    progressText(readUpload(result(structured), {}), (time) => new Date(time).toISOString());
+  const text = async (structured: Record<string, unknown>) =>
+    progressText(await readUpload(result(structured), {}), (time) => new Date(time).toISOString());
 
   test.each([
     [{ ...at, partCount: 3, checkedAt: iso(70), bytesPerSecond: mebibyte }, '1.0 MiB a second.'],
@@ -91,20 +92,20 @@ describe('how it goes', () => {
     [{ partCount: 0 }, 'No part has arrived yet.'],
     [{ ...at, partCount: 3, idleSeconds: 120 }, 'The last part arrived 2 min before this answer.'],
     [{ partCount: 3 }, 'Parts are there.'],
-  ])('%j', (structured, said) => {
-    expect(text(structured)).toBe(said);
+  ])('%j', async (structured, said) => {
+    expect(await text(structured)).toBe(said);
   });
 
-  test('without a size to measure by, nothing is complete', () => {
-    expect(isComplete(readUpload(result({}), {}))).toBe(false);
+  test('without a size to measure by, nothing is complete', async () => {
+    expect(isComplete(await readUpload(result({}), {}))).toBe(false);
   });
 
-  test('amounts are of what is expected, where that is known', () => {
+  test('amounts are of what is expected, where that is known', async () => {
     const done = { partCount: 1200, totalBytes: 3 * mebibyte, percent: 30 };
-    const text = (more: object) => amountText(readUpload(result({ ...done, ...more }), {}));
-    expect(text({ expectedParts: 4000, expectedBytes: 10 * mebibyte })).toBe(
+    const text = async (more: object) => amountText(await readUpload(result({ ...done, ...more }), {}));
+    expect(await text({ expectedParts: 4000, expectedBytes: 10 * mebibyte })).toBe(
       '1,200 of 4,000 parts · 3.0 MiB of 10.0 MiB · 30%',
     );
-    expect(text({})).toBe('1,200 parts · 3.0 MiB · 30%');
+    expect(await text({})).toBe('1,200 parts · 3.0 MiB · 30%');
   });
 });
