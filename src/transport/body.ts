@@ -1,5 +1,5 @@
 import { type EntityDecoderOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
-import { isDeeperThan } from '../util/objects.js';
+import { isDeeperThan, isObject } from '../util/objects.js';
 
 /** A body by its content. The content type does not decide, because services label bodies wrongly. */
 export type Body =
@@ -52,34 +52,25 @@ function hasMoreThan(limit: number, character: string, text: string): boolean {
 const isTooMuch = (xml: string) =>
   Object.entries(maximumCounts).some(([character, limit]) => hasMoreThan(limit, character, xml));
 
-/** Leaves references as they are, for `resolveReferences`. Without it, the parser makes a decoder for each document. */
-const noDecoder: EntityDecoderOptions = {
-  decode: (text) => text,
+/** Without a decoder of ours, the parser would make one for each document. */
+const decoder: EntityDecoderOptions = {
+  decode: resolveReferences,
   setExternalEntities: () => {},
   addInputEntities: () => {},
   setXmlVersion: () => {},
   reset: () => {},
 };
 
-/** The keys of text and character data in what the parser makes of a document. Those of elements have a full stop before the name. */
-const textKey = '#text';
-const cdataKey = '#cdata';
-
 const parser = new XMLParser({
-  // Text and character data may take turns in an element.
-  preserveOrder: true,
   // The parser renames elements such as `toString` and refuses others. With a character that no name begins with, it does neither.
   transformTagName: (name) => (name.startsWith('.') ? name : `.${name}`),
-  textNodeName: textKey,
-  cdataPropName: cdataKey,
   ignoreAttributes: true,
   ignoreDeclaration: true,
   ignorePiTags: true,
   removeNSPrefix: true,
   parseTagValue: false,
   trimValues: false,
-  processEntities: false,
-  entityDecoder: noDecoder,
+  entityDecoder: decoder,
   // Otherwise it writes out the path to each element, for callbacks.
   jPath: false,
   maxNestedTags: maximumDepth,
@@ -90,7 +81,7 @@ function parseXml(text: string): Body {
     return malformed('XML', 'it has a document type declaration, which is never read');
   try {
     const value = readValue(parser.parse(text));
-    if (typeof value === 'string') return malformed('XML', 'it has no elements');
+    if (!isElements(value)) return malformed('XML', 'it has no elements');
     // The parser does not mind an end that is missing, and reads what comes after it as a part of the element.
     const isWellFormed = XMLValidator.validate(text) === true;
     return isWellFormed ? { kind: 'xml', value } : malformed('XML', 'it is cut short or not well-formed');
@@ -100,40 +91,25 @@ function parseXml(text: string): Body {
 }
 
 /** The value of an element: the elements in it, or else its text. The values of elements with the same name are a list. */
-type Value = string | Elements;
-type Elements = { [name: string]: Value | Value[] };
+type Value = string | Value[] | Elements;
+type Elements = { [name: string]: Value };
+const isElements = (value: Value): value is Elements => isObject(value);
 
-/** The value of an element whose content the parser has read. Text between elements is dropped. */
-function readValue(content: unknown): Value {
-  const children: Elements = {};
-  let text = '';
-  for (const [key, inner] of piecesOf(content)) {
-    if (key === textKey) text += resolveReferences(String(inner));
-    else if (key === cdataKey)
-      text += piecesOf(inner)
-        .map(([, data]) => String(data))
-        .join('');
-    else add(children, key.slice(1), readValue(inner));
-  }
-  return Object.keys(children).length > 0 ? children : text;
-}
-
-/** The parser writes a piece of content as an object with one key. */
-const piecesOf = (content: unknown): readonly (readonly [string, unknown])[] =>
-  [content].flat().flatMap((piece) => Object.entries(Object(piece)));
+/** The name that sets the prototype of an object. */
+const prototypeName = '__proto__';
 
 /**
- * Adds an element to those beside it.
- * @throws for a name that would set the prototype
+ * The value of an element as the parser read it. Text between elements is dropped.
+ * @throws if an element has the name of the prototype
  */
-function add(siblings: Elements, name: string, value: Value): void {
-  if (name === prototypeName) throw new Error('an element has the name of a prototype');
-  const before = Object.hasOwn(siblings, name) ? siblings[name] : undefined;
-  if (Array.isArray(before)) before.push(value);
-  else siblings[name] = before === undefined ? value : [before, value];
+function readValue(parsed: unknown): Value {
+  if (Array.isArray(parsed)) return parsed.map(readValue);
+  if (!isObject(parsed)) return String(parsed);
+  const { '#text': _, ...elements } = parsed;
+  const children = Object.entries(elements).map(([name, child]): [string, Value] => [name.slice(1), readValue(child)]);
+  if (children.some(([name]) => name === prototypeName)) throw new Error('an element has the name of the prototype');
+  return children.length === 0 ? '' : Object.fromEntries(children);
 }
-
-const prototypeName = '__proto__';
 
 /** The beginning of a document of elements and text: a declaration, and the root with its namespace. */
 const beginning =
@@ -141,7 +117,7 @@ const beginning =
 
 /** An element with its text, the start of one that holds others, or the end of that; with the white space behind it. */
 const plainPiece =
-  /<([A-Za-z_][\w.-]*)>(?:([^<&\r]*(?:&(?:#\d+|#x[\da-fA-F]+|\w+);[^<&\r]*)*)<\/\1>)?\s*|<\/([A-Za-z_][\w.-]*)>\s*/y;
+  /<([A-Za-z_][\w.-]*)>(?:([^<&\r]*(?:&(?:#\d+|#x[\da-fA-F]+|\w+);[^<&\r]*)*)<\/\1>\s*|\s*(?=<[^/]))|<\/([A-Za-z_][\w.-]*)>\s*/y;
 
 /**
  * Reads a document of nothing but elements and text, as services answer, in a fraction of the parser's time and memory. Undefined for
@@ -172,6 +148,13 @@ function readElements(next: RegExp, text: string, parent: string, depth: number)
     if (value === undefined) return undefined;
     add(children, name, value);
   }
+}
+
+/** Adds an element to those beside it. */
+function add(siblings: Elements, name: string, value: string | Elements): void {
+  const before = Object.hasOwn(siblings, name) ? siblings[name] : undefined;
+  if (Array.isArray(before)) before.push(value);
+  else siblings[name] = before === undefined ? value : [before, value];
 }
 
 const named: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };

@@ -97,6 +97,7 @@ describe('XML of elements and text, which is read without the parser', () => {
     ['three', '<Row><A>1</A></Row><Row><A>2</A></Row><Row><A>3</A></Row>', [{ A: '1' }, { A: '2' }, { A: '3' }]],
     ['with structures', '<Row><A><B>1</B></A></Row><Row><A>2</A></Row>', [{ A: { B: '1' } }, { A: '2' }]],
     ['with line ends of Windows', '<Row><A>1\r\n2</A></Row><Row><A>3</A></Row>', [{ A: '1\n2' }, { A: '3' }]],
+    ['with nothing but a line end of Windows', '<Row><A>\r\n</A></Row><Row><A>2</A></Row>', [{ A: '\n' }, { A: '2' }]],
     ['with references', '<Row><A>&quot;1&#x26;&#50;</A></Row><Row><A>2</A></Row>', [{ A: '"1&2' }, { A: '2' }]],
     ['with character data that looks like a row', '<Row><A><![CDATA[<Row>]]></A></Row>', { A: '<Row>' }],
   ])('rows are read as without them: %s', (_what, content, expected) => {
