@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const keys = { CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST', CLOUDOPS_SECRET_ACCESS_KEY: 'MARKER', CLOUDOPS_MAX_ATTEMPTS: '1' };
 const proxyless = { HTTPS_PROXY: '', https_proxy: '', HTTP_PROXY: '', http_proxy: '', NO_PROXY: '', no_proxy: '' };
 
-/** What the doctor says, by check. Whatever it says, it shows no secret. */
+/** The findings of the doctor, by check. None shows a secret. */
 async function examine(env: Record<string, string>, ...args: string[]) {
   const run = await runServer(['doctor', '--json', ...args], {
     env: { ...proxyless, NODE_EXTRA_CA_CERTS: '', NODE_TLS_REJECT_UNAUTHORIZED: '', ...env },

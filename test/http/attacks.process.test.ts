@@ -68,7 +68,7 @@ const list = toolCall('list_parts', {
   uploadId: seededUpload.uploadId,
 });
 
-/** What an attacker can send in a second: everything is refused, in any order. */
+/** Requests that an attacker can send in a second. All are refused, in any order. */
 async function bombard({ url, origin }: HttpProcess): Promise<number[]> {
   const batch = JSON.stringify(Array.from({ length: 5000 }, () => list));
   const deep = `${'{"a":'.repeat(150_000)}1${'}'.repeat(150_000)}`;
@@ -106,7 +106,7 @@ test('an attack is refused, the process lives, and its memory is back within 10 
   const attack = async () => {
     expect((await bombard(server)).filter((status) => status < 400)).toEqual([]);
     const sockets = await holdConnections(server.port, connectionCount());
-    // Who has a connection is still served.
+    // Clients with a connection are still served.
     await vi.waitFor(async () => expect(await serves()).toBeDefined(), { timeout: 30_000, interval: 500 });
     for (const socket of sockets) socket.destroy();
     await vi.waitFor(async () => expect(await serves()).toBeDefined());

@@ -86,7 +86,7 @@ describe('a file of tokens that changes while the server runs', () => {
       wait: (milliseconds: number) => {
         time += milliseconds;
       },
-      /** How each token fares: its scopes, or why it is refused. */
+      /** Each token with its scopes, or the reason why it is refused. */
       tried: (...tokens: string[]) =>
         Promise.all(
           tokens.map(async (token) => {

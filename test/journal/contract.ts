@@ -4,14 +4,14 @@ import type { Journal, ListOptions } from '../../src/journal/journal.js';
 import { recoverInterrupted } from '../../src/journal/recovery.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
-/** Where journals of a test are kept. */
+/** The place for the journals of a test. */
 export interface Store {
   /** Another process's view of the journal of that name. */
   open(name: string, now: () => Date): Journal;
   remove(): void;
 }
 
-/** What every journal does, wherever it is kept. Each opened journal stands for a process. */
+/** The rules of every journal, in a file or a database. Each opened journal stands for a process. */
 export function describeJournal(prepare: () => Promise<Store> | Store): void {
   let store: Store;
   let time: number;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { databaseName, databaseUrlProblem, holdsPassword, isDatabaseUrl } from '../../src/journal/database-url.js';
 
-/** Where a journal is, as far as people may read it. */
+/** The place of a journal, without what people may not read. */
 
 test.each([
   ['postgres://u:MARKER@db.example.com:5432/cloudops?sslmode=require', 'postgres://db.example.com:5432/cloudops', true],

@@ -18,7 +18,7 @@ const disk = vi.hoisted(() => ({
   keptBytes: 0,
   /** So many flushes fail. */
   failedSyncs: 0,
-  /** What happens before the next one. */
+  /** Runs before the next one. */
   beforeSync: undefined as (() => void) | undefined,
 }));
 

@@ -238,7 +238,7 @@ describe('a first line that a crash cut short', () => {
   });
 });
 
-/** What can lie where a file of the journal is looked for. */
+/** Things that can lie at the path of a journal. */
 const others: Readonly<Record<string, (path: string) => void>> = {
   'a folder': (at) => mkdirSync(at),
   'a named pipe': (at) => execFileSync('mkfifo', [at]),

@@ -15,7 +15,7 @@ describe.skipIf(!hasPostgres())('like every journal', () => {
   });
 });
 
-/** What only a journal in a database does; what every journal does is in contract.ts. */
+/** The rules of a journal in a database; those of every journal are in contract.ts. */
 describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   let postgres: Postgres;
   let certificate: ReturnType<typeof makeCertificate>;
@@ -352,7 +352,7 @@ async function startCable(to: number | undefined) {
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
-    /** How many bytes came from there. */
+    /** The number of bytes that came from there. */
     answered: () => answered,
     /** Loses the connection at the next commit, which is delivered all the same or not, and so many after it. */
     cutAtCommit: (isDelivered: Promise<boolean>, refusedAfter: number) => {

@@ -10,7 +10,7 @@ const traceparent = (sampled: boolean) => `00-${traceId}-${spanId}-${sampled ? '
 
 afterEach(() => vi.unstubAllEnvs());
 
-/** What a collector gets of a call with one request to the cloud. */
+/** The spans of a call with one request to the cloud, at a collector. */
 async function spansOfCall(parent: TraceParent, env: Record<string, string> = {}) {
   const collector = await startServer((_request, response) => response.end('{}'));
   vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', collector.origin);

@@ -6,7 +6,7 @@ import { never, testCaller } from '../support/caller.js';
 import { response, type Script, type ScriptedServer, startScripted } from '../support/scripted-server.js';
 
 /**
- * What a network and a service can do wrong, for a read and for a change: how many requests the service gets, what
+ * Faults of a network and a service, for a read and for a change: how many requests the service gets, what
  * comes of the call, and what the agent is told. A change is never sent again once it may have been acted on.
  */
 
