@@ -47,7 +47,6 @@ interface Tool extends ToolSchemas {
   readonly operation: Operation;
 }
 
-/** The schemas of the tools by tool. */
 const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
 
 /** The tools that servers have, before policy and scopes. */

@@ -13,7 +13,6 @@ export type Answer =
       /** The service's time, from its `Date` header. */
       readonly answeredAt: string | undefined;
     } & Reading)
-  /** A success that cannot be read. */
   | {
       readonly kind: 'unread';
       readonly status: number;

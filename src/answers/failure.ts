@@ -15,9 +15,7 @@ export interface Failure {
   readonly code: string;
   /** Corrections that are needed, one line each. */
   readonly problems: readonly string[];
-  /** HTTP status, where the service answered. */
   readonly status?: number | undefined;
-  /** The service's own words. */
   readonly message?: string | undefined;
   /** True if the cloud may have acted on it. Undefined for a read. */
   readonly mayHaveHappened?: boolean | undefined;

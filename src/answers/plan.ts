@@ -27,7 +27,6 @@ export interface Plan {
   readonly notChecked: readonly string[];
 }
 
-/** The origin of a call's region. */
 export type RegionSource = 'given' | 'configured' | 'default';
 
 /** A change as it would be sent. */
@@ -170,5 +169,4 @@ const section = (title: string, lines: readonly string[]) =>
 /** A plan with more than this in its request could not be reviewed by anybody (characters of JSON). */
 const largestPlan = 40_000;
 
-/** True if a plan can be shown whole. */
 export const canBeShown = ({ body }: Plan): boolean => (JSON.stringify(body)?.length ?? 0) <= largestPlan;

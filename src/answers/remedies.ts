@@ -77,7 +77,6 @@ export function httpFailureText({ code, detail }: HttpFailure, origin: string): 
 
 const tryAgain = 'Try again in a minute. If it happens again, check the network and whether the service is up.';
 
-/** Advice for a missing answer. */
 export const httpFailureRemedies: Readonly<Record<FailureCode, string>> = {
   NameNotResolved: 'Check the endpoint in the configuration (CLOUDOPS_…_URL) and the name resolution of this machine.',
   ConnectionRefused:

@@ -64,7 +64,6 @@ const idHeaders = [
   'x-request-id',
 ];
 
-/** The request IDs of a response, by header name. */
 export const requestIdsOf = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(
     idHeaders.flatMap((name) => {

@@ -40,7 +40,6 @@ export interface CallContext extends ConsentInput {
   readonly principal?: Principal | undefined;
   /** The trace that the call belongs to: most servers follow none. */
   readonly trace?: () => TraceOrigin;
-  /** The call's own span. */
   readonly span?: Span | undefined;
 }
 

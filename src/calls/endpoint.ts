@@ -70,6 +70,5 @@ export function missingSettings({ endpoints, credentials }: Cloud, service: Serv
   return Object.keys(needed).filter((name) => needed[name] === undefined);
 }
 
-/** The origin of a call's region. */
 export const regionSourceOf = ({ regionIsConfigured }: Cloud, given: string | undefined): RegionSource =>
   given !== undefined ? 'given' : regionIsConfigured === true ? 'configured' : 'default';

@@ -75,7 +75,6 @@ async function readChecked({ path, dev, ino }: Found): Promise<Buffer | 'too lar
   }
 }
 
-/** The secrets by name, with their real paths. */
 async function filesIn(folder: string): Promise<Map<string, Found>> {
   const root = await realpath(folder).catch(() => undefined);
   const names =

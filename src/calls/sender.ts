@@ -9,7 +9,6 @@ export type CallingDependencies = Omit<CallDependencies, 'openClient' | 'secretF
 
 export interface SenderOptions extends CallingDependencies, Omit<SignedClientDependencies, 'httpClient'> {
   readonly proxies: Proxies;
-  /** Undefined if none is configured. */
   readonly secretsDir: string | undefined;
 }
 

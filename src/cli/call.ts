@@ -62,7 +62,6 @@ function exitCode(outcome: EndedOutcome, planned: boolean): number {
   return failureCode(outcome.failure);
 }
 
-/** The exit code of a call that failed. */
 export function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
   if (mayHaveHappened) return 4;
   // The code of a failure with a status is the service's own.

@@ -30,13 +30,11 @@ export const clientConfigCommand: Command = {
   },
 };
 
-/** Instructions for connecting a client. */
 interface Instructions {
   /** Content for the client's configuration file. */
   readonly block: string;
   /** The client's own command that does the same. */
   readonly command: string | undefined;
-  /** Names of variables. */
   readonly secrets: readonly string[];
   readonly notes: readonly string[];
 }

@@ -1,6 +1,5 @@
 /** Facts about MCP clients: the places and the format of their configuration, and notes for their users. */
 
-/** A server that the client starts. */
 export interface LocalServer {
   readonly command: string;
   readonly args: readonly string[];
@@ -9,7 +8,6 @@ export interface LocalServer {
   readonly secrets: readonly string[];
 }
 
-/** A server that the client reaches over HTTP. */
 export interface RemoteServer {
   readonly url: string;
   /** Name of the environment variable with the bearer token. */
@@ -33,7 +31,6 @@ export interface Client {
     readonly local: (server: LocalServer, quote: Quote) => string | undefined;
     readonly remote: (server: RemoteServer, quote: Quote) => string;
   };
-  /** Instructions about secrets. */
   readonly secrets: string;
   /** Peculiarities of the client that users should know. */
   readonly notes?: readonly string[];

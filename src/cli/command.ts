@@ -22,7 +22,6 @@ export interface Terminal {
   readonly version: string;
 }
 
-/** The input of a command. */
 export interface Invocation extends Pick<CommandLine, 'positionals' | 'options'> {
   readonly config: ConfigResult;
   readonly terminal: Terminal;

@@ -35,7 +35,6 @@ export const journalCommand: Command = {
   },
 };
 
-/** The most changes to print at once. */
 const maximumPrinted = 10_000;
 
 function parseSince(since: string, now: Date): number {

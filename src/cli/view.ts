@@ -30,7 +30,6 @@ export const viewCommand: Command = {
   },
 };
 
-/** Time for changes under way to end. */
 const graceMs = 10_000;
 
 /** The server ends each call before this. */

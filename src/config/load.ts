@@ -7,7 +7,6 @@ import { asksForTraces, defaultJournal, readProxies } from './environment.js';
 import { type SettingValues, settingValues, variableName } from './settings.js';
 import { type ConfigSources, type Gathered, gather, type Report } from './sources.js';
 
-/** Everything that is set from outside. */
 export type Config = ReturnType<typeof configOf>;
 
 export type ConfigResult =
@@ -69,7 +68,6 @@ function configOf(values: SettingValues, { origins }: Gathered, proxies: Proxies
       /** With `audience`: the OAuth issuer whose tokens are accepted. */
       issuer: values.HTTP_ISSUER,
       audience: values.HTTP_AUDIENCE,
-      /** Host names without port. */
       allowedHosts: values.HTTP_ALLOWED_HOSTS ?? [],
       /** Calls per second for each caller. */
       rate: values.HTTP_RATE,

@@ -119,7 +119,6 @@ export const sections = {
   },
 } as const satisfies Record<string, Record<string, Row>>;
 
-/** All settings in the order of the sections. */
 const table = {
   ...sections.Account,
   ...sections.Endpoints,

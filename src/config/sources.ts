@@ -8,7 +8,6 @@ export interface ConfigSources {
   readonly env: Environment;
   /** Its settings win over the environment; its problems are reported with all others. */
   readonly commandLine?: Pick<CommandLine, 'settings' | 'problems'>;
-  /** Reads a text file. */
   readonly readFile: (path: string) => string;
 }
 
@@ -34,7 +33,6 @@ export interface Origin {
 /** Takes a problem, one sentence, without the value of a secret. */
 export type Report = (problem: string) => void;
 
-/** An input that was given a text. */
 type Given = (typeof inputs)[number] & { readonly text: string; readonly isOption: boolean };
 
 /** The text of each setting: from the environment or the command line, or from the file that one of them names. */

@@ -46,7 +46,6 @@ export const headerText = z
 
 export const longSecret = (minimum: number) => z.string().min(minimum, `must have at least ${minimum} characters`);
 
-/** Names with commas between them. */
 const listOf = (isName: (name: string) => boolean, kind: string) =>
   z
     .string()

@@ -18,7 +18,6 @@ export interface ConsentRequest {
 
 /** The next step towards consent. */
 export type ConsentStep =
-  /** Consent is there. */
   | { readonly kind: 'given'; readonly how: 'option' | 'off' }
   /** Ask the user through the client. */
   | { readonly kind: 'ask' }

@@ -12,7 +12,6 @@ const schema = z.object({
     digest: z.string(),
     /** Makes it count once. */
     nonce: z.string(),
-    /** Milliseconds since 1970. */
     issuedAt: z.number(),
   }),
 });

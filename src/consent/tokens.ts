@@ -38,7 +38,6 @@ const stepMs = 8;
 const nonceAt = headBytes + digestBytes;
 const claimsBytes = nonceAt + nonceBytes;
 
-/** A new nonce for a token. */
 export const newNonce = (): string => randomBytes(nonceBytes).toString('hex');
 
 /**

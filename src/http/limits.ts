@@ -52,7 +52,6 @@ export function createConcurrencyLimiter({ concurrentCalls, callsOfCaller, waiti
   };
 
   return {
-    /** Number of running calls. */
     get running() {
       return running;
     },

@@ -18,7 +18,6 @@ export interface HttpOptions extends McpEndpointOptions {
   readonly timeoutMs: number;
 }
 
-/** Time for the last answers to leave. */
 const flushMs = 1000;
 
 /**

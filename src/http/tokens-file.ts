@@ -64,7 +64,6 @@ export async function readTokensFile(path: string): Promise<string> {
 interface TokensFileOptions {
   /** The file as it was at the start, without problems. */
   readonly text: string;
-  /** Reads the file again. */
   readonly read: () => Promise<string>;
   readonly now: () => Date;
   readonly log: Log;

@@ -13,7 +13,6 @@ export const intentSchema = once(() =>
     tool: z.string(),
     /** The change in a sentence. */
     what: z.string(),
-    /** Method and URL. */
     target: z.string(),
     account: z.string(),
     /** Name and version that the client gives itself. */

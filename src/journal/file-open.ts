@@ -123,7 +123,6 @@ export async function append(path: string, lines: string, now: () => Date, onWri
   }
 }
 
-/** Appends lines to an open file. */
 async function write(file: FileHandle, { size, mode }: Stats, lines: string, onWrite: () => void): Promise<void> {
   if ((mode & 0o777) !== 0o600) await file.chmod(0o600);
   // A line that a crash cut short must not swallow this one.

@@ -153,7 +153,6 @@ async function* linesAfter(file: FileHandle, offset: number): AsyncGenerator<{ l
   }
 }
 
-/** The lines of a file, last one first. */
 async function* linesFromEnd(file: FileHandle): AsyncGenerator<Buffer> {
   const { size } = await file.stat();
   let pieces: Buffer[] = [];

@@ -18,9 +18,7 @@ export const unwritable = (place: string, error: unknown): BeginResult => ({
 export interface ListOptions {
   /** Only changes since this time (milliseconds). */
   readonly since?: number | undefined;
-  /** The most changes to list. */
   readonly limit?: number | undefined;
-  /** Only changes of this caller. */
   readonly caller?: string | undefined;
 }
 
@@ -67,7 +65,6 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** The most changes that `list` gives by default. */
 export const defaultLimit = 50;
 
 /** True if a change belongs to another caller than the viewer. Without a viewer, none does. */

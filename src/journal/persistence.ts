@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Pauses between attempts, in milliseconds. */
 const firstPauseMs = 50;
 const longestPauseMs = 5_000;
 

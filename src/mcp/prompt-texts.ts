@@ -11,7 +11,6 @@ import { quote } from '../util/quote.js';
 export interface PromptArgument {
   readonly description: string;
   readonly required?: boolean;
-  /** Values to suggest while typing. */
   readonly values?: readonly string[];
 }
 

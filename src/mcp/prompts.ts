@@ -1,7 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
 import { type Prompt, promptText } from './prompt-texts.js';
 
-/** Lists the prompts, and starts them. */
 export function servePrompts(server: Server, prompts: readonly Prompt[]): void {
   server.setRequestHandler('prompts/list', () => ({
     prompts: prompts.map(({ name, title, description, args }) => ({

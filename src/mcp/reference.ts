@@ -51,7 +51,6 @@ export function argumentReference({ input, defaults }: Operation): string {
   return [table, ...[...longLists].map(([values, name]) => `List ${name}: ${values}.`)].join('\n\n');
 }
 
-/** The three lists of server types. */
 export function instanceTypesReference(): string {
   const lists: readonly [string, readonly string[]][] = [
     ['Control plane and node pools', nodeInstanceTypes],
@@ -61,7 +60,6 @@ export function instanceTypesReference(): string {
   return ['# Instance types', ...lists.map(([title, types]) => `\n## ${title}\n\n${types.join(', ')}`), ''].join('\n');
 }
 
-/** Every documented status with its meaning. */
 export function statesReference(): string {
   const lists: readonly [string, Readonly<Record<string, string>>][] = [
     ['Resource group status', resourceGroupStatus],

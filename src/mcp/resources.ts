@@ -19,7 +19,6 @@ export interface ResourceTexts {
 
 const mimeType = 'text/markdown';
 
-/** The one template that clients are shown. */
 const referenceTemplate = {
   name: 'reference',
   uriTemplate: 'cloudops://reference/{operation}',

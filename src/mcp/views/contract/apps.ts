@@ -3,7 +3,6 @@
 /** The extension that a client declares if it can show views. */
 export const appsExtension = 'io.modelcontextprotocol/ui';
 
-/** The MIME type of views. */
 export const viewMimeType = 'text/html;profile=mcp-app';
 
 export const viewUris = { upload: 'ui://cloudops/upload', change: 'ui://cloudops/change' } as const;

@@ -46,13 +46,11 @@ export type OutcomeKind = (typeof outcomeKinds)[number];
 
 export interface ChangeOutcome {
   readonly kind: OutcomeKind;
-  /** The outcome in one sentence. */
   readonly sentence: string;
   /** Particulars, one a line. */
   readonly details: readonly string[];
   /** By name of the header or field that they came in. */
   readonly requestIds: Readonly<Record<string, string>>;
-  /** The next step. */
   readonly next?: string;
 }
 
