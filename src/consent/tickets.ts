@@ -1,6 +1,5 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import * as z from 'zod';
-import { once } from '../util/objects.js';
+import { createSeal, type SealingKey } from '../util/seal.js';
 import { InvalidToken, tokenLifetimeMs } from './tokens.js';
 
 /** The content of a ticket: a call as the client made it, bound to the plan that the person was shown. */
@@ -20,45 +19,31 @@ export type Ticket = Readonly<z.output<typeof schema>>;
 /** Seals tickets, and opens those that views bring back. */
 export type Tickets = ReturnType<typeof createTickets>;
 
-/** Longer tickets are not opened: no call that can be shown is as large. */
-const maximumSealed = 256 * 1024;
-
-const ivBytes = 12;
-const tagBytes = 16;
+/** No call that can be shown is as large. */
+const longest = 256 * 1024;
 
 /**
- * Tickets are sealed (AES-256-GCM) for the caller that they are for, where callers have names. They hold the whole call, so that
- * any replica with the same key can carry it out and none has to remember it, and nobody can read or make one without the key.
+ * Tickets are sealed for the caller that they are for, where callers have names. They hold the whole call, so that any replica
+ * with the same key can carry it out and none has to remember it.
  * @param key at least 32 bytes
  */
-export function createTickets(key: Uint8Array | string, caller: string, now: () => Date) {
-  // Most servers live for one request, and seal nothing.
-  const sealingKey = once(() => createHmac('sha256', key).update('cloudops change ticket\0').digest());
-  const bound = Buffer.from(caller);
+export function createTickets(key: SealingKey, caller: string, now: () => Date) {
+  const { seal, open } = createSeal([key], { purpose: 'cloudops change ticket', associatedData: caller, longest });
   return {
-    seal(ticket: Ticket): string {
-      const iv = randomBytes(ivBytes);
-      const cipher = createCipheriv('aes-256-gcm', sealingKey(), iv).setAAD(bound);
-      const text = Buffer.concat([cipher.update(JSON.stringify(ticket), 'utf8'), cipher.final()]);
-      return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url');
-    },
+    seal: (ticket: Ticket): string => seal(JSON.stringify(ticket)),
     /** @throws InvalidToken */
     open(sealed: string): Ticket {
-      const ticket = unseal(sealed, sealingKey(), bound);
+      const ticket = read(open(sealed));
       if (now().getTime() - ticket.claims.issuedAt > tokenLifetimeMs) throw new InvalidToken('expired');
       return ticket;
     },
   };
 }
 
-function unseal(sealed: string, key: Buffer, bound: Buffer): Ticket {
-  if (sealed.length > maximumSealed) throw new InvalidToken('forged');
-  const bytes = Buffer.from(sealed, 'base64url');
+/** A ticket in a text that this server sealed, though perhaps another version of it. */
+function read(text: string | undefined): Ticket {
   try {
-    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
-    decipher.setAAD(bound).setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
-    const text = Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]);
-    return schema.parse(JSON.parse(text.toString('utf8')));
+    return schema.parse(JSON.parse(text ?? ''));
   } catch {
     throw new InvalidToken('forged');
   }

@@ -1,0 +1,67 @@
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { once } from './objects.js';
+
+/** A secret of at least 32 bytes. */
+export type SealingKey = Uint8Array | string;
+
+/** Seals texts that this server gives away, and opens those that come back. */
+export interface Seal {
+  /** The sealed text, as base64url. */
+  seal(text: string): string;
+  /** The text, or undefined if it was not sealed here, was altered, or is longer than any that is. */
+  open(sealed: string): string | undefined;
+}
+
+/** What a seal is for. A text that was sealed for one purpose, or with one associated data, opens with no other. */
+export interface SealUse {
+  readonly purpose: string;
+  /** The name of the caller, for one: what is not in the text, but whoever opens it has to know. */
+  readonly associatedData: string;
+  /** The most characters of a sealed text. */
+  readonly longest: number;
+}
+
+const ivBytes = 12;
+const tagBytes = 16;
+
+/**
+ * AES-256-GCM with a key made of another one for each purpose. Nobody can read or make a sealed text without the key, so any
+ * replica that has it can open what another sealed, and none has to remember it.
+ * @param keys the first one seals, and all of them open
+ */
+export function createSeal(
+  keys: readonly [SealingKey, ...SealingKey[]],
+  { purpose, associatedData, longest }: SealUse,
+): Seal {
+  // Most servers live for one request, and seal nothing.
+  const sealingKeys = once(() => keys.map((key) => createHmac('sha256', key).update(`${purpose}\0`).digest()));
+  const bound = Buffer.from(associatedData);
+  return {
+    seal(text) {
+      const [key = Buffer.alloc(0)] = sealingKeys();
+      const iv = randomBytes(ivBytes);
+      const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(bound);
+      const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      return Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString('base64url');
+    },
+    open(sealed) {
+      if (sealed.length > longest) return undefined;
+      const bytes = Buffer.from(sealed, 'base64url');
+      for (const key of sealingKeys()) {
+        const text = decrypted(bytes, key, bound);
+        if (text !== undefined) return text;
+      }
+      return undefined;
+    },
+  };
+}
+
+function decrypted(bytes: Buffer, key: Buffer, bound: Buffer): string | undefined {
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
+    decipher.setAAD(bound).setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
+    return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8');
+  } catch {
+    return undefined;
+  }
+}
