@@ -1,3 +1,4 @@
+import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/body.js';
 import type { FinalReply } from '../transport/signed-client.js';
 import { errorAnswer, type FailedCall, type Failure, noAnswer, type RequestIds } from './failure.js';
@@ -42,11 +43,15 @@ export function readAnswer(
 
   const unread = { kind: 'unread', status, requestIds, isForeign: reply.body.kind === 'html' } as const;
   if (bodyFailure !== undefined) return { ...unread, problem: `its body was lost on the way (${bodyFailure.code})` };
-  const problem = unreadable(reply.body, operation.service === 'storage' ? 'xml' : 'json');
+  const problem = unreadable(reply.body, operation.answer);
   if (problem !== undefined) return { ...unread, problem };
   const value = 'value' in reply.body ? operation.extract(reply.body.value, input) : undefined;
-  if (isRead && value === undefined) return { ...unread, problem: `it is not an answer to ${operation.api}` };
-  const reading = readRecord((operation.pages?.page ?? operation.output)(), value);
+  if (isRead && operation.answer !== 'none' && value === undefined)
+    return { ...unread, problem: `it is not an answer to ${operation.api}` };
+  const reading =
+    operation.answer === 'none'
+      ? { record: {}, warnings: [] }
+      : readRecord((operation.pages?.page ?? operation.output)(), value);
   return { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date), ...reading };
 }
 
@@ -55,9 +60,9 @@ function isoDate(httpDate = ''): string | undefined {
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 }
 
-function unreadable(body: Body, format: 'xml' | 'json'): string | undefined {
-  if (body.kind === format) return undefined;
-  const called = { xml: 'XML', json: 'JSON', html: 'an HTML page', text: 'plain text', empty: 'empty' };
+function unreadable(body: Body, format: Operation['answer']): string | undefined {
+  if (body.kind === (format === 'none' ? 'empty' : format)) return undefined;
+  const called = { xml: 'XML', json: 'JSON', html: 'an HTML page', text: 'plain text', empty: 'empty', none: 'empty' };
   if (body.kind === 'malformed') return `it looks like ${body.format}, but ${body.problem}`;
   return `it is ${called[body.kind]}, not ${called[format]}`;
 }

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
+import type { RequestBody } from '../tools/body.js';
 import type { Change, Default, Operation } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
+import { contentOf } from '../transport/content.js';
 import { type Endpoint, type UnsignedApiRequest, wireForm } from '../transport/request.js';
 import { sentences } from '../util/human.js';
-import { valueAt, withValueAt } from '../util/objects.js';
+import { textAt, valueAt, withText } from '../util/objects.js';
 import { quoteName, spellOut } from '../util/quote.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -16,7 +18,7 @@ export interface Plan {
   /** With the query, exactly as it goes on the wire. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Absent for a request without one. */
+  /** A JSON value, or an XML document as text, as it is signed. Absent for a request without one. */
   readonly body?: unknown;
   /** Region, zone and account, each with where it comes from. */
   readonly where: readonly string[];
@@ -46,18 +48,18 @@ export interface PlannedCall {
 export function makePlan(call: PlannedCall): Plan {
   const { operation, change, input, request, endpoint } = call;
   const { origin, region, service, profile, credentials } = endpoint;
-  const { path, query } = wireForm(endpoint, request);
+  const { path, query, headers } = wireForm(endpoint, request);
   const { defaults, warnings } = hintsOf(operation, change, input, region);
   return {
     summary: spellOut(`${change.headline(input, region)}.`),
     method: request.method,
     url: origin + path + query,
     headers: {
-      ...(request.body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
       [profile.dateHeader]: 'the time of sending',
       authorization: `signed as ${credentials.accessKeyId} for service ${service} in ${region}`,
     },
-    ...(request.body !== undefined && { body: withoutSecrets(call, request.body) }),
+    ...(request.body !== undefined && { body: shownBody(call, request.body) }),
     where: sentences(regionOf(call), zoneOf(defaults, input), `account ${credentials.accessKeyId}`),
     consequences: sentences(
       operation.effect === 'delete' && 'This is destructive.',
@@ -120,16 +122,19 @@ export function hintsOf(operation: Operation, change: Change, input: Fields, reg
 }
 
 /** A copy in which secrets are their names, or else fingerprints. */
-export const withoutSecrets = ({ operation, secretNames = {} }: PlannedCall, fields: unknown): unknown =>
-  (operation.secrets ?? []).reduce<unknown>(
-    (copy, path) =>
-      withValueAt(copy, path, (value) => {
-        const name = secretNames[path];
-        if (name !== undefined) return `the secret ${quoteName(name)}`;
-        return typeof value === 'string' ? fingerprint(value) : value;
-      }),
-    fields,
-  );
+export const withoutSecrets = <Fields>({ operation, input, secretNames = {} }: PlannedCall, fields: Fields): Fields =>
+  (operation.secrets ?? []).reduce((copy, path) => {
+    const secret = textAt(input, path);
+    if (secret === undefined) return copy;
+    const name = secretNames[path];
+    return withText(copy, secret, name === undefined ? fingerprint(secret) : `the secret ${quoteName(name)}`);
+  }, fields);
+
+/** The body of a request as a plan shows it: a request may put secrets wherever it wants. */
+function shownBody(call: PlannedCall, body: RequestBody): unknown {
+  if (body.kind === 'json') return withoutSecrets(call, body.value);
+  return contentOf({ ...body, value: withoutSecrets(call, body.value) }).text;
+}
 
 /** Tells one secret from another without showing any: `sha256:` and 12 hexadecimal digits. */
 export const fingerprint = (secret: string): string =>
@@ -160,8 +165,11 @@ export function planLines(plan: Plan): string[] {
 export const requestLines = ({ method, url, headers, body }: Plan): string[] => [
   `${method} ${url}`,
   ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-  ...(body === undefined ? [] : JSON.stringify(body, null, 2).split('\n').map(spellOut)),
+  ...(body === undefined ? [] : linesOf(body).map(spellOut)),
 ];
+
+const linesOf = (body: unknown) =>
+  (typeof body === 'string' ? body.trimEnd() : JSON.stringify(body, null, 2)).split('\n');
 
 const section = (title: string, lines: readonly string[]) =>
   lines.length === 0 ? [] : [title, ...lines.map((line) => `- ${spellOut(line)}`), ''];

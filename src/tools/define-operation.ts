@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { once } from '../util/objects.js';
 import type { Query } from '../util/uri.js';
+import type { RequestBody } from './body.js';
 import type { UploadPart } from './upload/part.js';
 
 /** The three APIs of the platform. Each has an endpoint and a signing service name of its own (reference, section 4). */
@@ -14,8 +15,8 @@ export interface ApiRequest {
   /** Absolute path below the endpoint, percent-encoded once: exactly what goes on the wire. */
   readonly path: string;
   readonly query?: Query;
-  /** Sent as JSON; absent for a request without a body. */
-  readonly body?: Readonly<Record<string, unknown>>;
+  /** Made by `json` or `xml`; absent for a request without one. */
+  readonly body?: RequestBody;
   /** Region whose endpoint and signature to use; absent means the configured one. */
   readonly region?: string | undefined;
 }
@@ -40,6 +41,8 @@ export interface Operation<
   readonly effect: Effect;
   readonly service: Service;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** The form of the body of a success. With `none`, an empty one is the success, and `extract` is not asked. */
+  readonly answer: 'json' | 'xml' | 'none';
   /** The protocol that defines the operation, if not the reference. It is offered only where the store speaks that protocol, or by name. */
   readonly extension?: 's3';
   /**

@@ -43,6 +43,7 @@ export const listMultipartUploads = defineOperation({
   effect: 'read',
   service: 'storage',
   method: 'GET',
+  answer: 'xml',
   extension: 's3',
   regions: objectStorageRegions,
   example: { bucket: 'demo-bucket' },

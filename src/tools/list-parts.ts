@@ -95,6 +95,7 @@ export const listParts = defineOperation({
   effect: 'read',
   service: 'storage',
   method: 'GET',
+  answer: 'xml',
   regions: objectStorageRegions,
   example: {
     bucket: 'demo-bucket',

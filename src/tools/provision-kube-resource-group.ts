@@ -3,6 +3,7 @@ import { counted, sentences } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
+import { json } from './body.js';
 import { defineOperation } from './define-operation.js';
 import { deploymentModels } from './schema/enumerations.js';
 import { characters, consentArguments, oneOf, pathName, text, withConditions } from './schema/fields.js';
@@ -77,6 +78,7 @@ export const provisionKubeResourceGroup = defineOperation({
   effect: 'create',
   service: 'catalog',
   method: 'POST',
+  answer: 'json',
   example: {
     resourceGroupName: 'demo-blue',
     regions: ['jp-east-1'],
@@ -223,7 +225,7 @@ export const provisionKubeResourceGroup = defineOperation({
 
   request: ({ resourceGroupName, ...body }) => ({
     path: `/v1/resource-groups/${encodeSegment(resourceGroupName)}/kube:provision`,
-    body,
+    body: json(body),
   }),
 
   extract: (body) => body,

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
 import { quote } from '../util/quote.js';
+import { json } from './body.js';
 import { defineOperation } from './define-operation.js';
 import { defaultZones, devopsInstanceTypes, devopsZones, objectStorageRegions } from './schema/enumerations.js';
 import {
@@ -33,6 +34,7 @@ export const restoreInstance = defineOperation({
   effect: 'create',
   service: 'devops',
   method: 'POST',
+  answer: 'json',
   regions: Object.keys(defaultZones),
   example: { backupId: 'demobackup0000000000000000000001', instanceId: 'restored-server', diskSize: 100 },
   defaults: [
@@ -179,7 +181,7 @@ export const restoreInstance = defineOperation({
       }),
     }),
 
-  request: ({ region, ...body }) => ({ path: '/v1/instances:restore', body, region }),
+  request: ({ region, ...body }) => ({ path: '/v1/instances:restore', body: json(body), region }),
 
   extract: (body) => body,
 

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { sentences } from '../util/human.js';
 import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
+import { json } from './body.js';
 import { defineOperation } from './define-operation.js';
 import { consentArguments, pathName, text } from './schema/fields.js';
 import { clusterStatus, withMeaning } from './schema/meanings.js';
@@ -21,6 +22,7 @@ export const upgradeKubeVersion = defineOperation({
   effect: 'alter',
   service: 'catalog',
   method: 'POST',
+  answer: 'json',
   example: { resourceGroupName: 'demo-group', clusterName: 'demo-user', version: '1.34.2-sandbox' },
   defaults: [],
   undocumented: [
@@ -61,7 +63,7 @@ export const upgradeKubeVersion = defineOperation({
 
   request: ({ resourceGroupName, clusterName, version }) => ({
     path: `/v1/resource-groups/${encodeSegment(resourceGroupName)}/kube/clusters/${encodeSegment(clusterName)}:upgrade`,
-    body: { version },
+    body: json({ version }),
   }),
 
   extract: (body) => body,

@@ -1,6 +1,8 @@
 import type { SigningProfile } from '../signing/profiles.js';
 import type { Credentials } from '../signing/sign.js';
+import type { RequestBody } from '../tools/body.js';
 import { encodeQuery, type Query } from '../util/uri.js';
+import { contentOf } from './content.js';
 
 /** The address of one API, and the credentials and profile for signing its requests. */
 export interface Endpoint {
@@ -22,16 +24,12 @@ export interface UnsignedApiRequest {
   /** Absolute path below the endpoint, percent-encoded once. */
   readonly path: string;
   readonly query: Query;
-  /** Sent as JSON. */
-  readonly body?: Readonly<Record<string, unknown>>;
+  readonly body?: RequestBody;
 }
 
-/** Path, query (with its question mark) and body as they go on the wire. */
+/** Path, query (with its question mark), body and the headers that describe it, as they go on the wire. */
 export function wireForm({ pathPrefix }: Pick<Endpoint, 'pathPrefix'>, { path, query, body }: UnsignedApiRequest) {
   const encoded = encodeQuery(query);
-  return {
-    path: pathPrefix + path,
-    query: encoded === '' ? '' : `?${encoded}`,
-    body: body === undefined ? undefined : JSON.stringify(body),
-  };
+  const { text, headers } = contentOf(body);
+  return { path: pathPrefix + path, query: encoded === '' ? '' : `?${encoded}`, body: text, headers };
 }

@@ -149,14 +149,14 @@ function withTimeout(timeoutMs: number, signal: AbortSignal): { readonly signal:
 
 /** Path, headers and body of a request as they go on the wire. Every attempt is signed afresh. */
 async function signRequest(endpoint: Endpoint, request: UnsignedApiRequest, date: Date, log: Log) {
-  const { path, query, body } = wireForm(endpoint, request);
+  const { path, query, body, headers: contentHeaders } = wireForm(endpoint, request);
   const { headers, canonicalRequest, stringToSign } = await sign(
     {
       method: request.method,
       host: new URL(endpoint.origin).host,
       path,
       query: request.query,
-      headers: body === undefined ? {} : { 'content-type': 'application/json' },
+      headers: contentHeaders,
       ...(body !== undefined && { body }),
     },
     { ...endpoint, date },

@@ -29,6 +29,15 @@ export function withValueAt(fields: unknown, path: string, change: (value: unkno
   return changed === undefined ? others : { ...others, [step]: changed };
 }
 
+/** A copy in which a text is another one wherever it stands alone, at any depth. */
+export function withText<Value>(value: Value, text: string, replacement: string): Value;
+export function withText(value: unknown, text: string, replacement: string): unknown {
+  if (typeof value === 'string') return value === text ? replacement : value;
+  if (Array.isArray(value)) return value.map((one) => withText(one, text, replacement));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withText(inner, text, replacement)]));
+}
+
 const holdsNull = (value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&

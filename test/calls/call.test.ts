@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { writeScope } from '../../src/calls/policy.js';
+import { json } from '../../src/tools/body.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -49,7 +50,7 @@ describe('a client for the requests of a call', () => {
       ok: true,
     });
     expect(opened).toMatchObject([[{ region: 'jp-east-1', service: 'devops' }, { repeatable: false }]]);
-    expect(requests).toEqual([{ method: 'POST', path: '/v1/instances:restore', query: {}, body: restore }]);
+    expect(requests).toEqual([{ method: 'POST', path: '/v1/instances:restore', query: {}, body: json(restore) }]);
     expect(closed).toEqual([1]);
   });
 

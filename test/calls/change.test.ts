@@ -3,6 +3,7 @@ import type { Failure } from '../../src/answers/failure.js';
 import { writeScope } from '../../src/calls/policy.js';
 import type { Ending } from '../../src/journal/entry.js';
 import type { Journal } from '../../src/journal/journal.js';
+import { json } from '../../src/tools/body.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
@@ -51,6 +52,29 @@ test.each([
   const { told, entries } = await carryOut({ reply: answered(status, {}) });
   expect(told).toMatchObject({ failure: { status, mayHaveHappened } });
   expect(entries).toMatchObject([{ ending: { outcome: mayHaveHappened ? 'unknown' : 'rejected' } }]);
+});
+
+describe('an operation that gets no content in answer', () => {
+  const { output: _, ...rest } = restoreInstance;
+  const operation = { ...rest, unknownDefaults: [], answer: 'none', summarize: () => 'Done.' } as unknown as Operation;
+
+  test.each([200, 204])('has succeeded with an empty answer: %i', async (status) => {
+    const { told } = await carryOut({ operation, reply: answeredBy(status, { kind: 'empty' }) });
+    expect(told).toMatchObject({ structured: { outcome: 'accepted', summary: 'Done.', warnings: [] } });
+  });
+
+  test.each([
+    [{ kind: 'json', value: {} }, 'it is JSON, not empty'],
+    [{ kind: 'xml', value: { Error: { Code: 'InternalError' } } }, 'it is XML, not empty'],
+  ] as const)('is warned of one that is there: %j', async (body, problem) => {
+    const { told } = await carryOut({ operation, reply: answeredBy(200, body) });
+    expect(told).toMatchObject({ structured: { warnings: [`The answer cannot be read, because ${problem}.`] } });
+  });
+
+  test('does not take a page in between for its success', async () => {
+    const { told } = await carryOut({ operation, reply: answeredBy(200, { kind: 'html', text: '<html>' }) });
+    expect(told).toMatchObject({ failure: { code: 'UnreadableAnswer', mayHaveHappened: true } });
+  });
 });
 
 test('the journal has who changes what, for whom, and with which consent', async () => {
@@ -173,7 +197,7 @@ describe('before it is sent', () => {
   });
 
   test('a request that is too large to be shown is sent only where nobody has to agree', async () => {
-    const body = { text: 'x'.repeat(40_000) };
+    const body = json({ text: 'x'.repeat(40_000) });
     const operation = { ...restoreInstance, request: () => ({ path: '/v1/x', body }) } as Operation;
     expect(await carryOut({ operation, confirm: 'off' })).toMatchObject({ ok: true });
     expect(await carryOut({ operation, confirm: 'plan' })).toMatchObject({

@@ -4,6 +4,7 @@ import { consentDigest } from '../../src/consent/digest.js';
 import { questionText } from '../../src/consent/question.js';
 import { repetitionKey } from '../../src/journal/key.js';
 import { apiProfile } from '../../src/signing/profiles.js';
+import { json } from '../../src/tools/body.js';
 import type { Change, Operation } from '../../src/tools/define-operation.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -312,7 +313,7 @@ test('the key of a request is the same for the same fields in any order, and ano
     { ...call, request: { ...call.request, method: 'PUT' } },
     { ...call, request: { ...call.request, path: '/v1/other' } },
     { ...call, request: { ...call.request, query: { a: 'b' } } },
-    { ...call, request: { ...call.request, body: { ...input, instanceId: 'two' } } },
+    { ...call, request: { ...call.request, body: json({ ...input, instanceId: 'two' }) } },
     { ...call, endpoint: { ...endpoint, origin: 'https://other.example.com' } },
     { ...call, endpoint: { ...endpoint, credentials: { ...credentials, accessKeyId: 'AKIDOTHER' } } },
   ];

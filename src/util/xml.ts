@@ -1,0 +1,41 @@
+/** The content of an element: text, or elements by name in their order, where a list repeats its element and undefined is left out. */
+export type XmlContent = string | number | boolean | XmlElements;
+export type XmlElements = {
+  readonly [element: string]: XmlContent | readonly XmlContent[] | undefined;
+};
+
+const declaration = '<?xml version="1.0" encoding="UTF-8"?>';
+/** What XML 1.0 lets a name of an element be, without a prefix or letters beyond ASCII. */
+const elementName = /^[A-Za-z_][\w.-]*$/;
+/** Characters that XML 1.0 has no form for, not even escaped, and halves of surrogate pairs. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const impossible = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Cs}/u;
+
+/**
+ * Writes a document with one element a line, indented, so that people read what is sent.
+ * @throws TypeError for a name or text that XML cannot hold
+ */
+export function writeXml(root: string, content: XmlElements, namespace?: string): string {
+  const attribute = namespace === undefined ? '' : ` xmlns="${escaped(namespace)}"`;
+  return `${[declaration, ...element(root, content, '', attribute)].join('\n')}\n`;
+}
+
+function element(name: string, content: XmlContent, indent: string, attributes = ''): string[] {
+  if (!elementName.test(name)) throw new TypeError('XML has no element of this name');
+  const [start, end] = [`${indent}<${name}${attributes}>`, `</${name}>`];
+  if (typeof content !== 'object') return [`${start}${escaped(String(content))}${end}`];
+  const inner = Object.entries(content).flatMap(([child, value]) =>
+    (Array.isArray(value) ? value : [value]).flatMap((one) =>
+      one === undefined ? [] : element(child, one, `${indent}  `),
+    ),
+  );
+  return inner.length === 0 ? [`${start}${end}`] : [start, ...inner, `${indent}${end}`];
+}
+
+const references: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** Line breaks and tabs are references, so that no reader changes them. */
+function escaped(text: string): string {
+  if (impossible.test(text)) throw new TypeError('XML cannot hold this text: it has a control character');
+  return text.replace(/[&<>"\t\n\r]/g, (one) => references[one] ?? `&#${one.charCodeAt(0)};`);
+}
