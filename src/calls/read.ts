@@ -3,10 +3,11 @@ import { type FailedCall, type Failure, inconsistentPages, unreadableAnswer } fr
 import type { EndedOutcome } from '../answers/outcome.js';
 import { presentable } from '../answers/record.js';
 import type { Success } from '../answers/success.js';
-import type { Operation, Page } from '../tools/define-operation.js';
+import type { Operation, PageStart } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import type { Endpoint, UnsignedApiRequest } from '../transport/request.js';
 import type { Attempt, FinalReply, SignedClient } from '../transport/signed-client.js';
+import { digestOf } from '../util/digest.js';
 import { textAt } from '../util/objects.js';
 import type { CallContext } from './context.js';
 import { unsignedRequest } from './endpoint.js';
@@ -20,19 +21,20 @@ export interface ReadCall {
   readonly endpoint: Endpoint;
 }
 
-/** Carries out a read: all the pages that its answer takes, put together. */
+/** Carries out a read: all the pages that its answer takes, reduced to one record. */
 export async function read(
   call: ReadCall,
   client: SignedClient,
   { onPage, hasView }: Pick<CallContext, 'onPage' | 'hasView'>,
 ): Promise<EndedOutcome> {
   const { operation, input } = call;
-  const gathered = await gather(call, client, onPage);
-  if (gathered.kind === 'failed') return gathered;
-  const { pages, warnings, requestIds, retried } = gathered;
-  const record = operation.pages?.combine(input, pages) ?? pages[0]?.record ?? {};
+  const pages = operation.pages ?? onePage;
+  const reduced = await reduce(call, pages, client, onPage);
+  if (reduced.kind === 'failed') return reduced;
+  const { state, warnings, requestIds, retried } = reduced;
+  const record = pages.result(state, input);
   const shown = presentable(record);
-  const next = operation.next?.(record);
+  const next = operation.next?.(record, input);
   const success: Success = {
     summary: operation.summarize(record, input),
     ...(next !== undefined && { next }),
@@ -41,48 +43,76 @@ export async function read(
     ...(retried.length > 0 && { attempts: retried }),
     answer: shown.record,
   };
-  const parts = hasView === true ? operation.pages?.parts?.(input, pages) : undefined;
+  const parts = hasView === true ? pages.parts?.(state, input) : undefined;
   return { kind: 'succeeded', success, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
 }
 
-/** All pages of an answer, and what came with them. */
-interface Gathered extends Pick<Success, 'warnings' | 'requestIds'> {
-  readonly kind: 'gathered';
-  readonly pages: readonly Page<Record<string, unknown>>[];
+type AnyPages = NonNullable<Operation['pages']>;
+
+/** The pages of an answer that has but one. */
+const onePage: Omit<AnyPages, 'page'> = {
+  start: () => ({}),
+  add: (_state, { record }) => ({ kind: 'end', state: record }),
+  result: (state) => ({ ...Object(state) }),
+  count: () => 1,
+};
+
+/** More pages than this are no list that anybody waits for. Their number is also what keeps the memory for their places bounded. */
+const maximumPages = 10_000;
+
+/** Every page of an answer, reduced, and what came with them. */
+interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
+  readonly kind: 'reduced';
+  readonly state: unknown;
   /** Of the pages that took more than one. */
   readonly retried: readonly Attempt[];
 }
 
 /** Reads one page after the other, until the last or a failure. */
-async function gather(
+async function reduce(
   { operation, input, request, endpoint }: ReadCall,
+  pages: Omit<AnyPages, 'page'>,
   client: SignedClient,
   onPage: CallContext['onPage'],
-): Promise<Gathered | { readonly kind: 'failed'; readonly failure: Failure }> {
+): Promise<Reduced | { readonly kind: 'failed'; readonly failure: Failure }> {
   const call = { operation, ifUnknown: '' };
-  const pages: Page<Record<string, unknown>>[] = [];
   const warnings = new Set(regionWarnings(operation.regions, textAt(input, 'region')));
   const retried: Attempt[] = [];
+  const places = new Set<string>();
+  let state = pages.start(input);
   let entries = 0;
-  let asked = { input, request };
-  for (;;) {
-    const reply = await client.send(asked.request);
-    const page = readPage(call, asked.input, reply, endpoint.origin);
+  let asked = request;
+  for (let number = 1; ; number += 1) {
+    const reply = await client.send(asked);
+    const page = readPage(call, input, reply, endpoint.origin);
     if (page.kind === 'failed') return withWarnings(page.failure, warnings);
     const { record, answeredAt, requestIds } = page;
     const { attempts } = reply;
     if (attempts.length > 1) retried.push(...attempts);
     for (const warning of page.warnings) warnings.add(warning);
-    pages.push({ record, ...(answeredAt !== undefined && { answeredAt }) });
-    entries += operation.pages?.count(record) ?? 1;
-    onPage?.(pages.length, entries);
+    entries += pages.count(record);
+    onPage?.(number, entries);
 
-    const next = operation.pages?.next(asked.input, pages) ?? { kind: 'end' };
-    if (next.kind === 'end') return { kind: 'gathered', pages, warnings: [...warnings], requestIds, retried };
-    if (next.kind === 'inconsistent')
-      return withWarnings(inconsistentPages(call, next.problem, { requestIds, attempts }), warnings);
-    asked = { input: next.input, request: unsignedRequest(operation, operation.request(next.input)) };
+    const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, input);
+    if (step.kind === 'end')
+      return { kind: 'reduced', state: step.state, warnings: [...warnings], requestIds, retried };
+    const problem = step.kind === 'inconsistent' ? step.problem : placeProblem(step.after, number, places);
+    if (problem !== undefined)
+      return withWarnings(inconsistentPages(call, problem, { requestIds, attempts }), warnings);
+    if (step.kind === 'next') {
+      state = step.state;
+      asked = unsignedRequest(operation, operation.request(input, step.after));
+    }
   }
+}
+
+/** The reason not to read the page after page `number`. Adds its place to those that are known. */
+function placeProblem(after: PageStart, number: number, places: Set<string>): string | undefined {
+  const place = digestOf([after]);
+  if (places.has(place)) return `page ${number} leads back to where an earlier one began`;
+  if (number >= maximumPages) return `there are more than ${maximumPages}`;
+  places.add(place);
+  return undefined;
 }
 
 /** There may be a warning of just what made it fail. */

@@ -30,6 +30,7 @@ export interface Operation<
   Input extends z.ZodObject = z.ZodObject,
   Output extends z.ZodObject = z.ZodObject,
   PageSchema extends z.ZodObject = z.ZodObject,
+  State = unknown,
 > {
   /** Tool name: the API's operation name in snake_case. */
   readonly name: string;
@@ -70,29 +71,39 @@ export interface Operation<
   readonly errors?: Readonly<Record<string, string>>;
   /** The answer's record. A field that is not optional is expected: where it is missing, the reader is warned. */
   output(): Output;
-  request(input: z.output<Input>): ApiRequest;
+  /** @param after where the next page begins, as `pages` found it; undefined for the first */
+  request(input: z.output<Input>, after?: PageStart): ApiRequest;
   /** Picks the record out of the decoded body: a JSON value, or an XML document as nested objects of text. */
   extract(body: unknown, input: z.output<Input>): unknown;
   /** For an operation that is not a read: what a person needs to decide on it. */
   readonly change?: Change<z.output<Input>, Lenient<z.output<Output>>>;
   /** For an operation that answers in pages. */
-  readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>>;
+  readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
+  /** For a read: the call with which `doctor` tries keys and endpoint of its service. */
+  readonly trial?: Trial<z.input<Input>>;
   /** The meaning of the answer in a few sentences of plain text. */
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): string;
-  /** The next step after a read, in one sentence, if there is one. After a change it is the same for all. */
-  next?(record: Lenient<z.output<Output>>): string | undefined;
+  /** The next step, in one sentence, if there is one. After a change, it stands in place of looking in the console. */
+  next?(record: Lenient<z.output<Output>>, input: z.output<Input>): string | undefined;
 }
 
 /** A change in words, for the person who decides and for the agent that reports it. `region` is the one it goes to. */
 export interface Change<Input = Readonly<Record<string, unknown>>, Output = unknown> {
+  /** True if carrying it out costs money: models are told so before they choose it. */
+  readonly costsMoney: boolean;
+  /** True if it continues in the cloud after the answer; false if the answer is its end. */
+  readonly continues: boolean;
   /** The whole decision in one sentence, without its full stop: `Create DevOps server "wiki" in jp-east-1`. */
   headline(input: Input, region: string): string;
   /** The words of the button that agrees: `Create server wiki`. */
   accept(input: Input): string;
   /** Everything else that will be created, changed or billed, one sentence each, costs first. */
   consequences(input: Input, region: string): readonly string[];
-  /** Values that are allowed but probably not meant, one sentence each. */
-  warnings(input: Input, region: string): readonly string[];
+  /**
+   * Values that are allowed but probably not meant, one sentence each. Where some arguments are wrong, those are left out of the
+   * input: the others are warned of in the same answer.
+   */
+  warnings(input: Partial<Input>, region: string): readonly string[];
   /** Facts that this server cannot check before sending: `that the backup exists`. */
   readonly notChecked: readonly string[];
   /** Dotted paths of arguments that headline and consequences name, `[]` for each element of a list; a person is shown all others. */
@@ -111,33 +122,50 @@ export interface Default {
   readonly inRegion?: Readonly<Record<string, string>>;
 }
 
-/** One page of an answer, with the time at which the service says it answered (the `Date` header, as ISO 8601). */
+/** One page of an answer. */
 export interface Page<PageRecord> {
   readonly record: PageRecord;
+  /** Its place in the order in which pages were read, from 1. */
+  readonly number: number;
+  /** The time at which the service says it answered (the `Date` header, as ISO 8601). */
   readonly answeredAt?: string;
 }
 
-/** The pages of an answer: reading one, finding the next, putting them together. */
-export interface Pages<Input, PageSchema extends z.ZodObject, Output> {
+/**
+ * The pages of an answer, reduced one by one: no page is kept, so the state has to be of a size that does not depend on their
+ * number. Pages that lead back to where one began, and far too many of them, end the call without help from here.
+ */
+export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
   /** The record of one page. A field that is not optional is expected, as in `output`. */
   page(): PageSchema;
-  /**
-   * The step after the last page: none, another page with other arguments, or an error that ends the call because the
-   * pages cannot be trusted to end.
-   */
-  next(input: Input, pages: readonly Page<Lenient<z.output<PageSchema>>>[]): NextPage<Input>;
-  /** The record that the call answers with. */
-  combine(input: Input, pages: readonly Page<Lenient<z.output<PageSchema>>>[]): Output;
+  /** The state before the first page. */
+  start(input: Input): State;
+  /** Takes in a page, and finds where the next one begins. It may change the state that it is given. */
+  add(state: State, page: Page<Lenient<z.output<PageSchema>>>, input: Input): PageStep<State>;
+  /** The record that the call answers with, after the last page. */
+  result(state: State, input: Input): Output;
   /** The parts of an upload that the operation's view draws; undefined where the pages are not the whole. */
-  parts?(input: Input, pages: readonly Page<Lenient<z.output<PageSchema>>>[]): readonly UploadPart[] | undefined;
+  parts?(state: State, input: Input): readonly UploadPart[] | undefined;
   /** The number of entries on a page, for progress. */
   count(record: Lenient<z.output<PageSchema>>): number;
 }
 
-export type NextPage<Input> =
-  | { readonly kind: 'end' }
-  | { readonly kind: 'next'; readonly input: Input }
+/** Where a page begins, as the service calls it: a token or a marker. It is no argument of the tool. */
+export type PageStart = Readonly<Record<string, string>>;
+
+/** The step after a page: none, another page, or an error that ends the call because the pages cannot be the whole list. */
+export type PageStep<State> =
+  | { readonly kind: 'end'; readonly state: State }
+  | { readonly kind: 'next'; readonly state: State; readonly after: PageStart }
   | { readonly kind: 'inconsistent'; readonly problem: string };
+
+/** A call that shows whether the service accepts the keys, without needing anything that exists. */
+export interface Trial<Arguments> {
+  /** `bucket`, if it is among them, gives way to the one that `doctor --bucket` names. */
+  readonly arguments: Arguments;
+  /** Error codes that the service answers only to a valid signature: `NoSuchUpload`. */
+  readonly accepted: readonly string[];
+}
 
 /** A record of which any field, at any depth, may be missing. */
 export type Lenient<T> = T extends readonly (infer Element)[]
@@ -154,7 +182,8 @@ export function defineOperation<
   Input extends z.ZodObject,
   Output extends z.ZodObject,
   PageSchema extends z.ZodObject = z.ZodObject,
->(operation: Operation<Input, Output, PageSchema>): Operation<Input, Output, PageSchema> {
+  State = unknown,
+>(operation: Operation<Input, Output, PageSchema, State>): Operation<Input, Output, PageSchema, State> {
   const { input, output, pages } = operation;
   return {
     ...operation,

@@ -3,7 +3,7 @@ import { counted, humanDuration, sentences } from '../util/human.js';
 import { isObject, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
-import { defineOperation, type Lenient, type Page } from './define-operation.js';
+import { defineOperation, type Lenient, type PageStart } from './define-operation.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, pathName, region, text, withConditions } from './schema/fields.js';
 import { like } from './schema/outputs.js';
@@ -30,6 +30,10 @@ type Upload = Lenient<z.output<ReturnType<typeof upload>>>;
 /** Groups that are shown, and characters of JSON that single uploads may take: about 700 tokens. */
 const shownGroups = 10;
 const shownCharacters = 1600;
+/** No more uploads than this fit into so many characters. */
+const maximumFirst = 100;
+/** Beyond so many, groups are not told. */
+const maximumGroups = 10_000;
 
 /** ListMultipartUploads, an operation of S3. It is not in the reference. */
 export const listMultipartUploads = defineOperation({
@@ -78,13 +82,15 @@ export const listMultipartUploads = defineOperation({
       checkedAt: z.string().optional(),
     }),
 
-  request: ({ bucket, prefix, keyMarker, uploadIdMarker, region }) => ({
+  request: ({ bucket, prefix, keyMarker, uploadIdMarker, region }, after) => ({
     path: `/${encodeSegment(bucket)}`,
     query: {
       uploads: true,
       ...(prefix !== undefined && { prefix }),
-      ...(keyMarker !== undefined && { 'key-marker': keyMarker }),
-      ...(uploadIdMarker !== undefined && { 'upload-id-marker': uploadIdMarker }),
+      ...(after ?? {
+        ...(keyMarker !== undefined && { 'key-marker': keyMarker }),
+        ...(uploadIdMarker !== undefined && { 'upload-id-marker': uploadIdMarker }),
+      }),
     },
     region,
   }),
@@ -106,43 +112,35 @@ export const listMultipartUploads = defineOperation({
   pages: {
     page,
     count: ({ uploads = [] }) => uploads.length,
-    next(given, pages) {
-      const last = pages.at(-1)?.record ?? {};
-      if (last.isTruncated !== true) return { kind: 'end' };
-      const marker = markerAfter(last);
-      if (marker === undefined)
-        return {
-          kind: 'inconsistent',
-          problem: `page ${pages.length} says that more follow, but names neither marker nor upload`,
-        };
-      const earlier = pages.slice(0, -1).map(({ record }) => markerAfter(record));
-      const isKnown = [{ key: given.keyMarker, id: given.uploadIdMarker }, ...earlier].some(
-        (one) => one?.key === marker.key && one.id === marker.id,
-      );
-      if (isKnown)
-        return { kind: 'inconsistent', problem: `page ${pages.length} leads back to where an earlier one began` };
-      const { uploadIdMarker: _, ...rest } = given;
+    start: (): UploadsSoFar => ({ uploadCount: 0, groups: new Map(), first: [], onLastPage: new Set() }),
+    add(state, { record, number, answeredAt }, { prefix = '' }) {
+      const reached = { ...count(state, record, prefix), answeredAt };
+      if (record.isTruncated !== true) return { kind: 'end', state: reached };
+      const after = markerAfter(record);
+      if (after !== undefined) return { kind: 'next', state: reached, after };
       return {
-        kind: 'next',
-        input: { ...rest, keyMarker: marker.key, ...(marker.id !== undefined && { uploadIdMarker: marker.id }) },
+        kind: 'inconsistent',
+        problem: `page ${number} says that more follow, but names neither marker nor upload`,
       };
     },
-    combine(given, pages) {
-      const uploads = distinct(pages);
-      const groups = byPrefix(uploads, given.prefix ?? '');
-      const shown = firstThatFit(uploads, shownCharacters);
-      const [oldest] = uploads
-        .filter(({ initiated }) => !Number.isNaN(Date.parse(initiated ?? '')))
-        .sort((a, b) => Date.parse(a.initiated ?? '') - Date.parse(b.initiated ?? ''));
+    result({ uploadCount, oldest, groups, first, answeredAt }, { bucket, prefix }) {
+      const byPrefix = [...groups]
+        .map(([prefix, uploads]) => ({ prefix, uploads }))
+        .sort((a, b) => b.uploads - a.uploads);
+      const uploads = firstThatFit(first, shownCharacters);
+      const isGrouped = groups.size > 1 && groups.size <= maximumGroups;
       return withoutUndefined({
-        bucket: given.bucket,
-        prefix: given.prefix,
-        uploadCount: uploads.length,
+        bucket,
+        prefix,
+        uploadCount,
         oldest,
-        byPrefix: groups.length > 1 ? groups.slice(0, shownGroups) : undefined,
-        uploads: shown,
-        ...countNotShown({ byPrefix: groups.length - shownGroups, uploads: uploads.length - shown.length }),
-        checkedAt: pages.at(-1)?.answeredAt,
+        byPrefix: isGrouped ? byPrefix.slice(0, shownGroups) : undefined,
+        uploads,
+        ...countNotShown({
+          byPrefix: isGrouped ? groups.size - shownGroups : 0,
+          uploads: uploadCount - uploads.length,
+        }),
+        checkedAt: answeredAt,
       });
     },
   },
@@ -165,31 +163,54 @@ export const listMultipartUploads = defineOperation({
 });
 
 /** Where the next page begins. Servers are known that name no marker although more follows: then it is the last upload. */
-function markerAfter({ nextKeyMarker, nextUploadIdMarker, uploads = [] }: PageRecord) {
+function markerAfter({ nextKeyMarker, nextUploadIdMarker, uploads = [] }: PageRecord): PageStart | undefined {
   const last = uploads.at(-1);
-  if (nextKeyMarker !== undefined && nextKeyMarker !== '')
-    return { key: nextKeyMarker, id: nextUploadIdMarker === '' ? undefined : nextUploadIdMarker };
-  return last?.object === undefined ? undefined : { key: last.object, id: last.uploadId };
+  const [key, id] = nextKeyMarker ? [nextKeyMarker, nextUploadIdMarker] : [last?.object, last?.uploadId];
+  return key === undefined ? undefined : { 'key-marker': key, ...(id && { 'upload-id-marker': id }) };
 }
 
-/** Every upload once, also where pages overlap. */
-function distinct(pages: readonly Page<PageRecord>[]): Upload[] {
-  const found = new Map<string, Upload>();
-  for (const { object, uploadId, initiated } of pages.flatMap(({ record }) => record.uploads ?? []))
-    if (object !== undefined && uploadId !== undefined)
-      found.set(JSON.stringify([object, uploadId]), withoutUndefined({ object, uploadId, initiated }));
-  return [...found.values()];
+/** What is kept of the pages that were read: its size does not depend on their number. */
+interface UploadsSoFar {
+  readonly uploadCount: number;
+  readonly oldest?: Upload | undefined;
+  /** How many uploads there are by the next folder of their keys, as far as the folders can be kept. */
+  readonly groups: Map<string, number>;
+  /** As many as could be shown. */
+  readonly first: Upload[];
+  /** Pages may overlap. */
+  readonly onLastPage: ReadonlySet<string>;
+  readonly answeredAt?: string | undefined;
 }
 
-/** How many uploads there are by the next folder of their keys, most first. */
-function byPrefix(uploads: readonly Upload[], prefix: string) {
-  const counts = new Map<string, number>();
-  for (const { object = '' } of uploads) {
-    const end = object.indexOf('/', prefix.length);
-    const group = end < 0 ? prefix : object.slice(0, end + 1);
-    counts.set(group, (counts.get(group) ?? 0) + 1);
+/** Adds the uploads of a page, each of which counts once. */
+function count(state: UploadsSoFar, { uploads = [] }: PageRecord, prefix: string): UploadsSoFar {
+  const { groups, first, onLastPage } = state;
+  const onThisPage = new Set<string>();
+  let { uploadCount, oldest } = state;
+  for (const { object, uploadId, initiated } of uploads) {
+    const id = JSON.stringify([object, uploadId]);
+    if (object === undefined || uploadId === undefined || onThisPage.has(id)) continue;
+    onThisPage.add(id);
+    if (onLastPage.has(id)) continue;
+    const upload = withoutUndefined({ object, uploadId, initiated });
+    uploadCount += 1;
+    if (first.length < maximumFirst) first.push(upload);
+    if (startOf(upload) < startOf(oldest)) oldest = upload;
+    const group = groupOf(object, prefix);
+    if (groups.size <= maximumGroups) groups.set(group, (groups.get(group) ?? 0) + 1);
   }
-  return [...counts].map(([group, count]) => ({ prefix: group, uploads: count })).sort((a, b) => b.uploads - a.uploads);
+  return { uploadCount, oldest, groups, first, onLastPage: onThisPage };
+}
+
+/** The time at which an upload was started, in milliseconds since 1970. One without a time counts as the newest. */
+function startOf(upload: Upload | undefined): number {
+  const time = Date.parse(upload?.initiated ?? '');
+  return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
+}
+
+function groupOf(object: string, prefix: string): string {
+  const end = object.indexOf('/', prefix.length);
+  return end < 0 ? prefix : object.slice(0, end + 1);
 }
 
 function decoded(key: unknown): unknown {

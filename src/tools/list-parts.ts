@@ -3,7 +3,7 @@ import { humanBytes } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
-import { defineOperation, type Lenient, type Page } from './define-operation.js';
+import { defineOperation, type Lenient } from './define-operation.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { like } from './schema/outputs.js';
@@ -46,6 +46,9 @@ const page = () =>
 
 /** Parts a page in the view "parts" when maxParts is absent. */
 const defaultPage = 100;
+
+/** Ten times as many parts as stores allow an upload to have (not in the reference). */
+const maximumParts = 100_000;
 
 /** A page longer than this, in characters of JSON, ends earlier: it is about 20,000 tokens. */
 const maximumPage = 42_000;
@@ -103,6 +106,11 @@ export const listParts = defineOperation({
     uploadId: 'demo-upload-in-progress',
     expectedParts: 16,
   },
+  // Of an upload that does not exist.
+  trial: {
+    arguments: { bucket: 'cloudops-doctor', object: 'cloudops-doctor', uploadId: 'cloudops-doctor', maxParts: 1 },
+    accepted: ['NoSuchUpload', 'NoSuchBucket', 'NoSuchKey'],
+  },
   defaults: [{ path: 'maxParts', value: `1000 in the API; this server asks for ${defaultPage} in the view "parts"` }],
   undocumented: [
     'Values of encoding-type: services take "url", or ignore it.',
@@ -123,13 +131,14 @@ export const listParts = defineOperation({
 
   output: () => z.object({ view: z.string(), ...page().partial().shape, ...summaryFields() }),
 
-  request: (given) => ({
+  request: (given, after) => ({
     path: `/${encodeSegment(given.bucket)}/${given.object.split('/').map(encodeSegment).join('/')}`,
     query: {
       uploadId: given.uploadId,
       ...(given.encodingType !== undefined && { 'encoding-type': given.encodingType }),
       ...(viewOf(given) === 'parts' && { 'max-parts': String(given.maxParts ?? defaultPage) }),
       ...(given.partNumberMarker !== undefined && { 'part-number-marker': String(given.partNumberMarker) }),
+      ...after,
     },
     region: given.region,
   }),
@@ -148,36 +157,39 @@ export const listParts = defineOperation({
 
   pages: {
     page,
-    next(given, pages) {
-      const last = pages.at(-1)?.record ?? {};
-      const marker = given.partNumberMarker ?? 0;
-      const numbers = numbersOf(last);
-      const again = pages.length > 1 ? numbers.find((number) => number <= marker) : undefined;
+    start: ({ partNumberMarker = 0 }): PagesSoFar => ({ marker: partNumberMarker, first: {}, parts: [] }),
+    add(state, { record, number, answeredAt }, given) {
+      const { marker } = state;
+      const numbers = numbersOf(record);
+      const again = number > 1 ? numbers.find((one) => one <= marker) : undefined;
       if (again !== undefined)
         return {
           kind: 'inconsistent',
-          problem: `part ${again} came again on page ${pages.length}, which was to start after part ${marker}`,
+          problem: `part ${again} came again on page ${number}, which was to start after part ${marker}`,
         };
-      if (last.isTruncated !== true) return { kind: 'end' };
+      if (state.parts.length + numbers.length > maximumParts)
+        return { kind: 'inconsistent', problem: `more than ${maximumParts} parts came` };
+      state.parts.push(...partsOf(record));
+      const first = number === 1 ? record : state.first;
       // Servers are known that name a marker although nothing follows, and that name none although something does.
-      const next = last.nextPartNumberMarker ?? numbers.at(-1);
+      const next = record.nextPartNumberMarker ?? numbers.at(-1);
+      if (record.isTruncated !== true) return { kind: 'end', state: { ...state, first, answeredAt } };
       if (next === undefined || next <= marker)
         return {
           kind: 'inconsistent',
-          problem: `page ${pages.length} says that more follow, but its marker (${next ?? 'none'}) is not past ${marker}`,
+          problem: `page ${number} says that more follow, but its marker (${next ?? 'none'}) is not past ${marker}`,
         };
-      if (viewOf(given) === 'parts') return { kind: 'end' };
-      return { kind: 'next', input: { ...given, view: 'summary' as const, partNumberMarker: next } };
+      const reached = { ...state, first, answeredAt, marker: next };
+      if (viewOf(given) === 'parts') return { kind: 'end', state: reached };
+      return { kind: 'next', state: reached, after: { 'part-number-marker': String(next) } };
     },
     count: ({ parts = [] }) => parts.length,
-    parts: (given, pages) => (viewOf(given) === 'parts' ? undefined : partsOf(pages)),
-    combine(given, pages) {
-      const [first] = pages;
-      if (first === undefined) return {};
-      const record = withoutOurs(first.record);
+    parts: ({ parts }, given) => (viewOf(given) === 'parts' ? undefined : parts),
+    result({ first, parts, answeredAt }, given) {
+      const record = withoutOurs(first);
       if (viewOf(given) === 'parts') return { view: 'parts', ...shortened(record) };
       const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...rest } = record;
-      return { view: 'summary', ...rest, ...summarise(partsOf(pages), given, pages.at(-1)?.answeredAt) };
+      return { view: 'summary', ...rest, ...summarise(parts, given, answeredAt) };
     },
   },
 
@@ -205,12 +217,19 @@ const withoutOurs = (record: PageRecord): PageRecord =>
 
 const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber }) => partNumber ?? []);
 
-/** The single parts of all pages, as a summary counts them and a view draws them. */
-const partsOf = (pages: readonly Page<PageRecord>[]): UploadPart[] =>
-  pages.flatMap(({ record: { parts = [] } }) =>
-    parts.flatMap(({ partNumber, size = 0, lastModified = '', etag }) =>
-      partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: Date.parse(lastModified), etag }],
-    ),
+/** What is kept of the pages that were read. */
+interface PagesSoFar {
+  /** The number that the next page starts after. */
+  readonly marker: number;
+  readonly first: PageRecord;
+  readonly parts: UploadPart[];
+  readonly answeredAt?: string | undefined;
+}
+
+/** The single parts of a page, as a summary counts them and a view draws them. */
+const partsOf = ({ parts = [] }: PageRecord): UploadPart[] =>
+  parts.flatMap(({ partNumber, size = 0, lastModified = '', etag }) =>
+    partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: Date.parse(lastModified), etag }],
   );
 
 /** The page, ended early where it would be too long to read, with the marker to go on from. */

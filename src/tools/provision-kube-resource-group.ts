@@ -162,6 +162,8 @@ export const provisionKubeResourceGroup = defineOperation({
   input,
 
   change: {
+    costsMoney: true,
+    continues: true,
     headline: ({ resourceGroupName, regions, adminWorkstation, adminCluster }) => {
       const control = adminCluster?.controlPlane?.nodeCount;
       const pools = adminCluster?.nodePools;

@@ -113,6 +113,8 @@ export const restoreInstance = defineOperation({
     }),
 
   change: {
+    costsMoney: true,
+    continues: true,
     headline: ({ instanceId, backupId, diskSize, instanceType = 'e-large' }, region) =>
       `Create DevOps server ${quote(instanceId)} (${diskSize === undefined ? '' : `${diskSize} GB, `}${instanceType}) in ${region} from backup ${quote(backupId)}`,
     accept: ({ instanceId }) => `Create server ${instanceId}`,

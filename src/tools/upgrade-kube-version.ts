@@ -47,6 +47,8 @@ export const upgradeKubeVersion = defineOperation({
     }),
 
   change: {
+    costsMoney: false,
+    continues: true,
     headline: ({ resourceGroupName, clusterName, version }) =>
       `Upgrade cluster ${quote(clusterName)} of resource group ${quote(resourceGroupName)} to version ${quote(version)}`,
     accept: ({ clusterName }) => `Upgrade cluster ${clusterName}`,

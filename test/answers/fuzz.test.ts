@@ -40,14 +40,15 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
         const body = parseBody(JSON.stringify(value) ?? '');
         const found = operation.extract(body.kind === 'json' ? body.value : value, operation.example);
         const { record, warnings } = readRecord((operation.pages?.page ?? operation.output)(), found);
-        const pages = [{ record }];
-        const next = operation.pages?.next(operation.example, pages);
-        const combined = operation.pages?.combine(operation.example, pages) ?? record;
+        const { pages, example } = operation;
+        const step = pages?.add(pages.start(example), { record, number: 1 }, example);
+        const isRead = step === undefined || step.kind === 'inconsistent';
+        const combined = isRead ? record : (pages?.result(step.state, example) ?? record);
         expect(
           typeof (operation.summarize(combined, operation.example) + render(presentable(combined).record).join('')),
         ).toBe('string');
         expect(warnings.length).toBeLessThanOrEqual(22);
-        expect([undefined, 'end', 'next', 'inconsistent']).toContain(next?.kind);
+        expect([undefined, 'end', 'next', 'inconsistent']).toContain(step?.kind);
         readServiceError(body);
       }),
       { numRuns: runs(10_000) },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { createConsentTokens } from '../../src/consent/tokens.js';
-import type { Operation } from '../../src/tools/define-operation.js';
+import type { Operation, Page } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { type Ended, never, testCaller } from '../support/caller.js';
@@ -110,16 +111,54 @@ test('what to do next is said where the operation knows it', async () => {
 test('each page has the time of the service, where it says one', async () => {
   const { pages, ...rest } = listParts;
   const times: unknown[] = [];
-  const combine = (_given: unknown, all: readonly object[]) => {
-    times.push(...all);
-    return {};
+  const add = (state: unknown, one: Page<object>) => {
+    times.push(one);
+    return one.number === 1 ? { kind: 'next', state, after: { marker: '1' } } : { kind: 'end', state };
   };
-  const operation = { ...rest, pages: { ...pages, combine }, summarize: () => '' } as Operation;
+  const operation = { ...rest, pages: { ...pages, add }, summarize: () => '' } as Operation;
   const record = expect.any(Object);
   const body = { kind: 'xml', value: { ListPartsResult: { IsTruncated: 'true', NextPartNumberMarker: '1' } } } as const;
   const dated = answeredBy(200, body, 1, { date: 'Fri, 20 Nov 2026 12:00:00 GMT' });
   successOf(await read([dated, page({})], operation));
-  expect(times).toStrictEqual([{ record, answeredAt: '2026-11-20T12:00:00.000Z' }, { record }]);
+  expect(times).toStrictEqual([
+    { record, number: 1, answeredAt: '2026-11-20T12:00:00.000Z' },
+    { record, number: 2 },
+  ]);
+});
+
+describe('pages', () => {
+  /** An operation that goes wherever its pages send it, and keeps their number. */
+  const { pages, ...rest } = listParts;
+  const following = (placeAfter: (number: number) => string): Operation => ({
+    ...rest,
+    request: (_input, after) => ({ path: '/', query: { ...after } }),
+    pages: {
+      page: () => z.object({}),
+      start: () => 0,
+      count: () => 1,
+      add: (_state, { number }) => ({ kind: 'next', state: number, after: { token: placeAfter(number) } }),
+      result: () => ({}),
+    },
+    summarize: () => '',
+  });
+  const replies = (count: number) => Array.from({ length: count }, () => page({}));
+
+  test('go on from where the one before says, which is no argument', async () => {
+    const { requests } = await read(replies(3), following(String));
+    expect(requests.slice(0, 3).map(({ query }) => query)).toEqual([{}, { token: '1' }, { token: '2' }]);
+  });
+
+  test.each([
+    ['the page itself', () => 'same', 2, 'page 2 leads back'],
+    ['an earlier one', (number: number) => String(number % 3), 4, 'page 4 leads back'],
+    ['ever new ones', String, 10_000, 'there are more than 10000'],
+  ])('that lead to %s end the call', async (_where, placeAfter, count, problem) => {
+    const { requests, ...result } = await read(replies(count + 1), following(placeAfter));
+    expect(result).toMatchObject({
+      failure: { code: 'InconsistentPages', summary: expect.stringContaining(problem) },
+    });
+    expect(requests).toHaveLength(count);
+  });
 });
 
 test('an operation without pages is read with one request', async () => {
