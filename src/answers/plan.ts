@@ -7,6 +7,7 @@ import { type Endpoint, type UnsignedApiRequest, wireForm } from '../transport/r
 import { sentences } from '../util/human.js';
 import { textAt, valueAt, withText } from '../util/objects.js';
 import { quoteName, spellOut } from '../util/quote.js';
+import { Refusal, reviewElsewhere } from './refusal.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -176,5 +177,9 @@ const section = (title: string, lines: readonly string[]) =>
 
 /** A plan with more than this in its request could not be reviewed by anybody (characters of JSON). */
 const largestPlan = 40_000;
+
+/** The refusal of a change that nobody could review, with what its operation says to do instead. */
+export const tooLargeToShow = ({ change: { ifTooLarge } }: PlannedCall): Refusal =>
+  new Refusal('TooLargeToShow', [], ifTooLarge === undefined ? {} : { next: `${ifTooLarge} ${reviewElsewhere}` });
 
 export const canBeShown = ({ body }: Plan): boolean => (JSON.stringify(body)?.length ?? 0) <= largestPlan;

@@ -28,6 +28,10 @@ export function refusalFailure(tool: string, { code, problems, more }: Refusal, 
   };
 }
 
+/** The way out for what is larger than a question. */
+export const reviewElsewhere =
+  'The person who runs this server can set CLOUDOPS_CONFIRM=plan to review plans of any size.';
+
 const refusals = {
   InvalidArguments: {
     reason: 'its arguments need correcting',
@@ -59,7 +63,7 @@ const refusals = {
   },
   TooLargeToShow: {
     reason: 'it has more values than can be shown to a person in one question',
-    next: 'Split it into smaller changes. The person who runs this server can set CLOUDOPS_CONFIRM=plan to review plans of any size.',
+    next: `Split it into smaller changes. ${reviewElsewhere}`,
   },
   NeedsHuman: {
     reason: 'only a person can agree to it',

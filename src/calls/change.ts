@@ -1,7 +1,7 @@
 import { type Answer, readAnswer } from '../answers/answer.js';
 import { type FailedCall, type Failure, serverFault, unreadableAnswer } from '../answers/failure.js';
 import type { EndedOutcome } from '../answers/outcome.js';
-import { canBeShown, makePlan, type PlannedCall } from '../answers/plan.js';
+import { canBeShown, makePlan, type PlannedCall, tooLargeToShow } from '../answers/plan.js';
 import { presentable } from '../answers/record.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
 import { consentWays, type Success } from '../answers/success.js';
@@ -31,10 +31,13 @@ export async function change(
   if (duplicate !== undefined && !steering.allowRepeat && !steering.planOnly) throw repeated(duplicate, call, viewer);
 
   const made = makePlan(call);
+  // Asked for before anything is sent, so that nothing about it can fail afterwards.
+  const lookFor = call.change.lookFor(call.input, call.endpoint.region);
   const repeats = duplicate !== undefined && `The same call was sent before: ${describe(duplicate, viewer)}.`;
   const plan = { ...made, warnings: sentences(repeats, ...made.warnings) };
-  if (confirm !== 'off' && !canBeShown(plan)) throw new Refusal('TooLargeToShow', []);
-  const pending = { call, plan, steering, entry: { ...entry, what: plan.summary }, journal, now: dependencies.now };
+  if (confirm !== 'off' && !canBeShown(plan)) throw tooLargeToShow(call);
+  const { now } = dependencies;
+  const pending = { call, lookFor, plan, steering, entry: { ...entry, what: plan.summary }, journal, now };
   const consent = await obtainConsent(pending, context, dependencies);
   if (consent.kind !== 'given') return consent;
 
@@ -60,18 +63,23 @@ function entryOf({ operation, request, endpoint }: PlannedCall, context: CallCon
   };
 }
 
+/** A change that waits for consent or has it, and what to look for if its outcome is not known. */
+interface Sending extends PendingChange {
+  readonly lookFor: string;
+}
+
 /**
  * A change that has consent: its intent is on disk before it is sent, and its outcome before anything is made of the answer.
  * Nothing that goes wrong after the first byte was sent leaves this function as an exception.
  */
 async function carryOut(
-  pending: PendingChange,
+  pending: Sending,
   consent: Consent,
   client: SignedClient,
   viewer: string | undefined,
   { log }: CallDependencies,
 ): Promise<EndedOutcome> {
-  const { call, steering, journal, now } = pending;
+  const { call, lookFor, steering, journal, now } = pending;
   const intent = intentOf(pending, consent);
   const begun = await journal.begin(intent, { allowRepeat: steering.allowRepeat });
   if (begun.kind === 'unwritable') throw new Refusal('JournalUnavailable', [begun.reason]);
@@ -82,11 +90,12 @@ async function carryOut(
   if (begun.kind === 'duplicate') throw repeated(begun.earlier, call, viewer);
 
   const sentAt = now().toISOString();
+  const ifUnknown = adviceIfUnknown(call, lookFor, sentAt);
   const conclusion = await client.send(call.request).then(
-    (reply) => conclude(call, reply, sentAt),
+    (reply) => conclude(call, reply, ifUnknown),
     (error: unknown) => {
       log('error', 'unexpected', { tool: intent.tool, error: error instanceof Error ? error.name : 'not an error' });
-      return broken(call, error instanceof NotSent, sentAt);
+      return broken(call, error instanceof NotSent, ifUnknown);
     },
   );
   const unwritten = (error: unknown) => {
@@ -123,17 +132,16 @@ type Conclusion =
     };
 
 /** A fault of this server while it sent a change. */
-function broken(call: PlannedCall, wasNotSent: boolean, sentAt: string): Conclusion {
-  const { operation } = call;
+function broken({ operation }: PlannedCall, wasNotSent: boolean, ifUnknown: string): Conclusion {
   const failure = wasNotSent
     ? refusalFailure(operation.name, new Refusal('InternalError', []), true)
-    : serverFault({ operation, ifUnknown: ifUnknown(call, sentAt) });
+    : serverFault({ operation, ifUnknown });
   return { kind: 'failed', failure };
 }
 
-function conclude(call: PlannedCall, reply: FinalReply, sentAt: string): Conclusion {
+function conclude(call: PlannedCall, reply: FinalReply, ifUnknown: string): Conclusion {
   const { operation, input, endpoint } = call;
-  const failedCall = { operation, ifUnknown: ifUnknown(call, sentAt) };
+  const failedCall = { operation, ifUnknown };
   const answer = readSafely(failedCall, input, reply, endpoint.origin);
   if (answer.kind === 'failed') return answer;
   const { attempts } = reply;
@@ -166,15 +174,21 @@ function endingOf(conclusion: Conclusion): Omit<Ending, 'id' | 'time'> {
   return { outcome, status, code, requestIds: { ...requestIds } };
 }
 
+const tellUser = 'Tell the user the outcome and the request IDs.';
+const inConsole = 'Its progress shows only in the console: do not call again to check.';
+
 /** The conclusion for the caller. An accepted change stays accepted, even if nothing else of its answer can be read. */
 function outcomeOf(conclusion: Conclusion, pending: PendingChange, consent: Consent, sentAt: string): EndedOutcome {
   if (conclusion.kind === 'failed') return conclusion;
   const { answer, attempts } = conclusion;
+  const { operation, change, input } = pending.call;
+  const { continues } = change;
+  const view = { kind: 'ended', continues } as const;
   const common = {
     outcome: 'accepted',
     consent: consentWays[consent.how],
     sentAt,
-    next: 'Tell the user the outcome and the request IDs. Its progress shows only in the console: do not call again to check.',
+    next: sentences(tellUser, continues && inConsole).join(' '),
     requestIds: answer.requestIds,
     ...(attempts.length > 1 && { attempts }),
   } as const;
@@ -183,14 +197,16 @@ function outcomeOf(conclusion: Conclusion, pending: PendingChange, consent: Cons
     summary: `The cloud accepted this (HTTP status ${answer.status}): ${pending.plan.summary}`,
     warnings: [`The answer cannot be read, because ${problem}.`],
   });
-  if (answer.kind === 'unread') return { kind: 'succeeded', success: unread(answer.problem) };
+  if (answer.kind === 'unread') return { kind: 'succeeded', success: unread(answer.problem), view };
   try {
     const hadPlan = consent.how === 'planId' || consent.how === 'clicked';
     const { summary, ...told } = described(answer, pending, hadPlan);
+    const own = operation.next?.(answer.record, input);
+    const next = own === undefined ? common.next : `${tellUser} ${own}`;
     // Some hosts hand on the beginning of the structure: the summary comes first.
-    return { kind: 'succeeded', success: { summary, ...common, ...told } };
+    return { kind: 'succeeded', success: { summary, ...common, next, ...told }, view };
   } catch {
-    return { kind: 'succeeded', success: unread('this server made a mistake') };
+    return { kind: 'succeeded', success: unread('this server made a mistake'), view };
   }
 }
 
@@ -231,9 +247,9 @@ function repeated(
 }
 
 /** The way out when nobody knows whether a change happened. */
-const ifUnknown = ({ change: { lookFor }, input, endpoint: { region } }: PlannedCall, sentAt: string): string =>
+const adviceIfUnknown = ({ endpoint: { region } }: PlannedCall, lookFor: string, sentAt: string): string =>
   `Do not repeat it. It was sent at ${sentAt} to region ${region}. Wait ten minutes, then have the user look in the console for ` +
-  `${lookFor(input, region)}. If it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.`;
+  `${lookFor}. If it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.`;
 
 /** Adds what has to be said about other changes. */
 function withNotes(outcome: EndedOutcome, more: readonly string[]): EndedOutcome {

@@ -9,9 +9,8 @@ import type { ConsentMode } from '../consent/decision.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { databaseName, isDatabaseUrl } from '../journal/database-url.js';
 import { openJournal, type Runtime, startRuntime } from '../runtime.js';
-import type { Service } from '../tools/define-operation.js';
+import type { Operation, Service, Trial } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
-import { listParts } from '../tools/list-parts.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { counted } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
@@ -134,29 +133,29 @@ async function apiFindings(
   const found = await probe(service, resolveEndpoint(cloud, service), probing);
   const check = `${service} signature`;
   if (found.length === 1) return found;
-  if (service === 'storage') return [...found, await readFinding(check, runtime, bucket)];
-  return [...found, ok(check, 'not checked: this API has no operation that only reads')];
+  const tried = tools.find(({ trial }) => trial !== undefined);
+  if (tried?.trial !== undefined) return [...found, await trialFinding(check, tried, tried.trial, runtime, bucket)];
+  return [...found, ok(check, 'not checked: no tool of this API says how to try it')];
 }
 
-/** Error codes that a service gives only for a valid signature. */
-const accepted = ['NoSuchUpload', 'NoSuchBucket', 'NoSuchKey'];
-
-/** Asks for the parts of an upload that does not exist. */
-async function readFinding(
+/** Makes the call with which an operation has its service tried. */
+async function trialFinding(
   check: string,
+  operation: Operation,
+  { arguments: given, accepted }: Trial<Readonly<Record<string, unknown>>>,
   { call, server }: Pick<Runtime, 'call' | 'server'>,
-  named: string | undefined,
+  bucket: string | undefined,
 ): Promise<Finding> {
-  const none = 'cloudops-doctor';
-  const args = { bucket: named ?? none, object: none, uploadId: none, maxParts: 1 };
+  const named = 'bucket' in given ? bucket : undefined;
+  const args = named === undefined ? given : { ...given, bucket: named };
   const tokens = createConsentTokens(server.stateKey, '', server.now);
-  const outcome = await call(listParts, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
+  const outcome = await call(operation, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
   if (outcome.kind !== 'failed') return ok(check, 'accepted');
   const { code, summary, problems, next } = outcome.failure;
   if (code === 'NoSuchBucket' && named !== undefined)
     return problem(check, `accepted, but there is no bucket ${quote(named)} here`, next);
   if (accepted.includes(code))
-    return ok(check, `accepted (${code}, as expected: doctor asks for an upload that does not exist)`);
+    return ok(check, `accepted (${code}, as expected: doctor asks for something that does not exist)`);
   const remedy = code === 'AccessDenied' ? `${next} Or name a bucket that you can read with --bucket.` : next;
   return problem(check, [summary, ...problems].join(' '), remedy);
 }

@@ -1,4 +1,5 @@
 import type { EndedOutcome, PlanClaims } from '../answers/outcome.js';
+import { tooLargeToShow } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
 import type { Log } from '../util/log.js';
 import type { Asker, Reply } from './asker.js';
@@ -201,7 +202,7 @@ async function ask(
   if (brought !== undefined && brought.claims.digest !== asked.digest)
     throw new Refusal('PlanRefused', ['the answer belongs to a call with other arguments, endpoint or account']);
   const message = questionText(plan, call);
-  if (message === undefined) throw new Refusal('TooLargeToShow', []);
+  if (message === undefined) throw tooLargeToShow(call);
 
   const claims = brought?.claims ?? asked;
   const askedAt = brought?.claims.issuedAt ?? now().getTime();

@@ -110,6 +110,8 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   readonly named: readonly string[];
   /** The thing to look for in the console when the outcome is not known, as the end of a sentence: `a DevOps server "wiki" in jp-east-1`. */
   lookFor(input: Input, region: string): string;
+  /** What to do where it is too large to be shown, in one sentence. "Split it into smaller changes." if absent: wrong for what replaces a whole. */
+  readonly ifTooLarge?: string;
   /** Contradictions between answer and request: `region "jp-east-1" instead of "jp-east-3"`. */
   contradictions?(record: Output, input: Input, region: string): readonly string[];
 }

@@ -53,7 +53,7 @@ function proposedChange(
 /** The outcome of a change for people; undefined for a call that changes nothing. */
 function outcomeOf(outcome: EndedOutcome): ChangeOutcome | undefined {
   if (outcome.kind === 'failed') return outcomeOfFailure(outcome.failure);
-  const { success } = outcome;
+  const { success, view } = outcome;
   if (success.outcome !== 'accepted') return undefined;
   const { summary, requestIds, warnings, notes = [], consent } = success;
   return {
@@ -61,7 +61,7 @@ function outcomeOf(outcome: EndedOutcome): ChangeOutcome | undefined {
     sentence: spellOut(summary),
     details: sentences(...warnings, ...notes, consent !== undefined && `Consent: ${consent}.`).map(spellOut),
     requestIds,
-    next: 'It continues in the cloud. Follow it in the console.',
+    ...(view?.kind === 'ended' && view.continues && { next: 'It continues in the cloud. Follow it in the console.' }),
   };
 }
 
