@@ -23,6 +23,8 @@ export interface Plan {
   readonly body?: unknown;
   /** Region, zone and account, each with where it comes from. */
   readonly where: readonly string[];
+  /** The present state, in sentences with the time at which it was read, or the reason why it was not. */
+  readonly found?: string;
   /** Everything that will be created, changed or billed. */
   readonly consequences: readonly string[];
   readonly defaults: readonly Default[];
@@ -41,6 +43,8 @@ export interface PlannedCall {
   readonly request: UnsignedApiRequest;
   readonly endpoint: Endpoint;
   readonly regionSource: RegionSource;
+  /** What a read before it found: see `Plan.found`. */
+  readonly found?: string | undefined;
   /** Names of the secrets that were given by name, by the dotted path of the secret. */
   readonly secretNames?: Readonly<Record<string, string>>;
 }
@@ -62,6 +66,7 @@ export function makePlan(call: PlannedCall): Plan {
     },
     ...(request.body !== undefined && { body: shownBody(call, request.body) }),
     where: sentences(regionOf(call), zoneOf(defaults, input), `account ${credentials.accessKeyId}`),
+    ...(call.found !== undefined && { found: call.found }),
     consequences: sentences(
       operation.effect === 'delete' && 'This is destructive.',
       ...change.consequences(input, region),
@@ -149,6 +154,7 @@ export function planLines(plan: Plan): string[] {
   return [
     plan.summary,
     `Where: ${plan.where.map(spellOut).join(', ')}.`,
+    ...(plan.found === undefined ? [] : [spellOut(plan.found)]),
     '',
     ...section('What will happen:', plan.consequences),
     ...section('Warnings:', plan.warnings),

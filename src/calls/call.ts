@@ -2,6 +2,7 @@ import { serverFault } from '../answers/failure.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
 import type { Steering } from '../consent/pending.js';
 import type { Operation } from '../tools/define-operation.js';
+import { sentences } from '../util/human.js';
 import { textAt } from '../util/objects.js';
 import { change } from './change.js';
 import type { CallContext, CallDependencies, CallOutcome, CallTool } from './context.js';
@@ -15,7 +16,7 @@ import { validate } from './validate.js';
 export function createCallTool(dependencies: CallDependencies): CallTool {
   const { policy, secretFiles, openClient } = dependencies;
 
-  const callTool: CallTool = async (operation, args, context) => {
+  const carryOut: CallTool = async (operation, args, context) => {
     checkPolicy(policy, operation, context.principal);
     const cloud = await dependencies.cloud();
     const given = validate(operation, args, cloud.region);
@@ -43,15 +44,43 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     };
     const regionSource = regionSourceOf(cloud, region);
     const { secretNames } = complete;
-    const call = { operation, change: operation.change, input, request, endpoint, regionSource, secretNames };
+    const isShown = showsPlan(steering, context, dependencies);
+    const found = isShown ? await findBefore(callTool, operation, input, context, dependencies.now) : undefined;
+    const call = { operation, change: operation.change, input, request, endpoint, regionSource, found, secretNames };
     return change(call, steering, open, context, dependencies);
   };
 
-  return async (operation, args, context) => {
-    const outcome = await callTool(operation, args, context).catch((error) => failed(operation, error, dependencies));
+  const callTool: CallTool = async (operation, args, context) => {
+    const outcome = await carryOut(operation, args, context).catch((error) => failed(operation, error, dependencies));
     logOutcome(operation, outcome, context, dependencies);
     return outcome;
   };
+  return callTool;
+}
+
+/** False for a call that brings its decision: its plan was shown before, or is not shown at all. */
+const showsPlan = (
+  { planOnly, planId }: Steering,
+  { asker, click, agreed }: CallContext,
+  { confirm }: CallDependencies,
+) =>
+  planOnly ||
+  (planId === undefined && click === undefined && asker?.brought === undefined && agreed !== true && confirm !== 'off');
+
+/** What the read before a change finds, in sentences. A change is not stopped by a read that fails, or is not allowed. */
+async function findBefore(
+  call: CallTool,
+  { before }: Operation,
+  input: Readonly<Record<string, unknown>>,
+  { onPage: _, hasView: __, ...context }: CallContext,
+  now: () => Date,
+): Promise<string | undefined> {
+  if (before === undefined) return undefined;
+  const outcome = await call(before.operation, before.input(input), context);
+  if (outcome.kind === 'succeeded') return `Found at ${now().toISOString()}: ${outcome.success.summary}`;
+  if (outcome.kind === 'failed')
+    return `What is there now is not known. ${sentences(outcome.failure.summary, ...outcome.failure.problems).join(' ')}`;
+  return undefined;
 }
 
 /** The failure of a call that was stopped, or broke. A change that breaks here was not sent: see `carryOut`. */

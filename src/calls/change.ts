@@ -27,7 +27,8 @@ export async function change(
   const { journal, inFlight, takeReports, confirm } = dependencies;
   const viewer = visibleCaller(context.principal);
   const entry = entryOf(call, context, dependencies);
-  const duplicate = await journal.findDuplicate(entry.digest).catch(() => undefined);
+  const { repeatable = false } = call.operation;
+  const duplicate = repeatable ? undefined : await journal.findDuplicate(entry.digest).catch(() => undefined);
   if (duplicate !== undefined && !steering.allowRepeat && !steering.planOnly) throw repeated(duplicate, call, viewer);
 
   const made = makePlan(call);
@@ -81,7 +82,9 @@ async function carryOut(
 ): Promise<EndedOutcome> {
   const { call, lookFor, steering, journal, now } = pending;
   const intent = intentOf(pending, consent);
-  const begun = await journal.begin(intent, { allowRepeat: steering.allowRepeat });
+  const begun = await journal.begin(intent, {
+    allowRepeat: steering.allowRepeat || call.operation.repeatable === true,
+  });
   if (begun.kind === 'unwritable') throw new Refusal('JournalUnavailable', [begun.reason]);
   if (begun.kind === 'consentUsed')
     throw consent.how === 'clicked'
@@ -247,9 +250,15 @@ function repeated(
 }
 
 /** The way out when nobody knows whether a change happened. */
-const adviceIfUnknown = ({ endpoint: { region } }: PlannedCall, lookFor: string, sentAt: string): string =>
-  `Do not repeat it. It was sent at ${sentAt} to region ${region}. Wait ten minutes, then have the user look in the console for ` +
-  `${lookFor}. If it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.`;
+function adviceIfUnknown({ operation, endpoint: { region } }: PlannedCall, lookFor: string, sentAt: string): string {
+  const sent = `It was sent at ${sentAt} to region ${region}.`;
+  if (operation.repeatable === true)
+    return `${sent} Sending it again does no harm: call again with the same arguments, without planId. The aim is ${lookFor}.`;
+  return (
+    `Do not repeat it. ${sent} Wait ten minutes, then have the user look in the console for ${lookFor}. ` +
+    'If it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.'
+  );
+}
 
 /** Adds what has to be said about other changes. */
 function withNotes(outcome: EndedOutcome, more: readonly string[]): EndedOutcome {

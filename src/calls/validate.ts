@@ -75,7 +75,14 @@ function problemsOf(issues: readonly Issue[], operation: Operation): string[] {
 function hintsForTheRest(operation: Operation, args: unknown, issues: readonly Issue[], configured: string) {
   if (operation.change === undefined || !isObject(args) || args.planOnly !== true) return {};
   const wrong = new Set(issues.map(({ path }) => path[0]));
-  const rest = Object.fromEntries(Object.entries(args).filter(([name]) => !wrong.has(name)));
+  const { shape } = operation.input();
+  // As the operation would get them: a whole number that came as text is a number.
+  const rest = Object.fromEntries(
+    Object.entries(args).flatMap(([name, value]) => {
+      const parsed = wrong.has(name) ? undefined : shape[name]?.safeParse(value);
+      return parsed?.success === true ? [[name, parsed.data]] : [];
+    }),
+  );
   const { defaults, warnings } = hintsOf(operation, operation.change, rest, textAt(rest, 'region') ?? configured, args);
   return { defaults: defaults.map(({ path, value }) => `${path}: ${value}`), warnings };
 }

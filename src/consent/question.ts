@@ -22,6 +22,7 @@ export function questionText(plan: Plan, call: PlannedCall): string | undefined 
   const sentence = (title: string, parts: readonly string[]) =>
     parts.length === 0 ? [] : [`${title}: ${parts.join(', ')}.`];
   const lines = [
+    ...(plan.found === undefined ? [] : [plan.found]),
     ...consequences,
     ...sentence('Where', plan.where),
     ...sentence('Also', grouped(others)),

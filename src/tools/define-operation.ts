@@ -81,10 +81,20 @@ export interface Operation<
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
   /** For a read: the call with which `doctor` tries keys and endpoint of its service. */
   readonly trial?: Trial<z.input<Input>>;
+  /** A read that is made first. What it finds is for people and models to know; the request does not depend on it. */
+  readonly before?: Before<z.output<Input>>;
+  /** For a change: true if carrying it out twice does what once does. No `allowRepeat` is asked for then. */
+  readonly repeatable?: boolean;
   /** The meaning of the answer in a few sentences of plain text. */
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): string;
   /** The next step, in one sentence, if there is one. After a change, it stands in place of looking in the console. */
   next?(record: Lenient<z.output<Output>>, input: z.output<Input>): string | undefined;
+}
+
+/** One read of another operation, with arguments made of those of a call. */
+export interface Before<Input> {
+  readonly operation: Operation;
+  input(input: Input): Readonly<Record<string, unknown>>;
 }
 
 /** A change in words, for the person who decides and for the agent that reports it. `region` is the one it goes to. */

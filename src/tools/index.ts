@@ -1,3 +1,4 @@
+import { abortMultipartUpload } from './abort-multipart-upload.js';
 import type { Operation } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
 import { listParts } from './list-parts.js';
@@ -9,6 +10,7 @@ import { upgradeKubeVersion } from './upgrade-kube-version.js';
 export const operations: readonly Operation[] = [
   listParts,
   listMultipartUploads,
+  abortMultipartUpload,
   provisionKubeResourceGroup,
   upgradeKubeVersion,
   restoreInstance,

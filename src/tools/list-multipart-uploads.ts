@@ -53,7 +53,7 @@ export const listMultipartUploads = defineOperation({
   example: { bucket: 'demo-bucket' },
   defaults: [],
   undocumented: ['The whole operation: it is that of S3-compatible services, which differ in what they answer.'],
-  elsewhere: ['Aborting or completing an upload: use an S3 client or the console.'],
+  elsewhere: ['Completing an upload: use the client that uploads, or any S3 client.'],
 
   input: () =>
     withConditions(

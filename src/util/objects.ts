@@ -8,11 +8,22 @@ export const isDeeperThan = (levels: number, value: unknown): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner)));
 
-/** The value at a dotted path, such as `adminCluster.name`. */
+/** The steps of a dotted path: `rules[0].id` is `['rules', 0, 'id']`. */
+export const stepsOf = (path: string): (string | number)[] =>
+  path.split('.').flatMap((step) => {
+    const [name = '', ...indexes] = step.split(/\[(\d+)\]/).filter((piece) => piece !== '');
+    return [name, ...indexes.map(Number)];
+  });
+
+/** The value at a dotted path, such as `adminCluster.name` or `rules[0].id`. */
 export const valueAt = (fields: unknown, path: string): unknown =>
-  path
-    .split('.')
-    .reduce<unknown>((at, step) => (isObject(at) && Object.hasOwn(at, step) ? at[step] : undefined), fields);
+  stepsOf(path).reduce<unknown>(
+    (at, step) =>
+      (typeof step === 'number' ? Array.isArray(at) : isObject(at)) && Object.hasOwn(Object(at), step)
+        ? Object(at)[step]
+        : undefined,
+    fields,
+  );
 
 /** The text at a dotted path, if there is one. */
 export const textAt = (fields: unknown, path: string): string | undefined => {

@@ -343,7 +343,7 @@ async function judge({ operation, rules }: Subject, args: Record<string, unknown
   if (request === undefined) return { accepted: false, message: 'it cannot be sent', broken: [] };
   // The region chooses the endpoint.
   const raw = Object.entries(args).filter(([name]) => ![...outsideBody, 'region'].includes(name));
-  const sent: unknown = JSON.parse(JSON.stringify(isValid ? request.body : Object.fromEntries(raw)));
+  const sent: unknown = JSON.parse(JSON.stringify(isValid ? request.body?.value : Object.fromEntries(raw)));
   const url = `${request.path}?${encodeQuery(request.query ?? {})}`;
   const { status, body } = await cloud.send(operation.service, operation.method, url, sent);
   const { code = '', message = '' } = body as { code?: string; message?: string };

@@ -39,7 +39,9 @@ function proposedChange(
   const { planOnly: _, planId: __, ...rest } = args;
   return {
     sentence: spellOut(plan.summary),
-    effects: [...plan.consequences, `Where: ${plan.where.join(', ')}.`].map(spellOut),
+    effects: [...sentences(plan.found ?? false), ...plan.consequences, `Where: ${plan.where.join(', ')}.`].map(
+      spellOut,
+    ),
     warnings: [...plan.warnings, ...plan.notChecked.map((what) => `Not checked: ${what}.`)].map(spellOut),
     defaults: plan.defaults.map(({ path, value }) => spellOut(`${path}: ${value}`)),
     request: requestLines(plan).join('\n'),

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import * as z from 'zod';
-import { isObject, valueAt } from '../../util/objects.js';
+import { isObject, stepsOf, valueAt } from '../../util/objects.js';
 
 /**
  * Building blocks of input schemas. Every rule carries a sentence that completes "`value` must …", and it is the only
@@ -36,12 +36,12 @@ export const oneOfListed = (values: readonly string[], where: string) => z.enum(
 const digits = /^-?\d{1,16}$/;
 const fromDigits = (value: unknown) => (typeof value === 'string' && digits.test(value) ? Number(value) : value);
 
-/** A whole number of at least `minimum`, which agents also send as text: `3` or `"3"`. */
-export const wholeNumber = (minimum: number) =>
-  z.preprocess(
-    fromDigits,
-    z.int('must be a whole number').min(minimum, `must be a whole number of at least ${minimum}`),
-  );
+/** A whole number of at least `minimum` and at most `maximum`, which agents also send as text: `3` or `"3"`. */
+export function wholeNumber(minimum: number, maximum = Number.MAX_SAFE_INTEGER) {
+  const bounds = maximum === Number.MAX_SAFE_INTEGER ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
+  const rule = `must be a whole number ${bounds}`;
+  return z.preprocess(fromDigits, z.int('must be a whole number').min(minimum, rule).max(maximum, rule));
+}
 
 /** One of a fixed list of whole numbers, also accepted as text. */
 export const oneOfNumbers = <const Values extends readonly [number, ...number[]]>(values: Values) =>
@@ -103,16 +103,21 @@ export const region = () =>
     .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a region name, such as jp-east-1')
     .max(32, 'must be a region name, such as jp-east-1');
 
-/** Arguments of every change for the call itself. They are not sent. */
-export const consentArguments = () => ({
+/** Arguments of every change that can be repeated, for the call itself. They are not sent. */
+export const planArguments = () => ({
   planOnly: flag().describe('Only show the plan.').optional(),
   planId: text(200).describe('From a plan that the user agreed to.').optional(),
+});
+
+/** Arguments of every other tool that is not a read. */
+export const consentArguments = () => ({
+  ...planArguments(),
   allowRepeat: flag().describe('If the user wants it twice.').optional(),
 });
 
 /**
- * Arguments with conditions on several of them. `check` reports the dotted path of each argument that breaks one. It runs beside the
- * rules of the arguments, not after them, so an argument may have any value.
+ * Arguments with conditions on several of them. `check` reports the path of each argument that breaks one: `rules[0].id`. It runs
+ * beside the rules of the arguments, not after them, so an argument may have any value.
  */
 export const withConditions = <Schema extends z.ZodObject>(
   schema: Schema,
@@ -121,7 +126,7 @@ export const withConditions = <Schema extends z.ZodObject>(
   schema.superRefine(
     (given, context) =>
       check(given, (path, message) =>
-        context.addIssue({ code: 'custom', path: path.split('.'), input: valueAt(given, path), message }),
+        context.addIssue({ code: 'custom', path: stepsOf(path), input: valueAt(given, path), message }),
       ),
     { when: ({ value }) => isObject(value) },
   );

@@ -1,0 +1,89 @@
+import * as z from 'zod';
+import { quote } from '../util/quote.js';
+import { encodeSegment } from '../util/uri.js';
+import { defineOperation } from './define-operation.js';
+import { listParts } from './list-parts.js';
+import { objectStorageRegions } from './schema/enumerations.js';
+import { objectKey, pathName, planArguments, region, text } from './schema/fields.js';
+
+const gone =
+  'The upload is gone: it was aborted or completed, or bucket, object or uploadId is mistyped. ' +
+  'Call list_multipart_uploads to see what is open; if the upload was completed, the object exists.';
+
+/** AbortMultipartUpload, an operation of S3. The reference only refers to it. */
+export const abortMultipartUpload = defineOperation({
+  name: 'abort_multipart_upload',
+  api: 'AbortMultipartUpload',
+  title: 'Abort a multipart upload',
+  description:
+    'Ends one multipart upload for good and deletes the parts that it has received, which frees their storage. The client that ' +
+    'uploads cannot go on; an object of the same key stays as it is. Its plan says what the upload holds. It is an operation of ' +
+    "S3 and not in the platform's API reference. Have ready: bucket, object, upload ID, from list_multipart_uploads.",
+  effect: 'delete',
+  service: 'storage',
+  method: 'DELETE',
+  answer: 'none',
+  extension: 's3',
+  repeatable: true,
+  regions: objectStorageRegions,
+  example: { bucket: 'demo-bucket', object: 'backups/2026/database.dump', uploadId: 'demo-upload-in-progress' },
+  defaults: [],
+  undocumented: ['The whole operation: it is that of S3-compatible services, which differ in what they answer.'],
+  elsewhere: [
+    'Getting aborted parts back: there is no way.',
+    'Aborting uploads by age: use a lifecycle rule of the bucket.',
+  ],
+  // Ceph says NoSuchKey of an upload that it does not know.
+  errors: { NoSuchUpload: gone, NoSuchKey: gone },
+
+  input: () =>
+    z.strictObject({
+      bucket: pathName().describe('Bucket name.'),
+      object: objectKey().describe('Object key, exactly as the upload was started with; not URL-encoded.'),
+      uploadId: text().describe('Upload ID that starting the multipart upload returned.'),
+      region: region().describe('Region of the bucket; the configured one when absent.').optional(),
+      ...planArguments(),
+    }),
+
+  before: {
+    operation: listParts,
+    input: ({ bucket, object, uploadId, region }) => ({
+      bucket,
+      object,
+      uploadId,
+      view: 'summary',
+      ...(region !== undefined && { region }),
+    }),
+  },
+
+  change: {
+    costsMoney: false,
+    continues: false,
+    headline: ({ bucket, object, uploadId }) =>
+      `Abort the upload ${quote(uploadId, 60)} of ${quote(object)} to bucket ${quote(bucket)} and delete its parts`,
+    accept: ({ object }) => `Abort upload of ${object}`,
+    consequences: () => [
+      'All parts that were received are deleted, and cannot be brought back.',
+      'The client that uploads, if it still runs, gets an error.',
+    ],
+    warnings: () => [],
+    notChecked: ['that no client is still uploading'],
+    named: ['bucket', 'object', 'uploadId'],
+    lookFor: ({ object }) => `that list_multipart_uploads no longer lists the upload of ${quote(object)}`,
+  },
+
+  output: () => z.object({}),
+
+  request: ({ bucket, object, uploadId, region }) => ({
+    path: `/${encodeSegment(bucket)}/${object.split('/').map(encodeSegment).join('/')}`,
+    query: { uploadId },
+    region,
+  }),
+
+  extract: () => undefined,
+
+  summarize: (_record, { object, bucket }) =>
+    `The upload of ${quote(object)} to bucket ${quote(bucket)} was aborted, and its parts are deleted.`,
+  next: () =>
+    'A part that was on its way may have arrived afterwards: call list_multipart_uploads, and abort the upload again if it is still listed.',
+});

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import type { CallContext } from '../../src/calls/context.js';
+import type { Policy } from '../../src/calls/policy.js';
+import { createConsentTokens } from '../../src/consent/tokens.js';
+import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
+import type { UnsignedApiRequest } from '../../src/transport/request.js';
+import type { FinalReply } from '../../src/transport/signed-client.js';
+import { never, testCaller } from '../support/caller.js';
+import { openPolicy } from '../support/operations.js';
+import { problems } from '../support/rules.js';
+import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
+
+const args = { bucket: 'b', object: 'a b/c', uploadId: 'u/1' };
+const aborted = answeredBy(204, { kind: 'empty' });
+const gone = answeredBy(404, { kind: 'xml', value: { Error: { Code: 'NoSuchUpload' } } });
+const part = { PartNumber: '1', LastModified: '2026-11-20T11:00:00.000Z', ETag: '"e"', Size: '5242880' };
+const listed = answeredBy(200, {
+  kind: 'xml',
+  value: { ListPartsResult: { Key: 'a b/c', IsTruncated: 'false', Part: part } },
+});
+
+interface Given {
+  readonly replies: readonly FinalReply[];
+  readonly policy?: Policy;
+  readonly confirm?: 'plan' | 'off';
+}
+
+/** A caller whose requests are answered in turn. */
+function setUp({ replies, policy = { ...openPolicy, extensions: ['s3'] }, confirm = 'plan' }: Given) {
+  const left = [...replies];
+  const { openClient, requests } = scriptedClient(async () => left.shift() ?? unanswered(true));
+  const caller = testCaller('http://127.0.0.1:1', { openClient, policy, confirm });
+  const context: CallContext = {
+    signal: never,
+    client: 'test',
+    tokens: createConsentTokens('k'.repeat(32), '', () => new Date()),
+  };
+  return { requests, call: (given: object = args) => caller.call(abortMultipartUpload, given, context) };
+}
+
+const methods = (requests: readonly UnsignedApiRequest[]) => requests.map(({ method }) => method);
+
+test('bucket, object and uploadId are required', () => {
+  expect(problems(abortMultipartUpload, {})).toEqual([
+    'bucket: is required',
+    'object: is required',
+    'uploadId: is required',
+  ]);
+});
+
+test('it sends a DELETE without content, and an empty answer is its success', async () => {
+  const { call, requests } = setUp({ replies: [aborted], confirm: 'off' });
+  expect(await call()).toMatchObject({ structured: { outcome: 'accepted', warnings: [] } });
+  expect(requests).toEqual([{ method: 'DELETE', path: '/b/a%20b/c', query: { uploadId: 'u/1' } }]);
+});
+
+describe('its plan', () => {
+  test('has what the upload holds, and when that was read', async () => {
+    const { call, requests } = setUp({ replies: [listed] });
+    const result = await call();
+    expect(result.text).toMatch(/^Found at 2\d{3}-.*Z: .*a b\/c.* 1 part/m);
+    expect(methods(requests)).toEqual(['GET']);
+  });
+
+  test.each([
+    [
+      'fails',
+      { replies: [answeredBy(403, { kind: 'xml', value: { Error: { Code: 'AccessDenied' } } })] },
+      'AccessDenied',
+    ],
+    [
+      'is not allowed',
+      { replies: [], policy: { readOnly: false, tools: ['abort_multipart_upload'] } },
+      'CLOUDOPS_TOOLS',
+    ],
+  ])('says so if the read %s', async (_what, given, reason) => {
+    const { call } = setUp(given);
+    const result = await call();
+    expect(result).toMatchObject({ structured: { plan: { found: expect.stringContaining(reason) } } });
+  });
+
+  test('is not bound to what was found', async () => {
+    const { call, requests } = setUp({ replies: [listed, aborted] });
+    const plan = await call();
+    if (!plan.ok) throw new Error(plan.text);
+    expect(await call({ ...args, planId: plan.structured.planId })).toMatchObject({
+      structured: { outcome: 'accepted' },
+    });
+    expect(methods(requests)).toEqual(['GET', 'DELETE']);
+  });
+});
+
+describe('it can be repeated', () => {
+  test('after a success and after a lost answer, without allowRepeat', async () => {
+    const { call, requests } = setUp({ replies: [aborted, unanswered(true), gone], confirm: 'off' });
+    expect(await call()).toMatchObject({ ok: true });
+    expect(await call()).toMatchObject({
+      failure: { mayHaveHappened: true, next: expect.stringContaining('Sending it again does no harm') },
+    });
+    expect(await call()).toMatchObject({
+      failure: {
+        code: 'NoSuchUpload',
+        mayHaveHappened: false,
+        next: expect.stringContaining('list_multipart_uploads'),
+      },
+    });
+    expect(requests).toHaveLength(3);
+  });
+});
