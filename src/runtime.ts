@@ -10,6 +10,7 @@ import type { CallingDependencies, Sender, SenderOptions } from './calls/sender.
 import { describeConfig } from './config/describe.js';
 import type { Config } from './config/load.js';
 import { createQuestionQueue } from './consent/question-queue.js';
+import { createRefusals } from './consent/refusals.js';
 import { newNonce } from './consent/tokens.js';
 import { isDatabaseUrl } from './journal/database-url.js';
 import type { RecordedChange } from './journal/entry.js';
@@ -74,6 +75,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     close: async (graceMs) => {
       await wired.inFlight.finish(graceMs);
       await reports.settled();
+      await wired.refusals.close();
       await journal.close();
       await wired.sender.close();
       await sandbox?.close();
@@ -95,14 +97,16 @@ export function wireCalls(
   { policy, confirm, stateKey }: Pick<Config, 'policy' | 'confirm' | 'stateKey'>,
   { version, configuration, sandbox, tracer, openSender, ...parts }: RuntimeParts,
 ) {
-  const { journal, now } = parts;
+  const { journal, log, now } = parts;
   const inFlight = createInFlightCalls();
   const questions = createQuestionQueue();
-  const sender = openSender({ ...parts, policy, confirm, newId: randomUUID, newNonce, inFlight, questions });
+  const refusals = createRefusals(journal, now, randomUUID, log);
+  const sender = openSender({ ...parts, policy, confirm, newId: randomUUID, newNonce, inFlight, questions, refusals });
   const call = tracer === undefined ? sender.call : withTracing(sender.call, tracer);
   return {
     call,
     inFlight,
+    refusals,
     sender,
     server: {
       version,

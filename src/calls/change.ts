@@ -5,6 +5,7 @@ import { canBeShown, makePlan, type PlannedCall, tooLargeToShow } from '../answe
 import { presentable } from '../answers/record.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
 import { consentWays, type Success } from '../answers/success.js';
+import { decideConsent } from '../consent/decision.js';
 import { obtainConsent } from '../consent/obtain.js';
 import { type Consent, intentOf, type PendingChange, type Steering } from '../consent/pending.js';
 import type { Ending, RecordedChange } from '../journal/entry.js';
@@ -24,29 +25,51 @@ export async function change(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
-  const { journal, inFlight, takeReports, confirm } = dependencies;
+  const { confirm, inFlight, questions, takeReports } = dependencies;
+  const { asker, hasView = false, agreed = false } = context;
+  const { planOnly, planId } = steering;
+  const canAsk = asker !== undefined;
+  const step = decideConsent({ mode: confirm, planOnly, hasPlanId: planId !== undefined, canAsk, hasView, agreed });
+
+  const decideAndSend = async (): Promise<CallOutcome> => {
+    const pending = await prepare(call, steering, context, dependencies);
+    const consent = await obtainConsent(step, pending, context, dependencies);
+    if (consent.kind !== 'given') return consent;
+    const outcome = await inFlight.track(context.signal, async (signal) => {
+      using client = openClient(signal);
+      return await carryOut(pending, consent, client, visibleCaller(context.principal), dependencies);
+    });
+    return withNotes(outcome, await takeReports(pending.entry.caller).catch(() => []));
+  };
+  // A question that is shown at once waits here, so that its plan knows what came of those before it.
+  const waits = step.kind === 'ask' && asker?.brought === undefined && context.click === undefined;
+  return waits ? questions.take(context.principal?.name, decideAndSend) : decideAndSend();
+}
+
+/**
+ * Makes the plan of a change, which says what the change would repeat.
+ * @throws Refusal if it would repeat another without being meant to, or is too large to be shown
+ */
+async function prepare(
+  call: PlannedCall,
+  steering: Steering,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<Sending> {
+  const { journal, confirm, now } = dependencies;
   const viewer = visibleCaller(context.principal);
   const entry = entryOf(call, context, dependencies);
   const { repeatable = false } = call.operation;
   const duplicate = repeatable ? undefined : await journal.findDuplicate(entry.digest).catch(() => undefined);
   if (duplicate !== undefined && !steering.allowRepeat && !steering.planOnly) throw repeated(duplicate, call, viewer);
-
   const made = makePlan(call);
   // Asked for before anything is sent, so that nothing about it can fail afterwards.
   const lookFor = call.change.lookFor(call.input, call.endpoint.region);
-  const repeats = duplicate !== undefined && `The same call was sent before: ${describe(duplicate, viewer)}.`;
-  const plan = { ...made, warnings: sentences(repeats, ...made.warnings) };
+  const warning = duplicate !== undefined && `The same call was sent before: ${describe(duplicate, viewer)}.`;
+  const plan = { ...made, warnings: sentences(warning, ...made.warnings) };
   if (confirm !== 'off' && !canBeShown(plan)) throw tooLargeToShow(call);
-  const { now } = dependencies;
-  const pending = { call, lookFor, plan, steering, entry: { ...entry, what: plan.summary }, journal, now };
-  const consent = await obtainConsent(pending, context, dependencies);
-  if (consent.kind !== 'given') return consent;
-
-  const outcome = await inFlight.track(context.signal, async (signal) => {
-    using client = openClient(signal);
-    return await carryOut(pending, consent, client, viewer, dependencies);
-  });
-  return withNotes(outcome, await takeReports(entry.caller).catch(() => []));
+  const repeats = repeatable || (steering.allowRepeat && (duplicate?.id ?? ''));
+  return { call, lookFor, plan, steering, repeats, entry: { ...entry, what: plan.summary }, now };
 }
 
 /** The part of the journal's entry that is known before the plan is made. */
@@ -78,13 +101,11 @@ async function carryOut(
   consent: Consent,
   client: SignedClient,
   viewer: string | undefined,
-  { log }: CallDependencies,
+  { journal, log }: CallDependencies,
 ): Promise<EndedOutcome> {
-  const { call, lookFor, steering, journal, now } = pending;
+  const { call, lookFor, repeats, now } = pending;
   const intent = intentOf(pending, consent);
-  const begun = await journal.begin(intent, {
-    allowRepeat: steering.allowRepeat || call.operation.repeatable === true,
-  });
+  const begun = await journal.begin(intent, { allowRepeat: repeats });
   if (begun.kind === 'unwritable') throw new Refusal('JournalUnavailable', [begun.reason]);
   if (begun.kind === 'consentUsed')
     throw consent.how === 'clicked'

@@ -1,5 +1,6 @@
 import type { EndedOutcome } from '../answers/outcome.js';
 import type { ConsentInput, ConsentSettings, Question } from '../consent/obtain.js';
+import type { QuestionQueue } from '../consent/question-queue.js';
 import type { Intent } from '../journal/entry.js';
 import type { Journal } from '../journal/journal.js';
 import type { Operation } from '../tools/define-operation.js';
@@ -20,6 +21,7 @@ export interface CallDependencies extends ConsentSettings {
   readonly policy: Policy;
   readonly openClient: OpenClient;
   readonly journal: Journal;
+  readonly questions: QuestionQueue;
   readonly inFlight: InFlightCalls;
   readonly secretFiles: SecretFiles;
   readonly now: () => Date;

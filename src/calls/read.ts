@@ -3,7 +3,7 @@ import { type FailedCall, type Failure, inconsistentPages, unreadableAnswer } fr
 import type { EndedOutcome } from '../answers/outcome.js';
 import { presentable } from '../answers/record.js';
 import type { Success } from '../answers/success.js';
-import type { Operation, PageStart } from '../tools/define-operation.js';
+import type { Operation } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import type { Endpoint, UnsignedApiRequest } from '../transport/request.js';
 import type { Attempt, FinalReply, SignedClient } from '../transport/signed-client.js';
@@ -96,23 +96,27 @@ async function reduce(
     const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, input);
     if (step.kind === 'end')
       return { kind: 'reduced', state: step.state, warnings: [...warnings], requestIds, retried };
-    const problem = step.kind === 'inconsistent' ? step.problem : placeProblem(step.after, number, places);
-    if (problem !== undefined)
-      return withWarnings(inconsistentPages(call, problem, { requestIds, attempts }), warnings);
-    if (step.kind === 'next') {
-      state = step.state;
-      asked = unsignedRequest(operation, operation.request(input, step.after));
-    }
+    const next = checkPlace(step, number, places);
+    if (next.kind === 'inconsistent')
+      return withWarnings(inconsistentPages(call, next.problem, { requestIds, attempts }), warnings);
+    state = next.state;
+    asked = unsignedRequest(operation, operation.request(input, next.after));
   }
 }
 
-/** The reason not to read the page after page `number`. Adds its place to those that are known. */
-function placeProblem(after: PageStart, number: number, places: Set<string>): string | undefined {
-  const place = digestOf([after]);
-  if (places.has(place)) return `page ${number} leads back to where an earlier one began`;
-  if (number >= maximumPages) return `there are more than ${maximumPages}`;
+/** The step to another page, unless it leads nowhere new. Adds the place of that page to those that are known. */
+function checkPlace<Step extends Exclude<ReturnType<AnyPages['add']>, { kind: 'end' }>>(
+  step: Step,
+  number: number,
+  places: Set<string>,
+): Step | { readonly kind: 'inconsistent'; readonly problem: string } {
+  if (step.kind === 'inconsistent') return step;
+  const place = digestOf([step.after]);
+  if (places.has(place))
+    return { kind: 'inconsistent', problem: `page ${number} leads back to where an earlier one began` };
+  if (number >= maximumPages) return { kind: 'inconsistent', problem: `there are more than ${maximumPages}` };
   places.add(place);
-  return undefined;
+  return step;
 }
 
 /** There may be a warning of just what made it fail. */

@@ -3,11 +3,11 @@ import { tooLargeToShow } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
 import type { Log } from '../util/log.js';
 import type { Asker, Reply } from './asker.js';
-import { type ConsentMode, decideConsent } from './decision.js';
+import type { ConsentMode, ConsentStep } from './decision.js';
 import { consentDigest } from './digest.js';
 import { type Consent, intentOf, type PendingChange } from './pending.js';
 import { questionText } from './question.js';
-import type { QuestionQueue } from './question-queue.js';
+import type { Refusals } from './refusals.js';
 import { type ConsentClaims, type ConsentTokens, InvalidToken, tokenLifetimeMs } from './tokens.js';
 
 /** The ways in which the person behind a call can be reached, and the consent that the call brings along. */
@@ -28,7 +28,7 @@ export interface ConsentInput {
 /** The same for all calls of a process. */
 export interface ConsentSettings {
   readonly confirm: ConsentMode;
-  readonly questions: QuestionQueue;
+  readonly refusals: Refusals;
   /** A new text that nobody can guess. */
   readonly newNonce: () => string;
   readonly log: Log;
@@ -50,48 +50,68 @@ export interface Question {
 
 /**
  * Gets the consent that the settings ask for, or what the call ends with instead: a plan, or a question.
+ * @param step what `decideConsent` found to be needed
  * @throws Refusal if there is no consent
  */
 export async function obtainConsent(
+  step: ConsentStep,
   pending: PendingChange,
   input: ConsentInput,
   settings: ConsentSettings,
 ): Promise<Consent | EndedOutcome | Question> {
-  const { call, steering, entry } = pending;
-  const { asker, tokens, agreed = false, hasView = false, click } = input;
-  const { confirm, log, newNonce, questions } = settings;
-  const { planOnly, planId, allowRepeat } = steering;
-  const digest = consentDigest(call, allowRepeat);
-  if (click !== undefined) return clicked(pending, digest, click);
-  const canAsk = asker !== undefined;
-  const step = decideConsent({ mode: confirm, planOnly, hasPlanId: planId !== undefined, canAsk, hasView, agreed });
+  const { call, steering, entry, repeats } = pending;
+  const { asker, click } = input;
+  const { log, newNonce, refusals } = settings;
+  const digest = consentDigest(call, repeats);
+  if (click !== undefined) return clicked(pending, digest, click, refusals);
   log('info', 'consent', { tool: call.operation.name, digest, decision: step.kind, caller: entry.caller });
   switch (step.kind) {
     case 'given':
       return step;
     case 'refuse':
       throw new Refusal('NeedsHuman', [step.problem]);
-    case 'redeem':
-      return { kind: 'given', how: 'planId', nonce: redeem(planId ?? '', digest, tokens) };
-    case 'plan': {
-      const refusal = step.withTicket ? await refusalToAsk(pending) : undefined;
-      if (refusal !== undefined && !planOnly) throw refusal;
-      // A plan alone asks nobody: it is shown all the same, without buttons.
-      const withTicket = step.withTicket && refusal === undefined;
-      // The same for both, so that a click spends the planId too: no model carries out what a person turned down.
-      const claims = { digest, nonce: newNonce() };
-      return planned(pending, {
-        ...(step.withPlanId && { planId: tokens.issue({ use: 'plan', ...claims }) }),
-        planOnly,
-        ...(withTicket && { claims }),
-      });
+    case 'redeem': {
+      const nonce = redeem(steering.planId ?? '', digest, input.tokens);
+      const refusal = refusals.isSpent(nonce)
+        ? new Refusal('Declined', ['the user declined this plan'])
+        : await refusals.againstPlanId(entry);
+      if (refusal !== undefined) throw refusal;
+      return { kind: 'given', how: 'planId', nonce };
     }
+    case 'plan':
+      return planOf(step, pending, digest, input, settings);
     case 'ask': {
       if (asker === undefined) throw new Refusal('NeedsHuman', ['this client cannot ask its user']);
-      const question = () => ask(pending, { use: 'question', digest, nonce: newNonce() }, asker, input.signal);
-      return asker.brought === undefined ? questions.take(entry.caller, question) : question();
+      return ask(pending, { use: 'question', digest, nonce: newNonce() }, asker, input.signal, refusals);
     }
   }
+}
+
+/**
+ * The plan, with the ways to carry it out that no refusal has closed.
+ * @throws Refusal if none is left, and more than the plan was wanted
+ */
+async function planOf(
+  { withPlanId, withTicket }: Extract<ConsentStep, { kind: 'plan' }>,
+  pending: PendingChange,
+  digest: string,
+  { tokens }: ConsentInput,
+  { newNonce, refusals }: ConsentSettings,
+): Promise<EndedOutcome> {
+  const { entry, steering } = pending;
+  const againstPlanId = withPlanId ? await refusals.againstPlanId(entry) : undefined;
+  const againstTicket = withTicket ? await refusals.againstAsking(entry) : undefined;
+  const byPlanId = withPlanId && againstPlanId === undefined;
+  const byClick = withTicket && againstTicket === undefined;
+  const refusal = againstTicket ?? againstPlanId;
+  if (!steering.planOnly && !byPlanId && !byClick && refusal !== undefined) throw refusal;
+  // The same for both, so that a click spends the planId too: no model carries out what a person turned down.
+  const claims = { digest, nonce: newNonce() };
+  return planned(pending, {
+    ...(byPlanId && { planId: tokens.issue({ use: 'plan', ...claims }) }),
+    planOnly: steering.planOnly,
+    ...(byClick && { claims }),
+  });
 }
 
 /** The nonce of a planId that is valid for a call. */
@@ -105,7 +125,7 @@ function redeem(planId: string, digest: string, tokens: ConsentTokens): string {
     throw new Refusal('PlanRefused', [reason]);
   }
   throw new Refusal('PlanRefused', [
-    'the planId belongs to another tool, or to other arguments, another endpoint or account',
+    'the planId belongs to another tool, or to other arguments, another endpoint or account, or the same change was sent since',
   ]);
 }
 
@@ -150,38 +170,49 @@ function planned({ call, plan, now }: PendingChange, ways: Ways): EndedOutcome {
   };
 }
 
-/** After so many refusals within the time that a question holds, nobody is asked again. */
-const mostRefusals = 3;
-
 /** An answer that comes sooner was given by a program: nobody reads a question in that time (milliseconds). */
 const shortestReadMs = 1000;
 
 /** A click is consent, or a refusal that is recorded. Either spends the plan. */
-async function clicked(pending: PendingChange, digest: string, { decision, claims }: Click): Promise<Consent> {
+async function clicked(
+  pending: PendingChange,
+  digest: string,
+  { decision, claims }: Click,
+  refusals: Refusals,
+): Promise<Consent> {
   if (claims.digest !== digest)
-    throw new Refusal('PlanRefused', ['the plan was shown for another endpoint, another account or other arguments']);
+    throw new Refusal('PlanRefused', [
+      'the plan was shown for another endpoint, another account or other arguments, or the same change was sent since',
+    ]);
   const answeredAfterMs = pending.now().getTime() - claims.issuedAt;
   const consent = { kind: 'given', how: 'clicked', nonce: claims.nonce, answeredAfterMs } as const;
   const byProgram = answeredAfterMs < shortestReadMs;
+  if (refusals.isSpent(claims.nonce)) throw new Refusal('AlreadyDecided', []);
   if (decision === 'accept' && !byProgram) return consent;
-  if (!(await decline(pending, consent))) throw new Refusal('AlreadyDecided', []);
-  if (byProgram) throw new Refusal('NobodyAsked', [`the click came after ${answeredAfterMs} ms`]);
-  throw new Refusal('Declined', ['the user clicked "Do nothing"']);
+  const reason = byProgram
+    ? new Refusal('NobodyAsked', [`the click came after ${answeredAfterMs} ms`])
+    : new Refusal('Declined', ['the user clicked "Do nothing"']);
+  throw await declined(pending, consent, refusals, reason, new Refusal('AlreadyDecided', []));
 }
 
-/** Writes down that a change was refused. False if what they were asked was decided before. */
-const decline = (pending: PendingChange, consent: Consent): Promise<boolean> =>
-  pending.journal.decline(intentOf(pending, consent)).catch(() => true);
-
-/** The reason why this caller's user may not be asked, if there is one. */
-async function refusalToAsk({ entry, journal, now }: PendingChange): Promise<Refusal | undefined> {
-  try {
-    const refused = await journal.countDeclined(now().getTime() - tokenLifetimeMs, entry.caller);
-    return refused >= mostRefusals ? new Refusal('TooManyRefusals', []) : undefined;
-  } catch {
-    return new Refusal('JournalUnavailable', ['the refusals in it cannot be counted']);
-  }
+/**
+ * Records a refusal, and gives what to tell of it.
+ * @param ifSpent for what was decided before
+ */
+async function declined(
+  pending: PendingChange,
+  consent: Consent,
+  refusals: Refusals,
+  reason: Refusal,
+  ifSpent: Refusal,
+): Promise<Refusal> {
+  const recorded = await refusals.decline(intentOf(pending, consent));
+  if (recorded === 'spent') return ifSpent;
+  return recorded === 'declined' ? reason : new Refusal(reason.code, [...reason.problems, unwritten], reason.more);
 }
+
+const unwritten =
+  'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible';
 
 /** Asks the user. A refusal is recorded and spends the question: the same question cannot be answered twice. */
 async function ask(
@@ -189,6 +220,7 @@ async function ask(
   asked: Question['claims'],
   asker: Asker,
   signal: AbortSignal,
+  refusals: Refusals,
 ): Promise<Consent | Question> {
   const { call, plan, now } = pending;
   const accept = call.change.accept(call.input);
@@ -196,7 +228,7 @@ async function ask(
   if (brought === undefined) {
     // It may have waited for the answer to another question.
     if (signal.aborted) throw new Refusal('Declined', ['the client cancelled the call before anybody was asked']);
-    const refusal = await refusalToAsk(pending);
+    const refusal = await refusals.againstAsking(pending.entry);
     if (refusal !== undefined) throw refusal;
   }
   if (brought !== undefined && brought.claims.digest !== asked.digest)
@@ -210,11 +242,11 @@ async function ask(
   if (reply === 'later') return { kind: 'inputRequired', message, accept, claims };
   const answeredAfterMs = now().getTime() - askedAt;
   const consent = { kind: 'given', how: 'asked', nonce: claims.nonce, answeredAfterMs } as const;
+  const answeredBefore = new Refusal('PlanRefused', ['this question was answered before']);
+  if (refusals.isSpent(claims.nonce)) throw answeredBefore;
   const refusal = refusalOf(reply, asker.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs, message);
   if (refusal === undefined) return consent;
-  const wasFirst = await decline(pending, consent);
-  if (!wasFirst) throw new Refusal('PlanRefused', ['this question was answered before']);
-  throw refusal;
+  throw await declined(pending, consent, refusals, refusal, answeredBefore);
 }
 
 /** The reason why a reply is no consent, if there is one. */

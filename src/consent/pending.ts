@@ -1,7 +1,6 @@
 import type { Plan, PlannedCall } from '../answers/plan.js';
 import type { ConsentWay } from '../answers/success.js';
 import type { Intent } from '../journal/entry.js';
-import type { Journal } from '../journal/journal.js';
 
 /** Arguments that steer a change and are not sent. */
 export interface Steering {
@@ -10,14 +9,15 @@ export interface Steering {
   readonly allowRepeat: boolean;
 }
 
-/** A change that waits for consent, and the journal that is told of the decision. */
+/** A change that waits for consent. */
 export interface PendingChange {
   readonly call: PlannedCall;
   readonly plan: Plan;
   readonly steering: Steering;
+  /** The id of the change that it may repeat, as its plan says; empty if there is none, true for any, false if it may repeat none. */
+  readonly repeats: string | boolean;
   /** Its entry in the journal, as far as that is known before anybody decides. */
   readonly entry: Omit<Intent, 'time' | 'consent' | 'nonce' | 'answeredAfterMs'>;
-  readonly journal: Journal;
   readonly now: () => Date;
 }
 

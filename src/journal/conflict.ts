@@ -63,9 +63,18 @@ export function writtenBefore(changes: readonly RecordedChange[], { id }: Intent
   return changes.slice(0, own);
 }
 
-/** The conflict of an intent with earlier changes. It may be sent if there is none. */
-export function findConflict(earlier: readonly RecordedChange[], intent: Intent, allowRepeat: boolean): BeginResult {
+/**
+ * The conflict of an intent with earlier changes. It may be sent if there is none.
+ * @param allowRepeat the id of the change that it may repeat, or true for any
+ */
+export function findConflict(
+  earlier: readonly RecordedChange[],
+  intent: Intent,
+  allowRepeat: string | boolean,
+): BeginResult {
   if (isNonceSpent(earlier, intent.nonce)) return { kind: 'consentUsed' };
   const duplicate = findDuplicate(earlier, intent.digest, Date.parse(intent.time));
-  return duplicate === undefined || allowRepeat ? { kind: 'begun' } : { kind: 'duplicate', earlier: duplicate };
+  return duplicate === undefined || allowRepeat === true || duplicate.id === allowRepeat
+    ? { kind: 'begun' }
+    : { kind: 'duplicate', earlier: duplicate };
 }

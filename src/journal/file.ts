@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { findConflict, findDuplicate, isNonceSpent, writtenBefore } from './conflict.js';
-import { boundedCaller, boundedEnding, boundedIntent, type Ending, type Entry } from './entry.js';
+import { boundedCaller, boundedEnding, boundedIntent, type Ending, type Entry, type RecordedChange } from './entry.js';
 import { append } from './file-open.js';
 import { createTail, listNewest } from './file-read.js';
 import { type Journal, unwritable } from './journal.js';
@@ -45,11 +45,11 @@ export function createFileJournal(path: string, now: () => Date): Journal {
       await endUnsent(intent.id, 'consentUsed');
       return false;
     },
-    countDeclined: async (since, caller) => {
+    listDeclined: async (since, caller) => {
       const name = boundedCaller(caller);
-      return (await readTail()).filter(
-        (each) => each.ending?.outcome === 'declined' && each.caller === name && Date.parse(each.ending.time) >= since,
-      ).length;
+      const isDeclined = ({ ending, caller: other }: RecordedChange) =>
+        ending?.outcome === 'declined' && other === name && Date.parse(ending.time) >= since;
+      return (await readTail()).filter(isDeclined).map(({ digest }) => digest);
     },
     list: (options) => listNewest(path, options),
     listOpen: async () => (await readTail()).filter(({ ending }) => ending === undefined),

@@ -31,9 +31,10 @@ export interface Journal {
   findDuplicate(digest: string): Promise<RecordedChange | undefined>;
   /**
    * Writes an intent durably, before anything is sent. Of intents in conflict the one that was written first may be sent,
-   * the others are ended as `not sent`.
+   * the others are ended as `not sent`. `allowRepeat` is the id of the change that it may repeat, the one
+   * that the plan showed, or true for any.
    */
-  begin(intent: Intent, options: { readonly allowRepeat: boolean }): Promise<BeginResult>;
+  begin(intent: Intent, options: { readonly allowRepeat: string | boolean }): Promise<BeginResult>;
   /**
    * Writes the outcome of an intent. Tries again with growing pauses until it is written; when the signal aborts or the
    * journal is closed, once more. With a signal that is aborted from the start it tries once.
@@ -46,11 +47,11 @@ export interface Journal {
    */
   decline(intent: Intent): Promise<boolean>;
   /**
-   * Counts changes of a caller (undefined where callers are not authenticated) that were declined since a time (milliseconds), which
-   * is at most two hours ago.
+   * Digests of the changes of a caller (undefined where callers are not authenticated) that were declined since a time (milliseconds),
+   * which is at most two hours ago.
    * @throws if the journal cannot be read
    */
-  countDeclined(since: number, caller: string | undefined): Promise<number>;
+  listDeclined(since: number, caller: string | undefined): Promise<readonly string[]>;
   /**
    * The newest changes, oldest first: at most 50, unless `limit` says otherwise.
    * @throws if the journal cannot be read

@@ -99,14 +99,17 @@ export function createPostgresJournal(url: string, now: () => Date): Journal {
         await insert(client, intent, isSpent ? unsent(id, 'consentUsed') : declined);
         return !isSpent;
       }),
-    countDeclined: (since, caller) =>
+    listDeclined: (since, caller) =>
       database.run(async (client) => {
-        const { rowCount } = await client.query(
-          `select from cloudops_mutations
+        const { rows } = await client.query(
+          `select digest from cloudops_mutations
            where outcome = 'declined' and ended >= $1 and caller is not distinct from $2`,
           [new Date(since), storedCaller(caller)],
         );
-        return rowCount ?? 0;
+        return z
+          .array(z.object({ digest: z.string() }))
+          .parse(rows)
+          .map(({ digest }) => digest);
       }),
     list: ({ since = 0, limit = defaultLimit, caller }) =>
       readingDatabase.run(async (client) => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { CallContext } from '../../src/calls/context.js';
 import type { Asker, Reply } from '../../src/consent/asker.js';
-import type { ConsentClaims } from '../../src/consent/tokens.js';
+import { type ConsentClaims, createConsentTokens } from '../../src/consent/tokens.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
@@ -161,8 +162,8 @@ describe('many calls at once', () => {
 });
 
 test('refusals that cannot be counted stop the asking', async () => {
-  const countDeclined = () => Promise.reject(new Error('gone'));
-  const { ask, close } = setUp({ ...createMemoryJournal(), countDeclined });
+  const listDeclined = () => Promise.reject(new Error('gone'));
+  const { ask, close } = setUp({ ...createMemoryJournal(), listDeclined });
   expect(await ask('one', person('agreed'))).toBe('JournalUnavailable');
   expect(asked).toBe(0);
   await close();
@@ -256,4 +257,142 @@ test.each([
   const { ask, close } = setUp();
   expect(await ask('one', { ...person(reply, 1), isDirect: true })).toBe(code);
   await close();
+});
+
+describe('a refusal binds', () => {
+  const view = { hasView: true };
+
+  /** A server in the mode ask, for clients that show views and cannot ask. */
+  function setUpViews(journal = createMemoryJournal()) {
+    const now = () => new Date(time);
+    const caller = testCaller(cloud.origin, { journal, confirm: 'ask', now });
+    const tokens = createConsentTokens('k'.repeat(32), '', now);
+    const call = (name: string, given: object = {}, context: Partial<CallContext> = view) =>
+      caller.carryOut(
+        restoreInstance,
+        { backupId, instanceId: name, ...given },
+        { tokens, client: 'test 1', signal: never, ...context },
+      );
+    const plan = async (name: string, given: object = {}) => {
+      const outcome = await call(name, given);
+      if (outcome.kind !== 'succeeded' || outcome.view?.kind !== 'plan') throw new Error('there is no plan');
+      const issuedAt = outcome.view.issuedAt;
+      time += 2000;
+      return {
+        planId: outcome.success.planId,
+        warnings: outcome.success.plan?.warnings ?? [],
+        click: (decision: 'accept' | 'decline') => {
+          if (outcome.view?.kind !== 'plan' || outcome.view.claims === undefined)
+            throw new Error('nothing to click on');
+          return call(name, given, { click: { decision, claims: { ...outcome.view.claims, issuedAt } } });
+        },
+      };
+    };
+    return { ...caller, journal, call, plan };
+  }
+  const refused = (code: string) => ({ kind: 'failed', failure: { code, mayHaveHappened: false } });
+
+  test('a planId from before it carries out nothing, and the next plan of the change has none', async () => {
+    const { call, plan, close } = setUpViews();
+    const [earlier, shown] = [await plan('one'), await plan('one')];
+    await shown.click('decline');
+    expect(await call('one', { planId: earlier.planId })).toMatchObject(refused('Declined'));
+    // A person may still change their mind.
+    const again = await plan('one');
+    expect(again.planId).toBeUndefined();
+    expect(await again.click('accept')).toMatchObject({ kind: 'succeeded', success: { outcome: 'accepted' } });
+    await close();
+  });
+
+  test('other changes are not meant by it, and it holds for ten minutes', async () => {
+    const { call, plan, close } = setUpViews();
+    await (await plan('one')).click('decline');
+    const other = await plan('two');
+    expect(await call('two', { planId: other.planId })).toMatchObject({ kind: 'succeeded' });
+    time += 10 * minute;
+    expect((await plan('one')).planId).toBeDefined();
+    await close();
+  });
+
+  test.each([{}, view])(
+    'after three, planOnly gives no planId, and an earlier one does nothing: %j',
+    async (client) => {
+      const { call, plan, close } = setUpViews();
+      const earlier = await plan('four');
+      for (const name of ['one', 'two', 'three']) await (await plan(name)).click('decline');
+      const outcome = await call('four', { planOnly: true }, client);
+      expect(outcome).toMatchObject({ kind: 'succeeded', success: { outcome: 'planned' } });
+      expect(outcome).not.toHaveProperty('success.planId');
+      expect(await call('four', {}, client)).toMatchObject(refused('TooManyRefusals'));
+      expect(await call('four', { planId: earlier.planId }, client)).toMatchObject(refused('TooManyRefusals'));
+      expect(cloud.requests).toEqual([]);
+      await close();
+    },
+  );
+
+  test('one that cannot be written counts, is told of, and is written later', async () => {
+    const memory = createMemoryJournal();
+    let isGone = true;
+    const decline: typeof memory.decline = (intent) =>
+      isGone ? Promise.reject(new Error('gone')) : memory.decline(intent);
+    const { call, plan, refusals, close } = setUpViews({ ...memory, decline });
+    const earlier = await plan('one');
+    const { planId, click } = await plan('one');
+    expect(await click('decline')).toMatchObject({
+      failure: { code: 'Declined', problems: [expect.any(String), expect.stringContaining('not in the journal yet')] },
+    });
+    expect(await click('accept')).toMatchObject(refused('AlreadyDecided'));
+    expect(await click('decline')).toMatchObject(refused('AlreadyDecided'));
+    for (const id of [planId, earlier.planId])
+      expect(await call('one', { planId: id })).toMatchObject(refused('Declined'));
+    expect(await memory.list({})).toEqual([]);
+    isGone = false;
+    await refusals.close();
+    expect(await memory.list({})).toMatchObject([{ consent: 'clicked', ending: { outcome: 'declined' } }]);
+    expect(cloud.requests).toEqual([]);
+    await close();
+  });
+});
+
+describe('a repetition that is meant', () => {
+  // The journal in memory has the clock of this machine.
+  beforeEach(() => {
+    time = Date.now();
+  });
+
+  const planned = (questions: string[]): Asker => ({
+    ask: async (message) => {
+      questions.push(message);
+      await new Promise(setImmediate);
+      time += 2000;
+      return 'agreed';
+    },
+  });
+
+  test('two at once: the second question says that it repeats the first', async () => {
+    const { call, close } = testCaller(cloud.origin, { confirm: 'ask', now: () => new Date(time) });
+    const questions: string[] = [];
+    const asker = planned(questions);
+    const args = { backupId, instanceId: 'one', allowRepeat: true };
+    const outcomes = await Promise.all([1, 2].map(() => call(restoreInstance, args, { signal: never, asker })));
+    expect(questions.map((question) => question.includes('The same call was sent before'))).toEqual([false, true]);
+    expect(outcomes).toMatchObject([{ ok: true }, { ok: true }]);
+    await close();
+  });
+
+  test('two plans at once that do not mention each other: one is carried out', async () => {
+    const { call, close } = testCaller(cloud.origin, { confirm: 'plan', now: () => new Date(time) });
+    const args = { backupId, instanceId: 'one', allowRepeat: true };
+    const plans = await Promise.all([1, 2].map(() => call(restoreInstance, args, { signal: never })));
+    const ids = plans.map((plan) => (plan.ok ? plan.structured.planId : undefined));
+    const outcomes = await Promise.all(
+      ids.map((planId) => call(restoreInstance, { ...args, planId }, { signal: never })),
+    );
+    expect(outcomes.map((outcome) => (outcome.ok ? 'accepted' : outcome.failure.code)).sort()).toEqual([
+      'Repeated',
+      'accepted',
+    ]);
+    expect(cloud.requests).toHaveLength(1);
+    await close();
+  });
 });

@@ -168,7 +168,7 @@ describe.each(eras)('%s', (_name, era) => {
       expect(second.text).toContain('The same call was sent before');
       const { planId: secondId } = second.structured;
       expect((await call({ ...repeat, planId: secondId })).structured.outcome).toBe('accepted');
-      expect((await call({ ...repeat, planId: secondId })).text).toContain('this consent was used before');
+      expect((await call({ ...repeat, planId: secondId })).text).toContain('code: PlanRefused');
       expect(cloud.requests).toHaveLength(2);
       expect(questions).toEqual([]);
     });

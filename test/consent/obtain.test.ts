@@ -4,6 +4,7 @@ import { writeScope } from '../../src/calls/policy.js';
 import type { Asker, Reply } from '../../src/consent/asker.js';
 import type { ConsentMode } from '../../src/consent/decision.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
+import type { Journal } from '../../src/journal/journal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
@@ -182,7 +183,7 @@ describe('a click', () => {
 
   test('that cannot be written down is a refusal too', async () => {
     const { click } = await planned({ ...createMemoryJournal(), decline: () => Promise.reject(new Error('gone')) });
-    expect(await click('decline')).toMatchObject(failed('Declined', 'the user clicked'));
+    expect(await click('decline')).toMatchObject(failed('Declined', 'the user clicked', 'not in the journal yet'));
   });
 
   test('on the plan of another call is none', async () => {
@@ -192,28 +193,40 @@ describe('a click', () => {
   });
 });
 
+/** Refusals of other changes. */
+const two = async () => ['a', 'b'];
+const three = async () => ['a', 'b', 'c'];
+
 describe('where refusals were too many, or cannot be counted', () => {
   const gone = () => Promise.reject(new Error('gone'));
-  const counting = (countDeclined: () => Promise<number>, confirm: ConsentMode = 'ask') =>
-    setUp(confirm, restoreInstance, { ...createMemoryJournal(), countDeclined });
+  const counting = (listDeclined: Journal['listDeclined'], confirm: ConsentMode = 'ask') =>
+    setUp(confirm, restoreInstance, { ...createMemoryJournal(), listDeclined });
 
   test.each(['ask', 'human'] as const)('%s: there is no plan with buttons', async (confirm) => {
     const view = { hasView: true };
-    expect(await counting(async () => 3, confirm).call({}, view)).toMatchObject(failed('TooManyRefusals'));
+    expect(await counting(three, confirm).call({}, view)).toMatchObject(failed('TooManyRefusals'));
     expect(await counting(gone, confirm).call({}, view)).toMatchObject(failed('JournalUnavailable', 'counted'));
-    expect(await counting(async () => 2, confirm).call({}, view)).toHaveProperty('view.claims');
+    expect(await counting(two, confirm).call({}, view)).toHaveProperty('view.claims');
   });
 
   test('a plan alone is shown without buttons', async () => {
-    for (const count of [async () => 3, gone]) {
+    for (const count of [three, gone]) {
       const outcome = await counting(count, 'human').call({ planOnly: true }, { hasView: true });
       expect(successOf(outcome)).toMatchObject({ outcome: 'planned', next: expect.not.stringContaining('button') });
       expect(outcome).not.toHaveProperty('view.claims');
     }
   });
 
-  test('a plan that asks nobody is made all the same', async () => {
-    expect(successOf(await counting(gone).call())).toMatchObject({ outcome: 'planned', planId: expect.any(String) });
+  test('there is no planId either', async () => {
+    for (const [count, code] of [
+      [three, 'TooManyRefusals'],
+      [gone, 'JournalUnavailable'],
+    ] as const) {
+      expect(await counting(count).call()).toMatchObject(failed(code, ...(code === 'JournalUnavailable' ? [''] : [])));
+      const shown = successOf(await counting(count).call({ planOnly: true }));
+      expect(shown).toMatchObject({ outcome: 'planned' });
+      expect(shown).not.toHaveProperty('planId');
+    }
   });
 });
 
@@ -295,12 +308,12 @@ describe('a question', () => {
   });
 
   test('is not asked where refusals cannot be counted, or were too many', async () => {
-    const counting = (countDeclined: () => Promise<number>) =>
-      setUp('ask', restoreInstance, { ...createMemoryJournal(), countDeclined }).call({}, { asker: person('agreed') });
+    const counting = (listDeclined: Journal['listDeclined']) =>
+      setUp('ask', restoreInstance, { ...createMemoryJournal(), listDeclined }).call({}, { asker: person('agreed') });
     const gone = () => Promise.reject(new Error('gone'));
     expect(await counting(gone)).toMatchObject(failed('JournalUnavailable', 'cannot be counted'));
-    expect(await counting(async () => 3)).toMatchObject(failed('TooManyRefusals'));
+    expect(await counting(three)).toMatchObject(failed('TooManyRefusals'));
     expect(asked).toEqual([]);
-    expect(await counting(async () => 2)).toMatchObject(accepted);
+    expect(await counting(two)).toMatchObject(accepted);
   });
 });

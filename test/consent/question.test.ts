@@ -300,7 +300,9 @@ test('consent is bound to operation, arguments, endpoint, account and repetition
   ];
   const digests = [
     consentDigest(call, false),
-    consentDigest(call, true),
+    consentDigest(call, 'earlier'),
+    consentDigest(call, 'later'),
+    consentDigest({ ...call, request: { ...call.request, path: '/v1/other' } }, false),
     ...others.map((one) => consentDigest(one, false)),
   ];
   expect(new Set(digests).size).toBe(digests.length);

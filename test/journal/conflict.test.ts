@@ -19,7 +19,9 @@ const entriesOf = ({ asked, outcome, ended = asked, ...changes }: Earlier): Entr
 };
 const conflictWith = (earlier: readonly Earlier[], allowRepeat: boolean, changes: Partial<Intent> = {}) => {
   const intent = intentAt(now, { nonce: 'n', ...changes });
-  return findConflict(changesOf(earlier.flatMap(entriesOf)), intent, allowRepeat).kind;
+  const before = changesOf(earlier.flatMap(entriesOf));
+  const meant = allowRepeat && before.findLast(({ digest }) => digest === intent.digest)?.id;
+  return findConflict(before, intent, meant ?? false).kind;
 };
 
 describe('the same change was asked for before, with another consent', () => {

@@ -40,7 +40,7 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
     return another;
   };
   const intent = (changes: Parameters<typeof intentAt>[1] = {}) => intentAt(time, changes);
-  const begin = (changes: Parameters<typeof intentAt>[1] = {}, allowRepeat = false) =>
+  const begin = (changes: Parameters<typeof intentAt>[1] = {}, allowRepeat: string | boolean = false) =>
     journal.begin(intent(changes), { allowRepeat });
   const ending = (id: string, outcome: Parameters<typeof endingOf>[2]) => endingOf(time, id, outcome);
 
@@ -69,9 +69,9 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
     });
 
     test('while one is under way, it repeats; with allowRepeat it may go ahead', async () => {
-      await begin();
+      await begin({ id: 'first' });
       expect((await begin()).kind).toBe('duplicate');
-      expect((await begin({}, true)).kind).toBe('begun');
+      expect((await begin({}, 'first')).kind).toBe('begun');
     });
 
     test.each([
@@ -95,9 +95,15 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
     });
 
     test("one that was stopped stands in nobody's way", async () => {
-      await begin({ digest: 'a' });
+      await begin({ digest: 'a', id: 'first' });
       expect((await begin({ digest: 'a', nonce: 'n' })).kind).toBe('duplicate');
-      expect((await begin({ digest: 'a', nonce: 'n' }, true)).kind).toBe('begun');
+      expect((await begin({ digest: 'a', nonce: 'n' }, 'first')).kind).toBe('begun');
+    });
+
+    test('one that may repeat a certain change may repeat no later one', async () => {
+      await begin({ digest: 'a', id: 'first' });
+      expect((await begin({ digest: 'a', id: 'second' }, 'first')).kind).toBe('begun');
+      expect(await begin({ digest: 'a' }, 'first')).toMatchObject({ kind: 'duplicate', earlier: { id: 'second' } });
     });
   });
 
@@ -106,7 +112,7 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
     await journal.begin(first, { allowRepeat: false });
     await journal.end(ending(first.id, 'rejected'));
     const other = open();
-    expect(await other.begin(intent({ nonce: 'n', digest: 'other' }), { allowRepeat: true })).toEqual({
+    expect(await other.begin(intent({ nonce: 'n', digest: 'other' }), { allowRepeat: 'other' })).toEqual({
       kind: 'consentUsed',
     });
   });
@@ -127,7 +133,9 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
   test('of many at once with one consent, one may go ahead', async () => {
     const journals = Array.from({ length: 8 }, open);
     const begun = await Promise.all(
-      journals.map((each, index) => each.begin(intent({ nonce: 'n', digest: `d${index % 2}` }), { allowRepeat: true })),
+      journals.map((each, index) =>
+        each.begin(intent({ nonce: 'n', digest: `d${index % 2}` }), { allowRepeat: 'other' }),
+      ),
     );
     expect(begun.map(({ kind }) => kind).sort()).toEqual(['begun', ...Array(7).fill('consentUsed')]);
   });
@@ -136,7 +144,7 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
     const first = intent();
     await journal.begin(first, { allowRepeat: false });
     const second = intent();
-    expect((await journal.begin(second, { allowRepeat: true })).kind).toBe('begun');
+    expect((await journal.begin(second, { allowRepeat: first.id })).kind).toBe('begun');
     await journal.end(ending(second.id, 'rejected'));
     expect((await begin()).kind).toBe('duplicate');
     await journal.end(ending(first.id, 'rejected'));
@@ -158,16 +166,16 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
 
     test('spends its consent, for any process', async () => {
       await decline({ nonce: 'n' });
-      expect(await open().begin(intent({ nonce: 'n' }), { allowRepeat: true })).toEqual({ kind: 'consentUsed' });
+      expect(await open().begin(intent({ nonce: 'n' }), { allowRepeat: 'other' })).toEqual({ kind: 'consentUsed' });
       expect(await open().decline(intent({ nonce: 'n' }))).toBe(false);
-      expect(await journal.countDeclined(0, undefined)).toBe(1);
+      expect(await journal.listDeclined(0, undefined)).toEqual(['same']);
     });
 
     test('cannot be declined after it was agreed to', async () => {
       const agreed = intent({ nonce: 'n' });
       await journal.begin(agreed, { allowRepeat: false });
       expect(await open().decline(intent({ nonce: 'n' }))).toBe(false);
-      expect(await journal.countDeclined(0, undefined)).toBe(0);
+      expect(await journal.listDeclined(0, undefined)).toEqual([]);
       expect((await journal.listOpen()).map(({ id }) => id)).toEqual([agreed.id]);
     });
 
@@ -177,7 +185,7 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
         journals.map(async (each, index) =>
           index % 2 === 0
             ? each.decline(intent({ nonce: 'n' }))
-            : (await each.begin(intent({ nonce: 'n' }), { allowRepeat: true })).kind === 'begun',
+            : (await each.begin(intent({ nonce: 'n' }), { allowRepeat: 'other' })).kind === 'begun',
         ),
       );
       expect(results.filter(Boolean)).toHaveLength(1);
@@ -189,7 +197,7 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
       await decline({ caller: 'alice' });
       await journal.begin(intent({ caller: 'alice', digest: 'other' }), { allowRepeat: false });
       const counted = async (since: number, ...callers: readonly (string | undefined)[]) =>
-        Promise.all(callers.map((caller) => open().countDeclined(since, caller)));
+        Promise.all(callers.map(async (caller) => (await open().listDeclined(since, caller)).length));
       expect(await counted(time - 60_000, 'alice', 'bob', undefined, 'carol')).toEqual([3, 1, 1, 0]);
       expect(await counted(time, 'alice', 'bob', undefined)).toEqual([1, 0, 0]);
     });

@@ -48,7 +48,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const intent = (changes: Parameters<typeof intentAt>[1] = {}) => intentAt(time, changes);
-const begin = (changes: Parameters<typeof intentAt>[1] = {}, allowRepeat = false) =>
+const begin = (changes: Parameters<typeof intentAt>[1] = {}, allowRepeat: string | boolean = false) =>
   journal.begin(intent(changes), { allowRepeat });
 
 test('an intent is on disk when begin resolves, readable by its owner alone', async () => {

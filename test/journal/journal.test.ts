@@ -48,7 +48,7 @@ test('the text for a caller holds what that caller asked for; without a caller, 
   const journal = createMemoryJournal();
   expect(await journalText(journal, 'bob')).toBe('# Journal\n\nNo changes yet.\n');
   for (const caller of ['alice', 'bob'])
-    await journal.begin(intentAt(noon, { caller, what: `For ${caller}.` }), { allowRepeat: true });
+    await journal.begin(intentAt(noon, { caller, what: `For ${caller}.` }), { allowRepeat: false });
   const [one, all] = [await journalText(journal, 'bob'), await journalText(journal, undefined)];
   expect([one.includes('alice'), one.includes('For bob.')]).toEqual([false, true]);
   expect([all.includes('For alice.'), all.includes('For bob.')]).toEqual([true, true]);

@@ -120,7 +120,15 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
         throw new Error(`the call ended as ${outcome.kind}`);
     }
   };
-  return { call, carryOut: wired.call, server: wired.server, waits, logged, close: () => httpClient.close() };
+  return {
+    call,
+    carryOut: wired.call,
+    server: wired.server,
+    refusals: wired.refusals,
+    waits,
+    logged,
+    close: () => httpClient.close(),
+  };
 }
 
 /** A journal that is gone with the test. */
@@ -143,11 +151,13 @@ export function createMemoryJournal(): Journal {
       end({ id: intent.id, time: intent.time, outcome: isSpent ? 'not sent' : 'declined' });
       return !isSpent;
     },
-    countDeclined: async (since, caller) =>
-      all().filter(
-        (each) =>
-          each.ending?.outcome === 'declined' && each.caller === caller && Date.parse(each.ending.time) >= since,
-      ).length,
+    listDeclined: async (since, caller) =>
+      all()
+        .filter(
+          (each) =>
+            each.ending?.outcome === 'declined' && each.caller === caller && Date.parse(each.ending.time) >= since,
+        )
+        .map(({ digest }) => digest),
     list: async ({ caller }) => all().filter((each) => caller === undefined || each.caller === caller),
     listOpen: async () => all().filter(({ ending }) => ending === undefined),
     close: async () => undefined,

@@ -184,7 +184,8 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     await decide(proposed?.ticket, decision);
     const { planId } = Object(result.structuredContent);
     const again = await client.callTool({ ...restore, arguments: { ...given, planId } });
-    expect(again.structuredContent).toMatchObject({ code: 'PlanRefused', mayHaveHappened: false });
+    const code = decision === 'accept' ? 'PlanRefused' : 'Declined';
+    expect(again.structuredContent).toMatchObject({ code, mayHaveHappened: false });
     expect(await requests()).toBe(decision === 'accept' ? 1 : 0);
   });
 
