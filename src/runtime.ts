@@ -71,6 +71,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
   });
   return {
     ...wired,
+    server: { ...wired.server, viewsForAll: config.viewsForAll },
     cloud,
     close: async (graceMs) => {
       await wired.inFlight.finish(graceMs);

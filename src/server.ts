@@ -12,9 +12,10 @@ import type { EndedOutcome } from './answers/outcome.js';
 import { textOf } from './answers/text.js';
 import type { CallTool } from './calls/context.js';
 import { isAllowed, type Policy } from './calls/policy.js';
+import type { Wait } from './consent/asker.js';
 import { createTickets, type Tickets } from './consent/tickets.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
-import { clientName } from './mcp/client.js';
+import { type Client, clientOf } from './mcp/client.js';
 import { askerFor, consentForm } from './mcp/elicitation.js';
 import { instructionsFor } from './mcp/instructions.js';
 import type { JsonSchema } from './mcp/json-schema.js';
@@ -25,7 +26,7 @@ import generatedSchemas from './mcp/schemas.generated.json' with { type: 'json' 
 import type { ToolSchemas } from './mcp/tool-schemas.js';
 import { traceOrigin } from './mcp/trace-origin.js';
 import { decide } from './mcp/views/decide.js';
-import { decideToolListing, showsViews, viewOf, viewOfTool } from './mcp/views/offer.js';
+import { decideToolListing, viewOf, viewOfTool } from './mcp/views/offer.js';
 import { viewMeta } from './mcp/views/results.js';
 import type { Effect, Operation } from './tools/define-operation.js';
 
@@ -37,6 +38,12 @@ export interface ServerDependencies extends ResourceTexts {
   readonly now: () => Date;
   /** Signs what comes back from clients; at least 32 bytes. */
   readonly stateKey: Uint8Array | string;
+  /** True if views are offered to clients that do not declare them as well. */
+  readonly viewsForAll?: boolean;
+  /** The client that a session over HTTP began with, if the request belongs to one. */
+  readonly session?: Client | undefined;
+  /** Does what waits for the person behind a call. */
+  readonly wait?: Wait | undefined;
 }
 
 /** Tools, resources and prompts stay as they are while the server runs. */
@@ -80,8 +87,12 @@ export function createServer(
       capabilities: { tools: unchanging, resources: unchanging, prompts: unchanging, completions: {} },
     },
   );
-  serveTools({ server, tokens, tickets, dependencies }, tools, offered);
-  serveResources(server, operations, dependencies);
+  const clientFor = (context: ServerContext) => {
+    const client = clientOf(server, context, dependencies.session);
+    return dependencies.viewsForAll ? { ...client, views: true } : client;
+  };
+  serveTools({ server, tokens, tickets, dependencies, clientFor }, tools, offered);
+  serveResources(server, operations, dependencies, clientFor);
   servePrompts(server, offeredPrompts);
   server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => {
     const values =
@@ -100,21 +111,22 @@ interface Connection {
   readonly dependencies: ServerDependencies;
   readonly tokens: ConsentTokens;
   readonly tickets: Tickets;
+  readonly clientFor: (context: ServerContext) => Client;
 }
 
 /** Lists and calls tools. Those that are not offered can be called: their callers learn why not. */
 function serveTools(connection: Connection, tools: readonly Tool[], offered: readonly Tool[]): void {
-  const { server } = connection;
+  const { server, clientFor } = connection;
   const changes = offered.map(({ operation }) => operation).filter(({ change }) => change !== undefined);
   server.setRequestHandler('tools/list', (_request, context) => {
-    const views = showsViews(server, context);
+    const { views } = clientFor(context);
     const decide = views && changes.length > 0 ? [decideToolListing] : [];
     return { tools: [...offered.map((tool) => listing(tool, views)), ...decide] };
   });
   server.setRequestHandler('tools/call', ({ params: { name, arguments: args = {} } }, context) => {
     const tool = tools.find(({ operation }) => operation.name === name);
     if (tool !== undefined) return callOperation(connection, tool.operation, args, context);
-    if (name === decideToolListing.name && changes.length > 0 && showsViews(server, context))
+    if (name === decideToolListing.name && changes.length > 0 && clientFor(context).views)
       return callDecide(connection, changes, args, context);
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
   });
@@ -140,10 +152,11 @@ async function callOperation(
   args: Readonly<Record<string, unknown>>,
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { server, dependencies, tokens, tickets } = connection;
-  const given = contextOf(connection, context);
-  const stillAsking = () => given.report('waiting for the answer of the user');
-  const asker = operation.effect === 'read' ? undefined : askerFor(server, context, stillAsking);
+  const { dependencies, tokens, tickets, clientFor } = connection;
+  const client = clientFor(context);
+  const given = contextOf(connection, client, context);
+  const asking = { stillAsking: () => given.report('waiting for the answer of the user'), wait: dependencies.wait };
+  const asker = operation.effect === 'read' ? undefined : askerFor(client, context, asking);
   const outcome = await dependencies.call(operation, args, { ...given, asker });
   if (outcome.kind === 'inputRequired') {
     const { message, claims, accept } = outcome;
@@ -160,8 +173,8 @@ async function callDecide(
   args: Readonly<Record<string, unknown>>,
   context: ServerContext,
 ): Promise<CallToolResult> {
-  const { dependencies, tickets } = connection;
-  const given = contextOf(connection, context);
+  const { dependencies, tickets, clientFor } = connection;
+  const given = contextOf(connection, clientFor(context), context);
   const outcome = await decide(args, tickets, operations, (operation, callArgs, click) =>
     dependencies.call(operation, callArgs, { ...given, click }),
   );
@@ -169,7 +182,8 @@ async function callDecide(
 }
 
 /** The part of a call's context that its request tells. */
-function contextOf({ server, dependencies: { principal }, tokens }: Connection, context: ServerContext) {
+function contextOf({ dependencies, tokens }: Connection, client: Client, context: ServerContext) {
+  const { principal, session } = dependencies;
   const report = progressOf(context);
   return {
     report,
@@ -177,8 +191,9 @@ function contextOf({ server, dependencies: { principal }, tokens }: Connection, 
     onPage: (pages: number, entries: number) =>
       report(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
     tokens,
-    hasView: showsViews(server, context),
-    client: clientName(server, context),
+    hasView: client.views,
+    isUnknownClient: context.http !== undefined && context.mcpReq.envelope === undefined && session === undefined,
+    client: client.name,
     principal,
     trace: () => traceOrigin(context),
   };

@@ -65,6 +65,10 @@ const refusals = {
     reason: 'it has more values than can be shown to a person in one question',
     next: `Split it into smaller changes. ${reviewElsewhere}`,
   },
+  TooManyQuestions: {
+    reason: 'too many questions wait for an answer already',
+    next: 'Wait until the user has answered those, then call again.',
+  },
   NeedsHuman: {
     reason: 'only a person can agree to it',
     next: 'Use a client that can ask its user (elicitation) or shows views (MCP Apps). The setting is CLOUDOPS_CONFIRM; only the person who runs this server can change it.',

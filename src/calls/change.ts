@@ -42,8 +42,11 @@ export async function change(
     return withNotes(outcome, await takeReports(pending.entry.caller).catch(() => []));
   };
   // A question that is shown at once waits here, so that its plan knows what came of those before it.
-  const waits = step.kind === 'ask' && asker?.brought === undefined && context.click === undefined;
-  return waits ? questions.take(context.principal?.name, decideAndSend) : decideAndSend();
+  const waits =
+    step.kind === 'ask' && asker !== undefined && asker.brought === undefined && context.click === undefined;
+  if (!waits) return decideAndSend();
+  const inTurn = () => questions.take(context.principal?.name, decideAndSend);
+  return asker.wait === undefined ? inTurn() : asker.wait(inTurn);
 }
 
 /**

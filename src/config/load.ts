@@ -50,6 +50,7 @@ function configOf(values: SettingValues, { origins }: Gathered, proxies: Proxies
     cloud,
     policy: policyOf(values),
     confirm: values.CONFIRM,
+    viewsForAll: values.VIEWS === 'on',
     /** Signs tokens that clients bring back; undefined means one of this process's own. */
     stateKey: values.STATE_KEY,
     secretsDir: values.SECRETS_DIR,

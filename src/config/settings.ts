@@ -52,6 +52,11 @@ export const sections = {
     TOOLS: { help: 'comma-separated tools to offer; all if not set', value: values.tools },
     READ_ONLY: { kind: 'switch', help: 'offer only tools that read', value: values.onOff },
     CONFIRM: { default: 'ask', help: 'consent to changes: ask, human, plan or off', value: values.oneOf(consentModes) },
+    VIEWS: {
+      default: 'declared',
+      help: 'clients that are offered views: declared for those that say they show them, or on for all',
+      value: values.oneOf(['declared', 'on']),
+    },
     STATE_KEY: {
       secret: true,
       file: true,

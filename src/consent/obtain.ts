@@ -16,6 +16,8 @@ export interface ConsentInput {
   readonly signal: AbortSignal;
   /** Absent if the client cannot ask its user. */
   readonly asker?: Asker | undefined;
+  /** Set if nobody knows what the client can do, because its session cannot be read. */
+  readonly isUnknownClient?: boolean;
   /** Set if the client shows views (MCP Apps). */
   readonly hasView?: boolean;
   /** The click on the change view that makes this call. */
@@ -69,7 +71,7 @@ export async function obtainConsent(
     case 'given':
       return step;
     case 'refuse':
-      throw new Refusal('NeedsHuman', [step.problem]);
+      throw new Refusal('NeedsHuman', [step.problem], input.isUnknownClient ? { next: reconnect } : {});
     case 'redeem': {
       const nonce = redeem(steering.planId ?? '', digest, input.tokens);
       const refusal = refusals.isSpent(nonce)
@@ -86,6 +88,10 @@ export async function obtainConsent(
     }
   }
 }
+
+const reconnect =
+  'This server does not know what the client can do: their session is missing, or is not one of this server. Have the user reconnect ' +
+  'the client to this server, then call again.';
 
 /**
  * The plan, with the ways to carry it out that no refusal has closed.

@@ -1,8 +1,8 @@
-import { inputResponse, type Server, type ServerContext } from '@modelcontextprotocol/server';
+import { inputResponse, type ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { Asker, Reply } from '../consent/asker.js';
+import type { Asker, Reply, Wait } from '../consent/asker.js';
 import type { ConsentClaims } from '../consent/tokens.js';
-import { clientCapabilities } from './client.js';
+import type { Client } from './client.js';
 
 /** The answer that changes nothing. It is chosen at first. */
 const nothing = 'Do nothing';
@@ -22,20 +22,22 @@ const answerMs = 10 * 60 * 1000;
 /** The interval at which a client is told that its user is still being asked: many reset their time-out each time. */
 const progressMs = 10_000;
 
+export interface Asking {
+  /** Called every ten seconds while a question waits for its answer. */
+  readonly stillAsking: () => void;
+  readonly wait?: Wait | undefined;
+}
+
 /**
  * The way to the person behind the client, or undefined if the client offers none. Up to 2025-11-25 the question is sent while
- * the call runs, which over HTTP would take a session; from 2026-07-28 on the call ends with it, and the answer comes with the
- * next one.
- * @param stillAsking called every ten seconds while a question waits for its answer
+ * the call runs; from 2026-07-28 on the call ends with it, and the answer comes with the next one.
  */
-export function askerFor(server: Server, context: ServerContext, stillAsking: () => void): Asker | undefined {
+export function askerFor(client: Client, context: ServerContext, { stillAsking, wait }: Asking): Asker | undefined {
   const { envelope, inputResponses, requestState, send, signal } = context.mcpReq;
-  if (envelope === undefined && context.http !== undefined) return undefined;
-  const { elicitation } = clientCapabilities(server, context);
-  // An empty declaration means forms.
-  if (elicitation === undefined || (elicitation.form === undefined && elicitation.url !== undefined)) return undefined;
+  if (!client.form) return undefined;
   if (envelope === undefined)
     return {
+      wait,
       // Not by elicitInput, which throws what is not chosen away.
       ask: async (message, accept) => {
         const timer = setInterval(stillAsking, progressMs);

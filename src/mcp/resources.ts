@@ -1,9 +1,16 @@
-import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, type Server } from '@modelcontextprotocol/server';
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  type Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
 import { type Principal, visibleCaller } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
 import { quote } from '../util/quote.js';
+import type { Client } from './client.js';
 import { instanceTypesReference, operationReference, statesReference } from './reference.js';
-import { showsViews, viewOf, viewResource } from './views/offer.js';
+import { viewOf, viewResource } from './views/offer.js';
 
 /** The parts of resources that depend on the process. */
 export interface ResourceTexts {
@@ -41,12 +48,17 @@ interface Resource {
 }
 
 /** Lists and reads the reference as the server knows it, how it is configured, and the views, which are listed only to clients that show them. */
-export function serveResources(server: Server, operations: readonly Operation[], texts: ResourceTexts): void {
+export function serveResources(
+  server: Server,
+  operations: readonly Operation[],
+  texts: ResourceTexts,
+  clientFor: (context: ServerContext) => Client,
+): void {
   const documents = [...documentsOf(texts), ...operations.map(referenceOf)];
   const views = [...new Set(operations.flatMap((operation) => viewOf(operation) ?? []))].map(viewResource);
 
   server.setRequestHandler('resources/list', (_request, context) => {
-    const shown = showsViews(server, context) ? [...documents, ...views] : documents;
+    const shown = clientFor(context).views ? [...documents, ...views] : documents;
     return { resources: shown.map(({ listing }) => listing) };
   });
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [referenceTemplate] }));

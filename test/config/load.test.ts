@@ -28,6 +28,7 @@ test('without any setting, the defaults', () => {
     maximumAttempts: 4,
     logLevel: 'info',
     telemetry: false,
+    viewsForAll: false,
     insecureTls: false,
     http: { allowedHosts: [], rate: 50 },
     proxies: {},

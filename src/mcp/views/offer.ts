@@ -1,18 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { Operation } from '../../tools/define-operation.js';
-import { clientCapabilities } from '../client.js';
-import { appsExtension, decideTool, type ViewName, viewMimeType, viewUris } from './contract/apps.js';
-
-/** True if the client of a request shows views. */
-export function showsViews(server: Server, context: ServerContext): boolean {
-  const { extensions = {} } = clientCapabilities(server, context);
-  const settings = extensions[appsExtension];
-  return settings !== undefined && (viewSettings.safeParse(settings).data?.mimeTypes.includes(viewMimeType) ?? false);
-}
-
-const viewSettings = z.object({ mimeTypes: z.array(z.string()) });
+import { decideTool, type ViewName, viewMimeType, viewUris } from './contract/apps.js';
 
 /** The view that shows what an operation answers, if there is one. */
 export function viewOf({ change, pages }: Operation): ViewName | undefined {
