@@ -1,3 +1,4 @@
+import { Refusal } from '../answers/refusal.js';
 import { busy } from './server.js';
 
 /** Limits of one process. Times in milliseconds, sizes in bytes. */
@@ -8,6 +9,8 @@ export const defaultHttpLimits = {
   concurrentCalls: 64,
   /** Calls of one authenticated caller that are received, wait or run, so that there is always room for others. */
   callsOfCaller: 32,
+  /** Questions to the user of one caller that are open or wait for their turn. */
+  questionsOfCaller: 8,
   waitingCalls: 64,
   waitMs: 5000,
   connections: 1024,
@@ -27,8 +30,26 @@ export type HttpLimits = Readonly<typeof defaultHttpLimits>;
 /** Limits the calls that run at the same time, and those that wait for their turn. */
 export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
 
-export function createConcurrencyLimiter({ concurrentCalls, callsOfCaller, waitingCalls, waitMs }: HttpLimits) {
+/** The place of a call among those that run. */
+export interface Place {
+  leave(): void;
+  /**
+   * Does work that waits for a person, without the place. The call has it again when the work is done, before all that wait for one.
+   * @throws Refusal if too many of the caller's calls do so already
+   */
+  waitOutside<Result>(work: () => Promise<Result>): Promise<Result>;
+}
+
+export function createConcurrencyLimiter({
+  concurrentCalls,
+  callsOfCaller,
+  questionsOfCaller,
+  waitingCalls,
+  waitMs,
+}: HttpLimits) {
+  const receiveOf = createCounter(callsOfCaller);
   const enterAs = createCounter(callsOfCaller);
+  const askAs = createCounter(questionsOfCaller);
   const waiting: (() => void)[] = [];
   let running = 0;
 
@@ -45,7 +66,17 @@ export function createConcurrencyLimiter({ concurrentCalls, callsOfCaller, waiti
       }, waitMs);
       waiting.push(next);
     });
-  const leave = () => {
+  const acquire = async (): Promise<void> => {
+    const isFull = running >= concurrentCalls;
+    if (isFull && waiting.length >= waitingCalls) throw busy();
+    if (isFull) await turn();
+    else running += 1;
+  };
+  const acquireAgain = async (): Promise<void> => {
+    if (running >= concurrentCalls) await new Promise<void>((resolve) => waiting.unshift(resolve));
+    else running += 1;
+  };
+  const release = () => {
     const next = waiting.shift();
     if (next === undefined) running -= 1;
     else next();
@@ -56,28 +87,48 @@ export function createConcurrencyLimiter({ concurrentCalls, callsOfCaller, waiti
       return running;
     },
     /**
-     * Counts a call of a caller, undefined where callers are not authenticated, before its body is received. Returns the function
-     * to call when it has ended.
-     * @throws HttpError if the caller has too many
+     * Counts a message of a caller, undefined where callers are not authenticated, while it is received. Returns the function to call
+     * when it has arrived.
+     * @throws HttpError if the caller sends too many at once
      */
-    enter(caller: string | undefined): () => void {
-      const leave = caller === undefined ? () => undefined : enterAs(caller);
-      if (leave === undefined) throw busy();
-      return leave;
+    receive(caller: string | undefined): () => void {
+      const arrived = caller === undefined ? () => undefined : receiveOf(caller);
+      if (arrived === undefined) throw busy();
+      return arrived;
     },
     /**
-     * Waits for a place. Resolves with the function that frees it.
-     * @throws HttpError if there is no room, not even to wait
+     * Waits for a place for a call of a caller.
+     * @throws HttpError if the caller has too many, or if there is no room, not even to wait
      */
-    async acquire(): Promise<() => void> {
-      const isFull = running >= concurrentCalls;
-      if (isFull && waiting.length >= waitingCalls) throw busy();
-      if (isFull) await turn();
-      else running += 1;
+    async take(caller: string | undefined): Promise<Place> {
+      let leaveCaller = caller === undefined ? () => undefined : enterAs(caller);
+      if (leaveCaller === undefined) throw busy();
+      await acquire().catch((error: unknown) => {
+        leaveCaller?.();
+        throw error;
+      });
       let held = true;
-      return () => {
-        if (held) leave();
+      const leave = () => {
+        if (!held) return;
         held = false;
+        leaveCaller?.();
+        release();
+      };
+      return {
+        leave,
+        async waitOutside(work) {
+          const answered = askAs(caller ?? '');
+          if (answered === undefined) throw new Refusal('TooManyQuestions', [`${questionsOfCaller} of them wait`]);
+          leave();
+          try {
+            return await work();
+          } finally {
+            answered();
+            await acquireAgain();
+            if (caller !== undefined) leaveCaller = enterAs(caller, true);
+            held = true;
+          }
+        },
       };
     },
   };
@@ -87,9 +138,12 @@ export function createConcurrencyLimiter({ concurrentCalls, callsOfCaller, waiti
 export function createCounter(maximum: number) {
   const counts = new Map<string, number>();
   const count = (key: string) => counts.get(key) ?? 0;
-  /** Adds one to a count. Returns the function that takes it away again, or undefined at the maximum. */
-  return (key: string): (() => void) | undefined => {
-    if (count(key) >= maximum) return undefined;
+  /**
+   * Adds one to a count. Returns the function that takes it away again, or undefined at the maximum, which one that comes back may
+   * exceed.
+   */
+  return (key: string, isBack = false): (() => void) | undefined => {
+    if (count(key) >= maximum && !isBack) return undefined;
     counts.set(key, count(key) + 1);
     return () => void (count(key) > 1 ? counts.set(key, count(key) - 1) : counts.delete(key));
   };

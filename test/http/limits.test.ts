@@ -1,5 +1,5 @@
 import { setImmediate as tick } from 'node:timers/promises';
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createConcurrencyLimiter, createRateLimiter, defaultHttpLimits } from '../../src/http/limits.js';
 
 const limiterOf = (limits: object) => createConcurrencyLimiter({ ...defaultHttpLimits, ...limits });
@@ -8,21 +8,21 @@ const busy = { status: 503, reason: 'busy' };
 
 test('so many calls run, so many wait, the rest is refused at once; one that ends lets the longest waiting run', async () => {
   const limiter = limiterOf({ concurrentCalls: 2, waitingCalls: 2 });
-  const [first] = [await limiter.acquire(), await limiter.acquire()];
+  const [first] = [await limiter.take('alice'), await limiter.take('alice')];
   const order: string[] = [];
-  const third = limiter.acquire().then((release) => {
+  const third = limiter.take('alice').then((place) => {
     order.push('third');
-    return release;
+    return place;
   });
-  const fourth = limiter.acquire().then(() => order.push('fourth'));
-  await expect(limiter.acquire()).rejects.toMatchObject(busy);
+  const fourth = limiter.take('alice').then(() => order.push('fourth'));
+  await expect(limiter.take('alice')).rejects.toMatchObject(busy);
   expect([limiter.running, order]).toEqual([2, []]);
-  first?.();
-  first?.();
-  const release = await third;
+  first?.leave();
+  first?.leave();
+  const place = await third;
   await tick();
   expect([limiter.running, order]).toEqual([2, ['third']]);
-  release?.();
+  place.leave();
   await fourth;
   expect(order).toEqual(['third', 'fourth']);
 });
@@ -30,23 +30,101 @@ test('so many calls run, so many wait, the rest is refused at once; one that end
 test('a call waits no longer than allowed, and one that gave up takes no place', async () => {
   vi.useFakeTimers();
   const limiter = limiterOf({ concurrentCalls: 1, waitingCalls: 1, waitMs: 5000 });
-  const release = await limiter.acquire();
-  const impatient = expect(limiter.acquire()).rejects.toMatchObject(busy);
+  const place = await limiter.take('alice');
+  const impatient = expect(limiter.take('alice')).rejects.toMatchObject(busy);
   await vi.advanceTimersByTimeAsync(5000);
   await impatient;
-  release?.();
+  place.leave();
   expect(limiter.running).toBe(0);
-  expect(await limiter.acquire()).toBeDefined();
+  expect(await limiter.take('alice')).toBeDefined();
   vi.useRealTimers();
 });
 
-test('one caller leaves room for others', async () => {
+test('one caller leaves room for others, in calls and in messages that are received', async () => {
   const limiter = limiterOf({ callsOfCaller: 2 });
-  const [first] = [limiter.enter('alice'), limiter.enter('alice')];
-  expect(() => limiter.enter('alice')).toThrow(expect.objectContaining(busy));
-  expect(limiter.enter('bob')).toBeDefined();
-  first();
-  expect(limiter.enter('alice')).toBeDefined();
+  const [first] = [await limiter.take('alice'), await limiter.take('alice')];
+  await expect(limiter.take('alice')).rejects.toMatchObject(busy);
+  expect(await limiter.take('bob')).toBeDefined();
+  first?.leave();
+  expect(await limiter.take('alice')).toBeDefined();
+
+  const [arrived] = [limiter.receive('alice'), limiter.receive('alice')];
+  expect(() => limiter.receive('alice')).toThrow(expect.objectContaining(busy));
+  expect(limiter.receive('bob')).toBeDefined();
+  arrived?.();
+  expect(limiter.receive('alice')).toBeDefined();
+});
+
+describe('a call that waits for a person', () => {
+  /** A person who has not answered yet. */
+  const person = () => {
+    let resolve: (reply: string) => void = () => {};
+    const promise = new Promise<string>((settle) => {
+      resolve = settle;
+    });
+    return { promise, resolve };
+  };
+
+  test('gives its place to others, and has one again before all that wait', async () => {
+    const limiter = limiterOf({ concurrentCalls: 1, callsOfCaller: 1 });
+    const { promise, resolve } = person();
+    const asking = await limiter.take('alice');
+    const asked = asking.waitOutside(() => promise);
+    expect(limiter.running).toBe(0);
+    const other = await limiter.take('alice');
+    const order: string[] = [];
+    const waiting = limiter.take('bob').then((place) => {
+      order.push('waiting');
+      return place;
+    });
+    resolve('yes');
+    await tick();
+    expect(order).toEqual([]);
+    other.leave();
+    expect(await asked).toBe('yes');
+    await tick();
+    expect([limiter.running, order]).toEqual([1, []]);
+    asking.leave();
+    (await waiting).leave();
+    expect(limiter.running).toBe(0);
+  });
+
+  test('is counted when it is back, though its caller may be over the limit by then', async () => {
+    const limiter = limiterOf({ callsOfCaller: 1 });
+    const { promise, resolve } = person();
+    const asking = await limiter.take('alice');
+    const asked = asking.waitOutside(() => promise);
+    const other = await limiter.take('alice');
+    resolve('yes');
+    await asked;
+    expect(limiter.running).toBe(2);
+    other.leave();
+    await expect(limiter.take('alice')).rejects.toMatchObject(busy);
+    asking.leave();
+    expect(await limiter.take('alice')).toBeDefined();
+  });
+
+  test('has its place again after work that failed', async () => {
+    const limiter = limiterOf({});
+    const place = await limiter.take('alice');
+    await expect(place.waitOutside(() => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer');
+    expect(limiter.running).toBe(1);
+    place.leave();
+    expect(limiter.running).toBe(0);
+  });
+
+  test.each([['alice'], [undefined]])('is one of so many at most, of caller %s', async (caller) => {
+    const limiter = limiterOf({ questionsOfCaller: 2 });
+    const { promise, resolve } = person();
+    const ask = async () => (await limiter.take(caller)).waitOutside(() => promise);
+    const asked = [ask(), ask()];
+    await tick();
+    await expect(ask()).rejects.toMatchObject({ code: 'TooManyQuestions' });
+    expect(await (await limiter.take('bob')).waitOutside(async () => 'yes')).toBe('yes');
+    resolve('yes');
+    await Promise.all(asked);
+    expect(await ask()).toBe('yes');
+  });
 });
 
 test('each caller has twice its rate at once, then its rate, and is told when to come back', () => {
