@@ -17,6 +17,7 @@ import type { RecordedChange } from './journal/entry.js';
 import { createFileJournal } from './journal/file.js';
 import { type Journal, journalText } from './journal/journal.js';
 import { interruptedText, recoverInterrupted } from './journal/recovery.js';
+import type { SharedMessages } from './journal/shared-messages.js';
 import { withTracing } from './observe/tracing.js';
 import type { ServerDependencies } from './server.js';
 import { operations } from './tools/index.js';
@@ -39,6 +40,12 @@ export interface Runtime {
 export async function openJournal({ journal }: Config, now: () => Date): Promise<Journal> {
   if (!isDatabaseUrl(journal)) return createFileJournal(journal, now);
   return (await import('./journal/postgres.js')).createPostgresJournal(journal, now);
+}
+
+/** The table for messages that come to another process, if the journal is in a database that processes share. */
+export async function openSharedMessages({ journal }: Config): Promise<SharedMessages | undefined> {
+  if (!isDatabaseUrl(journal)) return undefined;
+  return (await import('./journal/postgres-messages.js')).createPostgresMessages(journal);
 }
 
 /** Starts what a configuration asks for, the sandbox included. */

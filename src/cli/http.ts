@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { describeConfig } from '../config/describe.js';
 import type { Config } from '../config/load.js';
@@ -5,6 +6,7 @@ import { authenticateByIssuer } from '../http/issuer.js';
 import { defaultHttpLimits } from '../http/limits.js';
 import { serveHttp } from '../http/serve.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
+import { openSharedMessages } from '../runtime.js';
 import { sentences } from '../util/human.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { isLoopback } from '../util/uri.js';
@@ -33,10 +35,13 @@ export const httpCommand: Command = {
         });
       // A change carries on when its connection is lost, and its outcome is recorded.
       inFlight.detach();
+      const shared = await openSharedMessages(config);
       const { rate, metrics: metricsAt } = config.http;
       const http = await serveHttp({
         ...{ listen, metricsAt, rate, log, now: terminal.now },
         server: { ...server, configuration: () => describeConfig(config, 'caller') },
+        shared,
+        newId: randomUUID,
         hosts: access.hosts,
         resource: access.resource,
         authenticate: access.authenticate?.(log),
@@ -46,6 +51,7 @@ export const httpCommand: Command = {
       log('info', 'listening', { host, port: http.port, metricsPort: http.metricsPort });
       if (!stop.aborted) await once(stop, 'abort');
       await http.stop(graceMs);
+      await shared?.close();
       return 0;
     });
   },

@@ -2,13 +2,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
 import type { CallTool } from '../calls/context.js';
 import type { Principal } from '../calls/policy.js';
+import type { SharedMessages } from '../journal/shared-messages.js';
 import type { Metrics } from '../observe/metrics.js';
 import { createServer, makeTools, type ServerDependencies } from '../server.js';
 import type { Log } from '../util/log.js';
 import { createFailedLogins } from './addresses.js';
 import { type Authenticate, authenticateRequest, checkScope, type ProtectedResource } from './auth.js';
+import { createInbox, maximumReply, replyIn } from './inbox.js';
 import { type ConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
-import { createBodyReader, HttpError } from './server.js';
+import type { Conversation } from './request.js';
+import { createBodyReader, HttpError, unavailable } from './server.js';
+import { createSessions, type Session } from './sessions.js';
 import { serveMessage } from './transport.js';
 
 export interface McpEndpointOptions {
@@ -19,36 +23,68 @@ export interface McpEndpointOptions {
   /** Calls a second for each caller. */
   readonly rate: number;
   readonly server: ServerDependencies;
+  /** Absent where no other process serves the same callers. */
+  readonly shared?: SharedMessages | undefined;
+  /** A new text that nobody can guess. */
+  readonly newId: () => string;
   readonly log: Log;
   readonly now: () => Date;
 }
 
 /**
- * Serves requests to `/mcp`, with nothing kept after each. Checks from cheap to expensive: token, method, rate, type, calls of
- * the caller, size, calls of all, JSON, scope; then the SDK answers.
+ * Serves requests to `/mcp`, with nothing kept after each. Checks from cheap to expensive: token, method, rate, type, messages of
+ * the caller, size, calls of the caller and of all, JSON, scope; then the SDK answers. Replies to questions need no place among the
+ * calls, or calls that wait for them could keep them out.
  */
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
-  const { authenticate, resource, server, log, now } = options;
+  const { authenticate, resource, server, newId, log, now } = options;
   const tools = makeTools(server.operations);
   const readBody = createBodyReader(options.limits.bodyBytes, options.limits.bodiesBytes);
   const onFailedLogin = createFailedLogins(now, log);
   const checkRate = createRateLimiter(options.rate, now);
 
-  const receive = async (request: IncomingMessage, response: ServerResponse, principal: Principal | undefined) => {
-    const body = await readBody(request);
-    const release = await concurrency.acquire();
+  const sessions = createSessions(server.stateKey, newId);
+  const inbox = createInbox({ shared: options.shared, stateKey: server.stateKey, log });
+
+  const receive = async (request: IncomingMessage, principal: Principal | undefined) => {
+    const arrived = concurrency.receive(principal?.name);
+    return readBody(request).finally(arrived);
+  };
+
+  const call = async (
+    { request, response, principal, session }: Exchange,
+    body: Buffer,
+    parsed: unknown,
+  ): Promise<void> => {
+    const place = await concurrency.take(principal?.name);
     const running: Promise<unknown>[] = [];
     try {
       // The client may have gone while its request waited.
       if (response.destroyed || request.socket.destroyed) return;
-      const message = parseMessage(body);
+      const message = parsed ?? parseMessage(body);
       if (principal !== undefined) checkScope(message, principal, server.operations, resource);
-      const call = observed(server.call, metrics, now, running);
-      await serveMessage(() => createServer({ ...server, principal, call }, tools), message, request, response, log);
+      const caller = principal?.name ?? '';
+      const own = {
+        principal,
+        call: observed(server.call, metrics, now, running),
+        session: session?.client,
+        wait: place.waitOutside,
+      };
+      const conversation: Conversation = {
+        newId,
+        begin: (client) => sessions.begin(caller, client),
+        ...(session !== undefined && {
+          expect: (ids, receive) => inbox.expect({ caller, session: session.id }, ids, receive),
+        }),
+      };
+      await serveMessage(() => createServer({ ...server, ...own }, tools), message, request, response, {
+        log,
+        conversation,
+      });
     } finally {
       // A change outlives its client, and keeps its place until it ends.
       await Promise.allSettled(running);
-      release();
+      place.leave();
     }
   };
 
@@ -60,9 +96,26 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     if (seconds > 0) throw new HttpError(429, 'rate', 'Too many requests.', { 'retry-after': String(seconds) });
     if (!isJsonContentType(request.headers['content-type'] ?? null))
       throw new HttpError(415, 'content type', 'The content type must be application/json.');
-    const leave = concurrency.enter(principal?.name);
-    await receive(request, response, principal).finally(leave);
+    const body = await receive(request, principal);
+    const caller = principal?.name ?? '';
+    const session = sessions.find(caller, request.headers['mcp-session-id']?.toString());
+    const message = body.length > maximumReply ? undefined : parseMessage(body);
+    const reply = session && replyIn(message);
+    if (session === undefined || reply === undefined)
+      return call({ request, response, principal, session }, body, message);
+    await inbox.deliver({ caller, session: session.id }, reply).catch(() => {
+      throw unavailable('reply', 'The reply cannot be passed on now.', 1);
+    });
+    response.writeHead(202).end();
   };
+}
+
+/** A request on its way to its answer. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly principal: Principal | undefined;
+  readonly session: Session | undefined;
 }
 
 /** The one message of a body: batches exist only in a protocol version that is not supported. */

@@ -49,7 +49,7 @@ const tables = `
   create table cloudops_guards (key text primary key);`;
 
 /** Key of an advisory lock, which is shared with every other program in the same database. */
-const tablesLock = 0x636c6f7564;
+export const tablesLock = 0x636c6f7564;
 
 /**
  * A journal in PostgreSQL, for servers that share it. Of intents with the same digest or nonce, the primary key of
@@ -135,7 +135,11 @@ export function createPostgresJournal(url: string, now: () => Date): Journal {
   };
 }
 
-function createDatabase(url: string, max: number) {
+/**
+ * Connections to a database, made when they are needed.
+ * @param prepare creates the tables unless they are there
+ */
+export function createDatabase(url: string, max: number, prepare = createTables) {
   const pool = new pg.Pool({
     connectionString: url,
     max,
@@ -157,7 +161,7 @@ function createDatabase(url: string, max: number) {
     run: async <Result>(work: (client: pg.PoolClient) => Promise<Result>, onCommit = () => {}): Promise<Result> => {
       const client = await pool.connect().catch(failWithCode);
       try {
-        if (!hasTables) await transaction(client, () => createTables(client));
+        if (!hasTables) await transaction(client, () => prepare(client));
         hasTables = true;
         const result = await transaction(client, () => work(client), onCommit);
         client.release();

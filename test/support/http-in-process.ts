@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { defaultHttpLimits, type HttpLimits } from '../../src/http/limits.js';
 import { type HttpOptions, serveHttp } from '../../src/http/serve.js';
 import { type TestCallerOptions, testCaller } from './caller.js';
@@ -21,6 +22,7 @@ export async function serveInProcess({
     hosts: ['127.0.0.1', 'localhost', '[::1]'],
     limits: { ...defaultHttpLimits, ...limits },
     rate: 1000,
+    newId: randomUUID,
     timeoutMs: 20_000,
     server: { ...caller.server, sandbox: async () => '# Sandbox' },
     log: (level, event, fields) => {

@@ -1,0 +1,141 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type RequestId,
+} from '@modelcontextprotocol/server';
+import type { SharedMessages } from '../journal/shared-messages.js';
+import { digestOf } from '../util/digest.js';
+import { type Log, reasonOf } from '../util/log.js';
+import { isObject } from '../util/objects.js';
+import { createSeal, type SealingKey } from '../util/seal.js';
+
+/** A message that goes on with a call which waits for its client. */
+export interface Reply {
+  /** The answer to a question, or the end of the call that asked it. */
+  readonly kind: 'answer' | 'cancellation';
+  /** The ID of the question or of the call. */
+  readonly id: RequestId;
+  readonly message: JSONRPCMessage;
+}
+
+/** The reply that a message is, if it is one. */
+export function replyIn(message: unknown): Reply | undefined {
+  if (!isObject(message)) return undefined;
+  if (!('method' in message)) {
+    if (!isJSONRPCResultResponse(message) && !isJSONRPCErrorResponse(message)) return undefined;
+    return message.id === undefined ? undefined : { kind: 'answer', id: message.id, message };
+  }
+  if (message.method !== cancelled || !isJSONRPCNotification(message)) return undefined;
+  const id = cancelledIn(message);
+  return id === undefined ? undefined : { kind: 'cancellation', id, message };
+}
+
+const cancelled = 'notifications/cancelled';
+
+/** The ID of the request that a notification cancels, if it cancels one. */
+export function cancelledIn({ method, params }: JSONRPCNotification): RequestId | undefined {
+  const id = params?.requestId;
+  return method === cancelled && (typeof id === 'string' || typeof id === 'number') ? id : undefined;
+}
+
+/** The session that a reply comes from or is waited for in. */
+export interface Correspondent {
+  /** Empty where callers have no names. */
+  readonly caller: string;
+  readonly session: string;
+}
+
+/** Brings replies to the calls that wait for them. */
+export type Inbox = ReturnType<typeof createInbox>;
+
+export interface InboxOptions {
+  /** Absent where no other process can wait for a reply that comes here. */
+  readonly shared: SharedMessages | undefined;
+  /** Seals what is shared. */
+  readonly stateKey: SealingKey;
+  readonly log: Log;
+  /** The time between two looks at what is shared, in milliseconds. */
+  readonly pollMs?: number;
+}
+
+/** The text of the longest reply that is taken, in bytes. A form has one choice. */
+export const maximumReply = 16 * 1024;
+
+/** A call that waits. */
+interface Waiting {
+  readonly keys: readonly string[];
+  readonly receive: (message: JSONRPCMessage) => void;
+}
+
+/**
+ * Brings replies to calls of this process at once, and to those of other processes through what they share. A reply that nobody waits
+ * for is dropped: it came twice, too late, or from another session or caller.
+ */
+export function createInbox({ shared, stateKey, log, pollMs = 500 }: InboxOptions) {
+  const waiting = new Map<string, Waiting>();
+  const keyOf = ({ caller, session }: Correspondent, { kind, id }: Pick<Reply, 'kind' | 'id'>) =>
+    digestOf([caller, session, kind, id]);
+  const sealOf = (key: string) =>
+    createSeal([stateKey], { purpose: 'cloudops reply', associatedData: key, longest: 2 * maximumReply });
+  const failed = (error: unknown) => log('debug', 'replies', { error: reasonOf(error) });
+
+  const stop = (call: Waiting): void => {
+    if (!call.keys.some((key) => waiting.get(key) === call)) return;
+    for (const key of call.keys) if (waiting.get(key) === call) waiting.delete(key);
+    shared?.forget(call.keys).catch(failed);
+  };
+  const give = (key: string, message: JSONRPCMessage): boolean => {
+    const call = waiting.get(key);
+    if (call === undefined) return false;
+    stop(call);
+    call.receive(message);
+    return true;
+  };
+
+  let polling = false;
+  const poll = async (messages: SharedMessages): Promise<void> => {
+    polling = true;
+    while (waiting.size > 0) {
+      await delay(pollMs, undefined, { ref: false });
+      const found = await messages.read([...waiting.keys()]).catch((error: unknown) => {
+        failed(error);
+        return [];
+      });
+      for (const { key, message } of found) {
+        const text = sealOf(key).open(message);
+        const reply = text === undefined ? undefined : replyIn(JSON.parse(text));
+        if (reply !== undefined) give(key, reply.message);
+      }
+    }
+    polling = false;
+  };
+
+  return {
+    /**
+     * Waits for the answer to a question, or the end of the call that asks it. `receive` is called with the first that comes.
+     * Resolves, when a reply can come, with the function that ends the wait.
+     */
+    async expect(
+      from: Correspondent,
+      { question, call }: { readonly question: string; readonly call: RequestId },
+      receive: Waiting['receive'],
+    ): Promise<() => void> {
+      const keys = [keyOf(from, { kind: 'answer', id: question }), keyOf(from, { kind: 'cancellation', id: call })];
+      const waits = { keys, receive };
+      for (const key of keys) waiting.set(key, waits);
+      // Without what is shared, replies that come to this process still arrive.
+      await shared?.expect(keys).catch(failed);
+      if (shared !== undefined && !polling) void poll(shared);
+      return () => stop(waits);
+    },
+    /** Brings a reply to the call that waits for it. Rejects if it has to go to another process and cannot. */
+    async deliver(from: Correspondent, reply: Reply): Promise<void> {
+      const key = keyOf(from, reply);
+      if (!give(key, reply.message)) await shared?.put(key, sealOf(key).seal(JSON.stringify(reply.message)));
+    },
+  };
+}

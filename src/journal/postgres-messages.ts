@@ -1,0 +1,59 @@
+import type pg from 'pg';
+import * as z from 'zod';
+import { createDatabase, tablesLock } from './postgres.js';
+import type { SharedMessages } from './shared-messages.js';
+
+const connections = 2;
+
+/** Longer than any question waits, in minutes. */
+const keptMinutes = 15;
+
+const rows = z.array(z.object({ key: z.string(), message: z.string() }));
+
+/**
+ * Messages in PostgreSQL, beside the journal. A message is looked for again and again, because a notification would take a connection
+ * of its own, which poolers do not give.
+ * @param url its password is in no error
+ */
+export function createPostgresMessages(url: string): SharedMessages {
+  const { run, close } = createDatabase(url, connections, createTable);
+  return {
+    expect: (keys) =>
+      run(async (client) => {
+        // Those that a process left behind when it was killed.
+        await client.query(`delete from cloudops_messages where expected < now() - interval '${keptMinutes} minutes'`);
+        await client.query('insert into cloudops_messages (key) select unnest($1::text[])', [keys]);
+      }),
+    put: (key, message) =>
+      run(async (client) => {
+        await client.query('update cloudops_messages set message = $2 where key = $1 and message is null', [
+          key,
+          message,
+        ]);
+      }),
+    read: (keys) =>
+      run(async (client) => {
+        const found = await client.query(
+          'select key, message from cloudops_messages where key = any($1::text[]) and message is not null',
+          [keys],
+        );
+        return rows.parse(found.rows);
+      }),
+    forget: (keys) =>
+      run(async (client) => {
+        await client.query('delete from cloudops_messages where key = any($1::text[])', [keys]);
+      }),
+    close,
+  };
+}
+
+async function createTable(client: pg.PoolClient): Promise<void> {
+  await client.query('select pg_advisory_xact_lock($1)', [tablesLock]);
+  await client.query(
+    `create table if not exists cloudops_messages (
+       key text primary key,
+       expected timestamptz not null default now(),
+       message text
+     )`,
+  );
+}
