@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { defaultHttpLimits, type HttpLimits } from '../../src/http/limits.js';
 import { type HttpOptions, serveHttp } from '../../src/http/serve.js';
+import type { ServerDependencies } from '../../src/server.js';
 import { type TestCallerOptions, testCaller } from './caller.js';
 
 /** The HTTP server in this process, for a cloud at an origin, with limits as the test wants them. */
@@ -8,11 +9,14 @@ export async function serveInProcess({
   cloud = 'http://127.0.0.1:1',
   limits = {},
   caller: callerOptions = {},
+  serverOptions = {},
   ...given
 }: Partial<Omit<HttpOptions, 'limits'>> & {
   cloud?: string;
   limits?: Partial<HttpLimits>;
   caller?: TestCallerOptions;
+  /** What the server has beside what its calls need. */
+  serverOptions?: Partial<ServerDependencies>;
 } = {}) {
   const caller = testCaller(cloud, callerOptions);
   const logged: string[] = [];
@@ -24,7 +28,7 @@ export async function serveInProcess({
     rate: 1000,
     newId: randomUUID,
     timeoutMs: 20_000,
-    server: { ...caller.server, sandbox: async () => '# Sandbox' },
+    server: { ...caller.server, sandbox: async () => '# Sandbox', ...serverOptions },
     log: (level, event, fields) => {
       logged.push(JSON.stringify({ level, event, ...fields }));
     },
