@@ -1,6 +1,5 @@
-import type pg from 'pg';
 import * as z from 'zod';
-import { createDatabase, tablesLock } from './postgres.js';
+import { createDatabase } from './postgres.js';
 import type { SharedMessages } from './shared-messages.js';
 
 const connections = 2;
@@ -16,13 +15,15 @@ const rows = z.array(z.object({ key: z.string(), message: z.string() }));
  * @param url its password is in no error
  */
 export function createPostgresMessages(url: string): SharedMessages {
-  const { run, close } = createDatabase(url, connections, createTable);
+  const { run, close } = createDatabase(url, connections);
   return {
     expect: (keys) =>
       run(async (client) => {
         // Those that a process left behind when it was killed.
         await client.query(`delete from cloudops_messages where expected < now() - interval '${keptMinutes} minutes'`);
-        await client.query('insert into cloudops_messages (key) select unnest($1::text[])', [keys]);
+        await client.query('insert into cloudops_messages (key) select unnest($1::text[]) on conflict do nothing', [
+          keys,
+        ]);
       }),
     put: (key, message) =>
       run(async (client) => {
@@ -45,15 +46,4 @@ export function createPostgresMessages(url: string): SharedMessages {
       }),
     close,
   };
-}
-
-async function createTable(client: pg.PoolClient): Promise<void> {
-  await client.query('select pg_advisory_xact_lock($1)', [tablesLock]);
-  await client.query(
-    `create table if not exists cloudops_messages (
-       key text primary key,
-       expected timestamptz not null default now(),
-       message text
-     )`,
-  );
 }

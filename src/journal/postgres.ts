@@ -46,10 +46,11 @@ const tables = `
   create index on cloudops_mutations (ended);
   create index on cloudops_mutations (caller, number);
   create index on cloudops_mutations (number) where outcome is null;
+  create table cloudops_messages (key text primary key, expected timestamptz not null default now(), message text);
   create table cloudops_guards (key text primary key);`;
 
 /** Key of an advisory lock, which is shared with every other program in the same database. */
-export const tablesLock = 0x636c6f7564;
+const tablesLock = 0x636c6f7564;
 
 /**
  * A journal in PostgreSQL, for servers that share it. Of intents with the same digest or nonce, the primary key of
@@ -135,11 +136,8 @@ export function createPostgresJournal(url: string, now: () => Date): Journal {
   };
 }
 
-/**
- * Connections to a database, made when they are needed.
- * @param prepare creates the tables unless they are there
- */
-export function createDatabase(url: string, max: number, prepare = createTables) {
+/** Connections to the database of a journal, made when they are needed. */
+export function createDatabase(url: string, max: number) {
   const pool = new pg.Pool({
     connectionString: url,
     max,
@@ -161,7 +159,7 @@ export function createDatabase(url: string, max: number, prepare = createTables)
     run: async <Result>(work: (client: pg.PoolClient) => Promise<Result>, onCommit = () => {}): Promise<Result> => {
       const client = await pool.connect().catch(failWithCode);
       try {
-        if (!hasTables) await transaction(client, () => prepare(client));
+        if (!hasTables) await transaction(client, () => createTables(client));
         hasTables = true;
         const result = await transaction(client, () => work(client), onCommit);
         client.release();

@@ -2,6 +2,7 @@ import { createMCPClient } from '@ai-sdk/mcp';
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
 import { operations } from '../../src/tools/index.js';
@@ -30,6 +31,11 @@ const info = { name: 'test', version: '1' };
 /** With somebody to ask, the client says that it can. */
 async function connectV1(url: URL, person?: Person, fetch?: typeof globalThis.fetch): Promise<AnyClient> {
   const client = new ClientV1(info, { capabilities: person === undefined ? {} : { elicitation: {} } });
+  if (person !== undefined)
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
+      await readAsAPerson();
+      return person(params.message);
+    });
   await client.connect(new HttpV1(url, fetch && { fetch }) as Parameters<typeof client.connect>[0]);
   return {
     list: async () => (await client.listTools()).tools.map(({ name }) => name),
@@ -139,13 +145,13 @@ describe('consent, from replicas that share a key and a journal, with each reque
   }
   /** The question names the server, and so does the answer. */
   const acceptLabel = (message: string) => `Create server ${/server "([^"]*)"/.exec(message)?.[1]}`;
-  const connectTo = (connect: Connect, person: Person) =>
+  const connectTo = (connect: Connect, person?: Person) =>
     connect(replicas[0]?.url ?? new URL(''), person, roundRobin());
   const agree: Person = (message) => ({ action: 'accept', content: { decision: acceptLabel(message) } });
 
-  test.each(clients.slice(0, 2))('%s: without a session nobody can be asked, so two calls', async (name, connect) => {
+  test.each(clients.slice(0, 2))('%s: a client that cannot ask makes two calls', async (name, connect) => {
     const args = restore(`plan-${name.length}`);
-    const client = await connectTo(connect, agree);
+    const client = await connectTo(connect);
     const sent = cloud.requests.length;
     const { structuredContent } = await client.call('restore_instance', args);
     const { outcome, planId } = structuredContent as { outcome: string; planId: string };
@@ -157,6 +163,19 @@ describe('consent, from replicas that share a key and a journal, with each reque
     expect(cloud.requests).toHaveLength(sent + 1);
     await client.close();
   });
+
+  test.each(clients.slice(0, 2))(
+    '%s: the question comes on the stream of the call, and the answer to the same replica',
+    async (name, connect) => {
+      const args = restore(`streamed-${name.length}`);
+      const [{ url }] = replicas as [HttpProcess];
+      const sent = cloud.requests.length;
+      const agreer = await connect(url, agree);
+      expect(await agreer.call('restore_instance', args)).toMatchObject({ structuredContent: { outcome: 'accepted' } });
+      expect(cloud.requests).toHaveLength(sent + 1);
+      await agreer.close();
+    },
+  );
 
   test.each(clients.slice(2, 4))(
     '%s: the result of the call asks, and the next call brings the answer',

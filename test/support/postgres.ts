@@ -44,7 +44,7 @@ export async function startPostgres(certificate?: { readonly key: Buffer; readon
   const data = join(folder, 'data');
   const port = await freePort();
   // The server refuses to run as root.
-  const user: { uid?: number; gid?: number } = process.getuid?.() === 0 ? ids('postgres') : {};
+  const user = unprivileged();
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid);
   // The server keeps what pg_ctl has open: a pipe would never end.
   const given = { ...user, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C' }, stdio: 'ignore' } as const;
@@ -111,13 +111,14 @@ export async function startPostgres(certificate?: { readonly key: Buffer; readon
   };
 }
 
-function ids(name: string): { uid: number; gid: number } {
-  const id = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }));
-  return { uid: id('-u'), gid: id('-g') };
+/** The user for servers that refuse to run as root, for `spawn`. */
+export function unprivileged(): { uid?: number; gid?: number } {
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  return process.getuid?.() === 0 ? { uid: id('-u'), gid: id('-g') } : {};
 }
 
 /** Nobody has it now. */
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const probe = createServer().listen(0, '127.0.0.1', () => {
       const address = probe.address();
