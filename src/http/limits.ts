@@ -11,6 +11,8 @@ export const defaultHttpLimits = {
   callsOfCaller: 32,
   /** Questions to the user of one caller that are open or wait for their turn. */
   questionsOfCaller: 8,
+  /** Such questions of all callers. Each holds a connection: of those of one proxy, half stay free for the answers. */
+  questions: 128,
   waitingCalls: 64,
   waitMs: 5000,
   connections: 1024,
@@ -35,7 +37,7 @@ export interface Place {
   leave(): void;
   /**
    * Does work that waits for a person, without the place. The call has it again when the work is done, before all that wait for one.
-   * @throws Refusal if too many of the caller's calls do so already
+   * @throws Refusal if too many calls do so already
    */
   waitOutside<Result>(work: () => Promise<Result>): Promise<Result>;
 }
@@ -44,6 +46,7 @@ export function createConcurrencyLimiter({
   concurrentCalls,
   callsOfCaller,
   questionsOfCaller,
+  questions,
   waitingCalls,
   waitMs,
 }: HttpLimits) {
@@ -52,6 +55,19 @@ export function createConcurrencyLimiter({
   const askAs = createCounter(questionsOfCaller);
   const waiting: (() => void)[] = [];
   let running = 0;
+  let asking = 0;
+
+  /** Counts a question of a caller. Returns the function to call when it has been answered. */
+  const ask = (caller: string): (() => void) => {
+    if (asking >= questions) throw new Refusal('TooManyQuestions', [`${questions} questions of all callers wait`]);
+    const answered = askAs(caller);
+    if (answered === undefined) throw new Refusal('TooManyQuestions', [`${questionsOfCaller} of this caller wait`]);
+    asking += 1;
+    return () => {
+      asking -= 1;
+      answered();
+    };
+  };
 
   /** Waits until a call that ends leaves its place. */
   const turn = () =>
@@ -117,8 +133,7 @@ export function createConcurrencyLimiter({
       return {
         leave,
         async waitOutside(work) {
-          const answered = askAs(caller ?? '');
-          if (answered === undefined) throw new Refusal('TooManyQuestions', [`${questionsOfCaller} of them wait`]);
+          const answered = ask(caller ?? '');
           leave();
           try {
             return await work();

@@ -54,7 +54,8 @@ export function askerFor(client: Client, context: ServerContext, { stillAsking, 
   const view = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
   const ask: Asker['ask'] = async () => 'later';
-  if (view.kind !== 'elicit' || claims?.use !== 'question') return { ask };
+  // It may have to wait for the answer to a question of another client.
+  if (view.kind !== 'elicit' || claims?.use !== 'question') return { ask, wait };
   return { ask, brought: { claims, read: (accept) => replyOf(view, accept) } };
 }
 

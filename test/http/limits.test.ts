@@ -125,6 +125,18 @@ describe('a call that waits for a person', () => {
     await Promise.all(asked);
     expect(await ask()).toBe('yes');
   });
+
+  test('is one of so many at most, of all callers', async () => {
+    const limiter = limiterOf({ questions: 2 });
+    const { promise, resolve } = person();
+    const ask = async (caller: string) => (await limiter.take(caller)).waitOutside(() => promise);
+    const asked = [ask('alice'), ask('bob')];
+    await tick();
+    await expect(ask('carol')).rejects.toMatchObject({ code: 'TooManyQuestions' });
+    resolve('yes');
+    await Promise.all(asked);
+    expect(await ask('carol')).toBe('yes');
+  });
 });
 
 test('each caller has twice its rate at once, then its rate, and is told when to come back', () => {
