@@ -21,7 +21,7 @@ export interface Plan {
   readonly headers: Readonly<Record<string, string>>;
   /** A JSON value, or an XML document as text, as it is signed. Absent for a request without one. */
   readonly body?: unknown;
-  /** Region, zone and account, each with where it comes from. */
+  /** The account if it has a name, region, zone, and the key of an account without one; each with where it comes from. */
   readonly where: readonly string[];
   /** The present state, in sentences with the time at which it was read, or the reason why it was not. */
   readonly found?: string;
@@ -42,6 +42,10 @@ export interface PlannedCall {
   readonly input: Fields;
   readonly request: UnsignedApiRequest;
   readonly endpoint: Endpoint;
+  /** Name of the account, where accounts have names of their own. */
+  readonly accountName?: string | undefined;
+  /** ID of the key that would sign it now. Another key of the account may sign it later. */
+  readonly keyId: string;
   readonly regionSource: RegionSource;
   /** What a read before it found: see `Plan.found`. */
   readonly found?: string | undefined;
@@ -51,8 +55,8 @@ export interface PlannedCall {
 
 /** Makes the plan of a change. Nothing is sent, looked up or changed for it. */
 export function makePlan(call: PlannedCall): Plan {
-  const { operation, change, input, request, endpoint } = call;
-  const { origin, region, service, profile, credentials } = endpoint;
+  const { operation, change, input, request, endpoint, accountName, keyId } = call;
+  const { origin, region, service, profile } = endpoint;
   const { path, query, headers } = wireForm(endpoint, request);
   const { defaults, warnings } = hintsOf(operation, change, input, region);
   return {
@@ -62,10 +66,15 @@ export function makePlan(call: PlannedCall): Plan {
     headers: {
       ...headers,
       [profile.dateHeader]: 'the time of sending',
-      authorization: `signed as ${credentials.accessKeyId} for service ${service} in ${region}`,
+      authorization: `signed as ${keyId} for service ${service} in ${region}`,
     },
     ...(request.body !== undefined && { body: shownBody(call, request.body) }),
-    where: sentences(regionOf(call), zoneOf(defaults, input), `account ${credentials.accessKeyId}`),
+    where: sentences(
+      accountName !== undefined && `account ${accountName}`,
+      regionOf(call),
+      zoneOf(defaults, input),
+      accountName === undefined && `account ${keyId}`,
+    ),
     ...(call.found !== undefined && { found: call.found }),
     consequences: sentences(
       operation.effect === 'delete' && 'This is destructive.',

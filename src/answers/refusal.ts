@@ -49,6 +49,10 @@ const refusals = {
     reason: 'this server is not configured for it yet',
     next: 'Ask the person who runs this server to set what is missing, or CLOUDOPS_SANDBOX=1 to try it without an account.',
   },
+  KeysUnavailable: {
+    reason: 'there are no keys to sign it with',
+    next: 'Ask the person who runs this server to correct what is listed.',
+  },
   Declined: {
     reason: 'the user has not agreed to it',
     next: 'Do not try again unless the user asks for it.',
@@ -84,6 +88,10 @@ const refusals = {
   SenderUnavailable: {
     reason: 'a part of this server cannot be loaded',
     next: 'The person who runs this server has to start it again, or install it again if its files are gone.',
+  },
+  BudgetSpent: {
+    reason: 'the changes that may be made for now are used up',
+    next: 'Tell the user when the next change is possible. Do not look for another way, and do not split or merge changes because of it.',
   },
   JournalUnavailable: {
     reason: 'the journal of changes cannot be written, and nothing is changed without it',

@@ -2,10 +2,12 @@ import { type Endpoint, type UnsignedApiRequest, wireForm } from '../transport/r
 import { digestOf } from '../util/digest.js';
 
 /**
- * The key by which a repetition is found: the same for the same request of the same account, whatever arguments led to it. It
- * gives nothing of the request away.
+ * The key by which a repetition is found: the same for the same request of the same account, whatever arguments led to it, and
+ * whatever key of the account signs it. It gives nothing of the request away. Its format is frozen: another one would forget what was
+ * sent before.
  */
 export function repetitionKey(endpoint: Endpoint, request: UnsignedApiRequest): string {
   const { path, query, body = '' } = wireForm(endpoint, request);
-  return digestOf([request.method, endpoint.origin + path + query, body, endpoint.credentials.accessKeyId]);
+  const { account, keys, origin } = endpoint;
+  return digestOf([request.method, origin + path + query, body, account, keys.id]);
 }

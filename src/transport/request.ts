@@ -1,10 +1,10 @@
+import type { KeySource } from '../signing/keys.js';
 import type { SigningProfile } from '../signing/profiles.js';
-import type { Credentials } from '../signing/sign.js';
 import type { RequestBody } from '../tools/body.js';
 import { encodeQuery, type Query } from '../util/uri.js';
 import { contentOf } from './content.js';
 
-/** The address of one API, and the credentials and profile for signing its requests. */
+/** The address of one API, and the account, keys and profile for signing its requests. */
 export interface Endpoint {
   /** Scheme, host and port, without a slash at the end. */
   readonly origin: string;
@@ -13,7 +13,9 @@ export interface Endpoint {
   readonly region: string;
   readonly service: string;
   readonly profile: SigningProfile;
-  readonly credentials: Credentials;
+  /** Name of the account that the keys belong to. */
+  readonly account: string;
+  readonly keys: KeySource;
 }
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';

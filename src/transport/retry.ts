@@ -34,6 +34,17 @@ function retryAfter(headers: Readonly<Record<string, string>>, now: Date): numbe
   return Number.isNaN(date) ? undefined : Math.max(0, date - now.getTime());
 }
 
+/** Codes of services for a key that has expired or does not exist (any more). */
+const keyCodes =
+  /"code":"(ExpiredToken(Exception)?|TokenRefreshRequired|InvalidAccessKeyId|InvalidToken|InvalidClientTokenId|UnrecognizedClientException)"/i;
+
+/** True if a service refused a request because its key has expired or is unknown: then nothing was carried out. */
+export const refusesKeys = (reply: Reply): boolean =>
+  reply.kind === 'answered' &&
+  [400, 401, 403].includes(reply.response.status) &&
+  (reply.body.kind === 'xml' || reply.body.kind === 'json') &&
+  keyCodes.test(JSON.stringify(reply.body.value));
+
 /** The largest difference of clocks that a signature follows. A larger one would make signatures for another day. */
 const maximumOffsetMs = 24 * 60 * 60 * 1000;
 

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type Credentials, sign } from '../signing/sign.js';
 import type { Log } from '../util/log.js';
 import type { Attributes, Span } from '../util/trace.js';
@@ -6,7 +5,7 @@ import type { HttpClient } from './http-client.js';
 import { createRedactor, type Redactor } from './redact.js';
 import { describeReply, type Reply, replyOf } from './reply.js';
 import { type Endpoint, type UnsignedApiRequest, wireForm } from './request.js';
-import { clockOffset, retryDelay } from './retry.js';
+import { clockOffset, refusesKeys, retryDelay } from './retry.js';
 
 /** One attempt: its result, and the milliseconds until the next one. */
 export interface Attempt {
@@ -15,13 +14,18 @@ export interface Attempt {
 }
 
 /** The last reply to a request, without secrets, and its attempts. `endedAt` is by the clock of this machine. */
-export type FinalReply = Reply & { readonly attempts: readonly Attempt[]; readonly endedAt: Date };
+export type FinalReply = Reply & {
+  readonly attempts: readonly Attempt[];
+  readonly endedAt: Date;
+  /** ID of the key that signed the last attempt. */
+  readonly keyId: string;
+};
 
 /** Sends the requests of one call. All of them together have the time of a call. */
 export interface SignedClient extends Disposable {
   /**
    * Signs and sends a request, again where that is safe and useful.
-   * @throws NotSent if it could not be signed. After any other error it may have been sent
+   * @throws NotSent if it could not be signed; its cause may be `KeysUnavailable`. After any other error it may have been sent
    */
   send(request: UnsignedApiRequest): Promise<FinalReply>;
 }
@@ -56,48 +60,63 @@ export interface SignedClientDependencies {
   readonly maximumAttempts: number;
 }
 
-/** Makes the clients of calls, each of which has to be disposed of. The redactor of the credentials is kept between calls. */
+/** Makes the clients of calls, each of which has to be disposed of. The redactors of credentials are kept between calls. */
 export function createSignedClients(dependencies: SignedClientDependencies): OpenClient {
-  let kept: { readonly credentials: Credentials; readonly redactor: Redactor } | undefined;
-  const redactorOf = (credentials: Credentials, secrets: SignedClientOptions['secrets']): Redactor => {
-    if (kept === undefined || !isDeepStrictEqual(kept.credentials, credentials)) {
-      const { secretAccessKey, sessionToken } = credentials;
-      kept = { credentials, redactor: createRedactor([secretAccessKey, sessionToken]) };
-    }
-    return secrets.length === 0 ? kept.redactor : createRedactor(secrets, kept.redactor);
+  const kept = new WeakMap<Credentials, Redactor>();
+  const redactorOf = (credentials: Credentials): Redactor => {
+    const { secretAccessKey, sessionToken } = credentials;
+    const redactor = kept.get(credentials) ?? createRedactor([secretAccessKey, sessionToken]);
+    kept.set(credentials, redactor);
+    return redactor;
   };
-  return (endpoint, options) =>
-    createSignedClient(endpoint, options, dependencies, redactorOf(endpoint.credentials, options.secrets));
+  return (endpoint, options) => createSignedClient(endpoint, options, dependencies, redactorOf);
+}
+
+/** A reply, and the credentials that its request was signed with. */
+interface Signed {
+  readonly reply: Reply;
+  readonly credentials: Credentials;
 }
 
 function createSignedClient(
   endpoint: Endpoint,
-  { repeatable, signal: callerSignal, span }: SignedClientOptions,
+  { repeatable, secrets, signal: callerSignal, span }: SignedClientOptions,
   { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
-  { clean }: Redactor,
+  redactorOf: (credentials: Credentials) => Redactor,
 ): SignedClient {
   const deadline = now().getTime() + timeoutMs;
   const { signal, close } = withTimeout(timeoutMs, callerSignal);
   /** Difference to the service's clock, known once the service has given its time. Later requests of the call are signed for it. */
   let offsetMs = 0;
+  /** Credentials are looked for again once a call. */
+  let renewed = false;
+  const redactors = new Set(secrets.length === 0 ? [] : [createRedactor(secrets)]);
 
-  const attempt = async (request: UnsignedApiRequest, number: number): Promise<Reply> => {
+  const attempt = async (
+    request: UnsignedApiRequest,
+    number: number,
+    fresh: Credentials | undefined,
+  ): Promise<Signed> => {
     const attemptSpan = span?.child(request.method, requestAttributes(endpoint, request, number));
-    const { path, headers, body } = await signRequest(
+    const { path, headers, body, credentials } = await signRequest(
       endpoint,
       request,
+      fresh,
       new Date(now().getTime() + offsetMs),
       log,
     ).catch((cause: unknown) => {
       throw new NotSent('the request could not be signed', { cause });
     });
+    redactors.add(redactorOf(credentials));
     const { method } = request;
     const sent = { method, origin: endpoint.origin, path, headers, newConnection: !repeatable, ...(body && { body }) };
     const result = await httpClient.send(sent, signal);
     // Secrets are removed after parsing, because a comment or anything else that parsers drop may stand inside a secret.
-    const reply = clean(replyOf(result));
+    // A service may repeat those of an earlier attempt too.
+    let reply = replyOf(result);
+    for (const { clean } of redactors) reply = clean(reply);
     if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
-    return reply;
+    return { reply, credentials };
   };
 
   /** Milliseconds until the next attempt; undefined if there is none. */
@@ -109,19 +128,29 @@ function createSignedClient(
     return wait !== undefined && now().getTime() + wait < deadline ? wait : undefined;
   };
 
+  /** Other credentials than those that were refused, if that was for their age: then the request was not carried out. */
+  const renew = async ({ reply, credentials }: Signed): Promise<Credentials | undefined> => {
+    if (renewed || signal.aborted || !refusesKeys(reply)) return undefined;
+    renewed = true;
+    return endpoint.keys.renewed(credentials).catch(() => undefined);
+  };
+
   return {
     [Symbol.dispose]: close,
     send: async (request) => {
       const { origin } = endpoint;
       const attempts: Attempt[] = [];
+      let fresh: Credentials | undefined;
       for (;;) {
-        const reply = await attempt(request, attempts.length);
+        const signed = await attempt(request, attempts.length, fresh);
+        const { reply, credentials } = signed;
+        fresh = await renew(signed);
         const result = describeReply(reply);
-        const waitedMs = waitAfter(reply, attempts.length);
+        const waitedMs = fresh === undefined ? waitAfter(reply, attempts.length) : 0;
         const made = waitedMs === undefined ? { result } : { result, waitedMs };
         attempts.push(made);
         log('info', 'attempt', { origin, method: request.method, attempt: attempts.length, ...made });
-        if (waitedMs === undefined) return { ...reply, attempts, endedAt: now() };
+        if (waitedMs === undefined) return { ...reply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
         await sleep(waitedMs, signal);
       }
     },
@@ -148,7 +177,14 @@ function withTimeout(timeoutMs: number, signal: AbortSignal): { readonly signal:
 }
 
 /** Path, headers and body of a request as they go on the wire. Every attempt is signed afresh. */
-async function signRequest(endpoint: Endpoint, request: UnsignedApiRequest, date: Date, log: Log) {
+async function signRequest(
+  endpoint: Endpoint,
+  request: UnsignedApiRequest,
+  fresh: Credentials | undefined,
+  date: Date,
+  log: Log,
+) {
+  const credentials = fresh ?? (await endpoint.keys.current());
   const { path, query, body, headers: contentHeaders } = wireForm(endpoint, request);
   const { headers, canonicalRequest, stringToSign } = await sign(
     {
@@ -159,14 +195,14 @@ async function signRequest(endpoint: Endpoint, request: UnsignedApiRequest, date
       headers: contentHeaders,
       ...(body !== undefined && { body }),
     },
-    { ...endpoint, date },
+    { ...endpoint, credentials, date },
   );
-  const { sessionToken } = endpoint.credentials;
+  const { sessionToken } = credentials;
   log('debug', 'signed', {
     canonicalRequest: sessionToken === undefined ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***'),
     stringToSign,
   });
-  return { path: path + query, headers, body };
+  return { path: path + query, headers, body, credentials };
 }
 
 /** Attributes by OpenTelemetry's conventions for HTTP clients, without path and query: those name the user's resources. */

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makePlan, type PlannedCall } from '../../src/answers/plan.js';
 import { consentDigest } from '../../src/consent/digest.js';
 import { repetitionKey } from '../../src/journal/key.js';
+import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/profiles.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
@@ -52,10 +53,12 @@ const plannedCall = (operation: Operation, input: Record<string, unknown>): Plan
     region,
     service,
     profile: apiProfile,
-    credentials: testKeys,
+    account: 'default',
+    keys: fixedKeys(testKeys),
   };
   const unsigned = { method: operation.method, query, ...request };
-  return { operation, change: operation.change, input, request: unsigned, endpoint, regionSource: 'default' };
+  const { accessKeyId: keyId } = testKeys;
+  return { operation, change: operation.change, input, request: unsigned, endpoint, keyId, regionSource: 'default' };
 };
 
 const keyOf = ({ endpoint, request }: PlannedCall) => repetitionKey(endpoint, request);

@@ -3,6 +3,7 @@ import { canBeShown, fingerprint, hintsOf, makePlan, type PlannedCall, planLines
 import { consentDigest } from '../../src/consent/digest.js';
 import { questionText } from '../../src/consent/question.js';
 import { repetitionKey } from '../../src/journal/key.js';
+import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/profiles.js';
 import { json } from '../../src/tools/body.js';
 import type { Change, Operation } from '../../src/tools/define-operation.js';
@@ -11,14 +12,16 @@ import { restoreInstance } from '../../src/tools/restore-instance.js';
 
 /** What a person reads before they decide: everything that would be sent, or no question at all. */
 
-const credentials = { accessKeyId: 'AKIDTEST', secretAccessKey: 'MARKER' };
+const keyId = 'AKIDTEST';
+const keysOf = (accessKeyId: string) => fixedKeys({ accessKeyId, secretAccessKey: 'MARKER' });
 const endpoint = {
   origin: 'https://api.example.com',
   pathPrefix: '/x',
   region: 'jp-east-1',
   service: 'devops',
   profile: apiProfile,
-  credentials,
+  account: 'default',
+  keys: keysOf(keyId),
 };
 
 /** Consequences and warnings as a test wants them; everything else is that of a real operation. */
@@ -38,6 +41,7 @@ function callOf(
     input,
     request: { method: 'POST', query, ...request },
     endpoint,
+    keyId,
     regionSource: 'given',
   };
 }
@@ -138,6 +142,7 @@ describe('the plan', () => {
       input: given,
       request: { method: 'POST', query, ...request },
       endpoint,
+      keyId,
       regionSource: 'default',
     };
   };
@@ -292,11 +297,11 @@ test('consent is bound to operation, arguments, endpoint, account and repetition
     { ...call, input: { ...call.input, networkConfig: ['a', 'b'] } },
     { ...call, input: { ...call.input, networkConfig: ['b', 'a'] } },
     { ...call, input: { ...call.input, networkConfig: null } },
-    ...['origin', 'pathPrefix', 'region', 'service'].map((name) => ({
+    ...['origin', 'pathPrefix', 'region', 'service', 'account'].map((name) => ({
       ...call,
       endpoint: { ...given, [name]: 'other' },
     })),
-    { ...call, endpoint: { ...given, credentials: { ...credentials, accessKeyId: 'AKIDOTHER' } } },
+    { ...call, endpoint: { ...given, keys: keysOf('AKIDOTHER') } },
   ];
   const digests = [
     consentDigest(call, false),
@@ -317,8 +322,9 @@ test('the key of a request is the same for the same fields in any order, and ano
     { ...call, request: { ...call.request, query: { a: 'b' } } },
     { ...call, request: { ...call.request, body: json({ ...input, instanceId: 'two' }) } },
     { ...call, endpoint: { ...endpoint, origin: 'https://other.example.com' } },
-    { ...call, endpoint: { ...endpoint, credentials: { ...credentials, accessKeyId: 'AKIDOTHER' } } },
+    { ...call, endpoint: { ...endpoint, account: 'other' } },
+    { ...call, endpoint: { ...endpoint, keys: keysOf('AKIDOTHER') } },
   ];
-  expect(new Set([key, ...others.map(keyOf)]).size).toBe(7);
+  expect(new Set([key, ...others.map(keyOf)]).size).toBe(8);
   expect(keyOf({ ...call, input: {}, regionSource: 'default' })).toBe(key);
 });

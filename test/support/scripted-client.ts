@@ -35,6 +35,7 @@ export const answeredBy = (status: number, body: Body, attempts = 1, headers: ob
   body,
   attempts: [...Array.from({ length: attempts - 1 }, () => first), { result: `${status}` }],
   endedAt,
+  keyId: 'AKIDTEST',
 });
 
 /** No answer, to a request that may have arrived or not. */
@@ -43,4 +44,5 @@ export const unanswered = (mayHaveArrived: boolean): FinalReply => ({
   failure: { kind: 'failure', code: 'ConnectionLost', detail: 'ECONNRESET', mayHaveArrived },
   attempts: [{ result: 'ConnectionLost' }],
   endedAt,
+  keyId: 'AKIDTEST',
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { fixedKeys } from '../../src/signing/keys.js';
 import { s3Profile } from '../../src/signing/profiles.js';
 import type { HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
 import { createSignedClients } from '../../src/transport/signed-client.js';
@@ -24,7 +25,12 @@ const endpointOf = (secretAccessKey: string, sessionToken?: string) => ({
   region: 'jp-east-1',
   service: 's3',
   profile: s3Profile,
-  credentials: { accessKeyId: 'AKIDEXAMPLE', secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
+  account: 'default',
+  keys: fixedKeys({
+    accessKeyId: 'AKIDEXAMPLE',
+    secretAccessKey,
+    ...(sessionToken !== undefined && { sessionToken }),
+  }),
 });
 
 const options = (...secrets: readonly string[]) => ({

@@ -1,0 +1,109 @@
+import * as z from 'zod';
+import type { Log } from '../util/log.js';
+import { once } from '../util/objects.js';
+import { areSameKeys, type KeySource, KeysUnavailable } from './keys.js';
+import type { RunProgram } from './run-program.js';
+import type { Credentials } from './sign.js';
+
+export interface ProcessKeysOptions {
+  readonly id: string;
+  readonly command: readonly string[];
+  /** The setting that names the program, for people. */
+  readonly name: string;
+  readonly run: RunProgram;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+const minuteMs = 60_000;
+/** Keys are asked for anew so long before they expire. */
+const earlyMs = 5 * minuteMs;
+
+const headerText = /^[\x21-\x7e]+$/;
+
+/** The output of a program as AWS defines it for `credential_process`. */
+const outputSchema = once(() =>
+  z.object({
+    Version: z.literal(1),
+    AccessKeyId: z.string().regex(headerText),
+    SecretAccessKey: z.string().min(1),
+    SessionToken: z.string().regex(headerText).nullish(),
+    Expiration: z.iso.datetime({ offset: true }).nullish(),
+  }),
+);
+
+/** Keys that a program printed, with the time until which they are valid (milliseconds). */
+interface Printed {
+  readonly credentials: Credentials;
+  readonly expires: number;
+}
+
+/**
+ * Keys that a program prints. It is run once for all calls that wait for it, again five minutes before the keys expire, and at most once
+ * a minute. If it fails, keys that have not expired stay in use.
+ */
+export function createProcessKeys({ id, command, name, run, now, log }: ProcessKeysOptions): KeySource {
+  let printed: Printed | undefined;
+  let failure = `${name} has not been run`;
+  let ranAt: number | undefined;
+  let running: Promise<void> | undefined;
+
+  const runOnce = async (): Promise<void> => {
+    const result = await run(command);
+    const problem = result.kind === 'failed' ? result.problem : take(result.stdout);
+    if (problem === undefined) return;
+    failure = `${name} ${problem}`;
+    log('error', 'keys', { problem: failure });
+  };
+  /** Takes what a program printed, unless there is a problem with it. */
+  const take = (stdout: string): string | undefined => {
+    const { data } = outputSchema().safeParse(parseJson(stdout));
+    if (data === undefined) return 'printed something else than the JSON of credential_process, version 1';
+    const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = data;
+    const credentials = {
+      accessKeyId: AccessKeyId,
+      secretAccessKey: SecretAccessKey,
+      ...(SessionToken && { sessionToken: SessionToken }),
+    };
+    const expires = Expiration ? Date.parse(Expiration) : Number.POSITIVE_INFINITY;
+    if (expires <= now().getTime()) return 'printed keys that have expired';
+    printed = { credentials, expires };
+    log('info', 'keys', { key: AccessKeyId, expires: Expiration ?? undefined });
+    return undefined;
+  };
+  /** Resolves when the program has ended, or at once if it ran less than a minute ago. */
+  const refresh = async (): Promise<void> => {
+    const at = now().getTime();
+    const isDue = ranAt === undefined || Math.abs(at - ranAt) >= minuteMs;
+    if (running === undefined && isDue) {
+      ranAt = at;
+      running = runOnce().finally(() => {
+        running = undefined;
+      });
+    }
+    await running;
+  };
+  return {
+    id,
+    current: async () => {
+      const left = (printed?.expires ?? 0) - now().getTime();
+      // Calls do not wait for new keys while there are good ones.
+      if (left > 0 && left < earlyMs) void refresh();
+      else if (left <= 0) await refresh();
+      if (printed !== undefined && printed.expires > now().getTime()) return printed.credentials;
+      throw new KeysUnavailable(failure);
+    },
+    renewed: async (refused) => {
+      if (printed === undefined || areSameKeys(printed.credentials, refused)) await refresh();
+      return printed === undefined || areSameKeys(printed.credentials, refused) ? undefined : printed.credentials;
+    },
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
