@@ -3,12 +3,13 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { Refusal, refusalFailure } from './answers/refusal.js';
+import type { Accounts } from './calls/account.js';
 import type { CallDependencies, CallTool } from './calls/context.js';
-import type { Cloud } from './calls/endpoint.js';
 import { createInFlightCalls, type InFlightCalls } from './calls/in-flight.js';
 import type { CallingDependencies, Sender, SenderOptions } from './calls/sender.js';
 import { describeConfig } from './config/describe.js';
 import type { Config } from './config/load.js';
+import { openAccounts } from './config/open-accounts.js';
 import { createQuestionQueue } from './consent/question-queue.js';
 import { createRefusals } from './consent/refusals.js';
 import { newNonce } from './consent/tokens.js';
@@ -27,8 +28,7 @@ import type { Tracer } from './util/trace.js';
 /** Everything that carries out calls, put together from a configuration, for whatever serves or makes them. */
 export interface Runtime {
   readonly call: CallTool;
-  /** @throws Refusal if the sandbox cannot be started */
-  readonly cloud: () => Promise<Cloud>;
+  readonly accounts: Accounts;
   readonly inFlight: InFlightCalls;
   /** The dependencies of `createServer`. */
   readonly server: ServerDependencies;
@@ -52,7 +52,7 @@ export async function openSharedMessages({ journal }: Config): Promise<SharedMes
 export async function startRuntime(config: Config, version: string, log: Log, now: () => Date): Promise<Runtime> {
   const started = now();
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
-  const cloud = async () => ({ ...config.cloud, ...(await sandbox?.cloud()) });
+  const accounts = openAccounts(config.accounts, { env: config.otherVariables, now, log, sandbox: sandbox?.cloud });
   const journal = await openJournal(config, now);
   const { proxies, secretsDir, timeoutMs, maximumAttempts } = config;
   const own = { pid: process.pid, host: hostname() };
@@ -67,19 +67,19 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     version,
     log,
     now,
-    cloud,
+    accounts,
     journal,
     process: own,
     takeReports: reports.take,
     openSender: (calling) => openLazily({ ...calling, ...sending }),
-    configuration: () => describeConfig(config, 'operator'),
+    configuration: (names) => describeConfig(config, 'operator', names),
     sandbox: sandbox?.describe,
     tracer: telemetry?.tracer,
   });
   return {
     ...wired,
     server: { ...wired.server, viewsForAll: config.viewsForAll },
-    cloud,
+    accounts,
     close: async (graceMs) => {
       await wired.inFlight.finish(graceMs);
       await reports.settled();
@@ -94,7 +94,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
 
 /** The parts of a runtime that reach beyond the process, and its account of itself. */
 export interface RuntimeParts
-  extends Pick<CallDependencies, 'cloud' | 'journal' | 'process' | 'takeReports' | 'log' | 'now'>,
+  extends Pick<CallDependencies, 'accounts' | 'journal' | 'process' | 'takeReports' | 'log' | 'now'>,
     Pick<ServerDependencies, 'version' | 'configuration' | 'sandbox'> {
   readonly openSender: (calling: CallingDependencies) => Sender;
   readonly tracer?: Tracer | undefined;
@@ -102,14 +102,14 @@ export interface RuntimeParts
 
 /** Puts together what carries out calls, and what servers need for them. */
 export function wireCalls(
-  { policy, confirm, stateKey }: Pick<Config, 'policy' | 'confirm' | 'stateKey'>,
+  { stateKeys }: Pick<Config, 'stateKeys'>,
   { version, configuration, sandbox, tracer, openSender, ...parts }: RuntimeParts,
 ) {
-  const { journal, log, now } = parts;
+  const { accounts, journal, log, now } = parts;
   const inFlight = createInFlightCalls();
   const questions = createQuestionQueue();
   const refusals = createRefusals(journal, now, randomUUID, log);
-  const sender = openSender({ ...parts, policy, confirm, newId: randomUUID, newNonce, inFlight, questions, refusals });
+  const sender = openSender({ ...parts, newId: randomUUID, newNonce, inFlight, questions, refusals });
   const call = tracer === undefined ? sender.call : withTracing(sender.call, tracer);
   return {
     call,
@@ -120,11 +120,12 @@ export function wireCalls(
       version,
       now,
       operations,
-      policy,
+      accounts,
       call,
-      stateKey: stateKey ?? randomBytes(32),
+      stateKeys: stateKeys ?? [randomBytes(32)],
       configuration,
-      journal: (caller: string | undefined) => journalText(journal, caller),
+      journal: (caller: string | undefined, ofAccounts: readonly string[] | undefined) =>
+        journalText(journal, caller, ofAccounts),
       sandbox,
     },
   };

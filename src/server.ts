@@ -10,11 +10,12 @@ import {
 } from '@modelcontextprotocol/server';
 import type { EndedOutcome } from './answers/outcome.js';
 import { textOf } from './answers/text.js';
+import { type Accounts, accountsFor, accountsOf } from './calls/account.js';
 import type { CallTool } from './calls/context.js';
-import { isAllowed, type Policy } from './calls/policy.js';
 import type { Wait } from './consent/asker.js';
 import { createTickets, type Tickets } from './consent/tickets.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
+import { withAccount } from './mcp/account-argument.js';
 import { type Client, clientOf } from './mcp/client.js';
 import { askerFor, consentForm } from './mcp/elicitation.js';
 import { instructionsFor } from './mcp/instructions.js';
@@ -29,15 +30,16 @@ import { decide } from './mcp/views/decide.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/offer.js';
 import { viewMeta } from './mcp/views/results.js';
 import type { Effect, Operation } from './tools/define-operation.js';
+import type { SealingKeys } from './util/seal.js';
 
 export interface ServerDependencies extends ResourceTexts {
   readonly version: string;
   readonly operations: readonly Operation[];
-  readonly policy: Policy;
+  readonly accounts: Accounts;
   readonly call: CallTool;
   readonly now: () => Date;
-  /** Signs what comes back from clients; at least 32 bytes. */
-  readonly stateKey: Uint8Array | string;
+  /** For what comes back from clients. */
+  readonly stateKeys: SealingKeys;
   /** True if views are offered to clients that do not declare them as well. */
   readonly viewsForAll?: boolean;
   /** The client that a session over HTTP began with, if the request belongs to one. */
@@ -72,17 +74,21 @@ export function createServer(
   dependencies: ServerDependencies,
   tools: readonly Tool[] = makeTools(dependencies.operations),
 ): Server {
-  const { version, policy, principal, stateKey, now } = dependencies;
-  const tokens = createConsentTokens(stateKey, principal?.name ?? '', now);
-  const tickets = createTickets(stateKey, principal?.name ?? '', now);
-  const offered = tools.filter(({ operation }) => isAllowed(policy, operation, principal));
+  const { version, principal, stateKeys, now } = dependencies;
+  const tokens = createConsentTokens(stateKeys, principal?.name ?? '', now);
+  const tickets = createTickets(stateKeys, principal?.name ?? '', now);
+  const accounts = accountsOf(dependencies.accounts, principal);
+  const offered = tools.flatMap((tool) => {
+    const allowing = accountsFor(accounts, tool.operation, principal);
+    return allowing.length === 0 ? [] : [{ ...tool, input: withAccount(tool.input, accounts, allowing) }];
+  });
   const operations = offered.map(({ operation }) => operation);
   const names = operations.map(({ name }) => name);
   const offeredPrompts = prompts.filter(({ tool }) => names.includes(tool));
   const server = new Server(
     { name: 'cloudops-mcp', title: 'Cloud operations', version },
     {
-      instructions: instructionsFor(operations, policy.readOnly),
+      instructions: instructionsFor(operations, accounts),
       requestState: { verify: async (state) => tokens.verify(state) },
       capabilities: { tools: unchanging, resources: unchanging, prompts: unchanging, completions: {} },
     },
@@ -92,7 +98,7 @@ export function createServer(
     return dependencies.viewsForAll ? { ...client, views: true } : client;
   };
   serveTools({ server, tokens, tickets, dependencies, clientFor }, tools, offered);
-  serveResources(server, operations, dependencies, clientFor);
+  serveResources(server, operations, { ...dependencies, accounts }, clientFor);
   servePrompts(server, offeredPrompts);
   server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => {
     const values =

@@ -1,32 +1,38 @@
 import { serverFault } from '../answers/failure.js';
+import type { PlannedCall } from '../answers/plan.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
+import type { ConsentMode } from '../consent/decision.js';
 import type { Steering } from '../consent/pending.js';
 import type { Operation } from '../tools/define-operation.js';
 import { sentences } from '../util/human.js';
 import { textAt } from '../util/objects.js';
+import { accountNameOf, direct } from './account.js';
+import { budgetOf } from './budget.js';
 import { change } from './change.js';
 import type { CallContext, CallDependencies, CallOutcome, CallTool } from './context.js';
-import { checkPath, regionSourceOf, resolveEndpoint, unsignedRequest } from './endpoint.js';
+import { checkPath, keysRefusal, regionSourceOf, resolveEndpoint, unsignedRequest } from './endpoint.js';
 import { checkPolicy, checkRegions } from './policy.js';
 import { read } from './read.js';
 import { insertSecrets } from './secrets.js';
 import { validate } from './validate.js';
 
-/** Every call takes the same path: check policy, check arguments, resolve the endpoint, then read or change. */
+/** Every call takes the same path: find the account, check policy, check arguments, resolve the endpoint, then read or change. */
 export function createCallTool(dependencies: CallDependencies): CallTool {
-  const { policy, secretFiles, openClient } = dependencies;
+  const { accounts, secretFiles, openClient } = dependencies;
 
-  const carryOut: CallTool = async (operation, args, context) => {
+  const carryOut: CallTool = async (operation, given, context) => {
+    const { account, args } = direct(accounts, operation, given, context.principal);
+    const { policy, confirm } = account;
     checkPolicy(policy, operation, context.principal);
-    const cloud = await dependencies.cloud();
-    const given = validate(operation, args, cloud.region);
-    const complete = await insertSecrets(operation, given, secretFiles, cloud.region);
+    const cloud = await account.cloud();
+    const valid = validate(operation, args, cloud.region);
+    const complete = await insertSecrets(operation, valid, secretFiles, cloud.region);
     const { planOnly, planId, allowRepeat, ...input } = complete.input;
 
     const wanted = operation.request(input);
     const { region } = wanted;
     const request = unsignedRequest(operation, wanted);
-    checkRegions(policy, region, input);
+    checkRegions(policy, region ?? cloud.region, input);
     const endpoint = resolveEndpoint(cloud, operation.service, region);
     checkPath(endpoint, request.path);
     const secrets = (operation.secrets ?? []).map((path) => textAt(input, path));
@@ -44,39 +50,43 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     };
     const regionSource = regionSourceOf(cloud, region);
     const { secretNames } = complete;
-    const isShown = showsPlan(steering, context, dependencies);
-    const found = isShown ? await findBefore(callTool, operation, input, context, dependencies.now) : undefined;
-    const call = { operation, change: operation.change, input, request, endpoint, regionSource, found, secretNames };
-    return change(call, steering, open, context, dependencies);
+    const { accessKeyId: keyId } = await endpoint.keys.current();
+    const accountName = accounts.areNamed ? account.name : undefined;
+    const isShown = showsPlan(steering, context, confirm);
+    const found = isShown
+      ? await findBefore(callTool, { operation, input, accountName }, context, dependencies.now)
+      : undefined;
+    const call = {
+      ...{ operation, change: operation.change, input, request, endpoint },
+      ...{ accountName, keyId, regionSource, found, secretNames },
+    };
+    const budget = budgetOf(cloud, account.budget, context.principal?.name);
+    return change(call, { confirm, budget }, steering, open, context, dependencies);
   };
 
   const callTool: CallTool = async (operation, args, context) => {
     const outcome = await carryOut(operation, args, context).catch((error) => failed(operation, error, dependencies));
-    logOutcome(operation, outcome, context, dependencies);
+    logOutcome(operation, args, outcome, context, dependencies);
     return outcome;
   };
   return callTool;
 }
 
 /** False for a call that brings its decision: its plan was shown before, or is not shown at all. */
-const showsPlan = (
-  { planOnly, planId }: Steering,
-  { asker, click, agreed }: CallContext,
-  { confirm }: CallDependencies,
-) =>
+const showsPlan = ({ planOnly, planId }: Steering, { asker, click, agreed }: CallContext, confirm: ConsentMode) =>
   planOnly ||
   (planId === undefined && click === undefined && asker?.brought === undefined && agreed !== true && confirm !== 'off');
 
 /** What the read before a change finds, in sentences. A change is not stopped by a read that fails, or is not allowed. */
 async function findBefore(
   call: CallTool,
-  { before }: Operation,
-  input: Readonly<Record<string, unknown>>,
+  { operation: { before }, input, accountName }: Pick<PlannedCall, 'operation' | 'input' | 'accountName'>,
   { onPage: _, hasView: __, ...context }: CallContext,
   now: () => Date,
 ): Promise<string | undefined> {
   if (before === undefined) return undefined;
-  const outcome = await call(before.operation, before.input(input), context);
+  const account = accountName === undefined ? {} : { account: accountName };
+  const outcome = await call(before.operation, { ...before.input(input), ...account }, context);
   if (outcome.kind === 'succeeded') return `Found at ${now().toISOString()}: ${outcome.success.summary}`;
   if (outcome.kind === 'failed')
     return `What is there now is not known. ${sentences(outcome.failure.summary, ...outcome.failure.problems).join(' ')}`;
@@ -87,7 +97,8 @@ async function findBefore(
 function failed(operation: Operation, error: unknown, { log }: CallDependencies): CallOutcome {
   const { name, effect } = operation;
   const isChange = effect !== 'read';
-  if (error instanceof Refusal) return { kind: 'failed', failure: refusalFailure(name, error, isChange) };
+  const refusal = error instanceof Refusal ? error : keysRefusal(error);
+  if (refusal !== undefined) return { kind: 'failed', failure: refusalFailure(name, refusal, isChange) };
   log('error', 'unexpected', { tool: name, error: error instanceof Error ? error.name : 'not an error' });
   const failure = isChange
     ? refusalFailure(name, new Refusal('InternalError', []), isChange)
@@ -96,15 +107,17 @@ function failed(operation: Operation, error: unknown, { log }: CallDependencies)
 }
 
 function logOutcome(
-  { name }: Operation,
+  operation: Operation,
+  args: unknown,
   outcome: CallOutcome,
   { principal }: CallContext,
-  { log }: CallDependencies,
+  { log, accounts }: CallDependencies,
 ): void {
   const failure = outcome.kind === 'failed' ? outcome.failure : undefined;
   const { code, mayHaveHappened = false } = failure ?? {};
   log(mayHaveHappened ? 'warn' : 'info', 'call', {
-    tool: name,
+    tool: operation.name,
+    account: accountNameOf(accounts, operation, args, principal),
     ok: failure === undefined,
     ...(failure !== undefined && { code, mayHaveHappened }),
     caller: principal?.name,

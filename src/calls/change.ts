@@ -5,39 +5,52 @@ import { canBeShown, makePlan, type PlannedCall, tooLargeToShow } from '../answe
 import { presentable } from '../answers/record.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
 import { consentWays, type Success } from '../answers/success.js';
-import { decideConsent } from '../consent/decision.js';
+import { type ConsentMode, decideConsent } from '../consent/decision.js';
 import { obtainConsent } from '../consent/obtain.js';
 import { type Consent, intentOf, type PendingChange, type Steering } from '../consent/pending.js';
+import type { Budget } from '../journal/budget.js';
 import type { Ending, RecordedChange } from '../journal/entry.js';
 import { describe, isOfAnother } from '../journal/journal.js';
 import { repetitionKey } from '../journal/key.js';
 import { wireForm } from '../transport/request.js';
 import { type Attempt, type FinalReply, NotSent, type SignedClient } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
+import { budgetSpent, type CallBudget, checkBudget } from './budget.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
+import { keysRefusal } from './endpoint.js';
 import { visibleCaller } from './policy.js';
+
+/** The rules of an account for its changes. */
+export interface ChangeRules {
+  readonly confirm: ConsentMode;
+  readonly budget: CallBudget;
+}
 
 /** Carries out an operation that is not a read: plan, consent, journal, send, journal, answer. */
 export async function change(
   call: PlannedCall,
+  rules: ChangeRules,
   steering: Steering,
   openClient: (signal: AbortSignal) => SignedClient,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
-  const { confirm, inFlight, questions, takeReports } = dependencies;
+  const { confirm, budget } = rules;
+  const { inFlight, questions, takeReports, log } = dependencies;
   const { asker, hasView = false, agreed = false } = context;
   const { planOnly, planId } = steering;
   const canAsk = asker !== undefined;
   const step = decideConsent({ mode: confirm, planOnly, hasPlanId: planId !== undefined, canAsk, hasView, agreed });
 
+  log('info', 'consent', { tool: call.operation.name, decision: step.kind, caller: context.principal?.name });
+
   const decideAndSend = async (): Promise<CallOutcome> => {
-    const pending = await prepare(call, steering, context, dependencies);
+    const pending = await prepare(call, rules, steering, context, dependencies);
     const consent = await obtainConsent(step, pending, context, dependencies);
     if (consent.kind !== 'given') return consent;
     const outcome = await inFlight.track(context.signal, async (signal) => {
       using client = openClient(signal);
-      return await carryOut(pending, consent, client, visibleCaller(context.principal), dependencies);
+      return await carryOut(pending, budget.limit, consent, client, visibleCaller(context.principal), dependencies);
     });
     return withNotes(outcome, await takeReports(pending.entry.caller).catch(() => []));
   };
@@ -55,34 +68,45 @@ export async function change(
  */
 async function prepare(
   call: PlannedCall,
+  { confirm, budget }: ChangeRules,
   steering: Steering,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<Sending> {
-  const { journal, confirm, now } = dependencies;
+  const { journal, now } = dependencies;
   const viewer = visibleCaller(context.principal);
-  const entry = entryOf(call, context, dependencies);
+  const entry = { ...entryOf(call, context, dependencies), budget: budget.key };
   const { repeatable = false } = call.operation;
   const duplicate = repeatable ? undefined : await journal.findDuplicate(entry.digest).catch(() => undefined);
   if (duplicate !== undefined && !steering.allowRepeat && !steering.planOnly) throw repeated(duplicate, call, viewer);
+  const left = await checkBudget(journal, budget, steering.planOnly);
   const made = makePlan(call);
   // Asked for before anything is sent, so that nothing about it can fail afterwards.
   const lookFor = call.change.lookFor(call.input, call.endpoint.region);
   const warning = duplicate !== undefined && `The same call was sent before: ${describe(duplicate, viewer)}.`;
-  const plan = { ...made, warnings: sentences(warning, ...made.warnings) };
+  const plan = {
+    ...made,
+    consequences: sentences(...made.consequences, left ?? false),
+    warnings: sentences(warning, ...made.warnings),
+  };
   if (confirm !== 'off' && !canBeShown(plan)) throw tooLargeToShow(call);
   const repeats = repeatable || (steering.allowRepeat && (duplicate?.id ?? ''));
   return { call, lookFor, plan, steering, repeats, entry: { ...entry, what: plan.summary }, now };
 }
 
 /** The part of the journal's entry that is known before the plan is made. */
-function entryOf({ operation, request, endpoint }: PlannedCall, context: CallContext, dependencies: CallDependencies) {
+function entryOf(
+  { operation, request, endpoint, keyId }: PlannedCall,
+  context: CallContext,
+  dependencies: CallDependencies,
+) {
   const { path, query } = wireForm(endpoint, request);
   return {
     id: dependencies.newId(),
     tool: operation.name,
     target: `${request.method} ${endpoint.origin}${path}${query}`,
-    account: endpoint.credentials.accessKeyId,
+    account: endpoint.account,
+    key: keyId,
     client: context.client,
     caller: context.principal?.name,
     digest: repetitionKey(endpoint, request),
@@ -101,6 +125,7 @@ interface Sending extends PendingChange {
  */
 async function carryOut(
   pending: Sending,
+  budget: Budget | undefined,
   consent: Consent,
   client: SignedClient,
   viewer: string | undefined,
@@ -108,21 +133,26 @@ async function carryOut(
 ): Promise<EndedOutcome> {
   const { call, lookFor, repeats, now } = pending;
   const intent = intentOf(pending, consent);
-  const begun = await journal.begin(intent, { allowRepeat: repeats });
+  const begun = await journal.begin(intent, { allowRepeat: repeats, budget });
   if (begun.kind === 'unwritable') throw new Refusal('JournalUnavailable', [begun.reason]);
   if (begun.kind === 'consentUsed')
     throw consent.how === 'clicked'
       ? new Refusal('AlreadyDecided', [])
       : new Refusal('PlanRefused', ['this consent was used before']);
+  if (begun.kind === 'budgetSpent') throw budgetSpent(begun.budget, begun);
   if (begun.kind === 'duplicate') throw repeated(begun.earlier, call, viewer);
 
   const sentAt = now().toISOString();
+  let key: string | undefined;
   const ifUnknown = adviceIfUnknown(call, lookFor, sentAt);
   const conclusion = await client.send(call.request).then(
-    (reply) => conclude(call, reply, ifUnknown),
+    (reply) => {
+      key = reply.keyId;
+      return conclude(call, reply, ifUnknown);
+    },
     (error: unknown) => {
       log('error', 'unexpected', { tool: intent.tool, error: error instanceof Error ? error.name : 'not an error' });
-      return broken(call, error instanceof NotSent, ifUnknown);
+      return broken(call, error, ifUnknown);
     },
   );
   const unwritten = (error: unknown) => {
@@ -131,7 +161,7 @@ async function carryOut(
     return ['The outcome could not be written into the journal, which will call it unknown.'];
   };
   const written = journal
-    .end({ id: intent.id, time: now().toISOString(), ...endingOf(conclusion) })
+    .end({ id: intent.id, time: now().toISOString(), key, ...endingOf(conclusion) })
     .then((): string[] => [], unwritten);
   const outcome = outcomeOf(conclusion, pending, consent, sentAt);
   return withNotes(outcome, await withinSeconds(written, notYetWritten));
@@ -159,10 +189,11 @@ type Conclusion =
     };
 
 /** A fault of this server while it sent a change. */
-function broken({ operation }: PlannedCall, wasNotSent: boolean, ifUnknown: string): Conclusion {
-  const failure = wasNotSent
-    ? refusalFailure(operation.name, new Refusal('InternalError', []), true)
-    : serverFault({ operation, ifUnknown });
+function broken({ operation }: PlannedCall, error: unknown, ifUnknown: string): Conclusion {
+  const failure =
+    error instanceof NotSent
+      ? refusalFailure(operation.name, keysRefusal(error) ?? new Refusal('InternalError', []), true)
+      : serverFault({ operation, ifUnknown });
   return { kind: 'failed', failure };
 }
 

@@ -5,26 +5,26 @@ import type { Intent } from '../journal/entry.js';
 import type { Journal } from '../journal/journal.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { OpenClient } from '../transport/signed-client.js';
+import type { Log } from '../util/log.js';
 import type { Span, TraceOrigin } from '../util/trace.js';
-import type { Cloud } from './endpoint.js';
+import type { Accounts } from './account.js';
 import type { InFlightCalls } from './in-flight.js';
-import type { Policy, Principal } from './policy.js';
+import type { Principal } from './policy.js';
 import type { SecretFiles } from './secrets.js';
 
 /** Carries out one call of an operation. Never rejects for anything that bad input or the network can cause. */
 export type CallTool = (operation: Operation, args: unknown, context: CallContext) => Promise<CallOutcome>;
 
 /** Every call needs these of the process. */
-export interface CallDependencies extends ConsentSettings {
-  /** @throws Refusal if the sandbox cannot be started */
-  readonly cloud: () => Promise<Cloud>;
-  readonly policy: Policy;
+export interface CallDependencies extends Omit<ConsentSettings, 'confirm'> {
+  readonly accounts: Accounts;
   readonly openClient: OpenClient;
   readonly journal: Journal;
   readonly questions: QuestionQueue;
   readonly inFlight: InFlightCalls;
   readonly secretFiles: SecretFiles;
   readonly now: () => Date;
+  readonly log: Log;
   /** A new text that nobody can guess. */
   readonly newId: () => string;
   readonly process: Intent['process'];

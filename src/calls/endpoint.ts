@@ -1,16 +1,27 @@
 import type { RegionSource } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
+import { type KeySource, KeysUnavailable } from '../signing/keys.js';
 import { apiProfile, s3Profile, storageProfile } from '../signing/profiles.js';
-import type { Credentials } from '../signing/sign.js';
 import type { ApiRequest, Operation, Service } from '../tools/define-operation.js';
 import type { Endpoint, UnsignedApiRequest } from '../transport/request.js';
 
-/** The part of the configuration that reaches the cloud. Everything may be missing until it is needed. */
+/** The name of the account where none has been given a name. */
+export const defaultAccount = 'default';
+
+/** Keys that are not configured, or only in part. */
+export interface MissingKeys {
+  /** Names of the variables that have to be set. */
+  readonly missing: readonly string[];
+}
+
+/** The part of an account's configuration that reaches the cloud. Everything may be missing until it is needed. */
 export interface Cloud {
+  /** Name of the account. */
+  readonly account: string;
   readonly region: string;
   /** True if the region was configured, and is not this server's default. */
   readonly regionIsConfigured?: boolean;
-  readonly credentials: { readonly [Key in keyof Credentials]?: Credentials[Key] | undefined };
+  readonly keys: KeySource | MissingKeys;
   /** Endpoint of each API: may hold `{region}` and a path prefix. */
   readonly endpoints: Readonly<Record<Service, string | undefined>>;
   readonly signingServices: Readonly<Record<Service, string>>;
@@ -23,8 +34,8 @@ export interface Cloud {
  */
 export function resolveEndpoint(cloud: Cloud, service: Service, region: string = cloud.region): Endpoint {
   const endpoint = cloud.endpoints[service];
-  const { accessKeyId, secretAccessKey, sessionToken } = cloud.credentials;
-  if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined)
+  const { account, keys } = cloud;
+  if (endpoint === undefined || 'missing' in keys)
     throw new Refusal(
       'NotConfigured',
       missingSettings(cloud, service).map((name) => `${name} is not set`),
@@ -36,7 +47,8 @@ export function resolveEndpoint(cloud: Cloud, service: Service, region: string =
     region,
     service: cloud.signingServices[service],
     profile: service !== 'storage' ? apiProfile : cloud.storageHeaders === 'amz' ? s3Profile : storageProfile,
-    credentials: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
+    account,
+    keys,
   };
 }
 
@@ -60,14 +72,16 @@ export function checkPath({ pathPrefix }: Endpoint, path: string): void {
     ]);
 }
 
+/** The refusal of a call for which there are no keys, if that is what an error is about. */
+export function keysRefusal(error: unknown): Refusal | undefined {
+  if (error instanceof KeysUnavailable) return new Refusal('KeysUnavailable', [error.message]);
+  return error instanceof Error && error.cause !== undefined ? keysRefusal(error.cause) : undefined;
+}
+
 /** The variables that have to be set before an API can be called. */
-export function missingSettings({ endpoints, credentials }: Cloud, service: Service): string[] {
-  const needed = {
-    [`CLOUDOPS_${service.toUpperCase()}_URL`]: endpoints[service],
-    CLOUDOPS_ACCESS_KEY_ID: credentials.accessKeyId,
-    CLOUDOPS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-  };
-  return Object.keys(needed).filter((name) => needed[name] === undefined);
+export function missingSettings({ endpoints, keys }: Cloud, service: Service): string[] {
+  const address = endpoints[service] === undefined ? [`CLOUDOPS_${service.toUpperCase()}_URL`] : [];
+  return [...address, ...('missing' in keys ? keys.missing : [])];
 }
 
 export const regionSourceOf = ({ regionIsConfigured }: Cloud, given: string | undefined): RegionSource =>

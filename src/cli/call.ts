@@ -14,15 +14,16 @@ import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
 import { createLog, escapeInvisible, type Log, reasonOf } from '../util/log.js';
+import { isObject } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
 import { bar, type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 
 /** `cloudops-mcp call`: calls a tool as an agent does, but without an MCP client. */
 export const callCommand: Command = {
-  usage: '<tool> [<json>|@<file>|-] [--plan] [--yes] [--json]',
+  usage: '<tool> [<json>|@<file>|-] [--account <name>] [--plan] [--yes] [--json]',
   about: 'call a tool; exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost',
   positionals: 2,
-  options: { plan: 'switch', yes: 'switch', json: 'switch' },
+  options: { account: 'value', plan: 'switch', yes: 'switch', json: 'switch' },
   run: async (invocation) => {
     const { options, terminal } = invocation;
     const [tool = ''] = invocation.positionals;
@@ -89,7 +90,11 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   const names = operations.map(({ name }) => name);
   if (operation === undefined) throw new UsageError(notOneOf('tool', tool, names));
   const config = validConfig(invocation);
-  const args = await readArguments(given, terminal.stdin);
+  const { account } = options;
+  if (account !== undefined && !config.accounts.areNamed)
+    throw new UsageError('--account names an account of CLOUDOPS_ACCOUNTS_FILE, which is not set.');
+  const read = await readArguments(given, terminal.stdin);
+  const args = account === undefined || !isObject(read) ? read : { ...read, account };
   if (options.plan === undefined) return { operation, args, config };
   if (operation.effect === 'read') throw new UsageError(`${tool} only reads: there is nothing to plan.`);
   return { operation, args: { ...Object(args), planOnly: true }, config };
@@ -122,7 +127,7 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
       agreed,
       asker: askerOn(terminal, signal),
       onPage: progress.onPage,
-      tokens: createConsentTokens(runtime.server.stateKey, '', terminal.now),
+      tokens: createConsentTokens(runtime.server.stateKeys, '', terminal.now),
       client: `cloudops-mcp call ${terminal.version}`,
     });
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
@@ -135,9 +140,9 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
 }
 
 /** A note about the processes in which a planId is valid. */
-function lastingOf({ sandbox, stateKey }: Config): string {
+function lastingOf({ sandbox, stateKeys }: Config): string {
   const key = sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.';
-  return sandbox || stateKey === undefined
+  return sandbox || stateKeys === undefined
     ? `note: this planId is valid only in this process; --yes carries the change out.${key}\n`
     : '';
 }

@@ -47,7 +47,7 @@ function forLocal(
   quote: Quote,
 ): Instructions {
   const server = localServer(config, launch, windows);
-  const hasEndpoint = config.sandbox || Object.values(config.cloud.endpoints).some((url) => url !== undefined);
+  const hasEndpoint = config.sandbox || hasEndpoints(config.accounts);
   return {
     block: written(local(server)),
     command: commands?.local(server, quote),
@@ -59,6 +59,9 @@ function forLocal(
     ),
   };
 }
+
+const hasEndpoints = ({ all }: Config['accounts']) =>
+  all.some(({ cloud }) => Object.values(cloud.endpoints).some((url) => url !== undefined));
 
 const written = (block: Block) => (typeof block === 'string' ? block : JSON.stringify(block, null, 2));
 

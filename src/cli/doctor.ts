@@ -2,6 +2,8 @@ import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import { devNull } from 'node:os';
 import { dirname } from 'node:path';
+import { Refusal } from '../answers/refusal.js';
+import type { Account } from '../calls/account.js';
 import { missingSettings, resolveEndpoint } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
 import type { Config } from '../config/load.js';
@@ -65,16 +67,15 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
   const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: 10_000 });
   const probing = { httpClient, proxies: config.proxies, now };
   try {
-    const apis = services.map((service) => apiFindings(service, config, runtime, bucket, probing));
     return [
       ...settingFindings(config),
       ...tlsFindings(config),
       ...(await authorityFinding(env.NODE_EXTRA_CA_CERTS)),
-      ...(await Promise.all(apis)).flat(),
+      ...(await accountFindings(runtime, bucket, probing)),
       await journalFinding(config, now),
       await secretsFinding(config.secretsDir, platform),
-      consentFinding(config.confirm),
-      ok('state key', stateKeyMeaning(config.stateKey)),
+      ...config.accounts.all.map(({ name, confirm }) => consentFinding(config.accounts.areNamed ? name : '', confirm)),
+      ok('state key', stateKeyMeaning(config.stateKeys)),
     ];
   } finally {
     await httpClient.close();
@@ -113,16 +114,42 @@ async function authorityFinding(path: string | undefined): Promise<Finding[]> {
   }
 }
 
+/** Every API of every account. */
+async function accountFindings(
+  runtime: Runtime,
+  bucket: string | undefined,
+  probing: ProbeOptions,
+): Promise<Finding[]> {
+  const { all, areNamed } = runtime.accounts;
+  const ofAccounts = all.map(async (account) => {
+    const found = await keysProblem(account).catch((error: unknown) => {
+      const reason = error instanceof Refusal ? error.problems.join('; ') : reasonOf(error);
+      return [problem('keys', reason, 'Correct it: calls are refused until then.')];
+    });
+    const apis = services.map((service) => apiFindings(service, account, runtime, bucket, probing));
+    const findings = found.length > 0 ? found : (await Promise.all(apis)).flat();
+    return areNamed ? findings.map((finding) => ({ ...finding, check: `${account.name} ${finding.check}` })) : findings;
+  });
+  return (await Promise.all(ofAccounts)).flat();
+}
+
+/** Looks once for keys that are elsewhere, so that a problem with them is said once. */
+async function keysProblem(account: Account): Promise<Finding[]> {
+  const { keys } = await account.cloud();
+  if (!('missing' in keys)) await keys.current();
+  return [];
+}
+
 async function apiFindings(
   service: Service,
-  { policy }: Config,
+  { name, policy, cloud: open }: Account,
   runtime: Runtime,
   bucket: string | undefined,
   probing: ProbeOptions,
 ): Promise<Finding[]> {
   const tools = operations.filter((operation) => operation.service === service && isAllowed(policy, operation));
   if (tools.length === 0) return [];
-  const cloud = await runtime.cloud();
+  const cloud = await open();
   const missing = missingSettings(cloud, service);
   if (missing.length > 0) {
     const detail = `not set: ${missing.join(', ')}`;
@@ -134,7 +161,8 @@ async function apiFindings(
   const check = `${service} signature`;
   if (found.length === 1) return found;
   const tried = tools.find(({ trial }) => trial !== undefined);
-  if (tried?.trial !== undefined) return [...found, await trialFinding(check, tried, tried.trial, runtime, bucket)];
+  if (tried?.trial !== undefined)
+    return [...found, await trialFinding(check, tried, tried.trial, runtime, bucket, name)];
   return [...found, ok(check, 'not checked: no tool of this API says how to try it')];
 }
 
@@ -145,10 +173,15 @@ async function trialFinding(
   { arguments: given, accepted }: Trial<Readonly<Record<string, unknown>>>,
   { call, server }: Pick<Runtime, 'call' | 'server'>,
   bucket: string | undefined,
+  account: string,
 ): Promise<Finding> {
   const named = 'bucket' in given ? bucket : undefined;
-  const args = named === undefined ? given : { ...given, bucket: named };
-  const tokens = createConsentTokens(server.stateKey, '', server.now);
+  const args = {
+    ...given,
+    ...(named !== undefined && { bucket: named }),
+    ...(server.accounts.areNamed && { account }),
+  };
+  const tokens = createConsentTokens(server.stateKeys, '', server.now);
   const outcome = await call(operation, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
   if (outcome.kind !== 'failed') return ok(check, 'accepted');
   const { code, summary, problems, next } = outcome.failure;
@@ -206,10 +239,11 @@ async function secretsFinding(folder: string | undefined, platform: NodeJS.Platf
   }
 }
 
-const stateKeyMeaning = (key: string | undefined) =>
-  key === undefined
-    ? 'random: a planId is valid only in the process that made it'
-    : 'set: a planId is valid in every process with the same key';
+const stateKeyMeaning = (keys: Config['stateKeys']) => {
+  if (keys === undefined) return 'random: a planId is valid only in the process that made it';
+  const set = 'set: a planId is valid in every process with the same key';
+  return keys.length === 1 ? set : `${set}; the first of ${keys.length} signs`;
+};
 
 const consentMeanings: Record<ConsentMode, string> = {
   ask: 'clients that can ask their user do; for others, a first call returns a plan and a second call with its planId acts',
@@ -218,8 +252,9 @@ const consentMeanings: Record<ConsentMode, string> = {
   off: 'changes are sent without consent',
 };
 
-function consentFinding(mode: ConsentMode): Finding {
+function consentFinding(account: string, mode: ConsentMode): Finding {
+  const check = `${account} consent`.trim();
   const detail = `${mode}: ${consentMeanings[mode]}`;
-  if (mode !== 'off') return ok('consent', detail);
-  return warning('consent', detail, 'Unset CLOUDOPS_CONFIRM where a person can be asked.');
+  if (mode !== 'off') return ok(check, detail);
+  return warning(check, detail, 'Unset CLOUDOPS_CONFIRM where a person can be asked.');
 }

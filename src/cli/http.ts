@@ -28,7 +28,7 @@ export const httpCommand: Command = {
     const listen = { host, port: portOf(port) };
     const access = await accessOf(host, config.http, terminal.now);
     return runUntilSignal(config, terminal, async ({ server, inFlight }, log, stop) => {
-      if (access.authenticate !== undefined && config.stateKey === undefined)
+      if (access.authenticate !== undefined && config.stateKeys === undefined)
         log('warn', 'state key', {
           message:
             'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the plans and answers of this process.',
@@ -39,7 +39,7 @@ export const httpCommand: Command = {
       const { rate, metrics: metricsAt } = config.http;
       const http = await serveHttp({
         ...{ listen, metricsAt, rate, log, now: terminal.now },
-        server: { ...server, configuration: () => describeConfig(config, 'caller') },
+        server: { ...server, configuration: (names) => describeConfig(config, 'caller', names) },
         shared,
         newId: randomUUID,
         hosts: access.hosts,

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { InMemoryTransport } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import { withConfirm } from '../config/load.js';
 import { serveViewPage } from '../http/view-page.js';
 import { appsExtension, decideTool, viewMimeType } from '../mcp/views/contract/apps.js';
 import { type OutcomeKind, readOutcome } from '../mcp/views/contract/change.js';
@@ -19,10 +20,10 @@ import { type Command, portOf, type Terminal, UsageError } from './command.js';
 
 /** `cloudops-mcp view`: shows a call of a tool in the browser, with the view of chats, for people without such a chat. */
 export const viewCommand: Command = {
-  usage: '<tool> [<json>|@<file>|-] [--port N] [--no-open]',
+  usage: '<tool> [<json>|@<file>|-] [--account <name>] [--port N] [--no-open]',
   about: 'show an upload, or a change to decide on, in the browser, until Ctrl-C',
   positionals: 2,
-  options: { port: 'value', 'no-open': 'switch' },
+  options: { account: 'value', port: 'value', 'no-open': 'switch' },
   async run(invocation) {
     const { port = '0', 'no-open': noOpen } = invocation.options;
     const call = await readCall(invocation);
@@ -46,7 +47,7 @@ async function show(
   if (name === undefined) throw new UsageError(`${operation.name} has no view.`);
   const log = logFor(config, terminal);
   // Nothing is done before the button of the page is clicked, even if agents need no consent.
-  const runtime = await startRuntime({ ...config, confirm: 'human' }, version, log, now);
+  const runtime = await startRuntime(withConfirm(config, 'human'), version, log, now);
   const { peer, close } = await connect(runtime.server, version);
   try {
     const call = (params: unknown) => peer.request('tools/call', isObject(params) ? params : {}, answerMs);

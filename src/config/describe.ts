@@ -1,5 +1,6 @@
 import { markdownTable, sentences } from '../util/human.js';
 import { quote } from '../util/quote.js';
+import type { AccountsConfig } from './account.js';
 import type { Config } from './load.js';
 import { helpOf, type Setting, settingNames, settings, variableName } from './settings.js';
 
@@ -17,8 +18,15 @@ const sharedSettings: readonly Setting[] = [
   'SANDBOX',
 ];
 
-/** The effective configuration as Markdown: settings, their values, and where they come from. No secrets. */
-export function describeConfig({ origins, sandbox }: Config, viewer: 'operator' | 'caller'): string {
+/**
+ * The effective configuration as Markdown: settings, their values, and where they come from. No secrets.
+ * @param names the accounts that the viewer may use, which are described where accounts have names
+ */
+export function describeConfig(
+  { origins, sandbox, accounts }: Config,
+  viewer: 'operator' | 'caller',
+  names: readonly string[] = [],
+): string {
   const byName = new Map(origins.map((origin) => [origin.name, origin]));
   const rows = settingNames
     .filter((setting) => viewer === 'operator' || sharedSettings.includes(setting))
@@ -35,6 +43,25 @@ export function describeConfig({ origins, sandbox }: Config, viewer: 'operator' 
     sandbox && 'The built-in sandbox is in use, with endpoints and credentials of its own. No request reaches a cloud.',
     viewer === 'caller' && 'Settings that concern only the operator of this server are not shown.',
     markdownTable(['setting', 'value', 'from', 'meaning'], rows),
+    accounts.areNamed && accountsTable(accounts, names),
   );
   return `${parts.join('\n\n')}\n`;
+}
+
+/** The settings of each account that differ from one to the other and say what a call can do. */
+function accountsTable({ all, byDefault }: AccountsConfig, names: readonly string[]): string {
+  const rows = all
+    .filter(({ name }) => names.includes(name))
+    .map(({ name, description = '', cloud, policy, confirm, budget }) => [
+      name === byDefault ? `${name} (default)` : name,
+      description,
+      cloud.region,
+      policy.regions?.join(', ') ?? 'any',
+      policy.readOnly ? 'yes' : 'no',
+      policy.tools?.join(', ') ?? 'all',
+      confirm,
+      budget === undefined ? 'any number' : `${budget.mostChanges} within ${budget.windowMs / 60_000} minutes`,
+    ]);
+  const heads = ['account', 'description', 'region', 'regions', 'read only', 'tools', 'consent', 'changes'];
+  return `## Accounts\n\n${markdownTable(heads, rows)}`;
 }

@@ -1,11 +1,17 @@
-import type { Cloud } from '../calls/endpoint.js';
-import { isAllowed, type Policy } from '../calls/policy.js';
-import { operations } from '../tools/index.js';
+import type { ConsentMode } from '../consent/decision.js';
 import type { Proxies } from '../transport/http-client.js';
-import { isLoopback } from '../util/uri.js';
+import type { AccountsConfig } from './account.js';
+import {
+  accountsOfFile,
+  isPlainHttp,
+  onlyAccount,
+  type Parsed,
+  reportContradictions,
+  reportKeySources,
+} from './accounts.js';
 import { asksForTraces, defaultJournal, readProxies } from './environment.js';
-import { type SettingValues, settingValues, variableName } from './settings.js';
-import { type ConfigSources, type Gathered, gather, type Report } from './sources.js';
+import { parseTexts, prefix, type SettingValues, variableName } from './settings.js';
+import { type ConfigSources, type Gathered, gather, type Report, readSettingFile } from './sources.js';
 
 export type Config = ReturnType<typeof configOf>;
 
@@ -19,40 +25,31 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
   const problems: string[] = [];
   const report = (problem: string) => void problems.push(problem);
   const gathered = gather(sources, report);
-  const values = parse(gathered.texts, report);
+  const { values, texts } = parseTexts(gathered.texts, variableName, report);
   const proxies = readProxies(sources.env, report);
-  reportContradictions(values, gathered.texts, report);
+  reportContradictions(values, variableName, report);
+  reportKeySources(texts, 'CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE', report);
+  reportHttp(values, gathered.texts, report);
+  const accounts = loadAccounts({ values, texts, files: gathered.files }, sources.readFile, report);
   return problems.length > 0
     ? { ok: false, problems }
-    : { ok: true, config: configOf(values, gathered, proxies, sources) };
+    : { ok: true, config: configOf(values, accounts, gathered, proxies, sources) };
 }
 
-function configOf(values: SettingValues, { origins }: Gathered, proxies: Proxies, { env }: Pick<ConfigSources, 'env'>) {
-  const cloud: Cloud = {
-    region: values.REGION,
-    regionIsConfigured: origins.some(({ name }) => name === 'CLOUDOPS_REGION'),
-    credentials: {
-      accessKeyId: values.ACCESS_KEY_ID,
-      secretAccessKey: values.SECRET_ACCESS_KEY,
-      sessionToken: values.SESSION_TOKEN,
-    },
-    endpoints: { storage: values.STORAGE_URL, catalog: values.CATALOG_URL, devops: values.DEVOPS_URL },
-    signingServices: {
-      storage: values.STORAGE_SERVICE,
-      catalog: values.CATALOG_SERVICE,
-      devops: values.DEVOPS_SERVICE,
-    },
-    storageHeaders: values.STORAGE_HEADERS,
-  };
+function configOf(
+  values: SettingValues,
+  accounts: AccountsConfig,
+  { origins }: Gathered,
+  proxies: Proxies,
+  { env }: Pick<ConfigSources, 'env'>,
+) {
   return {
     sandbox: values.SANDBOX,
     sandboxOptions: { stateFile: values.SANDBOX_STATE, seed: values.SANDBOX_SEED, fault: values.SANDBOX_FAULT },
-    cloud,
-    policy: policyOf(values),
-    confirm: values.CONFIRM,
+    accounts,
     viewsForAll: values.VIEWS === 'on',
-    /** Signs tokens that clients bring back; undefined means one of this process's own. */
-    stateKey: values.STATE_KEY,
+    /** The first signs tokens that clients bring back, and all verify them; undefined means one of this process's own. */
+    stateKeys: values.STATE_KEY,
     secretsDir: values.SECRETS_DIR,
     /** Path of a file, or the address of a PostgreSQL database, which may hold a password. */
     journal: values.JOURNAL ?? defaultJournal(env, values.SANDBOX),
@@ -75,54 +72,34 @@ function configOf(values: SettingValues, { origins }: Gathered, proxies: Proxies
       metrics: values.HTTP_METRICS_PORT,
     },
     proxies,
+    /** Variables that are not ours, for programs that are run. */
+    otherVariables: Object.fromEntries(Object.entries(env).filter(([name]) => !name.toUpperCase().startsWith(prefix))),
     /** Every setting that was given, for people to read. */
     origins,
   };
 }
 
-const policyOf = ({ READ_ONLY, TOOLS, REGIONS, STORAGE_HEADERS }: SettingValues): Policy => ({
-  readOnly: READ_ONLY,
-  tools: TOOLS,
-  regions: REGIONS,
-  extensions: STORAGE_HEADERS === 'amz' ? ['s3'] : [],
-});
+/** A configuration in which every account asks for the same consent. */
+export const withConfirm = (config: Config, confirm: ConsentMode): Config => {
+  const [first, ...others] = config.accounts.all;
+  const all = [{ ...first, confirm }, ...others.map((account) => ({ ...account, confirm }))] as const;
+  return { ...config, accounts: { ...config.accounts, all } };
+};
 
-type Texts = Gathered['texts'];
-
-/** The values of all settings. One that cannot be parsed counts as not given, so that the others can be checked together. */
-function parse(texts: Texts, report: Report): SettingValues {
-  const parsed = settingValues.safeParse(texts);
-  if (parsed.success) return parsed.data;
-  const valid = { ...texts };
-  for (const { path, message } of parsed.error.issues) {
-    const name = String(path[0]);
-    report(`${variableName(name)} ${message}.`);
-    Reflect.deleteProperty(valid, name);
-  }
-  return settingValues.parse(valid);
+/** The accounts of the file that is named, or the one that the environment describes. */
+function loadAccounts(environment: Parsed, readFile: ConfigSources['readFile'], report: Report): AccountsConfig {
+  const { ACCOUNTS_FILE: path } = environment.values;
+  const content = path && readSettingFile('ACCOUNTS_FILE', path, readFile, report, variableName('ACCOUNTS_FILE'));
+  return (content && accountsOfFile(content, environment, readFile, report)) || onlyAccount(environment);
 }
 
-/** Settings that are fine alone and not together. */
-function reportContradictions(values: SettingValues, texts: Texts, report: Report): void {
-  const { REGION: region, REGIONS: regions, ALLOW_HTTP: allowHttp } = values;
-  for (const name of ['STORAGE_URL', 'CATALOG_URL', 'DEVOPS_URL', 'HTTP_ISSUER'] as const) {
-    const isIssuer = name === 'HTTP_ISSUER';
-    if ((allowHttp && !isIssuer) || !isPlainHttp(values[name])) continue;
-    const remedy = isIssuer ? 'use https' : 'use https, or set CLOUDOPS_ALLOW_HTTP=1';
-    report(`${variableName(name)} is not usable: plain http is for loopback only; ${remedy}.`);
-  }
-  if (regions?.includes(region) === false)
-    report(`CLOUDOPS_REGIONS does not include ${region}, which is CLOUDOPS_REGION.`);
-  if (!operations.some((operation) => isAllowed(policyOf(values), operation)))
-    report('CLOUDOPS_TOOLS and CLOUDOPS_READ_ONLY together leave no tool to offer.');
-  if ((texts.HTTP_ISSUER === undefined) !== (texts.HTTP_AUDIENCE === undefined))
+/** Settings for HTTP that are fine alone and not together. */
+function reportHttp(values: SettingValues, texts: Gathered['texts'], report: Report): void {
+  const { HTTP_ISSUER: issuer, HTTP_AUDIENCE: audience, HTTP_TOKENS_FILE: tokensFile } = texts;
+  if (isPlainHttp(values.HTTP_ISSUER))
+    report('CLOUDOPS_HTTP_ISSUER is not usable: plain http is for loopback only; use https.');
+  if ((issuer === undefined) !== (audience === undefined))
     report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE go together; set both.');
-  if (texts.HTTP_ISSUER !== undefined && texts.HTTP_TOKENS_FILE !== undefined)
+  if (issuer !== undefined && tokensFile !== undefined)
     report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_TOKENS_FILE are both set; set one.');
-}
-
-function isPlainHttp(url: string | undefined): boolean {
-  if (url === undefined) return false;
-  const { protocol, hostname } = new URL(url.replaceAll('{region}', 'region'));
-  return protocol === 'http:' && !isLoopback(hostname);
 }

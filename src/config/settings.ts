@@ -5,8 +5,11 @@ import * as values from './values.js';
 
 /** One setting: a row of the table below. */
 export interface Row {
-  /** A switch needs no value as an option; a path is made absolute for clients that start the server elsewhere. */
-  readonly kind?: 'switch' | 'path';
+  /**
+   * A switch needs no value as an option; a path is made absolute for clients that start the server elsewhere. A list has commas between
+   * its words; a command is a list in JSON.
+   */
+  readonly kind?: 'switch' | 'path' | 'list' | 'command';
   /** Its meaning, for `--help`, the configuration resource and docs/CONFIGURATION.md. */
   readonly help: string;
   readonly default?: string;
@@ -14,44 +17,105 @@ export interface Row {
   readonly secret?: true;
   /** True if the value may also come from the file that the setting with `_FILE` after its name gives. */
   readonly file?: true;
+  /** Set if each account may have its own. An account has all of its own keys, or none. */
+  readonly account?: 'keys' | 'other';
   readonly value: z.ZodType<unknown, string>;
 }
 
 /** Every setting, without the prefix `CLOUDOPS_`, under the heading that documents give it. */
 export const sections = {
   Account: {
-    ACCESS_KEY_ID: { file: true, help: 'access key of the account', value: values.headerText },
-    SECRET_ACCESS_KEY: { secret: true, file: true, help: 'its secret', value: z.string() },
+    ACCESS_KEY_ID: { file: true, account: 'keys', help: 'access key of the account', value: values.headerText },
+    SECRET_ACCESS_KEY: { secret: true, file: true, account: 'keys', help: 'its secret', value: z.string() },
     SESSION_TOKEN: {
       secret: true,
       file: true,
+      account: 'keys',
       help: 'session token of temporary credentials',
       value: values.headerText,
     },
-    REGION: { default: 'jp-east-1', help: 'region of calls that name none', value: values.regionName },
-    REGIONS: { help: 'comma-separated regions that calls may use; any if not set', value: values.regions },
+    CREDENTIAL_PROCESS: {
+      kind: 'command',
+      account: 'keys',
+      help: 'program that prints the keys as for credential_process of AWS: a JSON array of its name and arguments',
+      value: values.command,
+    },
+    PROFILE: {
+      account: 'keys',
+      help: 'profile of ~/.aws/config and ~/.aws/credentials that has the keys, and perhaps region and endpoint_url (storage)',
+      value: z.string(),
+    },
+    REGION: {
+      default: 'jp-east-1',
+      account: 'other',
+      help: 'region of calls that name none',
+      value: values.regionName,
+    },
+    REGIONS: {
+      kind: 'list',
+      account: 'other',
+      help: 'comma-separated regions that calls may use; any if not set',
+      value: values.regions,
+    },
+    ACCOUNTS_FILE: {
+      kind: 'path',
+      help: 'JSON file of several accounts, each with settings of its own',
+      value: z.string(),
+    },
   },
   Endpoints: {
     STORAGE_URL: {
+      account: 'other',
       help: 'object storage endpoint; may contain {region}, followed by at least two labels, and a path',
       value: values.endpoint,
     },
-    CATALOG_URL: { help: 'catalog API endpoint; same form', value: values.endpoint },
-    DEVOPS_URL: { help: 'DevOps API endpoint; same form', value: values.endpoint },
+    CATALOG_URL: { account: 'other', help: 'catalog API endpoint; same form', value: values.endpoint },
+    DEVOPS_URL: { account: 'other', help: 'DevOps API endpoint; same form', value: values.endpoint },
     ALLOW_HTTP: { kind: 'switch', help: 'allow plain http to hosts other than loopback', value: values.onOff },
     STORAGE_HEADERS: {
       default: 'ext',
+      account: 'other',
       help: 'signed headers: ext, or amz for any S3-compatible store',
       value: values.oneOf(['ext', 'amz']),
     },
-    STORAGE_SERVICE: { default: 's3', help: 'signing name of object storage', value: values.serviceName },
-    CATALOG_SERVICE: { default: 'catalog', help: 'signing name of the catalog API', value: values.serviceName },
-    DEVOPS_SERVICE: { default: 'devops', help: 'signing name of the DevOps API', value: values.serviceName },
+    STORAGE_SERVICE: {
+      default: 's3',
+      account: 'other',
+      help: 'signing name of object storage',
+      value: values.serviceName,
+    },
+    CATALOG_SERVICE: {
+      default: 'catalog',
+      account: 'other',
+      help: 'signing name of the catalog API',
+      value: values.serviceName,
+    },
+    DEVOPS_SERVICE: {
+      default: 'devops',
+      account: 'other',
+      help: 'signing name of the DevOps API',
+      value: values.serviceName,
+    },
   },
   'Tools and consent': {
-    TOOLS: { help: 'comma-separated tools to offer; all if not set', value: values.tools },
-    READ_ONLY: { kind: 'switch', help: 'offer only tools that read', value: values.onOff },
-    CONFIRM: { default: 'ask', help: 'consent to changes: ask, human, plan or off', value: values.oneOf(consentModes) },
+    TOOLS: {
+      kind: 'list',
+      account: 'other',
+      help: 'comma-separated tools to offer; all if not set',
+      value: values.tools,
+    },
+    READ_ONLY: { kind: 'switch', account: 'other', help: 'offer only tools that read', value: values.onOff },
+    CONFIRM: {
+      default: 'ask',
+      account: 'other',
+      help: 'consent to changes: ask, human, plan or off',
+      value: values.oneOf(consentModes),
+    },
+    MAX_CHANGES: {
+      account: 'other',
+      help: 'changes that each caller may make in each account within a time, such as 5/1h; 0 only shows plans; any number if not set',
+      value: values.budget,
+    },
     VIEWS: {
       default: 'declared',
       help: 'clients that are offered views: declared for those that say they show them, or on for all',
@@ -60,8 +124,8 @@ export const sections = {
     STATE_KEY: {
       secret: true,
       file: true,
-      help: 'key that signs plan IDs and consent, 32 characters or more; random if not set',
-      value: values.longSecret(32),
+      help: 'key that signs plan IDs and consent, 32 characters or more; a file may hold several, one a line; random if not set',
+      value: values.longSecrets(32),
     },
     SECRETS_DIR: { kind: 'path', help: 'folder of secrets that an agent may name but never read', value: z.string() },
   },
@@ -173,3 +237,28 @@ export const settingValues = z.object(
   Object.fromEntries(settingNames.map((name) => [name, parserOf(settings[name])])) as unknown as Shape,
 );
 export type SettingValues = z.output<typeof settingValues>;
+
+type Texts = Readonly<Partial<Record<Setting, string>>>;
+
+/**
+ * The values of texts, and the texts that have one. One that cannot be parsed counts as not given, so that the others can be checked
+ * together.
+ * @param nameOf the name of a setting in a sentence about it
+ * @param report takes a problem, without the value of a secret
+ */
+export function parseTexts(
+  texts: Texts,
+  nameOf: (setting: Setting) => string,
+  report: (problem: string) => void,
+): { readonly values: SettingValues; readonly texts: Texts } {
+  const parsed = settingValues.safeParse(texts);
+  if (parsed.success) return { values: parsed.data, texts };
+  const valid = { ...texts };
+  for (const { path, message } of parsed.error.issues) {
+    const name = String(path[0]);
+    if (!isSetting(name)) continue;
+    report(`${nameOf(name)} ${message}.`);
+    Reflect.deleteProperty(valid, name);
+  }
+  return { values: settingValues.parse(valid), texts: valid };
+}

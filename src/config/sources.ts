@@ -14,6 +14,8 @@ export interface ConfigSources {
 /** The texts of settings before they are parsed, and their origins. */
 export interface Gathered {
   readonly texts: Readonly<Partial<Record<Setting, string>>>;
+  /** Paths of the files that texts come from. */
+  readonly files: Readonly<Partial<Record<Setting, string>>>;
   readonly origins: readonly Origin[];
 }
 
@@ -47,7 +49,8 @@ export function gather({ env, commandLine, readFile }: ConfigSources, report: Re
   });
   for (const each of given)
     if (each.isOption && isDatabase(each) && holdsPassword(each.text)) report(secretOption(each.name));
-  return { texts: textsOf(given, readFile, report), origins: given.map(originOf) };
+  const files = Object.fromEntries(given.filter(({ isFile }) => isFile).map(({ setting, text }) => [setting, text]));
+  return { texts: textsOf(given, readFile, report), files, origins: given.map(originOf) };
 }
 
 /** The texts of settings, those in files included. */
@@ -99,13 +102,14 @@ function readVariables(env: Environment, report: Report): Readonly<Record<string
 }
 
 /** The text in the file of a setting, if it can be read. It is never shown. */
-function readSettingFile(
+export function readSettingFile(
   setting: Setting,
   path: string,
   readFile: ConfigSources['readFile'],
   report: Report,
+  name = `${variableName(setting)}_FILE`,
 ): string | undefined {
-  const file = `The file that ${variableName(setting)}_FILE names`;
+  const file = `The file that ${name} names`;
   try {
     const text = readFile(path).trim();
     if (text === '') report(`${file} is empty.`);

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type Budget, longestWindowMs } from '../journal/budget.js';
 import { databaseUrlProblem, isDatabaseUrl } from '../journal/database-url.js';
 import { operations } from '../tools/index.js';
 import { quote } from '../util/quote.js';
@@ -44,7 +45,51 @@ export const headerText = z
   .string()
   .regex(/^[\x21-\x7e]*$/, 'has a character that no key has: a space, a line break or one that is not ASCII');
 
-export const longSecret = (minimum: number) => z.string().min(minimum, `must have at least ${minimum} characters`);
+/** Secrets, one a line. None of them is in a message. */
+export const longSecrets = (minimum: number) =>
+  z
+    .string()
+    .transform((text) => text.split('\n').map((line) => line.trim()))
+    .refine(
+      (lines) => lines.every((line) => line.length >= minimum),
+      `must have at least ${minimum} characters in each line`,
+    )
+    .transform(([first = '', ...others]): readonly [string, ...string[]] => [first, ...others]);
+
+const commandRule = 'a JSON array of a program and its arguments, such as ["/usr/local/bin/keys", "--json"]';
+const commandWords = z
+  .tuple([z.string().min(1)], z.string())
+  .refine((words) => words.every((word) => !word.includes('\0')));
+
+/** A program and its arguments, as a JSON array. It is not shown when it is wrong: an argument may be a secret. */
+export const command = z.string().transform((text, context): readonly string[] => {
+  const { data } = commandWords.safeParse(parseJson(text));
+  if (data !== undefined) return data;
+  context.addIssue(`must be ${commandRule}`);
+  return z.NEVER;
+});
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const minuteMs = 60_000;
+const budgetRule = mustBe('0, or changes and a time from 1m to 24h, such as 5/1h');
+
+/** So many changes within so many minutes or hours, such as `5/1h`. */
+export const budget = z.string().transform((text, context): Budget => {
+  if (text === '0') return { mostChanges: 0, windowMs: longestWindowMs };
+  const [, changes = '', length = '', unit] = /^(\d{1,6})\/(\d{1,4})([mh])$/.exec(text) ?? [];
+  const windowMs = Number(length) * (unit === 'h' ? 60 * minuteMs : minuteMs);
+  if (changes !== '' && windowMs >= minuteMs && windowMs <= longestWindowMs)
+    return { mostChanges: Number(changes), windowMs };
+  context.addIssue(budgetRule.error({ input: text }));
+  return z.NEVER;
+});
 
 const listOf = (isName: (name: string) => boolean, kind: string) =>
   z

@@ -2,6 +2,12 @@
 export const consentModes = ['ask', 'human', 'plan', 'off'] as const;
 export type ConsentMode = (typeof consentModes)[number];
 
+/** True if one mode asks for no less than another. */
+export const isAsStrict = (mode: ConsentMode, other: ConsentMode): boolean =>
+  byStrictness.indexOf(mode) >= byStrictness.indexOf(other);
+
+const byStrictness: readonly ConsentMode[] = ['off', 'plan', 'ask', 'human'];
+
 /** The facts that the decision depends on. */
 export interface ConsentRequest {
   readonly mode: ConsentMode;

@@ -1,9 +1,8 @@
 import type { EndedOutcome, PlanClaims } from '../answers/outcome.js';
 import { tooLargeToShow } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
-import type { Log } from '../util/log.js';
 import type { Asker, Reply } from './asker.js';
-import type { ConsentMode, ConsentStep } from './decision.js';
+import type { ConsentStep } from './decision.js';
 import { consentDigest } from './digest.js';
 import { type Consent, intentOf, type PendingChange } from './pending.js';
 import { questionText } from './question.js';
@@ -29,11 +28,9 @@ export interface ConsentInput {
 
 /** The same for all calls of a process. */
 export interface ConsentSettings {
-  readonly confirm: ConsentMode;
   readonly refusals: Refusals;
   /** A new text that nobody can guess. */
   readonly newNonce: () => string;
-  readonly log: Log;
 }
 
 /** The decision of a person who clicked on a plan, and the plan that it is bound to. */
@@ -63,10 +60,9 @@ export async function obtainConsent(
 ): Promise<Consent | EndedOutcome | Question> {
   const { call, steering, entry, repeats } = pending;
   const { asker, click } = input;
-  const { log, newNonce, refusals } = settings;
+  const { newNonce, refusals } = settings;
   const digest = consentDigest(call, repeats);
   if (click !== undefined) return clicked(pending, digest, click, refusals);
-  log('info', 'consent', { tool: call.operation.name, digest, decision: step.kind, caller: entry.caller });
   switch (step.kind) {
     case 'given':
       return step;

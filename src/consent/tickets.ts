@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { createSeal, type SealingKey } from '../util/seal.js';
+import { createSeal, type SealingKeys } from '../util/seal.js';
 import { InvalidToken, tokenLifetimeMs } from './tokens.js';
 
 /** The content of a ticket: a call as the client made it, bound to the plan that the person was shown. */
@@ -27,8 +27,8 @@ const longest = 256 * 1024;
  * with the same key can carry it out and none has to remember it.
  * @param key at least 32 bytes
  */
-export function createTickets(key: SealingKey, caller: string, now: () => Date) {
-  const { seal, open } = createSeal([key], { purpose: 'cloudops change ticket', associatedData: caller, longest });
+export function createTickets(keys: SealingKeys, caller: string, now: () => Date) {
+  const { seal, open } = createSeal(keys, { purpose: 'cloudops change ticket', associatedData: caller, longest });
   return {
     seal: (ticket: Ticket): string => seal(JSON.stringify(ticket)),
     /** @throws InvalidToken */

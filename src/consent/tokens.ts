@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { PlanClaims } from '../answers/outcome.js';
+import type { SealingKey, SealingKeys } from '../util/seal.js';
 
 /** A consent token stands for one plan, or one question, shown once. */
 export interface ConsentClaims extends PlanClaims {
@@ -45,10 +46,10 @@ export const newNonce = (): string => randomBytes(nonceBytes).toString('hex');
  * HMAC-SHA256 over these and the caller. Time is rounded down to a step: an answer may seem to have taken so much longer, never
  * less long, than it did. Tokens are valid for ten minutes, with the key that signed them and for the caller that was given them,
  * where callers have names.
- * @param key at least 32 bytes
+ * @param keys at least 32 bytes each; the first one signs, and all of them verify
  */
-export function createConsentTokens(key: Uint8Array | string, caller: string, now: () => Date): ConsentTokens {
-  const macOf = (claims: Uint8Array) =>
+export function createConsentTokens(keys: SealingKeys, caller: string, now: () => Date): ConsentTokens {
+  const macOf = (key: SealingKey, claims: Uint8Array) =>
     createHmac('sha256', key)
       .update('cloudops consent token 2\0')
       .update(claims)
@@ -62,13 +63,14 @@ export function createConsentTokens(key: Uint8Array | string, caller: string, no
       claims.writeUIntBE((use === 'question' ? questionBit : 0) + steps, 0, headBytes);
       claims.write(digest, headBytes, digestBytes, 'hex');
       claims.write(nonce, nonceAt, nonceBytes, 'hex');
-      return Buffer.concat([claims, macOf(claims)]).toString('base64url');
+      return Buffer.concat([claims, macOf(keys[0], claims)]).toString('base64url');
     },
     verify: (token) => {
       const bytes = Buffer.from(token, 'base64url');
       const [claims, mac] = [bytes.subarray(0, claimsBytes), bytes.subarray(claimsBytes)];
-      if (bytes.length !== claimsBytes + macBytes || !timingSafeEqual(mac, macOf(claims)))
-        throw new InvalidToken('forged');
+      const isSigned =
+        bytes.length === claimsBytes + macBytes && keys.some((key) => timingSafeEqual(mac, macOf(key, claims)));
+      if (!isSigned) throw new InvalidToken('forged');
       const head = claims.readUIntBE(0, headBytes);
       const issuedAt = (head % questionBit) * stepMs;
       if (now().getTime() - issuedAt > tokenLifetimeMs) throw new InvalidToken('expired');

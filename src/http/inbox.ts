@@ -11,7 +11,7 @@ import type { SharedMessages } from '../journal/shared-messages.js';
 import { digestOf } from '../util/digest.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { isObject } from '../util/objects.js';
-import { createSeal, type SealingKey } from '../util/seal.js';
+import { createSeal, type SealingKeys } from '../util/seal.js';
 
 /** A message that goes on with a call which waits for its client. */
 export interface Reply {
@@ -56,7 +56,7 @@ export interface InboxOptions {
   /** Absent where no other process can wait for a reply that comes here. */
   readonly shared: SharedMessages | undefined;
   /** Seals what is shared. */
-  readonly stateKey: SealingKey;
+  readonly stateKeys: SealingKeys;
   readonly log: Log;
   /** The time between two looks at what is shared, in milliseconds. */
   readonly pollMs?: number;
@@ -75,12 +75,12 @@ interface Waiting {
  * Brings replies to calls of this process at once, and to those of other processes through what they share. A reply that nobody waits
  * for is dropped: it came twice, too late, or from another session or caller.
  */
-export function createInbox({ shared, stateKey, log, pollMs = 500 }: InboxOptions) {
+export function createInbox({ shared, stateKeys, log, pollMs = 500 }: InboxOptions) {
   const waiting = new Map<string, Waiting>();
   const keyOf = ({ caller, session }: Correspondent, { kind, id }: Pick<Reply, 'kind' | 'id'>) =>
     digestOf([caller, session, kind, id]);
   const sealOf = (key: string) =>
-    createSeal([stateKey], { purpose: 'cloudops reply', associatedData: key, longest: 2 * maximumReply });
+    createSeal(stateKeys, { purpose: 'cloudops reply', associatedData: key, longest: 2 * maximumReply });
   const failed = (error: unknown) => log('debug', 'replies', { error: reasonOf(error) });
 
   const stop = (call: Waiting): void => {

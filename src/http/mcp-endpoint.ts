@@ -43,8 +43,8 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   const onFailedLogin = createFailedLogins(now, log);
   const checkRate = createRateLimiter(options.rate, now);
 
-  const sessions = createSessions(server.stateKey, newId);
-  const inbox = createInbox({ shared: options.shared, stateKey: server.stateKey, log });
+  const sessions = createSessions(server.stateKeys, newId);
+  const inbox = createInbox({ shared: options.shared, stateKeys: server.stateKeys, log });
 
   const receive = async (request: IncomingMessage, principal: Principal | undefined) => {
     const arrived = concurrency.receive(principal?.name);
@@ -88,14 +88,18 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     }
   };
 
+  const checkRequest = ({ method, headers }: IncomingMessage, principal: Principal | undefined) => {
+    if (method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
+    const seconds = checkRate(principal?.name ?? '');
+    if (seconds > 0) throw new HttpError(429, 'rate', 'Too many requests.', { 'retry-after': String(seconds) });
+    if (!isJsonContentType(headers['content-type'] ?? null))
+      throw new HttpError(415, 'content type', 'The content type must be application/json.');
+  };
+
   /** @throws HttpError if the request is not served */
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
-    if (request.method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
-    const seconds = checkRate(principal?.name ?? '');
-    if (seconds > 0) throw new HttpError(429, 'rate', 'Too many requests.', { 'retry-after': String(seconds) });
-    if (!isJsonContentType(request.headers['content-type'] ?? null))
-      throw new HttpError(415, 'content type', 'The content type must be application/json.');
+    checkRequest(request, principal);
     const body = await receive(request, principal);
     const caller = principal?.name ?? '';
     const session = sessions.find(caller, request.headers['mcp-session-id']?.toString());

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Client } from '../mcp/client.js';
 import { once } from '../util/objects.js';
-import { createSeal, type SealingKey } from '../util/seal.js';
+import { createSeal, type SealingKeys } from '../util/seal.js';
 
 /** A session of a protocol before 2026-07-28, as its ID tells. */
 export interface Session {
@@ -28,9 +28,9 @@ const longest = 2048;
  * It opens nothing by itself and does not expire, because clients keep an ID that is refused and never begin anew
  * (https://github.com/modelcontextprotocol/typescript-sdk/issues/1708).
  */
-export function createSessions(stateKey: SealingKey, newId: () => string) {
+export function createSessions(stateKeys: SealingKeys, newId: () => string) {
   const sealOf = (caller: string) =>
-    createSeal([stateKey], { purpose: 'cloudops session', associatedData: caller, longest });
+    createSeal(stateKeys, { purpose: 'cloudops session', associatedData: caller, longest });
   return {
     /** The ID of a new session. `caller` is empty where callers have no names. */
     begin: (caller: string, client: Client): string => sealOf(caller).seal(JSON.stringify({ id: newId(), client })),

@@ -1,5 +1,6 @@
+import { budgetState, spentTimes } from './budget.js';
 import type { Entry, Intent, RecordedChange } from './entry.js';
-import type { BeginResult } from './journal.js';
+import type { BeginOptions, BeginResult } from './journal.js';
 
 /** Time in which a change that was accepted, or whose outcome is unknown, is not sent again without `allowRepeat`. */
 export const duplicateWindowMs = 10 * 60 * 1000;
@@ -63,18 +64,18 @@ export function writtenBefore(changes: readonly RecordedChange[], { id }: Intent
   return changes.slice(0, own);
 }
 
-/**
- * The conflict of an intent with earlier changes. It may be sent if there is none.
- * @param allowRepeat the id of the change that it may repeat, or true for any
- */
+/** The conflict of an intent with earlier changes. It may be sent if there is none. */
 export function findConflict(
   earlier: readonly RecordedChange[],
   intent: Intent,
-  allowRepeat: string | boolean,
+  { allowRepeat, budget }: BeginOptions,
 ): BeginResult {
   if (isNonceSpent(earlier, intent.nonce)) return { kind: 'consentUsed' };
-  const duplicate = findDuplicate(earlier, intent.digest, Date.parse(intent.time));
-  return duplicate === undefined || allowRepeat === true || duplicate.id === allowRepeat
-    ? { kind: 'begun' }
-    : { kind: 'duplicate', earlier: duplicate };
+  const now = Date.parse(intent.time);
+  const duplicate = findDuplicate(earlier, intent.digest, now);
+  if (duplicate !== undefined && allowRepeat !== true && duplicate.id !== allowRepeat)
+    return { kind: 'duplicate', earlier: duplicate };
+  if (budget === undefined) return { kind: 'begun' };
+  const state = budgetState(spentTimes(earlier, intent.budget), budget, now);
+  return state.left > 0 ? { kind: 'begun' } : { kind: 'budgetSpent', budget, ...state };
 }

@@ -14,7 +14,10 @@ export const intentSchema = once(() =>
     /** The change in a sentence. */
     what: z.string(),
     target: z.string(),
+    /** Name of the account; of entries of earlier versions, the ID of its key. */
     account: z.string(),
+    /** ID of the key that was to sign it. */
+    key: z.string().optional(),
     /** Name and version that the client gives itself. */
     client: z.string(),
     /** Name of the caller, where callers are authenticated. */
@@ -25,6 +28,8 @@ export const intentSchema = once(() =>
     answeredAfterMs: z.number().optional().catch(undefined),
     /** Digest of the request: two changes with the same one are the same change. */
     digest: z.string(),
+    /** Digest of the account and its caller: changes with the same one share a budget. */
+    budget: z.string().optional(),
     /** Nonce of the plan or question that was answered. Consent with it counts once. */
     nonce: z.string().optional(),
     process: z.object({ pid: z.int(), host: z.string() }),
@@ -39,6 +44,8 @@ export const endingSchema = once(() =>
     time: z.string(),
     /** An outcome that only a newer version knows may mean that the change was made. */
     outcome: z.enum(['accepted', 'rejected', 'unknown', 'not sent', 'declined']).catch('unknown'),
+    /** ID of the key that signed it. */
+    key: z.string().optional(),
     status: z.int().optional(),
     code: z.string().optional(),
     requestIds: z.record(z.string(), z.string()).optional(),
@@ -74,6 +81,7 @@ export const boundedIntent = (intent: Intent): Intent => ({
   what: bounded(intent.what, 4096),
   target: bounded(intent.target, 8192),
   account: bounded(intent.account, 1024),
+  key: intent.key === undefined ? undefined : bounded(intent.key, 1024),
   client: bounded(intent.client, 1024),
   caller: boundedCaller(intent.caller),
 });
@@ -81,6 +89,7 @@ export const boundedIntent = (intent: Intent): Intent => ({
 /** An ending whose texts are within bounds, with 8 request IDs at most. */
 export const boundedEnding = (ending: Ending): Ending => ({
   ...ending,
+  key: ending.key === undefined ? undefined : bounded(ending.key, 1024),
   code: ending.code === undefined ? undefined : bounded(ending.code, 512),
   requestIds:
     ending.requestIds &&

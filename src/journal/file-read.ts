@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import * as z from 'zod';
 import { once, valueAt } from '../util/objects.js';
+import { longestWindowMs } from './budget.js';
 import { abandonedMs, addEntry, changesOf, type RecordedChanges } from './conflict.js';
 import { type Entry, endingSchema, intentSchema, type RecordedChange } from './entry.js';
 import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
@@ -19,8 +20,8 @@ const comparedBytes = 256;
 
 /**
  * Follows a journal in a file, which others write to as well. The function that it makes reads what was appended since the last
- * time, and resolves with the changes of the last two hours, and those without an outcome, in the order in which their intents
- * were written. It throws if the file cannot be read, is not a journal, or has a recent intent that is not understood.
+ * time, and resolves with the changes of the last day, which is the longest window of a budget, and those without an
+ * outcome, in the order in which their intents were written. It throws if the file cannot be read, is not a journal, or has a recent intent that is not understood.
  */
 export function createTail(path: string, now: () => Date) {
   let position: Position | undefined;
@@ -51,10 +52,10 @@ export function createTail(path: string, now: () => Date) {
   const forget = (since: number): void => {
     for (const [id, { time, ending }] of changes)
       if (ending !== undefined && Date.parse(time) < since && Date.parse(ending.time) < since) changes.delete(id);
-    notUnderstood = notUnderstood.filter((time) => time >= since);
+    notUnderstood = notUnderstood.filter((time) => time >= now().getTime() - abandonedMs);
   };
   const refresh = async (): Promise<readonly RecordedChange[]> => {
-    const since = now().getTime() - abandonedMs;
+    const since = now().getTime() - longestWindowMs;
     await using current = await readJournalFile(path);
     try {
       if (current === undefined || position === undefined || !(await hasGrown(position, current)))

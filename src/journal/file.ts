@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { budgetState, spentTimes } from './budget.js';
 import { findConflict, findDuplicate, isNonceSpent, writtenBefore } from './conflict.js';
 import { boundedCaller, boundedEnding, boundedIntent, type Ending, type Entry, type RecordedChange } from './entry.js';
 import { append } from './file-open.js';
@@ -22,14 +23,14 @@ export function createFileJournal(path: string, now: () => Date): Journal {
   return {
     end,
     findDuplicate: async (digest) => findDuplicate(await readTail(), digest, now().getTime()),
-    begin: async (given, { allowRepeat }) => {
+    begin: async (given, options) => {
       const intent = boundedIntent(given);
       let mayBeWritten = false;
       try {
         await write([{ intent }], () => {
           mayBeWritten = true;
         });
-        const result = findConflict(writtenBefore(await readTail(), intent), intent, allowRepeat);
+        const result = findConflict(writtenBefore(await readTail(), intent), intent, options);
         if (result.kind !== 'begun') await endUnsent(intent.id, result.kind);
         return result;
       } catch (error) {
@@ -37,6 +38,7 @@ export function createFileJournal(path: string, now: () => Date): Journal {
         return unwritable(basename(path), error);
       }
     },
+    budgetState: async (key, budget) => budgetState(spentTimes(await readTail(), key), budget, now().getTime()),
     decline: async (given) => {
       const intent = boundedIntent(given);
       const ending = { id: intent.id, time: now().toISOString(), outcome: 'declined' } as const;

@@ -1,5 +1,6 @@
 import { reasonOf } from '../util/log.js';
 import { quote, quoteName } from '../util/quote.js';
+import type { Budget, BudgetState } from './budget.js';
 import { boundedCaller, type Ending, type Intent, type RecordedChange } from './entry.js';
 
 /** The result of writing an intent. Only a change that has `begun` may be sent. */
@@ -7,6 +8,7 @@ export type BeginResult =
   | { readonly kind: 'begun' }
   | { readonly kind: 'duplicate'; readonly earlier: RecordedChange }
   | { readonly kind: 'consentUsed' }
+  | ({ readonly kind: 'budgetSpent'; readonly budget: Budget } & BudgetState)
   | { readonly kind: 'unwritable'; readonly reason: string };
 
 /** @param place name of the file, or of the database without its password */
@@ -22,6 +24,14 @@ export interface ListOptions {
   readonly caller?: string | undefined;
 }
 
+/** Rules that an intent has to meet besides. */
+export interface BeginOptions {
+  /** The id of the change that it may repeat, or true for any. */
+  readonly allowRepeat: string | boolean;
+  /** The budget of the intent's account and caller, if there is one. */
+  readonly budget?: Budget | undefined;
+}
+
 /** The record of all changes. Several processes may share one. */
 export interface Journal {
   /**
@@ -34,7 +44,12 @@ export interface Journal {
    * the others are ended as `not sent`. `allowRepeat` is the id of the change that it may repeat, the one
    * that the plan showed, or true for any.
    */
-  begin(intent: Intent, options: { readonly allowRepeat: string | boolean }): Promise<BeginResult>;
+  begin(intent: Intent, options: BeginOptions): Promise<BeginResult>;
+  /**
+   * The state of the budget with a key.
+   * @throws if the journal cannot be read
+   */
+  budgetState(key: string, budget: Budget): Promise<BudgetState>;
   /**
    * Writes the outcome of an intent. Tries again with growing pauses until it is written; when the signal aborts or the
    * journal is closed, once more. With a signal that is aborted from the start it tries once.
@@ -88,8 +103,16 @@ export function describe(change: RecordedChange, viewer?: string): string {
 
 export const nothingYet = 'No changes yet.';
 
-/** The last changes, as Markdown: those of one caller, or all. */
-export async function journalText(journal: Journal, caller: string | undefined): Promise<string> {
-  const changes = await journal.list({ caller });
+/** The most changes that are looked through for those of some accounts. */
+const mostLookedThrough = 1000;
+
+/** The last changes, as Markdown: those of one caller, or all, and those of some accounts, or all. */
+export async function journalText(
+  journal: Journal,
+  caller: string | undefined,
+  accounts?: readonly string[],
+): Promise<string> {
+  const found = await journal.list({ caller, limit: accounts === undefined ? defaultLimit : mostLookedThrough });
+  const changes = found.filter(({ account }) => accounts?.includes(account) !== false).slice(-defaultLimit);
   return `# Journal\n\n${changes.map((change) => `- ${describe(change)}`).join('\n') || nothingYet}\n`;
 }

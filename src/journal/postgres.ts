@@ -14,6 +14,7 @@ import {
 } from './entry.js';
 import { defaultLimit, type Journal, unwritable } from './journal.js';
 import { createPersistence, Permanent } from './persistence.js';
+import { checkBudget, selectBudget } from './postgres-budget.js';
 
 /** Time limits in milliseconds. A database that does not answer counts as one that cannot be reached. */
 const connectMs = 3_000;
@@ -39,15 +40,24 @@ const tables = `
     caller text,
     outcome text,
     ended timestamptz,
-    ending json
+    ending json,
+    budget text,
+    written timestamptz default clock_timestamp()
   );
   create index on cloudops_mutations (digest);
   create index on cloudops_mutations (time);
   create index on cloudops_mutations (ended);
   create index on cloudops_mutations (caller, number);
+  create index on cloudops_mutations (budget, written);
   create index on cloudops_mutations (number) where outcome is null;
   create table cloudops_messages (key text primary key, expected timestamptz not null default now(), message text);
   create table cloudops_guards (key text primary key);`;
+
+/** The columns that a journal of an earlier version lacks. Nothing in it counts against a budget. */
+const laterColumns = `
+  alter table cloudops_mutations add column budget text, add column written timestamptz;
+  alter table cloudops_mutations alter column written set default clock_timestamp();
+  create index on cloudops_mutations (budget, written);`;
 
 /** Key of an advisory lock, which is shared with every other program in the same database. */
 const tablesLock = 0x636c6f7564;
@@ -71,7 +81,8 @@ export function createPostgresJournal(url: string, now: () => Date): Journal {
         const time = now().getTime();
         return findDuplicate(await selectRelated(client, digest, undefined, time), digest, time);
       }),
-    begin: async (given, { allowRepeat }) => {
+    budgetState: (key, budget) => database.run((client) => selectBudget(client, key, budget)),
+    begin: async (given, { allowRepeat, budget }) => {
       const intent = boundedIntent(given);
       let mayBeCommitted = false;
       const onCommit = () => {
@@ -79,7 +90,8 @@ export function createPostgresJournal(url: string, now: () => Date): Journal {
       };
       try {
         return await database.run(async (client) => {
-          const result = findConflict(await lockRelated(client, intent), intent, allowRepeat);
+          const conflict = findConflict(await lockRelated(client, intent), intent, { allowRepeat });
+          const result = conflict.kind === 'begun' ? await checkBudget(client, intent, budget) : conflict;
           await insert(client, intent, result.kind === 'begun' ? undefined : unsent(intent.id, result.kind));
           return result;
         }, onCommit);
@@ -201,7 +213,11 @@ async function transaction<Result>(client: pg.PoolClient, work: () => Promise<Re
 async function createTables(client: pg.PoolClient): Promise<void> {
   await client.query('select pg_advisory_xact_lock($1)', [tablesLock]);
   const { rowCount } = await client.query("select where to_regclass('cloudops_guards') is null");
-  if (rowCount === 1) await client.query(tables);
+  if (rowCount === 1) return void (await client.query(tables));
+  const { rowCount: isRecent } = await client.query(
+    `select from pg_attribute where attrelid = 'cloudops_mutations'::regclass and attname = 'budget'`,
+  );
+  if (isRecent === 0) await client.query(laterColumns);
 }
 
 /**
@@ -220,11 +236,20 @@ async function selectRelated(client: pg.PoolClient, digest: string, nonce: strin
 }
 
 /** `selectRelated` under a lock: until this transaction ends, no other intent with the digest or the nonce can be written. */
-async function lockRelated(client: pg.PoolClient, { digest, nonce, time }: Intent): Promise<readonly RecordedChange[]> {
-  // Digests come before nonces, so that no two transactions wait for each other.
+async function lockRelated(
+  client: pg.PoolClient,
+  { digest, nonce, time, budget }: Intent,
+): Promise<readonly RecordedChange[]> {
+  // Always in the same order, so that no two transactions wait for each other.
   await client.query(
     'insert into cloudops_guards select unnest($1::text[]) on conflict (key) do update set key = excluded.key',
-    [[`digest ${digest}`, ...(nonce === undefined ? [] : [`nonce ${nonce}`])]],
+    [
+      [
+        ...(budget === undefined ? [] : [`budget ${budget}`]),
+        `digest ${digest}`,
+        ...(nonce === undefined ? [] : [`nonce ${nonce}`]),
+      ],
+    ],
   );
   return selectRelated(client, digest, nonce, Date.parse(time));
 }
@@ -234,15 +259,15 @@ async function lockRelated(client: pg.PoolClient, { digest, nonce, time }: Inten
  * it is written again with an ending: that waits for a commit that is still under way, and replaces its row.
  */
 async function insert(client: pg.PoolClient, intent: Intent, ending: Ending | undefined): Promise<void> {
-  const { id, digest, time, caller } = intent;
+  const { id, digest, time, caller, budget } = intent;
   const nonce = ending?.outcome === 'not sent' ? undefined : intent.nonce;
   const ended = ending === undefined ? [null, null, null] : [ending.outcome, ending.time, JSON.stringify(ending)];
   await client.query(
-    `insert into cloudops_mutations (id, digest, nonce, time, intent, caller, outcome, ended, ending)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    `insert into cloudops_mutations (id, digest, nonce, time, intent, caller, outcome, ended, ending, budget)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
      on conflict (id) do update set
        outcome = excluded.outcome, ended = excluded.ended, ending = excluded.ending, nonce = excluded.nonce`,
-    [id, digest, nonce, time, JSON.stringify(intent), storedCaller(caller), ...ended],
+    [id, digest, nonce, time, JSON.stringify(intent), storedCaller(caller), ...ended, budget],
   );
 }
 

@@ -1,11 +1,16 @@
+import type { Account, Accounts } from '../calls/account.js';
 import type { Operation, Service } from '../tools/define-operation.js';
 import { listed } from '../util/human.js';
 
 /**
  * The text about the server that models read. Clients that search their tools search this text too.
- * @param readOnly whether a setting keeps this server from changing anything
+ * @param accounts those that the caller may use
  */
-export function instructionsFor(operations: readonly Operation[], readOnly: boolean): string {
+export function instructionsFor(
+  operations: readonly Operation[],
+  { all, areNamed }: Pick<Accounts, 'all' | 'areNamed'>,
+): string {
+  const readOnly = all.length > 0 && all.every(({ policy }) => policy.readOnly);
   const namesOf = (reads: boolean) =>
     operations.filter(({ effect }) => (effect === 'read') === reads).map(({ name }) => name);
   const areas = [...new Set(operations.map(({ service }) => areaOf[service]))];
@@ -14,6 +19,7 @@ export function instructionsFor(operations: readonly Operation[], readOnly: bool
   const continuing = operations.filter(({ change }) => change?.continues).map(({ name }) => name);
   return [
     `Operate a cloud platform (${areas.join(', ')}): ${operations.map(({ title }) => title.charAt(0).toLowerCase() + title.slice(1)).join('; ')}.`,
+    ...(areNamed ? [accountsText(all)] : []),
     ...(reading.length === 0 ? [] : [`${listed(reading)} only ${verb(reading, 'read')}.`]),
     ...(changing.length === 0
       ? [
@@ -40,6 +46,20 @@ export function instructionsFor(operations: readonly Operation[], readOnly: bool
 
 /** A verb as it follows so many names. */
 const verb = (names: readonly string[], plural: string) => (names.length === 1 ? `${plural}s` : plural);
+
+/** The accounts of the caller, whole: arguments have room for a few words only. */
+function accountsText(accounts: readonly Account[]): string {
+  const texts = accounts.map(({ name, description, policy }) => {
+    const about = [description, policy.readOnly ? 'read only' : undefined]
+      .filter((part) => part !== undefined)
+      .join('; ');
+    return about === '' ? name : `${name} (${about})`;
+  });
+  const one = `All calls are for the account ${texts[0] ?? ''}.`;
+  return accounts.length === 1
+    ? one
+    : `Accounts: ${texts.join(', ')}. Each is a separate cloud: a call acts in the one that "account" names. If the user has not said which, ask.`;
+}
 
 const areaOf: Readonly<Record<Service, string>> = {
   storage: 'S3 object storage',

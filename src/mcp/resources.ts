@@ -5,6 +5,7 @@ import {
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import type { Accounts } from '../calls/account.js';
 import { type Principal, visibleCaller } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
 import { quote } from '../util/quote.js';
@@ -16,10 +17,10 @@ import { viewOf, viewResource } from './views/offer.js';
 export interface ResourceTexts {
   /** The caller; absent where callers are not told apart. */
   readonly principal?: Principal | undefined;
-  /** The effective configuration as Markdown, without secrets. */
-  readonly configuration: () => string;
-  /** The last entries of the journal as Markdown: those of one caller, or all. */
-  readonly journal: (caller: string | undefined) => Promise<string>;
+  /** The effective configuration as Markdown, without secrets, with those accounts that have the names given. */
+  readonly configuration: (accounts: readonly string[]) => string;
+  /** The last entries of the journal as Markdown: those of one caller, or all; undefined accounts are all of them too. */
+  readonly journal: (caller: string | undefined, accounts: readonly string[] | undefined) => Promise<string>;
   /** The content of the sandbox and the requests to it, as Markdown, where it is in use. For callers who may see what others do. */
   readonly sandbox?: (() => Promise<string>) | undefined;
 }
@@ -51,7 +52,7 @@ interface Resource {
 export function serveResources(
   server: Server,
   operations: readonly Operation[],
-  texts: ResourceTexts,
+  texts: ResourceTexts & { readonly accounts: Pick<Accounts, 'all' | 'areNamed'> },
   clientFor: (context: ServerContext) => Client,
 ): void {
   const documents = [...documentsOf(texts), ...operations.map(referenceOf)];
@@ -92,7 +93,14 @@ const referenceOf = (operation: Operation): Resource => ({
   text: () => operationReference(operation),
 });
 
-function documentsOf({ principal, configuration, journal, sandbox }: ResourceTexts): readonly Resource[] {
+function documentsOf({
+  principal,
+  accounts,
+  configuration,
+  journal,
+  sandbox,
+}: Parameters<typeof serveResources>[2]): readonly Resource[] {
+  const names = accounts.all.map(({ name }) => name);
   const document = (name: string, uri: string, title: string, description: string, text: Resource['text']) => ({
     listing: { uri, name, title, description, mimeType },
     text,
@@ -117,14 +125,14 @@ function documentsOf({ principal, configuration, journal, sandbox }: ResourceTex
       'cloudops://configuration',
       'Configuration',
       'Effective configuration and where each value comes from; no secrets',
-      configuration,
+      () => configuration(names),
     ),
     document(
       'journal',
       'cloudops://journal',
       'Journal',
       'The last changes that were asked for, and what came of them',
-      () => journal(visibleCaller(principal)),
+      () => journal(visibleCaller(principal), accounts.areNamed && principal !== undefined ? names : undefined),
     ),
     ...(sandbox !== undefined && visibleCaller(principal) === undefined
       ? [

@@ -3,6 +3,8 @@ import { once } from './objects.js';
 
 /** A secret of at least 32 bytes. */
 export type SealingKey = Uint8Array | string;
+/** Several of them, so that one can be replaced: the first one seals, and all of them open. */
+export type SealingKeys = readonly [SealingKey, ...SealingKey[]];
 
 /** Seals texts that this server gives away, and opens those that come back. */
 export interface Seal {
@@ -27,12 +29,8 @@ const tagBytes = 16;
 /**
  * AES-256-GCM with a key made of another one for each purpose. Nobody can read or make a sealed text without the key, so any
  * replica that has it can open what another sealed, and none has to remember it.
- * @param keys the first one seals, and all of them open
  */
-export function createSeal(
-  keys: readonly [SealingKey, ...SealingKey[]],
-  { purpose, associatedData, longest }: SealUse,
-): Seal {
+export function createSeal(keys: SealingKeys, { purpose, associatedData, longest }: SealUse): Seal {
   // Most servers live for one request, and seal nothing.
   const sealingKeys = once(() => keys.map((key) => createHmac('sha256', key).update(`${purpose}\0`).digest()));
   const bound = Buffer.from(associatedData);

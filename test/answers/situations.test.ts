@@ -8,7 +8,7 @@ import type { Asker, Reply } from '../../src/consent/asker.js';
 import { instructionsFor } from '../../src/mcp/instructions.js';
 import { operationReference } from '../../src/mcp/reference.js';
 import { operations } from '../../src/tools/index.js';
-import { type Ended, never, type TestCallerOptions, testCaller } from '../support/caller.js';
+import { accountsWith, type Ended, never, type TestCallerOptions, testCaller } from '../support/caller.js';
 import { missingFrom } from '../support/facts.js';
 import { startServer } from '../support/http-server.js';
 
@@ -230,10 +230,11 @@ test.each(operations.map((operation) => [operation.name, operation] as const))(
 
 test('the instructions fit what is available', async () => {
   const reading = operations.filter(({ effect }) => effect === 'read');
+  const account = (readOnly: boolean) => accountsWith({ readOnly, tools: undefined });
   const sections = {
-    'everything is available': instructionsFor(operations, false),
-    'CLOUDOPS_READ_ONLY is set': instructionsFor(reading, true),
-    'only what reads is available': instructionsFor(reading, false),
+    'everything is available': instructionsFor(operations, account(false)),
+    'CLOUDOPS_READ_ONLY is set': instructionsFor(reading, account(true)),
+    'only what reads is available': instructionsFor(reading, account(false)),
   };
   const text = Object.entries(sections).map(([title, instructions]) => `# ${title}\n${instructions}\n`);
   await expect(text.join('\n')).toMatchFileSnapshot(golden('instructions'));

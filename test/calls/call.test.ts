@@ -69,7 +69,8 @@ describe('a client for the requests of a call', () => {
     const serviceAccountKey = '{"private_key":"MARKER"}';
     const args = { resourceGroupName: 'g', externalCloudConfig: { serviceAccountKey } };
     await call(provisionKubeResourceGroup, args, { signal: never });
-    expect(opened).toMatchObject([[{ credentials }, { secrets: [serviceAccountKey] }]]);
+    expect(opened).toMatchObject([[{}, { secrets: [serviceAccountKey] }]]);
+    expect(await opened[0]?.[0].keys.current()).toEqual(credentials);
   });
 });
 

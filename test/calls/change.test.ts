@@ -86,7 +86,9 @@ test('the journal has who changes what, for whom, and with which consent', async
       tool: 'restore_instance',
       what: expect.stringContaining('"one"'),
       target: 'POST http://127.0.0.1:1/devops/v1/instances:restore',
-      account: 'AKIDTEST',
+      account: 'default',
+      key: 'AKIDTEST',
+      budget: expect.stringMatching(/^[0-9a-f]{32,}$/),
       client: 'test 1',
       caller: 'alice',
       consent: 'off',
@@ -150,7 +152,10 @@ test.each<readonly [string, FinalReply, object, object]>([
   expect(told).toMatchObject(expected);
   const id = entries[0]?.id;
   const { status, code } = { status: undefined, code: undefined, ...ending };
-  expect(entries[0]?.ending).toEqual({ id, time: now.toISOString(), status, code, ...ending });
+  expect(entries[0]?.ending).toEqual({
+    ...{ id, time: now.toISOString(), key: 'AKIDTEST', status, code },
+    ...ending,
+  });
 });
 
 describe('the attempts', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Refusal } from '../../src/answers/refusal.js';
 import { type Cloud, missingSettings, regionSourceOf, resolveEndpoint } from '../../src/calls/endpoint.js';
+import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile, s3Profile, storageProfile } from '../../src/signing/profiles.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { never, testCaller } from '../support/caller.js';
@@ -8,10 +9,11 @@ import { startServer } from '../support/http-server.js';
 
 /** Where calls go, with what keys, and what is missing before they can. */
 
-const credentials = { accessKeyId: 'AK', secretAccessKey: 'sk' };
+const keys = fixedKeys({ accessKeyId: 'AK', secretAccessKey: 'sk' });
 const cloud: Cloud = {
+  account: 'default',
   region: 'jp-east-1',
-  credentials,
+  keys,
   endpoints: {
     storage: 'https://storage.{region}.example/{region}/tenant//',
     catalog: 'https://catalog.example',
@@ -29,7 +31,8 @@ describe('an endpoint', () => {
       region: 'jp-west-1',
       service: 's3',
       profile: storageProfile,
-      credentials,
+      account: 'default',
+      keys,
     });
     expect(resolveEndpoint(cloud, 'devops')).toMatchObject({ pathPrefix: '', region: 'jp-east-1' });
   });
@@ -46,18 +49,15 @@ describe('an endpoint', () => {
     },
   );
 
-  test('has the session token if there is one', () => {
-    const temporary = { ...credentials, sessionToken: 'st' };
-    expect(resolveEndpoint({ ...cloud, credentials: temporary }, 'devops').credentials).toEqual(temporary);
-  });
-
   test.each<readonly [string, Partial<Cloud>, readonly string[]]>([
     ['its address', { endpoints: { ...cloud.endpoints, devops: undefined } }, ['CLOUDOPS_DEVOPS_URL']],
-    ['the access key', { credentials: { secretAccessKey: 'sk' } }, ['CLOUDOPS_ACCESS_KEY_ID']],
-    ['the secret key', { credentials: { accessKeyId: 'AK' } }, ['CLOUDOPS_SECRET_ACCESS_KEY']],
+    ['the access key', { keys: { missing: ['CLOUDOPS_ACCESS_KEY_ID'] } }, ['CLOUDOPS_ACCESS_KEY_ID']],
     [
       'everything',
-      { credentials: {}, endpoints: { storage: undefined, catalog: undefined, devops: undefined } },
+      {
+        keys: { missing: ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'] },
+        endpoints: { storage: undefined, catalog: undefined, devops: undefined },
+      },
       ['CLOUDOPS_DEVOPS_URL', 'CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'],
     ],
   ])('is refused without %s, by the name of the setting', (_what, missing, names) => {

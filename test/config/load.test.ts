@@ -9,20 +9,32 @@ const config = (...args: Parameters<typeof load>) => {
   return result.config;
 };
 
+const account = (...args: Parameters<typeof load>) => config(...args).accounts.all[0];
+
 test('without any setting, the defaults', () => {
   expect(config({})).toEqual({
     sandbox: false,
     sandboxOptions: {},
-    cloud: {
-      region: 'jp-east-1',
-      regionIsConfigured: false,
-      credentials: {},
-      endpoints: {},
-      signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
-      storageHeaders: 'ext',
+    accounts: {
+      all: [
+        {
+          name: 'default',
+          cloud: {
+            region: 'jp-east-1',
+            regionIsConfigured: false,
+            endpoints: {},
+            signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
+            storageHeaders: 'ext',
+          },
+          allowHttp: false,
+          keys: { kind: 'keys', credentials: {}, files: {} },
+          policy: { readOnly: false, extensions: [] },
+          confirm: 'ask',
+        },
+      ],
+      byDefault: 'default',
+      areNamed: false,
     },
-    policy: { readOnly: false, extensions: [] },
-    confirm: 'ask',
     journal: join('.local', 'state', 'cloudops-mcp', 'journal.jsonl'),
     timeoutMs: 60_000,
     maximumAttempts: 4,
@@ -32,6 +44,7 @@ test('without any setting, the defaults', () => {
     insecureTls: false,
     http: { allowedHosts: [], rate: 50 },
     proxies: {},
+    otherVariables: {},
     origins: [],
   });
 });
@@ -39,9 +52,8 @@ test('without any setting, the defaults', () => {
 test('flags have the names of the variables and win over them; empty values count as none', () => {
   const env = { CLOUDOPS_REGION: 'jp-east-3', CLOUDOPS_TOOLS: '', CLOUDOPS_READ_ONLY: ' ', PATH: '/bin' };
   expect(config(env, ['--region=jp-west-2', '--max-attempts', '2', '--read-only'])).toMatchObject({
-    cloud: { region: 'jp-west-2' },
     maximumAttempts: 2,
-    policy: { readOnly: true, tools: undefined },
+    accounts: { all: [{ cloud: { region: 'jp-west-2' }, policy: { readOnly: true, tools: undefined } }] },
   });
 });
 
@@ -53,13 +65,16 @@ test.each([
   ['false', false],
   ['off', false],
 ])('a switch set to %s is %s', (value, on) => {
-  expect(config({ CLOUDOPS_READ_ONLY: value }).policy.readOnly).toBe(on);
+  expect(account({ CLOUDOPS_READ_ONLY: value }).policy.readOnly).toBe(on);
 });
 
 test('credentials also come from files, without the line end', () => {
   const files = { '/run/id': 'AKID\n', '/run/secret': 'sec ret\n' };
   const env = { CLOUDOPS_ACCESS_KEY_ID_FILE: '/run/id', CLOUDOPS_SECRET_ACCESS_KEY_FILE: '/run/secret' };
-  expect(config(env, [], files).cloud.credentials).toMatchObject({ accessKeyId: 'AKID', secretAccessKey: 'sec ret' });
+  expect(account(env, [], files).keys).toMatchObject({
+    credentials: { accessKeyId: 'AKID', secretAccessKey: 'sec ret' },
+    files: { accessKeyId: '/run/id', secretAccessKey: '/run/secret' },
+  });
 });
 
 describe('a journal in a database', () => {
@@ -98,9 +113,9 @@ test.each(['C:\\logs\\journal.jsonl', 'C:/logs/journal.jsonl', '/srv/service=clo
 
 describe('regions', () => {
   test('that calls may name are a list; any without one', () => {
-    expect(config({}).policy.regions).toBeUndefined();
+    expect(account({}).policy.regions).toBeUndefined();
     const env = { CLOUDOPS_REGIONS: 'jp-east-1, jp-west-2' };
-    expect(config(env).policy.regions).toEqual(['jp-east-1', 'jp-west-2']);
+    expect(account(env).policy.regions).toEqual(['jp-east-1', 'jp-west-2']);
   });
 });
 

@@ -15,8 +15,8 @@ const at = (milliseconds: number) => () => new Date(issuedAt + milliseconds);
 const digest = 'd1'.repeat(16);
 const nonce = '0123456789abcdef';
 const { issue, verify }: ConsentTokens = {
-  issue: (claims) => createConsentTokens(key, 'alice', at(0)).issue(claims),
-  verify: (token) => createConsentTokens(key, 'alice', at(0)).verify(token),
+  issue: (claims) => createConsentTokens([key], 'alice', at(0)).issue(claims),
+  verify: (token) => createConsentTokens([key], 'alice', at(0)).verify(token),
 };
 let token = '';
 beforeEach(() => {
@@ -54,7 +54,7 @@ test('its time is rounded down, by less than 8 ms', () => {
   const time = fc.date({ min: new Date('2020-01-01'), max: new Date('2109-01-01'), noInvalidDate: true });
   fc.assert(
     fc.property(fc.constantFrom('plan', 'question'), time, (use, date) => {
-      const tokens = createConsentTokens(key, '', () => date);
+      const tokens = createConsentTokens([key], '', () => date);
       const claims = tokens.verify(tokens.issue({ use, digest, nonce }));
       expect(claims.use).toBe(use);
       const rounding = date.getTime() - claims.issuedAt;
@@ -95,13 +95,13 @@ describe('a token holds for ten minutes', () => {
     [tokenLifetimeMs + 1, 'expired'],
     [24 * 60 * 60 * 1000, 'expired'],
   ])('after %i ms: %s', (later, expected) => {
-    expect(reason(() => createConsentTokens(key, 'alice', at(later)).verify(token))).toBe(expected);
+    expect(reason(() => createConsentTokens([key], 'alice', at(later)).verify(token))).toBe(expected);
   });
 
   test('ten minutes are 600,000 ms', () => expect(tokenLifetimeMs).toBe(600_000));
 
   test('one that was altered is forged even when it has expired', () => {
-    const later = createConsentTokens(key, 'alice', at(tokenLifetimeMs + 1));
+    const later = createConsentTokens([key], 'alice', at(tokenLifetimeMs + 1));
     expect(reason(() => later.verify(`A${token.slice(1, -1)}${token.endsWith('A') ? 'B' : 'A'}`))).toBe('forged');
   });
 });
@@ -112,7 +112,7 @@ test.each([
   ['no caller', key, ''],
   ['a caller whose name begins the same', key, 'alice2'],
 ])('a token is refused with %s', (_what, otherKey, caller) => {
-  expect(reason(() => createConsentTokens(otherKey, caller, at(0)).verify(token))).toBe('forged');
+  expect(reason(() => createConsentTokens([otherKey], caller, at(0)).verify(token))).toBe('forged');
 });
 
 test('no two nonces are the same', () => {

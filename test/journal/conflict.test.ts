@@ -21,7 +21,7 @@ const conflictWith = (earlier: readonly Earlier[], allowRepeat: boolean, changes
   const intent = intentAt(now, { nonce: 'n', ...changes });
   const before = changesOf(earlier.flatMap(entriesOf));
   const meant = allowRepeat && before.findLast(({ digest }) => digest === intent.digest)?.id;
-  return findConflict(before, intent, meant ?? false).kind;
+  return findConflict(before, intent, { allowRepeat: meant ?? false }).kind;
 };
 
 describe('the same change was asked for before, with another consent', () => {
@@ -84,7 +84,10 @@ test('used consent is told before a duplicate, and the last duplicate is the one
   const intent = intentAt(now);
   const [first, last] = [intentAt(now), intentAt(now)];
   const earlier = changesOf([{ intent: first }, { intent: last }]);
-  expect(findConflict(earlier, intent, false)).toMatchObject({ kind: 'duplicate', earlier: { id: last.id } });
+  expect(findConflict(earlier, intent, { allowRepeat: false })).toMatchObject({
+    kind: 'duplicate',
+    earlier: { id: last.id },
+  });
   expect(conflictWith([{ asked: now, nonce: 'n' }], false)).toBe('consentUsed');
 });
 

@@ -20,7 +20,7 @@ const request: UnsignedApiRequest = {
   method: 'POST',
   path: '/instances:restore',
   query: {},
-  body: { instanceId: 'i-1', backupId: 'b-1' },
+  body: { kind: 'json', value: { instanceId: 'i-1', backupId: 'b-1' } },
 };
 
 test.each<readonly [string, Partial<typeof endpoint>, Partial<UnsignedApiRequest>, string]>([
@@ -40,7 +40,7 @@ test.each<readonly [string, Partial<typeof endpoint>, Partial<UnsignedApiRequest
   [
     'a request without a body, with a query',
     {},
-    { method: 'DELETE', query: { uploadId: 'u 1' }, body: {} },
+    { method: 'DELETE', query: { uploadId: 'u 1' }, body: { kind: 'json', value: {} } },
     '21109726f8bac0404c97129a024a56c75ba86ce7e71166b7adc53f1226b82150',
   ],
 ])('%s', (_what, place, asked, key) => {

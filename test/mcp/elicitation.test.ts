@@ -7,6 +7,7 @@ import type { ConsentClaims } from '../../src/consent/tokens.js';
 import { createServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { accountsWith } from '../support/caller.js';
 import { type Era, eras } from '../support/in-process.js';
 
 /** How a question reaches the user of a client, and how the answer is read, in both protocol eras. */
@@ -43,10 +44,10 @@ async function connect({ era, elicitation, answer, name = 'test', version = '1',
   };
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
   const texts = { configuration: () => '', journal: async () => '' };
-  const policy = { readOnly: false, tools: undefined };
+  const accounts = accountsWith({ readOnly: false, tools: undefined });
   const now = () => new Date('2026-11-21T12:00:00Z');
   const handle = serveStdio(
-    () => createServer({ version: '0', now, operations, policy, call, stateKey: 'k'.repeat(32), ...texts }),
+    () => createServer({ version: '0', now, operations, accounts, call, stateKeys: ['k'.repeat(32)], ...texts }),
     { transport: serverSide },
   );
   const capabilities = elicitation === undefined ? {} : { elicitation };

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { createServer as createMcpServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
+import { accountsWith } from '../support/caller.js';
 import { spansOf } from '../support/collector.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { startRaw, toolCall } from '../support/raw-client.js';
@@ -220,12 +221,12 @@ test('over HTTP, the header names the span where _meta does not', async () => {
       version: '0',
       now: () => new Date(),
       operations: operations,
-      policy: { readOnly: false, tools: undefined },
+      accounts: accountsWith({ readOnly: false, tools: undefined }),
       call: async (_operation, _args, { trace }) => {
         traces.push(trace?.());
         return { kind: 'succeeded', success: { summary: 'enough', warnings: [], requestIds: {} } };
       },
-      stateKey: 'k'.repeat(32),
+      stateKeys: ['k'.repeat(32)],
       configuration: () => '',
       journal: async () => '',
     }),

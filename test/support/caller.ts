@@ -1,13 +1,15 @@
 import type { Failure } from '../../src/answers/failure.js';
 import type { Success } from '../../src/answers/success.js';
 import { textOf } from '../../src/answers/text.js';
+import type { Account, Accounts } from '../../src/calls/account.js';
 import { createCallTool } from '../../src/calls/call.js';
 import type { CallContext, CallDependencies } from '../../src/calls/context.js';
-import type { Cloud } from '../../src/calls/endpoint.js';
+import { type Cloud, defaultAccount } from '../../src/calls/endpoint.js';
 import type { Policy } from '../../src/calls/policy.js';
 import { createSecretFiles } from '../../src/calls/secrets.js';
 import type { ConsentMode } from '../../src/consent/decision.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
+import { type Budget, budgetState, spentTimes } from '../../src/journal/budget.js';
 import {
   addEntry,
   findConflict,
@@ -18,6 +20,8 @@ import {
 import type { Ending } from '../../src/journal/entry.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { wireCalls } from '../../src/runtime.js';
+import { fixedKeys } from '../../src/signing/keys.js';
+import type { Credentials } from '../../src/signing/sign.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { createHttpClient, defaultLimits, type HttpClient, type Limits } from '../../src/transport/http-client.js';
 import { createSignedClients, type OpenClient } from '../../src/transport/signed-client.js';
@@ -28,7 +32,11 @@ export const testKeys = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test/secret
 const testStateKey = 'k'.repeat(32);
 
 export interface TestCallerOptions {
-  readonly cloud?: Partial<Cloud>;
+  /** Of the one account; its keys may be given as they are. */
+  readonly cloud?: Partial<Cloud> & { readonly credentials?: Credentials };
+  /** In place of the one account. */
+  readonly accounts?: Accounts;
+  readonly budget?: Budget;
   readonly policy?: Policy;
   readonly limits?: Partial<Limits>;
   readonly now?: () => Date;
@@ -69,25 +77,30 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     timeoutMs: options.timeoutMs ?? 20_000,
     maximumAttempts: options.maximumAttempts ?? 4,
   });
+  const { credentials = testKeys, ...given } = options.cloud ?? {};
   const cloud = {
+    account: defaultAccount,
     region: 'jp-east-1',
-    credentials: testKeys,
+    keys: fixedKeys(credentials),
     endpoints: { storage: origin, catalog: `${origin}/catalog`, devops: `${origin}/devops` },
     signingServices: { storage: 's3', catalog: 'catalog', devops: 'devops' },
     storageHeaders: 'ext' as const,
-    ...options.cloud,
+    ...given,
+  };
+  const account = {
+    name: defaultAccount,
+    cloud: async () => cloud,
+    policy: options.policy ?? { readOnly: false, tools: undefined },
+    confirm: options.confirm ?? 'off',
+    budget: options.budget,
   };
   const wired = wireCalls(
-    {
-      policy: options.policy ?? { readOnly: false, tools: undefined },
-      confirm: options.confirm ?? 'off',
-      stateKey: options.stateKey ?? testStateKey,
-    },
+    { stateKeys: [options.stateKey ?? testStateKey] },
     {
       version: '0',
       log,
       now,
-      cloud: async () => cloud,
+      accounts: options.accounts ?? { all: [account], byDefault: account, areNamed: false },
       journal: options.journal ?? createMemoryJournal(),
       process: { pid: process.pid, host: 'test' },
       takeReports: options.takeReports ?? (async () => options.reports?.splice(0) ?? []),
@@ -103,7 +116,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     },
   );
   if (options.outlivesClients === true) wired.inFlight.detach();
-  const tokens = createConsentTokens(testStateKey, '', now);
+  const tokens = createConsentTokens([testStateKey], '', now);
   /** Without anybody to ask, unless the test says otherwise. */
   const call = async (
     operation: Operation,
@@ -138,13 +151,14 @@ export function createMemoryJournal(): Journal {
   const end = (ending: Ending) => addEntry(changes, { ending });
   return {
     findDuplicate: async (digest) => findDuplicate(all(), digest, Date.now()),
-    begin: async (intent, { allowRepeat }) => {
-      const result = findConflict(all(), intent, allowRepeat);
+    begin: async (intent, options) => {
+      const result = findConflict(all(), intent, options);
       addEntry(changes, { intent });
       if (result.kind !== 'begun') end({ id: intent.id, time: intent.time, outcome: 'not sent', code: result.kind });
       return result;
     },
     end: async (ending) => end(ending),
+    budgetState: async (key, budget) => budgetState(spentTimes(all(), key), budget, Date.now()),
     decline: async (intent) => {
       const isSpent = isNonceSpent(all(), intent.nonce);
       addEntry(changes, { intent });
@@ -170,3 +184,10 @@ export type Ended =
   | { readonly ok: false; readonly failure: Failure; readonly text: string };
 
 export const never = new AbortController().signal;
+
+/** One account without a name, for what asks accounts for their policy alone. */
+export function accountsWith(policy: Policy): Accounts {
+  const cloud = () => Promise.reject(new Error('nothing is called'));
+  const account: Account = { name: defaultAccount, cloud, policy, confirm: 'ask' };
+  return { all: [account], byDefault: account, areNamed: false };
+}

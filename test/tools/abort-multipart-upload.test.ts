@@ -33,7 +33,7 @@ function setUp({ replies, policy = { ...openPolicy, extensions: ['s3'] }, confir
   const context: CallContext = {
     signal: never,
     client: 'test',
-    tokens: createConsentTokens('k'.repeat(32), '', () => new Date()),
+    tokens: createConsentTokens(['k'.repeat(32)], '', () => new Date()),
   };
   return { requests, call: (given: object = args) => caller.call(abortMultipartUpload, given, context) };
 }

@@ -1,0 +1,112 @@
+import { Refusal } from '../answers/refusal.js';
+import type { ConsentMode } from '../consent/decision.js';
+import type { Budget } from '../journal/budget.js';
+import type { Operation } from '../tools/define-operation.js';
+import { isObject } from '../util/objects.js';
+import { quote } from '../util/quote.js';
+import type { Cloud } from './endpoint.js';
+import { isAllowed, type Policy, type Principal } from './policy.js';
+
+/** An account of the cloud, and the rules for calls of it. */
+export interface Account {
+  readonly name: string;
+  /** A few words by which people and models tell it from others. */
+  readonly description?: string | undefined;
+  /** @throws Refusal if the sandbox cannot be started, or if the account's profile cannot be used */
+  readonly cloud: () => Promise<Cloud>;
+  readonly policy: Policy;
+  readonly confirm: ConsentMode;
+  /** Undefined if changes are not limited. */
+  readonly budget?: Budget | undefined;
+}
+
+/** The accounts of a server. */
+export interface Accounts {
+  readonly all: readonly Account[];
+  /** The account of calls that name none, if there is one. */
+  readonly byDefault: Account | undefined;
+  /** True if the accounts have names of their own, from a file. */
+  readonly areNamed: boolean;
+}
+
+/** The beginning of a scope that lets its bearer use an account. These are advertised nowhere. */
+export const accountScopePrefix = 'cloudops:account:';
+export const isAccountScope = (scope: string): boolean =>
+  scope.startsWith(accountScopePrefix) && isAccountName(scope.slice(accountScopePrefix.length));
+
+/** Names go into enumerations, scopes, logs and labels as they are. */
+export const isAccountName = (name: string): boolean => /^[a-z][a-z0-9-]{0,30}$/.test(name);
+
+/** The accounts that a caller may use: those that its scopes name, or the default one if they name none. */
+export function accountsOf({ all, byDefault, areNamed }: Accounts, principal: Principal | undefined): Accounts {
+  if (principal === undefined) return { all, byDefault, areNamed };
+  const named = principal.scopes.filter((scope) => scope.startsWith(accountScopePrefix));
+  const isUsable = (account: Account) =>
+    named.length === 0 ? account === byDefault : named.includes(accountScopePrefix + account.name);
+  const usable = all.filter(isUsable);
+  return { all: usable, byDefault: usable.find((account) => account === byDefault), areNamed };
+}
+
+/** The accounts that let a caller carry out an operation. */
+export const accountsFor = (
+  { all }: Accounts,
+  operation: Operation,
+  principal: Principal | undefined,
+): readonly Account[] => all.filter(({ policy }) => isAllowed(policy, operation, principal));
+
+/** The account of a call that names none, of those that allow its operation. */
+export const presetAmong = (allowing: readonly Account[], byDefault: Account | undefined): Account | undefined =>
+  allowing.length === 1 ? allowing[0] : allowing.find((account) => account === byDefault);
+
+/** A call's account, and its other arguments. */
+export interface Directed {
+  readonly account: Account;
+  readonly args: unknown;
+}
+
+/**
+ * Finds the account that a call is for. One that the caller may not use is treated like one that does not exist.
+ * @throws Refusal
+ */
+export function direct(
+  accounts: Accounts,
+  operation: Operation,
+  args: unknown,
+  principal: Principal | undefined,
+): Directed {
+  const usable = accountsOf(accounts, principal);
+  const [only] = usable.all;
+  if (only === undefined) throw new Refusal('NotAllowed', ['the token names no account of this server']);
+  if (!accounts.areNamed) return { account: only, args };
+  const { account: name, ...others } = isObject(args) ? args : {};
+  const rest = isObject(args) ? others : args;
+  if (name !== undefined && name !== null) {
+    const account = usable.all.find((each) => each.name === name);
+    if (account !== undefined) return { account, args: rest };
+    const given = typeof name === 'string' ? quote(name, 60) : 'the value given';
+    throw new Refusal('InvalidArguments', [`account: ${given} is not an account; there are ${namesOf(usable.all)}`]);
+  }
+  const allowing = accountsFor(usable, operation, principal);
+  const account = allowing.length === 0 ? only : presetAmong(allowing, usable.byDefault);
+  if (account !== undefined) return { account, args: rest };
+  throw new Refusal('InvalidArguments', [
+    `account: is required: ${namesOf(allowing)}; ask the user which one they mean`,
+  ]);
+}
+
+/** The name of a call's account, where accounts have names; undefined if the call is for none. */
+export function accountNameOf(
+  accounts: Accounts,
+  operation: Operation,
+  args: unknown,
+  principal: Principal | undefined,
+): string | undefined {
+  if (!accounts.areNamed) return undefined;
+  try {
+    return direct(accounts, operation, args, principal).account.name;
+  } catch {
+    return undefined;
+  }
+}
+
+const namesOf = (accounts: readonly Account[]) => accounts.map(({ name }) => name).join(' or ');

@@ -1,0 +1,133 @@
+import { defaultAccount } from '../calls/endpoint.js';
+import { isAllowed } from '../calls/policy.js';
+import { isAsStrict } from '../consent/decision.js';
+import { operations } from '../tools/index.js';
+import { isLoopback } from '../util/uri.js';
+import { type AccountConfig, type AccountsConfig, accountOf, policyOf } from './account.js';
+import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
+import { parseTexts, type Setting, type SettingValues, settingNames, settings, variableName } from './settings.js';
+import { type ConfigSources, type Gathered, type Report, readSettingFile } from './sources.js';
+
+/** Settings, parsed, with the texts and files that they come from. */
+export interface Parsed extends Pick<Gathered, 'texts' | 'files'> {
+  readonly values: SettingValues;
+}
+
+/** The name of a setting in a sentence about it. */
+type NameOf = (setting: Setting) => string;
+
+/** The account of the environment alone. */
+export const onlyAccount = (environment: Parsed): AccountsConfig => ({
+  all: [accountOf(defaultAccount, environment.values, environment)],
+  byDefault: defaultAccount,
+  areNamed: false,
+});
+
+/** The accounts of a file. What an account does not say comes from the environment. Undefined if there is a problem, which is reported. */
+export function accountsOfFile(
+  content: string,
+  environment: Parsed,
+  readFile: ConfigSources['readFile'],
+  report: Report,
+): AccountsConfig | undefined {
+  const file = parseAccountsFile(content, report);
+  if (file === undefined) return undefined;
+  const reported = new Set<string>();
+  const reportOnce = (problem: string) => {
+    if (!reported.has(problem)) report(problem);
+    reported.add(problem);
+  };
+  const [first, ...others] = file.accounts.map((account) => accountOfFile(account, environment, readFile, reportOnce));
+  if (first === undefined) return undefined;
+  const byDefault = file.byDefault ?? (others.length === 0 ? first.name : undefined);
+  return { all: [first, ...others], byDefault, areNamed: true };
+}
+
+const isKey = (setting: Setting) => settings[setting].account === 'keys';
+
+function accountOfFile(
+  written: WrittenAccount,
+  environment: Parsed,
+  readFile: ConfigSources['readFile'],
+  report: Report,
+): AccountConfig {
+  const { name, description, files } = written;
+  const isOwn = (setting: Setting) => written.texts[setting] !== undefined || files[setting] !== undefined;
+  const nameOf: NameOf = (setting) => (isOwn(setting) ? `accounts.${name}.${fieldOf(setting)}` : variableName(setting));
+  const hasKeys = settingNames.some((setting) => isKey(setting) && isOwn(setting));
+  const inherited = <Text>(texts: Readonly<Partial<Record<Setting, Text>>>) => {
+    const kept = Object.entries(texts).filter(([setting]) => !(hasKeys && isKey(setting as Setting)));
+    return Object.fromEntries(kept) as Partial<Record<Setting, Text>>;
+  };
+  const read = Object.fromEntries(
+    settingNames.flatMap((setting) => {
+      const path = files[setting];
+      const found = path && readSettingFile(setting, path, readFile, report, nameOf(setting));
+      return found ? [[setting, found]] : [];
+    }),
+  );
+  const texts = { ...inherited(environment.texts), ...written.texts, ...read };
+  const values = parseTexts(texts, nameOf, report).values;
+  const parsed: Parsed = { texts, files: { ...inherited(environment.files), ...files }, values };
+  if (hasKeys) reportKeys({ texts, files }, name, report);
+  reportWidening(values, environment, isOwn, nameOf, report);
+  reportContradictions(values, nameOf, report);
+  return { ...accountOf(name, values, parsed), description };
+}
+
+/** Keys come whole from one place. */
+export function reportKeySources(texts: Gathered['texts'], what: string, report: Report): void {
+  const hasKey = texts.ACCESS_KEY_ID ?? texts.SECRET_ACCESS_KEY ?? texts.SESSION_TOKEN;
+  const sources = [hasKey, texts.CREDENTIAL_PROCESS, texts.PROFILE].filter((source) => source !== undefined);
+  if (sources.length > 1) report(`${what}: set one of keys, a program that prints them, and a profile.`);
+}
+
+function reportKeys({ texts, files }: Pick<Parsed, 'texts' | 'files'>, name: string, report: Report): void {
+  const where = `accounts.${name}`;
+  reportKeySources(texts, where, report);
+  const isWhole = files.ACCESS_KEY_ID !== undefined && files.SECRET_ACCESS_KEY !== undefined;
+  const isOther = texts.CREDENTIAL_PROCESS !== undefined || texts.PROFILE !== undefined;
+  if (!isWhole && !isOther)
+    report(`${where} needs both accessKeyIdFile and secretAccessKeyFile: keys are not inherited in part.`);
+}
+
+/** An account may do no more than the environment allows, and may ask for no less consent than it asks for. */
+function reportWidening(
+  values: SettingValues,
+  environment: Parsed,
+  isOwn: (setting: Setting) => boolean,
+  nameOf: NameOf,
+  report: Report,
+): void {
+  const given = environment.values;
+  if (given.READ_ONLY && !values.READ_ONLY)
+    report(`${nameOf('READ_ONLY')} may not be false while ${variableName('READ_ONLY')} is set.`);
+  for (const setting of ['TOOLS', 'REGIONS'] as const) {
+    const allowed: readonly string[] | undefined = given[setting];
+    const others = (values[setting] ?? []).filter((name) => allowed?.includes(name) === false);
+    if (others.length > 0)
+      report(`${nameOf(setting)} names ${others.join(', ')}, which ${variableName(setting)} leaves out.`);
+  }
+  if (isOwn('CONFIRM') && environment.texts.CONFIRM !== undefined && !isAsStrict(values.CONFIRM, given.CONFIRM))
+    report(`${nameOf('CONFIRM')} may not be ${values.CONFIRM} while ${variableName('CONFIRM')} is ${given.CONFIRM}.`);
+}
+
+/** Settings of an account that are fine alone and not together. */
+export function reportContradictions(values: SettingValues, nameOf: NameOf, report: Report): void {
+  const { REGION: region, REGIONS: regions } = values;
+  for (const setting of ['STORAGE_URL', 'CATALOG_URL', 'DEVOPS_URL'] as const)
+    if (!values.ALLOW_HTTP && isPlainHttp(values[setting]))
+      report(
+        `${nameOf(setting)} is not usable: plain http is for loopback only; use https, or set CLOUDOPS_ALLOW_HTTP=1.`,
+      );
+  if (regions?.includes(region) === false)
+    report(`${nameOf('REGIONS')} does not include ${region}, which is ${nameOf('REGION')}.`);
+  if (!operations.some((operation) => isAllowed(policyOf(values), operation)))
+    report(`${nameOf('TOOLS')} and ${nameOf('READ_ONLY')} together leave no tool to offer.`);
+}
+
+export function isPlainHttp(url: string | undefined): boolean {
+  if (url === undefined) return false;
+  const { protocol, hostname } = new URL(url.replaceAll('{region}', 'region'));
+  return protocol === 'http:' && !isLoopback(hostname);
+}

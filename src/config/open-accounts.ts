@@ -1,0 +1,90 @@
+import { Refusal } from '../answers/refusal.js';
+import type { Account, Accounts } from '../calls/account.js';
+import type { Cloud } from '../calls/endpoint.js';
+import { fixedKeys } from '../signing/keys.js';
+import type { KeyDependencies, KeySettings, OpenKeys } from '../signing/open-keys.js';
+import type { ProfileFacts } from '../signing/profile.js';
+import type { Credentials } from '../signing/sign.js';
+import type { AccountConfig, AccountsConfig } from './account.js';
+import { isPlainHttp } from './accounts.js';
+import { variableName } from './settings.js';
+import { endpoint, regionName } from './values.js';
+
+/** The sandbox's own endpoints and credentials. */
+export type SandboxCloud = Pick<Cloud, 'endpoints' | 'signingServices'> & { readonly credentials: Credentials };
+
+export interface OpenAccountsDependencies extends KeyDependencies {
+  /** Stands in for the cloud of every account, where it is in use. */
+  readonly sandbox: (() => Promise<SandboxCloud>) | undefined;
+}
+
+/** Makes accounts that can be called. Keys are looked for with the first call. */
+export function openAccounts(
+  { all, byDefault, areNamed }: AccountsConfig,
+  dependencies: OpenAccountsDependencies,
+): Accounts {
+  const opened = all.map((account) => openAccount(account, dependencies));
+  return { all: opened, byDefault: opened.find(({ name }) => name === byDefault), areNamed };
+}
+
+function openAccount(config: AccountConfig, dependencies: OpenAccountsDependencies): Account {
+  const { name, description, cloud, keys, policy, confirm, budget } = config;
+  const { sandbox } = dependencies;
+  let opening: Promise<OpenKeys> | undefined;
+  const real = async (): Promise<Cloud> => {
+    const missing = missingIn(keys);
+    if (missing.length > 0) return { ...cloud, account: name, keys: { missing } };
+    opening ??= open(keys, dependencies);
+    const opened = await opening;
+    const profile = await opened.profile?.();
+    return { ...cloud, account: name, keys: opened.keys, ...(profile && withProfile(config, profile)) };
+  };
+  const ofSandbox = async (start: () => Promise<SandboxCloud>): Promise<Cloud> => {
+    const { credentials, ...others } = await start();
+    return { ...cloud, account: name, keys: fixedKeys(credentials), ...others };
+  };
+  return {
+    ...{ name, description, policy, confirm, budget },
+    cloud: sandbox === undefined ? real : () => ofSandbox(sandbox),
+  };
+}
+
+/** The code of keys that rotate is loaded where there are any: most servers have fixed ones. */
+async function open(settings: KeySettings, dependencies: KeyDependencies): Promise<OpenKeys> {
+  const { openKeys } = await import('../signing/open-keys.js');
+  return openKeys(settings, dependencies);
+}
+
+/** The variables that have to be set for keys. */
+function missingIn(keys: KeySettings): string[] {
+  if (keys.kind !== 'keys') return [];
+  const { accessKeyId, secretAccessKey } = keys.credentials;
+  return [
+    ...(accessKeyId === undefined ? [variableName('ACCESS_KEY_ID')] : []),
+    ...(secretAccessKey === undefined ? [variableName('SECRET_ACCESS_KEY')] : []),
+  ];
+}
+
+/**
+ * What a profile adds to settings that do not say it.
+ * @throws Refusal if it cannot be used
+ */
+function withProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl }: ProfileFacts) {
+  const problems: string[] = [];
+  if (region !== undefined && !regionName.safeParse(region).success) problems.push('its region is not a region name');
+  if (endpointUrl !== undefined) {
+    const { error } = endpoint.safeParse(endpointUrl);
+    const problem = error?.issues[0]?.message ?? (!allowHttp && isPlainHttp(endpointUrl) ? 'is plain http' : undefined);
+    if (problem !== undefined) problems.push(`its endpoint_url ${problem}`);
+  }
+  if (problems.length > 0)
+    throw new Refusal(
+      'NotConfigured',
+      problems.map((problem) => `the profile cannot be used: ${problem}`),
+    );
+  return {
+    region: cloud.regionIsConfigured ? cloud.region : (region ?? cloud.region),
+    regionIsConfigured: cloud.regionIsConfigured || region !== undefined,
+    endpoints: { ...cloud.endpoints, storage: cloud.endpoints.storage ?? endpointUrl },
+  };
+}

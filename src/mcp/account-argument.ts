@@ -1,0 +1,45 @@
+import { type Account, type Accounts, presetAmong } from '../calls/account.js';
+import { isObject } from '../util/objects.js';
+import type { JsonSchema } from './json-schema.js';
+
+/** Every tool repeats the description of accounts: no more than so many characters of it. */
+const mostCharacters = 90;
+
+/**
+ * The schema of a tool's arguments with the accounts that it can be called for, where there are several.
+ * @param allowing those of the caller's accounts that allow the tool
+ */
+export function withAccount(
+  schema: JsonSchema,
+  { byDefault, areNamed }: Pick<Accounts, 'byDefault' | 'areNamed'>,
+  allowing: readonly Account[],
+): JsonSchema {
+  if (!areNamed || allowing.length < 2) return schema;
+  const { properties, required } = schema;
+  const preset = presetAmong(allowing, byDefault);
+  const account = {
+    type: 'string',
+    enum: allowing.map(({ name }) => name),
+    description:
+      preset === undefined
+        ? `${described(allowing)}. If not said, ask`
+        : `${described(allowing)}. Default ${preset.name}`,
+  };
+  const others = Array.isArray(required) ? required : [];
+  return {
+    ...schema,
+    properties: { account, ...(isObject(properties) && properties) },
+    ...(preset === undefined && { required: ['account', ...others] }),
+  };
+}
+
+/** `prod: live customers; staging: trials`, or what there is room for: the names are in the enumeration anyway. */
+function described(accounts: readonly Account[]): string {
+  const share = Math.floor(mostCharacters / accounts.length);
+  const parts = accounts.flatMap(({ name, description }) => {
+    if (description === undefined) return [];
+    const whole = `${name}: ${description}`;
+    return [whole.length <= share ? whole : `${whole.slice(0, share - 1).trimEnd()}…`];
+  });
+  return parts.length === 0 ? 'Account to act in' : parts.join('; ');
+}
