@@ -6,7 +6,10 @@ import { configurationDocument } from './configuration-doc.mjs';
 import { importSource } from './source.mjs';
 import { toolsDocument } from './tools-doc.mjs';
 
-const { operations, prompts, promptText, sandboxOperations, markdownTable } = await importSource(`
+const { accountsFileSchema, toJSONSchema, operations, prompts, promptText, sandboxOperations, markdownTable } =
+  await importSource(`
+  export { toJSONSchema } from 'zod';
+  export { accountsFileSchema } from './src/config/accounts-file.js';
   export { operations } from './src/tools/index.js';
   export { prompts, promptText } from './src/mcp/prompt-texts.js';
   export { operations as sandboxOperations } from './sandbox/dispatch.js';
@@ -61,6 +64,10 @@ const json = (value) => `${JSON.stringify(value, null, 2)}\n`;
 const wanted = {
   'docs/TOOLS.md': await toolsDocument(),
   'docs/CONFIGURATION.md': configurationDocument(),
+  'docs/accounts.schema.json': json({
+    title: 'Accounts of cloudops-mcp',
+    ...toJSONSchema(accountsFileSchema(), { io: 'input' }),
+  }),
   'README.md': withTables(read('README.md')),
   'docs/SANDBOX.md': withTables(read('docs/SANDBOX.md')),
   'manifest.json': json(manifest),

@@ -13,6 +13,8 @@ export interface Failure {
   /** The failure and its cause in one sentence. */
   readonly summary: string;
   readonly code: string;
+  /** Name of the account, where accounts have names. */
+  readonly account?: string;
   /** Corrections that are needed, one line each. */
   readonly problems: readonly string[];
   readonly status?: number | undefined;

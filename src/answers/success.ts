@@ -18,6 +18,8 @@ export interface Success {
   readonly summary: string;
   /** Of a change. */
   readonly outcome?: 'accepted' | 'planned';
+  /** Name of the account, where accounts have names. */
+  readonly account?: string;
   readonly next?: string;
   /** The way in which consent came, and the time of sending (ISO 8601, UTC). */
   readonly consent?: string;

@@ -11,7 +11,7 @@ import type { Success } from './success.js';
  */
 export function textOf(result: Success | Failure): string {
   const { summary, problems = [], plan, code, status, message, mayHaveHappened, next, answer }: AnyResult = result;
-  const { outcome, consent, sentAt, planId, planExpires, requestIds, attempts = [] }: AnyResult = result;
+  const { account, outcome, consent, sentAt, planId, planExpires, requestIds, attempts = [] }: AnyResult = result;
   const { defaults = [], warnings = [], notes = [] }: AnyResult = result;
   const line = (name: string, value: string | number | undefined) => (value === undefined ? [] : [`${name}: ${value}`]);
   return [
@@ -19,6 +19,7 @@ export function textOf(result: Success | Failure): string {
     ...(problems.length === 0 ? [] : ['', ...problems.map((problem) => `- ${problem}`)]),
     ...(plan === undefined ? [] : ['', ...planLines(plan)]),
     '',
+    ...line('account', account),
     ...line('outcome', outcome),
     ...line('consent', consent),
     ...line('sentAt', sentAt),

@@ -66,8 +66,9 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
 
   const callTool: CallTool = async (operation, args, context) => {
     const outcome = await carryOut(operation, args, context).catch((error) => failed(operation, error, dependencies));
-    logOutcome(operation, args, outcome, context, dependencies);
-    return outcome;
+    const account = accountNameOf(accounts, operation, args, context.principal);
+    logOutcome(operation, account, outcome, context, dependencies);
+    return account === undefined ? outcome : withAccount(outcome, account);
   };
   return callTool;
 }
@@ -106,18 +107,25 @@ function failed(operation: Operation, error: unknown, { log }: CallDependencies)
   return { kind: 'failed', failure };
 }
 
+/** The account is named in the result, where accounts have names. */
+function withAccount(outcome: CallOutcome, account: string): CallOutcome {
+  if (outcome.kind === 'failed') return { ...outcome, failure: { ...outcome.failure, account } };
+  if (outcome.kind === 'succeeded') return { ...outcome, success: { ...outcome.success, account } };
+  return outcome;
+}
+
 function logOutcome(
   operation: Operation,
-  args: unknown,
+  account: string | undefined,
   outcome: CallOutcome,
   { principal }: CallContext,
-  { log, accounts }: CallDependencies,
+  { log }: CallDependencies,
 ): void {
   const failure = outcome.kind === 'failed' ? outcome.failure : undefined;
   const { code, mayHaveHappened = false } = failure ?? {};
   log(mayHaveHappened ? 'warn' : 'info', 'call', {
     tool: operation.name,
-    account: accountNameOf(accounts, operation, args, principal),
+    account,
     ok: failure === undefined,
     ...(failure !== undefined && { code, mayHaveHappened }),
     caller: principal?.name,

@@ -27,7 +27,8 @@ const flushMs = 1000;
 export async function serveHttp(options: HttpOptions) {
   const { limits, log, timeoutMs } = options;
   const concurrency = createConcurrencyLimiter(limits);
-  const metrics = createMetrics(() => concurrency.running);
+  const { all, areNamed } = options.server.accounts;
+  const metrics = createMetrics(() => concurrency.running, areNamed ? all.map(({ name }) => name) : []);
   const running = new Set<Promise<void>>();
   let stopping = false;
   const route = createRouter(options, createMcpEndpoint(options, metrics, concurrency), () => stopping);

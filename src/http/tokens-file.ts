@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { isAccountScope } from '../calls/account.js';
 import { scopes as knownScopes, type Principal, readScope, writeScope } from '../calls/policy.js';
 import { type Log, reasonOf } from '../util/log.js';
 import type { Authenticate } from './auth.js';
@@ -43,8 +44,8 @@ function problemOf(
 ): string | undefined {
   if (name.length > maximumName) return `has a name of more than ${maximumName} characters`;
   if (!/^[0-9a-f]{64}$/.test(hex)) return 'has no SHA-256 in hex after the name';
-  if (scopes.some((scope) => !knownScopes.includes(scope)))
-    return `names a scope that is none of ${knownScopes.join(', ')}`;
+  if (scopes.some((scope) => !knownScopes.includes(scope) && !isAccountScope(scope)))
+    return `names a scope that is none of ${knownScopes.join(', ')} and names no account`;
   if (taken.names.has(name)) return 'has the name of an earlier line';
   return taken.digests.has(hex) ? 'has the token of an earlier line' : undefined;
 }

@@ -4,15 +4,20 @@ import type { CallOutcome } from '../calls/context.js';
 /** The metrics of a process. Labels come from fixed lists, never from text of a client. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Creates the metrics of a process. `running` gives the number of calls at present. */
-export function createMetrics(running: () => number) {
+/**
+ * Makes the counts of one process.
+ * @param running says how many calls there are at present
+ * @param accounts names of accounts, where they have names: calls are told apart by them
+ */
+export function createMetrics(running: () => number, accounts: readonly string[] = []) {
+  const byAccount = accounts.length > 0 ? (['account'] as const) : [];
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   const calls = new Counter({
     name: 'cloudops_calls_total',
     help: 'Tool calls, by what came of them',
-    labelNames: ['tool', 'outcome'],
+    labelNames: ['tool', 'outcome', ...byAccount],
     registers,
   });
   const durations = new Histogram({
@@ -38,13 +43,21 @@ export function createMetrics(running: () => number) {
   });
   return {
     called: (tool: string, result: CallOutcome | undefined, milliseconds: number): void => {
-      calls.inc({ tool, outcome: outcomeOf(result) });
+      const account = accountOf(result);
+      const label = byAccount.length > 0 && { account: accounts.includes(account) ? account : 'none' };
+      calls.inc({ tool, outcome: outcomeOf(result), ...label });
       durations.observe({ tool }, milliseconds / 1000);
     },
     refused: (reason: string): void => refusals.inc({ reason }),
     /** In the text format of Prometheus. */
     text: (): Promise<string> => registry.metrics(),
   };
+}
+
+/** The account that a call was for; empty for a call that was for none, or that goes on with a question. */
+function accountOf(outcome: CallOutcome | undefined): string {
+  if (outcome?.kind === 'succeeded') return outcome.success.account ?? '';
+  return outcome?.kind === 'failed' ? (outcome.failure.account ?? '') : '';
 }
 
 function outcomeOf(outcome: CallOutcome | undefined): string {

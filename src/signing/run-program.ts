@@ -8,7 +8,7 @@ export type ProgramResult =
 
 export type RunProgram = (command: readonly string[]) => Promise<ProgramResult>;
 
-export const longestRunMs = 10_000;
+const longestRunMs = 10_000;
 const mostBytes = 64 * 1024;
 
 /**
@@ -18,10 +18,11 @@ const mostBytes = 64 * 1024;
 export function runProgram(
   [file = '', ...args]: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
+  limitMs = longestRunMs,
 ): Promise<ProgramResult> {
   const options = {
     env: { ...env },
-    timeout: longestRunMs,
+    timeout: limitMs,
     maxBuffer: mostBytes,
     killSignal: 'SIGKILL',
     windowsHide: true,
@@ -30,7 +31,7 @@ export function runProgram(
   return new Promise((resolve) => {
     try {
       const child = execFile(file, args, options, (error, stdout) =>
-        resolve(error === null ? { kind: 'ended', stdout } : { kind: 'failed', problem: problemOf(error) }),
+        resolve(error === null ? { kind: 'ended', stdout } : { kind: 'failed', problem: problemOf(error, limitMs) }),
       );
       child.stdin?.on('error', () => undefined).end();
     } catch {
@@ -41,9 +42,9 @@ export function runProgram(
 }
 
 /** Never the error's message: it holds what the program printed. */
-function problemOf({ code, killed, signal }: ExecFileException): string {
+function problemOf({ code, killed, signal }: ExecFileException, limitMs: number): string {
   if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `printed more than ${mostBytes / 1024} KiB`;
-  if (killed) return `did not end within ${longestRunMs / 1000} seconds`;
+  if (killed) return `did not end within ${limitMs / 1000} seconds`;
   if (typeof code === 'number') return `ended with exit code ${code}`;
   return signal ? `was ended by ${signal}` : `cannot be started (${String(code)})`;
 }

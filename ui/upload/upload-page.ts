@@ -59,8 +59,9 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
   return {
     main,
     show(upload, states, formatTime) {
-      const { bucket, object, percent, parts, checkedAt } = upload;
-      title.replaceChildren('Upload of ', element('bdi', {}, object), ' to ', element('bdi', {}, bucket));
+      const { account, bucket, object, percent, parts, checkedAt } = upload;
+      const where = account === undefined ? [] : [' in account ', element('bdi', {}, account)];
+      title.replaceChildren('Upload of ', element('bdi', {}, object), ' to ', element('bdi', {}, bucket), ...where);
       setText(amount, amountText(upload));
       progress.hidden = percent === undefined;
       progress.value = percent ?? 0;

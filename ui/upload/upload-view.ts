@@ -62,8 +62,7 @@ export async function startUploadView(): Promise<void> {
     refreshing = true;
     page.allowRefresh(true, true);
     const { maxParts: _, partNumberMarker: __, ...rest } = args;
-    const place =
-      upload === undefined ? {} : { bucket: upload.bucket, object: upload.object, uploadId: upload.uploadId };
+    const place = upload === undefined ? {} : placeOf(upload);
     try {
       await take(await host.callTool('list_parts', { ...place, ...rest, view: 'summary' }, answerMs), true);
     } catch {
@@ -123,3 +122,9 @@ export async function startUploadView(): Promise<void> {
     return `Parts ${first.toLocaleString('en')} to ${last.toLocaleString('en')}: ${found.join(', ')}`;
   }
 }
+
+/** The arguments that name an upload. */
+const placeOf = ({ account, bucket, object, uploadId }: Upload) => ({
+  ...(account !== undefined && { account }),
+  ...{ bucket, object, uploadId },
+});

@@ -7,6 +7,8 @@ import type { FormatTime } from '../shared/appearance.js';
 
 /** What one look at an upload found. Sizes in bytes, times in milliseconds since 1970. */
 export interface Upload {
+  /** Name of the account, where accounts have names. */
+  readonly account: string | undefined;
   readonly bucket: string;
   readonly object: string;
   readonly uploadId: string;
@@ -43,6 +45,7 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
   const { parts, unit = 1 } = (await unpackParts(textOf(meta[partsKey]) ?? '')) ?? {};
   const last = Math.max(parts?.at(-1)?.partNumber ?? 0, numberOf(fieldsOf(answer.toCome).to) ?? 0);
   return {
+    account: textOf(structured.account),
     bucket: textOf(answer.bucket) ?? textOf(args.bucket) ?? '',
     object: textOf(answer.object) ?? textOf(args.object) ?? '',
     uploadId: textOf(answer.uploadId) ?? textOf(args.uploadId) ?? '',

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest';
+import { createProcessKeys } from '../../src/signing/process-keys.js';
+import { type ProgramResult, runProgram } from '../../src/signing/run-program.js';
+
+/** Keys that a program prints, as AWS defines it for `credential_process`. */
+
+const start = Date.parse('2026-11-22T12:00:00Z');
+const minute = 60_000;
+
+const printed = (id: string, expiresAt?: number) =>
+  JSON.stringify({
+    Version: 1,
+    AccessKeyId: id,
+    SecretAccessKey: `secret of ${id}`,
+    ...(expiresAt !== undefined && { Expiration: new Date(expiresAt).toISOString() }),
+  });
+const ended = (stdout: string): ProgramResult => ({ kind: 'ended', stdout });
+
+/** Each result is what one run of the program comes to; the last one is repeated. */
+function setUp(...results: readonly ProgramResult[]) {
+  let time = start;
+  let runs = 0;
+  const logged: unknown[] = [];
+  const source = createProcessKeys({
+    id: 'process',
+    command: ['keys'],
+    name: 'CLOUDOPS_CREDENTIAL_PROCESS',
+    run: async () => {
+      const result = results[Math.min(runs, results.length - 1)];
+      runs += 1;
+      if (result === undefined) throw new Error('no result');
+      return result;
+    },
+    now: () => new Date(time),
+    log: (_level, _event, fields) => logged.push(fields),
+  });
+  return {
+    id: async () => (await source.current()).accessKeyId,
+    source,
+    logged,
+    runs: () => runs,
+    pass: (milliseconds: number) => {
+      time += milliseconds;
+    },
+  };
+}
+
+test('one run is enough for many calls', async () => {
+  const { id, runs } = setUp(ended(printed('A', start + 60 * minute)));
+  expect(new Set(await Promise.all(Array.from({ length: 16 }, id)))).toEqual(new Set(['A']));
+  expect(runs()).toBe(1);
+});
+
+test('five minutes before the keys expire it runs again, and calls do not wait for it', async () => {
+  const { id, runs, pass } = setUp(ended(printed('A', start + 10 * minute)), ended(printed('B', start + 60 * minute)));
+  expect(await id()).toBe('A');
+  pass(5 * minute);
+  expect([await id(), runs()]).toEqual(['A', 1]);
+  pass(1);
+  expect([await id(), runs()]).toEqual(['A', 2]);
+  expect(await id()).toBe('B');
+});
+
+test('if it fails, keys that have not expired stay in use, it runs once a minute, and then calls are refused', async () => {
+  const failed: ProgramResult = { kind: 'failed', problem: 'ended with exit code 3' };
+  const { id, runs, pass } = setUp(ended(printed('A', start + 7 * minute)), failed);
+  expect(await id()).toBe('A');
+  for (let minutes = 1; minutes < 7; minutes += 1) {
+    pass(minute);
+    for (let calls = 0; calls < 3; calls += 1) expect(await id()).toBe('A');
+  }
+  expect(runs()).toBeLessThanOrEqual(6);
+  pass(minute);
+  await expect(id()).rejects.toThrow('CLOUDOPS_CREDENTIAL_PROCESS ended with exit code 3');
+});
+
+test('keys without an expiry are kept until they are refused', async () => {
+  const { source, id, runs, pass } = setUp(ended(printed('A')), ended(printed('B')));
+  const first = await source.current();
+  pass(24 * 60 * minute);
+  expect([await id(), runs()]).toEqual(['A', 1]);
+  expect(await source.renewed(first)).toMatchObject({ accessKeyId: 'B' });
+  // A call that was signed with the old keys meanwhile gets the new ones without another run.
+  expect(await source.renewed(first)).toMatchObject({ accessKeyId: 'B' });
+  expect(runs()).toBe(2);
+  expect(await source.renewed(await source.current())).toBeUndefined();
+});
+
+test.each<readonly [string, string]>([
+  ['nothing', ''],
+  ['no JSON', 'Enter your MARKER:'],
+  ['another version', printed('A').replace('1', '2')],
+  ['no secret', JSON.stringify({ Version: 1, AccessKeyId: 'A', MARKER: 1 })],
+  ['an ID that fits in no header', JSON.stringify({ Version: 1, AccessKeyId: 'A\nB', SecretAccessKey: 'MARKER' })],
+  ['keys that have expired', printed('MARKER', start)],
+  [
+    'a time that is none',
+    JSON.stringify({ Version: 1, AccessKeyId: 'A', SecretAccessKey: 'MARKER', Expiration: 'soon' }),
+  ],
+])('it is refused, and not shown, if it prints %s', async (_what, stdout) => {
+  const { source, logged } = setUp(ended(stdout));
+  const error: unknown = await source.current().catch((reason: unknown) => reason);
+  expect(String(error)).toMatch(/CLOUDOPS_CREDENTIAL_PROCESS printed /);
+  expect(String(error) + JSON.stringify(logged)).not.toContain('MARKER');
+});
+
+describe('the program', () => {
+  const node = (code: string, ...args: string[]) => [process.execPath, '-e', code, ...args];
+
+  test('gets its arguments as they are, without a shell, and the variables that it is given', async () => {
+    const code = 'console.log(JSON.stringify([process.argv.slice(1), process.env.GIVEN]))';
+    const result = await runProgram(node(code, '$HOME "a b" ; exit 1'), { GIVEN: 'yes' });
+    expect(result).toEqual({ kind: 'ended', stdout: '[["$HOME \\"a b\\" ; exit 1"],"yes"]\n' });
+  });
+
+  test.each<readonly [string, readonly string[], string]>([
+    ['fails', node('console.error("MARKER"); console.log("MARKER"); process.exit(3)'), 'ended with exit code 3'],
+    ['does not exist', ['/nowhere/MARKER'], 'cannot be started (ENOENT)'],
+    ['has no name that any system takes', ['\0'], 'cannot be started'],
+    ['prints without end', node('for (;;) process.stdout.write("MARKER".repeat(1000))'), 'printed more than 64 KiB'],
+    ['is killed', node('process.kill(process.pid, "SIGTERM"); setInterval(() => {}, 1000)'), 'was ended by SIGTERM'],
+  ])('%s: its exit is told, and none of its output', async (_what, command, problem) => {
+    expect(await runProgram(command, {})).toEqual({ kind: 'failed', problem });
+  });
+
+  test('is killed when it hangs', async () => {
+    const result = await runProgram(node('setInterval(() => {}, 1000)'), {}, 300);
+    expect(result).toEqual({ kind: 'failed', problem: 'did not end within 0.3 seconds' });
+  });
+});
