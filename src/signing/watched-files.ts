@@ -59,6 +59,7 @@ export function watchFiles<Value>({
   let seen: { readonly mark: string; readonly since: number } | undefined;
   let problem = '';
   let turn: Promise<unknown> = Promise.resolve();
+  let settling: Promise<void> | undefined;
 
   /** The files as they are, and whether they have been so for a second. */
   const look = async () => {
@@ -91,20 +92,30 @@ export function watchFiles<Value>({
     if (isStill || value === undefined) await load(mark);
     return isStill;
   };
-  const inTurn = (work: () => Promise<unknown>): Promise<Value> => {
-    const done = turn.then(async () => {
-      await work();
-      if (value === undefined) throw new KeysUnavailable(problem);
-      return value;
-    });
+  const inTurn = (): Promise<boolean> => {
+    const done = turn.then(refresh);
     turn = done.catch(() => undefined);
     return done;
   };
+  const settle = async (): Promise<void> => {
+    for (let waitedMs = 0; !(await inTurn()) && waitedMs < longestWaitMs; waitedMs += pollMs) await sleep(pollMs);
+  };
+  const valueNow = (): Value => {
+    if (value === undefined) throw new KeysUnavailable(problem);
+    return value;
+  };
   return {
-    current: () => inTurn(refresh),
-    settled: () =>
-      inTurn(async () => {
-        for (let waitedMs = 0; !(await refresh()) && waitedMs < longestWaitMs; waitedMs += pollMs) await sleep(pollMs);
-      }),
+    current: async () => {
+      await inTurn();
+      return valueNow();
+    },
+    settled: async () => {
+      // Calls wait together, and hold up no other.
+      settling ??= settle().finally(() => {
+        settling = undefined;
+      });
+      await settling;
+      return valueNow();
+    },
   };
 }

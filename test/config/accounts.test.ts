@@ -90,7 +90,12 @@ describe('refused, by the name of the field', () => {
     ['no accounts', { accounts: {} }, {}, ['has no accounts']],
     ['a name that is none', { accounts: { 'Prod 1': {}, '': {} } }, {}, ['"Prod 1"', '""']],
     ['a default that is not there', { default: 'c', accounts: { a: {} } }, {}, ['default is c']],
-    ['a misspelt field', { accounts: { a: { readonly: true } } }, {}, ['accounts.a.readonly is not a setting of an account; did you mean readOnly?']],
+    [
+      'a misspelt field',
+      { accounts: { a: { readonly: true } } },
+      {},
+      ['accounts.a.readonly is not a setting of an account; did you mean readOnly?'],
+    ],
     [
       'keys inline',
       { accounts: { a: { secretAccessKey: 'MARKER', accessKeyId: 'MARKER' } } },
