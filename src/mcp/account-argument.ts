@@ -2,8 +2,11 @@ import { type Account, type Accounts, presetAmong } from '../calls/account.js';
 import { isObject } from '../util/objects.js';
 import type { JsonSchema } from './json-schema.js';
 
-/** Every tool repeats the description of accounts: no more than so many characters of it. */
+/** Every tool repeats the accounts: so many characters at most are for two descriptions, fewer for more, as their names need room too. */
 const mostCharacters = 90;
+const charactersOfName = 10;
+/** Less than this says nothing of an account. */
+const fewestCharacters = 20;
 
 /**
  * The schema of a tool's arguments with the accounts that it can be called for, where there are several.
@@ -33,13 +36,17 @@ export function withAccount(
   };
 }
 
+const unspecific = 'Account to act in';
+
 /** `prod: live customers; staging: trials`, or what there is room for: the names are in the enumeration anyway. */
 function described(accounts: readonly Account[]): string {
-  const share = Math.floor(mostCharacters / accounts.length);
+  const room = mostCharacters - charactersOfName * (accounts.length - 2);
+  const share = Math.floor(room / accounts.length);
+  if (share < fewestCharacters) return unspecific;
   const parts = accounts.flatMap(({ name, description }) => {
     if (description === undefined) return [];
     const whole = `${name}: ${description}`;
     return [whole.length <= share ? whole : `${whole.slice(0, share - 1).trimEnd()}…`];
   });
-  return parts.length === 0 ? 'Account to act in' : parts.join('; ');
+  return parts.length === 0 ? unspecific : parts.join('; ');
 }

@@ -115,6 +115,15 @@ test.each([
   expect(reason(() => createConsentTokens([otherKey], caller, at(0)).verify(token))).toBe('forged');
 });
 
+test('of several keys the first one signs and all of them verify, so that a key can be replaced', () => {
+  const next = 'n'.repeat(32);
+  const rolled = createConsentTokens([next, key], 'alice', at(0));
+  expect(rolled.verify(token).digest).toBe(createConsentTokens([key], 'alice', at(0)).verify(token).digest);
+  const made = rolled.issue({ use: 'plan', digest: '0'.repeat(32), nonce: newNonce() });
+  expect(createConsentTokens([next], 'alice', at(0)).verify(made).use).toBe('plan');
+  expect(reason(() => createConsentTokens([key], 'alice', at(0)).verify(made))).toBe('forged');
+});
+
 test('no two nonces are the same', () => {
   const nonces = Array.from({ length: 1000 }, newNonce);
   expect(new Set(nonces).size).toBe(1000);

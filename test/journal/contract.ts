@@ -203,6 +203,45 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
     });
   });
 
+  describe('a budget', () => {
+    const budget = { mostChanges: 2, windowMs: 3_600_000 };
+    const spend = (changes: Parameters<typeof intentAt>[1] = {}, by = journal) =>
+      by.begin(intent({ digest: `${Math.random()}`, budget: 'b', ...changes }), { allowRepeat: false, budget });
+
+    test('of two changes lets a third one begin when one was rejected', async () => {
+      const first = intent({ digest: 'first', budget: 'b' });
+      await journal.begin(first, { allowRepeat: false, budget });
+      expect((await spend()).kind).toBe('begun');
+      expect(await spend()).toMatchObject({ kind: 'budgetSpent', left: 0, nextAt: expect.any(Number) });
+      expect(await open().budgetState('b', budget)).toMatchObject({ left: 0 });
+      await journal.end(ending(first.id, 'rejected'));
+      expect(await open().budgetState('b', budget)).toEqual({ left: 1 });
+      expect((await spend({}, open())).kind).toBe('begun');
+    });
+
+    test('is another one with another key, and counts what was begun without a limit', async () => {
+      await begin({ digest: 'one', budget: 'b' });
+      await begin({ digest: 'two', budget: 'b' });
+      expect((await spend()).kind).toBe('budgetSpent');
+      expect((await spend({ budget: 'other' })).kind).toBe('begun');
+    });
+
+    test('that is spent leaves consent unspent', async () => {
+      await spend();
+      await spend();
+      expect((await spend({ nonce: 'n' })).kind).toBe('budgetSpent');
+      expect((await begin({ digest: 'later', nonce: 'n' })).kind).toBe('begun');
+    });
+
+    test('lets no more begin of many at once, in several processes', async () => {
+      const journals = [journal, open(), open()];
+      const all = journals.flatMap((each) => Array.from({ length: 4 }, () => spend({}, each)));
+      const kinds = (await Promise.all(all)).map(({ kind }) => kind);
+      expect(kinds.filter((kind) => kind === 'begun')).toHaveLength(2);
+      expect(kinds.filter((kind) => kind !== 'begun')).toEqual(Array(kinds.length - 2).fill('budgetSpent'));
+    });
+  });
+
   describe('the list', () => {
     test('gives the newest 50, or as many as it is asked for, oldest first', async () => {
       const digests = Array.from({ length: 53 }, (_, index) => `${index}`);

@@ -57,6 +57,26 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
       ({ kind }) => kind,
     );
 
+  test('a journal of an earlier version gets what it lacks, and its changes count against no budget', async () => {
+    await open().begin(intent({ budget: 'b' }), { allowRepeat: false });
+    postgres.sql(database, 'alter table cloudops_mutations drop column budget, drop column written');
+    const budget = { mostChanges: 1, windowMs: 3_600_000 };
+    const journal = open();
+    expect(await journal.budgetState('b', budget)).toEqual({ left: 1 });
+    const begun = await journal.begin(intent({ digest: 'other', budget: 'b' }), { allowRepeat: false, budget });
+    expect(begun).toEqual({ kind: 'begun' });
+    expect(await journal.budgetState('b', budget)).toMatchObject({ left: 0 });
+  });
+
+  test('a budget is kept by the clock of the database, whatever that of a server says', async () => {
+    const late = createPostgresJournal(postgres.url(database), () => new Date(0));
+    opened.push(late);
+    const budget = { mostChanges: 1, windowMs: 3_600_000 };
+    await late.begin(intentAt(0, { budget: 'b' }), { allowRepeat: false, budget });
+    const { nextAt = 0 } = await open().budgetState('b', budget);
+    expect(Math.abs(nextAt - Date.now() - budget.windowMs)).toBeLessThan(60_000);
+  });
+
   test('of 20 servers that start on an empty database at once, all can work, and one may send the same change', async () => {
     const journals = Array.from({ length: 20 }, () => open());
     expect((await kinds(journals, {})).sort()).toEqual(['begun', ...Array(19).fill('duplicate')]);
