@@ -21,6 +21,67 @@ Secrets are never options, because everybody on the machine can read the command
 The resource \`cloudops://configuration\` and \`cloudops-mcp doctor\` show what is set and where it comes from, without secrets.
 `;
 
+const accounts = `## Several accounts
+
+\`CLOUDOPS_ACCOUNTS_FILE\` names a JSON file of accounts. Each field is a setting, written like \`storageUrl\` for
+\`CLOUDOPS_STORAGE_URL\`; [accounts.schema.json](accounts.schema.json) lists them, and editors check the file by it:
+
+\`\`\`json
+{
+  "$schema": "./node_modules/cloudops-mcp/docs/accounts.schema.json",
+  "default": "staging",
+  "accounts": {
+    "prod": {
+      "description": "live customers",
+      "accessKeyIdFile": "/run/secrets/prod/id",
+      "secretAccessKeyFile": "/run/secrets/prod/secret",
+      "confirm": "human",
+      "maxChanges": "5/1h"
+    },
+    "staging": { "description": "trials", "profile": "staging", "regions": ["jp-east-1"] }
+  }
+}
+\`\`\`
+
+What an account does not say comes from the environment. Keys come whole from one place: an account with a key file, a program or a
+profile has no key of the environment, and no key is ever in the file itself. \`readOnly\`, \`tools\` and \`regions\` may only narrow
+what the environment allows, and \`confirm\` may only be stricter where the environment sets it.
+
+Tools that several accounts allow have an argument \`account\`; it is required unless \`default\` is one of them. A tool that one account
+alone allows has none. \`cloudops-mcp call\` takes \`--account\`, and \`doctor\` checks every account. Over HTTP, a caller
+uses the accounts that its scopes name, such as \`cloudops:account:prod\`, or the default one if they name none.
+
+## Keys that rotate
+
+| keys from | are looked for again |
+|---|---|
+| \`…_FILE\` | when a file has changed and all of them have been still for a second |
+| \`CLOUDOPS_CREDENTIAL_PROCESS\` | five minutes before they expire, at most once a minute |
+| \`CLOUDOPS_PROFILE\` | like files, or like a program if the profile has \`credential_process\` |
+
+A request that is refused because its key is unknown or has expired is sent again once if there are other keys by then; so is a change,
+because nothing was carried out. One file or a profile is the way to rotate without a gap: of two files that are written one after the
+other, the old pair stays in use until both are there.
+
+The program is run without a shell, for ten seconds at most, without the variables of this server, and may print 64 KiB. What it prints
+is never shown. A profile that signs in elsewhere (\`role_arn\`, \`sso_…\`, web identity) works with
+\`CLOUDOPS_CREDENTIAL_PROCESS='["aws", "configure", "export-credentials", "--profile", "…", "--format", "process"]'\`.
+
+Plans, questions, repetitions and budgets belong to the account and the place of its keys, not to the key that signs.
+
+## A budget of changes
+
+\`CLOUDOPS_MAX_CHANGES=5/1h\` lets each caller make five changes within any hour in each account; the time is 1m to 24h. Changes that
+were accepted, have not ended or have an unknown outcome count; those that were rejected, declined or not sent do not. The journal
+decides, so replicas that share it share the budget. \`0\` only shows plans.
+
+## Replacing the state key
+
+\`CLOUDOPS_STATE_KEY_FILE\` may hold several keys, one a line: the first signs, and all verify. To replace one without refusing
+plans that are under way, append the new key, restart every replica, move it to the first line, restart, and remove the old one after ten
+minutes.
+`;
+
 const otherVariables = `## Variables of other programs
 
 | variable | meaning |
@@ -43,5 +104,5 @@ export function configurationDocument() {
     ]);
     return `## ${title}\n\n${markdownTable(['variable', 'option', 'meaning'], lines)}\n`;
   });
-  return [introduction, ...parts, otherVariables].join('\n');
+  return [introduction, ...parts, accounts, otherVariables].join('\n');
 }
