@@ -2,11 +2,9 @@ import { type Account, type Accounts, presetAmong } from '../calls/account.js';
 import { isObject } from '../util/objects.js';
 import type { JsonSchema } from './json-schema.js';
 
-/** Every tool repeats the accounts: so many characters at most are for two descriptions, fewer for more, as their names need room too. */
-const mostCharacters = 90;
-const charactersOfName = 10;
-/** Less than this says nothing of an account. */
-const fewestCharacters = 20;
+/** Every tool repeats the accounts: so many characters at most describe two, fewer describe more, as their names need room too. */
+const mostCharacters = 80;
+const charactersOfName = 12;
 
 /**
  * The schema of a tool's arguments with the accounts that it can be called for, where there are several.
@@ -36,17 +34,11 @@ export function withAccount(
   };
 }
 
-const unspecific = 'Account to act in';
-
-/** `prod: live customers; staging: trials`, or what there is room for: the names are in the enumeration anyway. */
+/** `prod: live customers; staging: trials` where that is short: the instructions have it in any case. */
 function described(accounts: readonly Account[]): string {
+  const text = accounts
+    .flatMap(({ name, description }) => (description === undefined ? [] : [`${name}: ${description}`]))
+    .join('; ');
   const room = mostCharacters - charactersOfName * (accounts.length - 2);
-  const share = Math.floor(room / accounts.length);
-  if (share < fewestCharacters) return unspecific;
-  const parts = accounts.flatMap(({ name, description }) => {
-    if (description === undefined) return [];
-    const whole = `${name}: ${description}`;
-    return [whole.length <= share ? whole : `${whole.slice(0, share - 1).trimEnd()}…`];
-  });
-  return parts.length === 0 ? unspecific : parts.join('; ');
+  return text === '' || text.length > room ? 'Account to act in' : text;
 }
