@@ -13,6 +13,8 @@ export interface Store {
   readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
+  /** Keys of a second account, where the store has one. */
+  readonly other?: { readonly accessKeyId: string; readonly secretAccessKey: string };
 }
 
 declare module 'vitest' {
@@ -38,6 +40,8 @@ const printed = z.object({
   S3_REGION: z.string(),
   S3_ACCESS_KEY: z.string(),
   S3_SECRET_KEY: z.string(),
+  S3_OTHER_ACCESS_KEY: z.string().optional(),
+  S3_OTHER_SECRET_KEY: z.string().optional(),
 });
 
 /** Starts a store with its script, whose last line is `S3_ENDPOINT=… S3_REGION=… S3_ACCESS_KEY=… S3_SECRET_KEY=…`. */
@@ -53,8 +57,13 @@ function startReal(name: string): Started {
     region: settings.S3_REGION,
     accessKeyId: settings.S3_ACCESS_KEY,
     secretAccessKey: settings.S3_SECRET_KEY,
+    ...otherOf(settings),
     stop: () => void execFileSync(script('stop'), { stdio: 'inherit' }),
   };
+}
+
+function otherOf({ S3_OTHER_ACCESS_KEY: accessKeyId, S3_OTHER_SECRET_KEY: secretAccessKey }: z.output<typeof printed>) {
+  return accessKeyId === undefined || secretAccessKey === undefined ? {} : { other: { accessKeyId, secretAccessKey } };
 }
 
 const variables = z.object({
