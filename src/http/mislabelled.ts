@@ -13,7 +13,7 @@ const meant = '2026-07-28';
 export function correctHeaders(headers: Headers, message: unknown): void {
   if (headers.get(label) !== named) return;
   const found = classifyInboundRequest({ httpMethod: 'POST', body: message });
-  if (found.kind !== 'modern' || found.messageKind !== 'request' || found.classification.revision !== meant) return;
+  if (found.kind !== 'modern' || found.messageKind !== 'request') return;
   headers.set(label, meant);
   const { method, params } = found.message;
   if (!headers.has('mcp-method') && /^[a-z/]+$/i.test(method)) headers.set('mcp-method', method);

@@ -169,10 +169,9 @@ describe('nothing is sent twice, and nothing without the answer', () => {
     const { question, rest } = await ask(client);
     const stranger = await other(server);
     expect(await stranger.answer(question, accept)).toBe(202);
+    await client.answer(question, decline);
+    expect(await failed({ rest })).toMatchObject({ code: 'Declined' });
     expect(cloud.requests).toHaveLength(0);
-    await client.answer(question, accept);
-    expect(await failed({ rest })).toMatchObject({ outcome: 'accepted' });
-    expect(cloud.requests).toHaveLength(1);
   });
 
   test.each<[string, (session: string) => Record<string, string>]>([
@@ -229,6 +228,28 @@ describe('nothing is sent twice, and nothing without the answer', () => {
     await (await openSession(server.url)).send(cancelled(7));
     await client.answer(question, accept);
     expect(await failed({ rest })).toMatchObject({ outcome: 'accepted' });
+  });
+
+  test('the end of a call after its question was answered, which comes too late', async () => {
+    let arrived = () => {};
+    const sent = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    let release = () => {};
+    const slow = await startServer((_request, response) => {
+      release = () => response.end('{"instance":{"instanceId":"restored"}}');
+      arrived();
+    });
+    close.push(() => slow.close());
+    const server = await serve({ cloud: slow.origin });
+    const client = await openSession(server.url);
+    const { question, rest } = await ask(client, restore, { id: 7 });
+    await client.answer(question, accept);
+    await sent;
+    await client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } });
+    release();
+    expect(await failed({ rest })).toMatchObject({ outcome: 'accepted' });
+    expect(slow.requests).toHaveLength(1);
   });
 
   test('a server that stops', async () => {
@@ -449,6 +470,16 @@ describe('replies that come to another replica', () => {
     await at(client, second)({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } });
     expect(await rest()).toBeUndefined();
     expect(cloud.requests).toHaveLength(0);
+  });
+
+  test('are not waited for any longer than the call lasts', async () => {
+    const { rows, shared } = createShared();
+    const [first] = await fleet(shared);
+    const client = await openSession(first.url);
+    const { drop } = await ask(client);
+    expect(rows.size).toBe(2);
+    drop();
+    await vi.waitFor(() => expect(rows.size).toBe(0));
   });
 
   test('are read only if they were sealed by a replica', async () => {
