@@ -10,8 +10,8 @@ const keptMinutes = 15;
 const rows = z.array(z.object({ key: z.string(), message: z.string() }));
 
 /**
- * Messages in PostgreSQL, beside the journal. A message is looked for again and again, because a notification would take a connection
- * of its own, which poolers do not give.
+ * Messages in PostgreSQL, beside the journal. Processes look for them again and again: a notification would take a connection of its
+ * own, which PgBouncer's transaction pooling does not give.
  * @param url its password is in no error
  */
 export function createPostgresMessages(url: string): SharedMessages {
