@@ -100,6 +100,17 @@ describe('every client lists and calls all tools', () => {
     await server.stop();
   });
 
+  test.each([
+    [[], false],
+    [['--views', 'on'], true],
+  ])('with %j, views are offered to a client that does not declare them: %s', async (args, expected) => {
+    const server = await startHttpProcess(['--sandbox', ...args]);
+    const client = await connectV1(server.url);
+    expect((await client.list()).includes('decide_change')).toBe(expected);
+    await client.close();
+    await server.stop();
+  });
+
   test('calls are counted by tool and outcome, and nothing that a client chose is a label', async () => {
     const server = await start();
     const client = await connectV1(server.url);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { listParts } from '../../../src/tools/list-parts.js';
 import { restoreInstance } from '../../../src/tools/restore-instance.js';
+import { type HttpProcess, startHttpProcess } from '../../support/http-process.js';
 import { readAsAPerson } from '../../support/person.js';
 import { clientConfig, serverPath } from '../client.js';
 import { type Inspector, startInspector } from './page.js';
@@ -20,12 +21,15 @@ const accept = restoreInstance.change?.accept({ backupId, instanceId }) ?? '';
 const configuration = z.object({ mcpServers: z.object({ cloudops: z.looseObject({}) }) });
 
 let inspector: Inspector;
+let http: HttpProcess;
 beforeAll(async () => {
+  http = await startHttpProcess(['--sandbox', '--confirm', 'human']);
   const { cloudops } = configuration.parse(
     JSON.parse(await clientConfig('claude-code', '--sandbox-seed', 'picture')),
   ).mcpServers;
   inspector = await startInspector({
     cloudops,
+    'cloudops over HTTP': { type: 'streamable-http', url: http.url.href },
     // It can ask its user. Hosts that cannot, and show views, get a button instead.
     'cloudops with views alone': {
       type: 'stdio',
@@ -35,17 +39,20 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(() => inspector?.close());
+afterAll(async () => {
+  await inspector?.close();
+  await http?.stop();
+});
 
 async function fill(page: Page, args: Readonly<Record<string, unknown>>) {
   for (const [name, value] of Object.entries(args))
     await page.getByRole('textbox', { name, exact: true }).fill(String(value));
 }
 
-describe('the question', () => {
+describe.each(['cloudops', 'cloudops over HTTP'])('the question of %s', (server) => {
   let page: Page;
   beforeAll(async () => {
-    page = await inspector.open('cloudops', 'Tools');
+    page = await inspector.open(server, 'Tools');
     await page.getByRole('button', { name: restoreInstance.name }).click();
     await fill(page, restore);
     await page.getByRole('button', { name: 'Execute Tool' }).click();
@@ -55,7 +62,7 @@ describe('the question', () => {
   test('is shown as one paragraph, with the decision first and a choice in words', async () => {
     const question = page.getByRole('dialog');
     await question.getByText('Create DevOps server').waitFor();
-    await question.screenshot({ path: picture, animations: 'disabled' });
+    if (server === 'cloudops') await question.screenshot({ path: picture, animations: 'disabled' });
     const text = await question.innerText();
     expect(text).toMatch(/Create DevOps server "[^"]+" \([^)]+\) in jp-east-1 from backup "[^"]+"\? It costs money/);
     expect(await question.getByRole('textbox', { name: 'Decision' }).inputValue()).toBe('Do nothing');
