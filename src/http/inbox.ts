@@ -65,34 +65,31 @@ export interface InboxOptions {
 /** The text of the longest reply that is taken, in bytes. A form has one choice. */
 export const maximumReply = 16 * 1024;
 
-/** A call that waits. */
-interface Waiting {
-  readonly keys: readonly string[];
-  readonly receive: (message: JSONRPCMessage) => void;
-}
+/** Gets the reply that is waited for. */
+type Receive = (message: JSONRPCMessage) => void;
 
 /**
  * Brings replies to calls of this process at once, and to those of other processes through what they share. A reply that nobody waits
  * for is dropped: it came twice, too late, or from another session or caller.
  */
 export function createInbox({ shared, stateKeys, log, pollMs = 500 }: InboxOptions) {
-  const waiting = new Map<string, Waiting>();
+  const waiting = new Map<string, Receive>();
   const keyOf = ({ caller, session }: Correspondent, { kind, id }: Pick<Reply, 'kind' | 'id'>) =>
     digestOf([caller, session, kind, id]);
   const sealOf = (key: string) =>
     createSeal(stateKeys, { purpose: 'cloudops reply', associatedData: key, longest: 2 * maximumReply });
   const failed = (error: unknown) => log('debug', 'replies', { error: reasonOf(error) });
 
-  const stop = (call: Waiting): void => {
-    if (!call.keys.some((key) => waiting.get(key) === call)) return;
-    for (const key of call.keys) if (waiting.get(key) === call) waiting.delete(key);
-    shared?.forget(call.keys).catch(failed);
+  const stop = (key: string, receive: Receive): void => {
+    if (waiting.get(key) !== receive) return;
+    waiting.delete(key);
+    shared?.forget(key).catch(failed);
   };
   const give = (key: string, message: JSONRPCMessage): boolean => {
-    const call = waiting.get(key);
-    if (call === undefined) return false;
-    stop(call);
-    call.receive(message);
+    const receive = waiting.get(key);
+    if (receive === undefined) return false;
+    stop(key, receive);
+    receive(message);
     return true;
   };
 
@@ -116,21 +113,16 @@ export function createInbox({ shared, stateKeys, log, pollMs = 500 }: InboxOptio
 
   return {
     /**
-     * Waits for the answer to a question, or the end of the call that asks it. `receive` is called with the first that comes.
-     * Resolves, when a reply can come, with the function that ends the wait.
+     * Waits for a reply, with which `receive` is called, once. Resolves, when the reply can come, with the function that ends the
+     * wait.
      */
-    async expect(
-      from: Correspondent,
-      { question, call }: { readonly question: string; readonly call: RequestId },
-      receive: Waiting['receive'],
-    ): Promise<() => void> {
-      const keys = [keyOf(from, { kind: 'answer', id: question }), keyOf(from, { kind: 'cancellation', id: call })];
-      const waits = { keys, receive };
-      for (const key of keys) waiting.set(key, waits);
+    async expect(from: Correspondent, reply: Pick<Reply, 'kind' | 'id'>, receive: Receive): Promise<() => void> {
+      const key = keyOf(from, reply);
+      waiting.set(key, receive);
       // Without what is shared, replies that come to this process still arrive.
-      await shared?.expect(keys).catch(failed);
+      await shared?.expect(key).catch(failed);
       if (shared !== undefined && !polling) void poll(shared);
-      return () => stop(waits);
+      return () => stop(key, receive);
     },
     /** Brings a reply to the call that waits for it. Rejects if it has to go to another process and cannot. */
     async deliver(from: Correspondent, reply: Reply): Promise<void> {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
 import type { CallTool } from '../calls/context.js';
 import type { Principal } from '../calls/policy.js';
+import type { Wait } from '../consent/asker.js';
 import type { SharedMessages } from '../journal/shared-messages.js';
 import type { Metrics } from '../observe/metrics.js';
 import { createServer, makeTools, type ServerDependencies } from '../server.js';
@@ -68,19 +69,17 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
         principal,
         call: observed(server.call, metrics, now, running),
         session: session?.client,
-        wait: place.waitOutside,
       };
+      const create = (wait: Wait = (work) => work()) =>
+        createServer({ ...server, ...own, wait: (work) => place.waitOutside(() => wait(work)) }, tools);
       const conversation: Conversation = {
         newId,
         begin: (client) => sessions.begin(caller, client),
         ...(session !== undefined && {
-          expect: (ids, receive) => inbox.expect({ caller, session: session.id }, ids, receive),
+          expect: (reply, receive) => inbox.expect({ caller, session: session.id }, reply, receive),
         }),
       };
-      await serveMessage(() => createServer({ ...server, ...own }, tools), message, request, response, {
-        log,
-        conversation,
-      });
+      await serveMessage(create, message, request, response, { log, conversation });
     } finally {
       // A change outlives its client, and keeps its place until it ends.
       await Promise.allSettled(running);

@@ -7,8 +7,9 @@ import type {
   Server,
   Transport,
 } from '@modelcontextprotocol/server';
+import type { Wait } from '../consent/asker.js';
 import { type Client, describeClient } from '../mcp/client.js';
-import { cancelledIn } from './inbox.js';
+import { cancelledIn, type Reply } from './inbox.js';
 import { sendJson } from './server.js';
 import { webRequest, whenOver } from './web-request.js';
 
@@ -17,11 +18,11 @@ export interface Conversation {
   /** The ID of a new session with a client that has introduced itself. */
   begin(client: Client): string;
   /**
-   * Waits for the reply to a question that a call asks: an answer, or the end of the call. Resolves, when one can come, with the
-   * function that ends the wait. Absent where the client has no session to reply in.
+   * Waits for a reply: the answer to a question, or the end of a call. Resolves, when it can come, with the function that ends the
+   * wait. Absent where the client has no session to reply in.
    */
   readonly expect?: (
-    ids: { readonly question: string; readonly call: RequestId },
+    reply: Pick<Reply, 'kind' | 'id'>,
     receive: (message: JSONRPCMessage) => void,
   ) => Promise<() => void>;
   /** A new ID for a question: each request has a server of its own, whose counts would be the same. */
@@ -41,9 +42,10 @@ const eventStream = {
  * Serves a request of a protocol before 2026-07-28: with JSON, or with a stream of events as soon as there is something to tell or to
  * ask before the result, or the result takes long. The SDK's transport for these protocols streams every answer, which takes a
  * quarter of the CPU of a call, and keeps sessions in one process.
+ * @param create makes the server, which does within `wait` what waits for a person, so that the client can end it
  */
 export async function serveRequest(
-  server: Server,
+  create: (wait: Wait) => Server,
   message: JSONRPCRequest,
   incoming: IncomingMessage,
   response: ServerResponse,
@@ -51,14 +53,14 @@ export async function serveRequest(
 ): Promise<void> {
   const write = (sent: JSONRPCMessage): void =>
     writeEvent(response, `event: message\ndata: ${JSON.stringify(sent)}\n\n`);
-  const questions = createQuestions(conversation, message.id);
+  const questions = createQuestions(conversation);
   const transport: Transport = {
     start: async () => {},
     send: async (sent, options) => {
       if ('method' in sent) {
         // There is no other connection to the client.
         if (options?.relatedRequestId !== message.id) return;
-        write('id' in sent ? await questions.ask(sent, receive) : questions.renamed(sent));
+        write('id' in sent ? await questions.ask(sent, answer) : questions.renamed(sent));
       } else if (response.headersSent) {
         write(sent);
         response.end();
@@ -66,11 +68,18 @@ export async function serveRequest(
     },
     close: async () => transport.onclose?.(),
   };
-  const receive = (reply: JSONRPCMessage): void => {
+  const answer = (reply: JSONRPCMessage): void => transport.onmessage?.(reply);
+  const cancel = (reply: JSONRPCMessage): void => {
     transport.onmessage?.(reply);
-    // Nobody waits for the result of a call that was cancelled.
-    if ('method' in reply) response.end();
+    // Nobody waits for the result any longer.
+    writeEvent(response, ': cancelled\n\n');
+    response.end();
   };
+  const wait: Wait = async (work) => {
+    const stop = await conversation.expect?.({ kind: 'cancellation', id: message.id }, cancel);
+    return work().finally(stop);
+  };
+  const server = create(wait);
   const over = whenOver(incoming, response);
   const keepAlive = setInterval(() => writeEvent(response, ': keepalive\n\n'), keepAliveMs);
   try {
@@ -94,7 +103,7 @@ function writeEvent(response: ServerResponse, text: string): void {
 }
 
 /** The questions of one call, under IDs that are new to the client and that nobody else can guess. */
-function createQuestions({ expect, newId }: Conversation, call: RequestId) {
+function createQuestions({ expect, newId }: Conversation) {
   const open = new Map<RequestId, { readonly id: string; stop: () => void }>();
   let isOver = false;
   return {
@@ -104,9 +113,7 @@ function createQuestions({ expect, newId }: Conversation, call: RequestId) {
       const id = newId();
       const asked = { id, stop: () => {} };
       open.set(question.id, asked);
-      asked.stop = await expect({ question: id, call }, (reply) =>
-        receive('method' in reply ? reply : { ...reply, id: question.id }),
-      );
+      asked.stop = await expect({ kind: 'answer', id }, (reply) => receive({ ...reply, id: question.id }));
       if (isOver) asked.stop();
       return { ...question, id };
     },

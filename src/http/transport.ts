@@ -8,6 +8,7 @@ import {
   type Server,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
+import type { Wait } from '../consent/asker.js';
 import type { Log } from '../util/log.js';
 import { correctHeaders } from './mislabelled.js';
 import { type Conversation, serveRequest } from './request.js';
@@ -15,7 +16,7 @@ import { webRequest, whenOver } from './web-request.js';
 
 /** Serves one message that was read already, with a server made for it. */
 export async function serveMessage(
-  create: () => Server,
+  create: (wait?: Wait) => Server,
   message: unknown,
   incoming: IncomingMessage,
   response: ServerResponse,
@@ -23,12 +24,11 @@ export async function serveMessage(
 ): Promise<void> {
   const onerror = ({ name }: Error) => log('debug', 'http', { error: name });
   if (isRequestBefore2026(message, incoming)) {
-    const server = create();
-    server.onerror = onerror;
-    return serveRequest(server, message, incoming, response, conversation);
+    const createWith = (wait: Wait) => Object.assign(create(wait), { onerror });
+    return serveRequest(createWith, message, incoming, response, conversation);
   }
   // There are no subscriptions, because the server's lists never change.
-  const handler = createMcpHandler(create, { maxSubscriptions: 0, onerror });
+  const handler = createMcpHandler(() => create(), { maxSubscriptions: 0, onerror });
   return serveByHandler(handler, message, incoming, response);
 }
 

@@ -17,13 +17,15 @@ const rows = z.array(z.object({ key: z.string(), message: z.string() }));
 export function createPostgresMessages(url: string): SharedMessages {
   const { run, close } = createDatabase(url, connections);
   return {
-    expect: (keys) =>
+    expect: (key) =>
       run(async (client) => {
         // Those that a process left behind when it was killed.
         await client.query(`delete from cloudops_messages where expected < now() - interval '${keptMinutes} minutes'`);
-        await client.query('insert into cloudops_messages (key) select unnest($1::text[]) on conflict do nothing', [
-          keys,
-        ]);
+        await client.query(
+          `insert into cloudops_messages (key) values ($1)
+           on conflict (key) do update set expected = excluded.expected, message = null`,
+          [key],
+        );
       }),
     put: (key, message) =>
       run(async (client) => {
@@ -40,9 +42,9 @@ export function createPostgresMessages(url: string): SharedMessages {
         );
         return rows.parse(found.rows);
       }),
-    forget: (keys) =>
+    forget: (key) =>
       run(async (client) => {
-        await client.query('delete from cloudops_messages where key = any($1::text[])', [keys]);
+        await client.query('delete from cloudops_messages where key = $1', [key]);
       }),
     close,
   };

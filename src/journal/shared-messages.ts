@@ -3,12 +3,12 @@
  * another; messages are sealed.
  */
 export interface SharedMessages {
-  /** Keeps messages with these keys from now on, until they are forgotten or a quarter of an hour has passed. */
-  expect(keys: readonly string[]): Promise<void>;
+  /** Keeps a message with this key from now on, until it is forgotten or a quarter of an hour has passed. */
+  expect(key: string): Promise<void>;
   /** Keeps a message, if it is expected and none with its key came before. */
   put(key: string, message: string): Promise<void>;
   /** The messages with these keys that have come. */
   read(keys: readonly string[]): Promise<readonly { readonly key: string; readonly message: string }[]>;
-  forget(keys: readonly string[]): Promise<void>;
+  forget(key: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -215,6 +215,21 @@ describe('nothing is sent twice, and nothing without the answer', () => {
     expect(cloud.requests).toHaveLength(0);
   });
 
+  test('the end of a call that waits for its turn, about which nobody is asked', async () => {
+    const server = await serve();
+    const client = await openSession(server.url);
+    const first = await ask(client, { ...restore, instanceId: 'first' }, { id: 6 });
+    const queued = client.call('restore_instance', restore, { id: 7 }).catch((error: Error) => error.message);
+    await vi.waitFor(() => expect(server.callerLogged.filter(({ event }) => event === 'consent')).toHaveLength(2));
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
+    await client.send(cancelled);
+    expect(await queued).toBe('the answer ended before it said anything');
+    await client.answer(first.question, decline);
+    await first.rest();
+    await vi.waitFor(() => expect(server.callerLogged.filter(({ event }) => event === 'call')).toHaveLength(2));
+    expect(cloud.requests).toHaveLength(0);
+  });
+
   test('the end of another call, or of one of another session, ends nothing', async () => {
     const server = await serve();
     const client = await openSession(server.url);
@@ -418,13 +433,13 @@ describe('replies that come to another replica', () => {
     const rows = new Map<string, string | undefined>();
     const reads: (readonly string[])[] = [];
     const shared: SharedMessages = {
-      expect: async (keys) => void keys.map((key) => rows.set(key, undefined)),
+      expect: async (key) => void rows.set(key, undefined),
       put: async (key, text) => void (rows.has(key) && rows.get(key) === undefined && rows.set(key, text)),
       read: async (keys) => {
         reads.push(keys);
         return keys.flatMap((key) => ({ key, message: rows.get(key) ?? '' })).filter(({ message }) => message !== '');
       },
-      forget: async (keys) => void keys.map((key) => rows.delete(key)),
+      forget: async (key) => void rows.delete(key),
       close: async () => undefined,
     };
     return { rows, reads, shared };

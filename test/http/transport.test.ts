@@ -108,7 +108,7 @@ describe('a request of a protocol before 2026-07-28', () => {
       const call = { jsonrpc: '2.0' as const, id: 1, method: 'tools/call', params: { name: 't', arguments: {} } };
       responses.push(response);
       const conversation = { begin: () => 'session', newId: () => 'question' };
-      served.push(serveRequest(server, call, request, response, conversation));
+      served.push(serveRequest(() => server, call, request, response, conversation));
     });
     await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {
