@@ -93,20 +93,19 @@ export function createInbox({ shared, stateKeys, log, pollMs = 500 }: InboxOptio
     return true;
   };
 
+  const look = async (messages: SharedMessages): Promise<void> => {
+    for (const { key, message } of await messages.read([...waiting.keys()])) {
+      const text = sealOf(key).open(message);
+      const reply = text === undefined ? undefined : replyIn(JSON.parse(text));
+      if (reply !== undefined) give(key, reply.message);
+    }
+  };
   let polling = false;
   const poll = async (messages: SharedMessages): Promise<void> => {
     polling = true;
     while (waiting.size > 0) {
       await delay(pollMs, undefined, { ref: false });
-      const found = await messages.read([...waiting.keys()]).catch((error: unknown) => {
-        failed(error);
-        return [];
-      });
-      for (const { key, message } of found) {
-        const text = sealOf(key).open(message);
-        const reply = text === undefined ? undefined : replyIn(JSON.parse(text));
-        if (reply !== undefined) give(key, reply.message);
-      }
+      await look(messages).catch(failed);
     }
     polling = false;
   };
