@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readdir, rename } from 'node:fs/promises';
+import { access, type FileHandle, lstat, mkdir, open, readdir, rename, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { textAt } from '../util/objects.js';
 
@@ -43,6 +43,28 @@ export async function readJournalFile(path: string): Promise<FileHandle | undefi
     if (textAt(error, 'code') === 'ENOENT') return undefined;
     throw error;
   });
+}
+
+/**
+ * Checks that entries can be appended, or the file created.
+ * @throws the system's error, or an Error if it is not a journal
+ */
+export async function checkAppendable(path: string): Promise<void> {
+  try {
+    await using _ = await openJournalFile(path, constants.O_RDWR | constants.O_APPEND);
+  } catch (error) {
+    if (textAt(error, 'code') !== 'ENOENT') throw error;
+    await access(await existingFolder(dirname(path)), constants.W_OK);
+  }
+}
+
+/** The folder itself or, if it does not exist yet, the closest one above it that does. */
+async function existingFolder(path: string): Promise<string> {
+  const isThere = await stat(path).then(
+    () => true,
+    (error) => textAt(error, 'code') !== 'ENOENT',
+  );
+  return isThere || dirname(path) === path ? path : existingFolder(dirname(path));
 }
 
 /** Opens a rotated file for reading; undefined if there is none, or something else. */

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { budgetState, spentTimes } from './budget.js';
 import { findConflict, findDuplicate, isNonceSpent, writtenBefore } from './conflict.js';
 import { boundedCaller, boundedEnding, boundedIntent, type Ending, type Entry, type RecordedChange } from './entry.js';
-import { append } from './file-open.js';
+import { append, checkAppendable } from './file-open.js';
 import { createTail, listNewest } from './file-read.js';
 import { type Journal, unwritable } from './journal.js';
 import { createPersistence } from './persistence.js';
@@ -21,6 +21,11 @@ export function createFileJournal(path: string, now: () => Date): Journal {
   const endUnsent = (id: string, code: string) =>
     persistence.writeSoon(() => writeEnding({ id, time: now().toISOString(), outcome: 'not sent', code }));
   return {
+    check: async () => {
+      await checkAppendable(path);
+      return [];
+    },
+    unwritten: persistence.count,
     end,
     findDuplicate: async (digest) => findDuplicate(await readTail(), digest, now().getTime()),
     begin: async (given, options) => {

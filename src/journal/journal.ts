@@ -35,6 +35,14 @@ export interface BeginOptions {
 /** The record of all changes. Several processes may share one. */
 export interface Journal {
   /**
+   * Tries what recording a change needs, without an entry; missing tables are created. Resolves with what an operator should know
+   * although it works, one sentence each.
+   * @throws if no change can be recorded now
+   */
+  check(): Promise<readonly string[]>;
+  /** The number of outcomes that are not written yet. */
+  unwritten(): number;
+  /**
    * The last change with a digest that was, or may have been, accepted not long ago, or that has no outcome yet.
    * @throws if the journal cannot be read
    */

@@ -29,6 +29,8 @@ export function createPersistence() {
       write(attempt, AbortSignal.abort()).catch(() => {
         write(attempt).catch(() => undefined);
       }),
+    /** The number of writes under way. */
+    count: () => underWay.size,
     /** Stops trying. Resolves when nothing is under way. */
     close: async (): Promise<void> => {
       closing.abort();

@@ -74,6 +74,12 @@ export function createPostgresJournal(url: string, now: () => Date): Journal {
   const persistence = createPersistence();
   const unsent = (id: string, code: string): Ending => ({ id, time: now().toISOString(), outcome: 'not sent', code });
   return {
+    check: () =>
+      database.run(async (client) => {
+        await checkRights(client);
+        return [];
+      }),
+    unwritten: persistence.count,
     end: (ending, signal) =>
       persistence.write(() => database.run((client) => update(client, boundedEnding(ending))), signal),
     findDuplicate: (digest) =>
@@ -219,6 +225,23 @@ async function createTables(client: pg.PoolClient): Promise<void> {
   );
   if (isRecent === 0) await client.query(laterColumns);
 }
+
+/**
+ * Checks that entries can be written here: by this role, and not on a standby.
+ * @throws Error
+ */
+async function checkRights(client: pg.PoolClient): Promise<void> {
+  const { rows } = await client.query(
+    `select current_setting('transaction_read_only') = 'on' as "isReadOnly", array(
+       select name || ' ' || privilege from unnest(array['cloudops_mutations', 'cloudops_guards']) name,
+         unnest(array['select', 'insert', 'update']) privilege where not has_table_privilege(name, privilege)) as missing`,
+  );
+  const [{ isReadOnly, missing }] = rightsSchema.parse(rows);
+  if (isReadOnly) throw new Error('the database is read-only, as a standby is');
+  if (missing.length > 0) throw new Error(`the role of this server lacks rights: ${missing.join(', ')}`);
+}
+
+const rightsSchema = z.tuple([z.object({ isReadOnly: z.boolean(), missing: z.array(z.string()) })]);
 
 /**
  * Changes with a digest or a nonce, oldest first, that may be in conflict with one of a time (milliseconds). A change that was not made

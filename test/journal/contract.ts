@@ -54,6 +54,11 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
     expect(await open().list({})).toEqual([{ ...first, ending: end }, second]);
   });
 
+  test('can be checked before the first change, which leaves no entry', async () => {
+    expect(await journal.check()).toEqual([]);
+    expect(await journal.list({})).toEqual([]);
+  });
+
   describe('the same change again', () => {
     test.each([
       ['accepted', 'duplicate'],

@@ -77,6 +77,26 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     expect(Math.abs(nextAt - Date.now() - budget.windowMs)).toBeLessThan(60_000);
   });
 
+  test.each([
+    [
+      'a role that may only read',
+      'grant select on all tables in schema public to guest',
+      /lacks rights: .*cloudops_guards insert/,
+    ],
+    [
+      'a database that takes no changes, as a standby',
+      'grant all on all tables in schema public to guest; alter role guest set default_transaction_read_only = on',
+      /read-only/,
+    ],
+  ])('%s is told when the journal is checked', async (_what, setUp, problem) => {
+    await open().check();
+    postgres.sql(database, `drop role if exists guest`);
+    postgres.sql(database, `create role guest login password '${decodeURIComponent(password)}'; ${setUp}`);
+    const guest = open(postgres.url(database).replace('cloudops:', 'guest:'));
+    await expect(guest.check()).rejects.toThrow(problem);
+    postgres.sql(database, 'drop owned by guest; drop role guest');
+  });
+
   test('of 20 servers that start on an empty database at once, all can work, and one may send the same change', async () => {
     const journals = Array.from({ length: 20 }, () => open());
     expect((await kinds(journals, {})).sort()).toEqual(['begun', ...Array(19).fill('duplicate')]);

@@ -150,6 +150,8 @@ export function createMemoryJournal(): Journal {
   const all = () => [...changes.values()];
   const end = (ending: Ending) => addEntry(changes, { ending });
   return {
+    check: async () => [],
+    unwritten: () => 0,
     findDuplicate: async (digest) => findDuplicate(all(), digest, Date.now()),
     begin: async (intent, options) => {
       const result = findConflict(all(), intent, options);
