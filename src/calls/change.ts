@@ -1,9 +1,11 @@
 import type { EndedOutcome } from '../answers/outcome.js';
 import { canBeShown, makePlan, type PlannedCall, tooLargeToShow } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
+import type { Wait } from '../consent/asker.js';
 import { type ConsentMode, decideConsent } from '../consent/decision.js';
 import { obtainConsent } from '../consent/obtain.js';
 import { type Consent, intentOf, type PendingChange, type Steering } from '../consent/pending.js';
+import type { QuestionQueue } from '../consent/question-queue.js';
 import type { Budget } from '../journal/budget.js';
 import type { RecordedChange } from '../journal/entry.js';
 import { describe, isOfAnother } from '../journal/journal.js';
@@ -40,9 +42,11 @@ export async function change(
 
   log('info', 'consent', { tool: call.operation.name, decision: step.kind, caller: context.principal?.name });
 
+  const asks = step.kind === 'ask' && context.click === undefined;
+  const waiting: Wait = (asks ? asker?.wait : undefined) ?? ((work) => work());
   const decideAndSend = async (): Promise<CallOutcome> => {
     const pending = await prepare(call, rules, steering, context, dependencies);
-    const consent = await obtainConsent(step, pending, context, dependencies);
+    const consent = await waiting(() => obtainConsent(step, pending, context, dependencies));
     if (consent.kind !== 'given') return consent;
     const outcome = await inFlight.track(context.signal, async (signal) => {
       using client = openClient(signal);
@@ -50,13 +54,17 @@ export async function change(
     });
     return withNotes(outcome, await takeReports(pending.entry.caller).catch(() => []));
   };
+  if (!asks || asker?.brought !== undefined) return decideAndSend();
   // A question that is shown at once waits here, so that its plan knows what came of those before it.
-  const waits =
-    step.kind === 'ask' && asker !== undefined && asker.brought === undefined && context.click === undefined;
-  if (!waits) return decideAndSend();
-  const inTurn = () => questions.take(context.principal?.name, decideAndSend);
-  return asker.wait === undefined ? inTurn() : asker.wait(inTurn);
+  const leave = await waiting(() => enter(questions, context.principal?.name));
+  return decideAndSend().finally(leave);
 }
+
+/** Waits for the turn of a caller. Resolves with the function that ends it. */
+const enter = (questions: QuestionQueue, caller: string | undefined) =>
+  new Promise<() => void>((entered) => {
+    void questions.take(caller, () => new Promise<void>(entered));
+  });
 
 /**
  * Makes the plan of a change, which says what the change would repeat.

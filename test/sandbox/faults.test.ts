@@ -149,7 +149,7 @@ describe('through a real MCP client', () => {
     const lost = await client.callTool({ name: 'restore_instance', arguments: restore });
     expect(lost.isError).toBe(true);
     expect(textOf(lost)).toMatch(/unknown outcome.*mayHaveHappened: yes.*Do not repeat it/);
-    const again = await client.callTool({ name: 'restore_instance', arguments: restore });
+    const again = await client.callTool({ name: 'restore_instance', arguments: { ...restore, allowRepeat: true } });
     expect(textOf(again)).toContain('Client.InvalidParameterDuplicate.Instance');
     await close();
   });
