@@ -58,7 +58,7 @@ const schemaOf = ({ kind, help }: Row, isFile: boolean) => {
         : kind === 'command'
           ? words
           : text;
-  return schema.optional().describe(isFile ? `file of the ${help}` : help);
+  return schema.optional().describe(isFile ? `${help}, in a file of this name` : help);
 };
 
 const describedText = text.max(200, 'must have at most 200 characters');

@@ -221,7 +221,7 @@ async function createTables(client: pg.PoolClient): Promise<void> {
   const { rowCount } = await client.query("select where to_regclass('cloudops_guards') is null");
   if (rowCount === 1) return void (await client.query(tables));
   const { rowCount: isRecent } = await client.query(
-    `select from pg_attribute where attrelid = 'cloudops_mutations'::regclass and attname = 'budget'`,
+    `select from information_schema.columns where table_name = 'cloudops_mutations' and column_name = 'budget'`,
   );
   if (isRecent === 0) await client.query(laterColumns);
 }
