@@ -101,7 +101,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
       log,
       now,
       accounts: options.accounts ?? { all: [account], byDefault: account, areNamed: false },
-      journal: options.journal ?? createMemoryJournal(),
+      journal: options.journal ?? createMemoryJournal(now),
       process: { pid: process.pid, host: 'test' },
       takeReports: options.takeReports ?? (async () => options.reports?.splice(0) ?? []),
       openSender: (calling) => ({
@@ -145,14 +145,14 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
 }
 
 /** A journal that is gone with the test. */
-export function createMemoryJournal(): Journal {
+export function createMemoryJournal(now = () => new Date()): Journal {
   const changes: RecordedChanges = new Map();
   const all = () => [...changes.values()];
   const end = (ending: Ending) => addEntry(changes, { ending });
   return {
     check: async () => [],
     unwritten: () => 0,
-    findDuplicate: async (digest) => findDuplicate(all(), digest, Date.now()),
+    findDuplicate: async (digest) => findDuplicate(all(), digest, now().getTime()),
     begin: async (intent, options) => {
       const result = findConflict(all(), intent, options);
       addEntry(changes, { intent });
