@@ -87,7 +87,9 @@ function settingFindings({ origins, sandbox }: Config): Finding[] {
   const set = origins.map(({ name, value, secret, from }) =>
     ok('configuration', `${name}: ${secret ? spellOut(value) : quote(value, 200)}, from ${from}`),
   );
-  const unused = origins.filter(({ name }) => /_URL$|ACCESS_KEY|SESSION_TOKEN/.test(name)).map(({ name }) => name);
+  const unused = origins
+    .filter(({ name }) => /_URL$|ACCESS_KEY|SESSION_TOKEN|CREDENTIAL_PROCESS$|PROFILE$/.test(name))
+    .map(({ name }) => name);
   if (sandbox && unused.length > 0) {
     const remedy = 'For a real account, unset CLOUDOPS_SANDBOX; for the sandbox, unset these.';
     return [...set, warning('configuration', `the sandbox is in use; ignored: ${unused.join(', ')}`, remedy)];

@@ -55,9 +55,10 @@ function accountsText(accounts: readonly Account[]): string {
       .join('; ');
     return about === '' ? name : `${name} (${about})`;
   });
-  const one = `All calls are for the account ${texts[0] ?? ''}.`;
-  return accounts.length === 1
-    ? one
+  const [first, ...others] = texts;
+  if (first === undefined) return 'Your token names no account of this server.';
+  return others.length === 0
+    ? `All calls are for the account ${first}.`
     : `Accounts: ${texts.join(', ')}. Each is a separate cloud: a call acts in the one that "account" names. If the user has not said which, ask.`;
 }
 

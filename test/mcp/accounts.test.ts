@@ -79,6 +79,7 @@ test('a caller sees its own accounts and no trace of others', async () => {
   expect(seen).not.toMatch(/prod|live customers|"test"/);
   const none = await connect(of([prod, staging]), { name: 'a', scopes: ['cloudops:read', 'cloudops:write'] });
   expect(none.tools).toEqual([]);
+  expect(none.instructions).toContain('Your token names no account');
 });
 
 const atLength = (name: string) => ({ name, description: 'for a purpose '.repeat(10) });
