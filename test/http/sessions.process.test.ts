@@ -183,7 +183,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     const names = callers.slice(0, 40);
     const asking = await Promise.all(names.map((name) => connect(person, name)));
     const results = asking.map((client, index) => restore(client, `s${index}`));
-    await vi.waitFor(() => expect(asked).toHaveLength(40), 20_000);
+    await vi.waitFor(() => expect(asked).toHaveLength(40), 60_000);
     const other = await connect(agree, callers[40]);
     const { tools } = await other.listTools();
     expect(tools.map(({ name }) => name)).toContain('restore_instance');
@@ -195,7 +195,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     const sent = cloud.requests.map(({ body }) => JSON.parse(body).instanceId);
     expect(new Set(sent).size).toBe(41);
     expect(sent).toHaveLength(41);
-  });
+  }, 90_000);
 
   test('views are offered to a client that declares them', async () => {
     const extensions = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
