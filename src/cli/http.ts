@@ -1,12 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { allowsChanges } from '../calls/policy.js';
 import { describeConfig } from '../config/describe.js';
 import type { Config } from '../config/load.js';
-import { authenticateByIssuer } from '../http/issuer.js';
+import type { Authenticate } from '../http/auth.js';
+import { authenticateByIssuer, type IssuerOptions } from '../http/issuer.js';
+import { createIssuerKeys, documentBytes } from '../http/issuer-keys.js';
 import { defaultHttpLimits } from '../http/limits.js';
 import { serveHttp } from '../http/serve.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
+import { watchJournal } from '../journal/watch.js';
 import { openSharedMessages } from '../runtime.js';
+import { createHttpClient, defaultLimits, type Proxies } from '../transport/http-client.js';
 import { sentences } from '../util/human.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { isLoopback } from '../util/uri.js';
@@ -26,9 +32,10 @@ export const httpCommand: Command = {
     const { host = '127.0.0.1', port = '8080' } = invocation.options;
     const config = validConfig(invocation);
     const listen = { host, port: portOf(port) };
-    const access = await accessOf(host, config.http, terminal.now);
-    return runUntilSignal(config, terminal, async ({ server, inFlight }, log, stop) => {
-      if (access.authenticate !== undefined && config.stateKeys === undefined)
+    const access = await accessOf(host, config, terminal.now);
+    return runUntilSignal(config, terminal, async (runtime, log, stop) => {
+      const { server, inFlight, journal, questions } = runtime;
+      if (access.identify !== undefined && config.stateKeys === undefined)
         log('warn', 'state key', {
           message:
             'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the plans and answers of this process.',
@@ -36,6 +43,9 @@ export const httpCommand: Command = {
       // A change carries on when its connection is lost, and its outcome is recorded.
       inFlight.detach();
       const shared = await openSharedMessages(config);
+      const changes = server.accounts.all.some(({ policy }) => allowsChanges(policy, server.operations));
+      const watch = changes ? watchJournal(journal, log) : undefined;
+      const identity = access.identify?.(log);
       const { rate, metrics: metricsAt } = config.http;
       const http = await serveHttp({
         ...{ listen, metricsAt, rate, log, now: terminal.now },
@@ -44,14 +54,23 @@ export const httpCommand: Command = {
         newId: randomUUID,
         hosts: access.hosts,
         resource: access.resource,
-        authenticate: access.authenticate?.(log),
+        authenticate: identity?.authenticate,
         limits: defaultHttpLimits,
         timeoutMs: config.timeoutMs,
+        isReady: watch?.wasReady ?? (() => true),
+        state: {
+          journalReachable: watch?.reachable,
+          unwrittenOutcomes: journal.unwritten,
+          issuerReachable: identity?.reachable,
+          waitingDecisions: questions.callers,
+        },
       });
       log('info', 'listening', { host, port: http.port, metricsPort: http.metricsPort });
       if (!stop.aborted) await once(stop, 'abort');
       await http.stop(graceMs);
       await shared?.close();
+      watch?.stop();
+      await identity?.close?.();
       return 0;
     });
   },
@@ -61,8 +80,8 @@ export const httpCommand: Command = {
  * The host names under which the server is reached, and how it authenticates callers.
  * @throws UsageError
  */
-async function accessOf(host: string, http: Config['http'], now: () => Date) {
-  const { tokensFile, issuer, audience } = http;
+async function accessOf(host: string, { http, proxies }: Config, now: () => Date) {
+  const { tokensFile, issuer, audience, scopeClaim } = http;
   const publicHost = hostOf(audience);
   const { hosts, stranger } = hostsOf(host, http.allowedHosts, publicHost);
   const isOpen = tokensFile === undefined && issuer === undefined;
@@ -79,12 +98,33 @@ async function accessOf(host: string, http: Config['http'], now: () => Date) {
     return {
       hosts,
       resource: { url: publicHost === undefined ? `https://${hosts[0]}/mcp` : audience, issuer },
-      authenticate: (log: Log) => authenticateByIssuer({ issuer, audience, now, log }),
+      identify: (log: Log) => openIssuer({ issuer, audience, scopeClaim, now, log }, proxies),
     };
   return {
     hosts,
     resource: undefined,
-    authenticate: tokens && ((log: Log) => authenticateByTokensFile({ ...tokens, now, log })),
+    identify: tokens && ((log: Log): Identity => ({ authenticate: authenticateByTokensFile({ ...tokens, now, log }) })),
+  };
+}
+
+/** A way to tell callers apart. */
+interface Identity {
+  readonly authenticate: Authenticate;
+  /** For an issuer: true if it answered last. */
+  readonly reachable?: () => boolean;
+  close?(): Promise<void>;
+}
+
+/** Fetches the issuer's keys at once: a mistake in its address shows in the log, and the first caller need not wait. */
+function openIssuer(options: Omit<IssuerOptions, 'keys'>, proxies: Proxies): Identity {
+  const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
+  const sleep = (milliseconds: number) => delay(milliseconds);
+  const keys = createIssuerKeys({ ...options, httpClient, sleep });
+  void keys.fetch();
+  return {
+    authenticate: authenticateByIssuer({ ...options, keys }),
+    reachable: keys.reachable,
+    close: httpClient.close,
   };
 }
 

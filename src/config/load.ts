@@ -66,6 +66,7 @@ function configOf(
       /** With `audience`: the OAuth issuer whose tokens are accepted. */
       issuer: values.HTTP_ISSUER,
       audience: values.HTTP_AUDIENCE,
+      scopeClaim: values.HTTP_SCOPE_CLAIM,
       allowedHosts: values.HTTP_ALLOWED_HOSTS ?? [],
       /** Calls per second for each caller. */
       rate: values.HTTP_RATE,
@@ -100,6 +101,8 @@ function reportHttp(values: SettingValues, texts: Gathered['texts'], report: Rep
     report('CLOUDOPS_HTTP_ISSUER is not usable: plain http is for loopback only; use https.');
   if ((issuer === undefined) !== (audience === undefined))
     report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE go together; set both.');
+  if (issuer === undefined && texts.HTTP_SCOPE_CLAIM !== undefined)
+    report('CLOUDOPS_HTTP_SCOPE_CLAIM is of use only with CLOUDOPS_HTTP_ISSUER; set both, or neither.');
   if (issuer !== undefined && tokensFile !== undefined)
     report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_TOKENS_FILE are both set; set one.');
 }

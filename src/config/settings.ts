@@ -162,6 +162,10 @@ export const sections = {
       help: 'audience that the tokens must name: the public URL of this server, such as https://cloudops.example.com/mcp',
       value: z.string(),
     },
+    HTTP_SCOPE_CLAIM: {
+      help: 'claim of the tokens that has the scopes, such as realm_access.roles for Keycloak; scope or scp if not set',
+      value: z.string().min(1),
+    },
     HTTP_ALLOWED_HOSTS: {
       help: 'comma-separated host names that clients use for the server; the host of the audience if not set',
       value: values.hostNames,

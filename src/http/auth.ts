@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
-import { type Principal, readScope, scopeOf, scopes } from '../calls/policy.js';
+import { type Principal, readScope, scopeOf, scopes, writeScope } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
 import { HttpError, unavailable } from './server.js';
 
@@ -18,6 +18,9 @@ export interface ProtectedResource {
   readonly issuer: string;
 }
 
+/** What clients are told to ask for. They ask for all that is named, so that scopes for the few who audit are not among them. */
+const callerScopes = [readScope, writeScope];
+
 const metadataPath = '/.well-known/oauth-protected-resource';
 
 /** Clients look for the metadata of the resource at the root and for the path `/mcp` (RFC 9728, section 3.1). */
@@ -27,7 +30,7 @@ export const isMetadataPath = (path: string) => path === metadataPath || path ==
 export const resourceMetadata = ({ url, issuer }: ProtectedResource) => ({
   resource: url,
   authorization_servers: [issuer],
-  scopes_supported: scopes,
+  scopes_supported: callerScopes,
   bearer_methods_supported: ['header'],
   resource_name: 'cloudops-mcp',
 });
@@ -53,14 +56,17 @@ export async function authenticateRequest(
   if (token === undefined) {
     // A request without a login is no failed one: clients learn from the answer to it where to get a token.
     if (authorization !== undefined) onFailedLogin(request, 'no bearer token');
-    throw challenge(resource, 401, 'token', 'A bearer token is needed.');
+    throw challenge(resource, 401, 'token', 'A bearer token is needed.', wanted(resource));
   }
   const authentication = await authenticate(token);
   if (authentication.kind === 'unavailable')
     throw unavailable(authentication.reason, 'The token cannot be verified now.', 5);
   if (authentication.kind === 'invalid') {
     onFailedLogin(request, authentication.reason);
-    throw challenge(resource, 401, 'token', 'The token is not valid here.', { error: 'invalid_token' });
+    throw challenge(resource, 401, 'token', 'The token is not valid here.', {
+      error: 'invalid_token',
+      ...wanted(resource),
+    });
   }
   const { principal } = authentication;
   if (!principal.scopes.some((scope) => scopes.includes(scope)))
@@ -87,6 +93,10 @@ export function checkScope(
   throw challenge(resource, 403, 'scope', `${operation.name} needs the scope ${scope}.`, insufficient(scope));
 }
 
+/** The scopes to ask the issuer for. Tokens of a file have theirs already. */
+const wanted = (resource: ProtectedResource | undefined) =>
+  resource === undefined ? undefined : { scope: callerScopes.join(' ') };
+
 const insufficient = (scope: string) => ({ error: 'insufficient_scope', scope });
 
 /** An error that tells the client how to do better (RFC 6750, section 3; RFC 9728, section 5.1). */
@@ -95,7 +105,7 @@ function challenge(
   status: number,
   reason: string,
   message: string,
-  fields: Readonly<Record<string, string>> = {},
+  fields: Readonly<Record<string, string>> | undefined = {},
 ): HttpError {
   const metadata = resource && { resource_metadata: `${new URL(resource.url).origin}${metadataPath}/mcp` };
   const given = Object.entries({ ...fields, ...(fields.error && { error_description: message }), ...metadata });

@@ -2,7 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Authenticate } from '../../src/http/auth.js';
-import { authenticateByIssuer } from '../../src/http/issuer.js';
+import { authenticateByIssuer, type IssuerOptions } from '../../src/http/issuer.js';
+import { createIssuerKeys, documentBytes, type IssuerKeysOptions } from '../../src/http/issuer-keys.js';
+import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
 import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { offeredBy, openPolicy } from '../support/operations.js';
@@ -17,7 +19,18 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const audience = 'https://cloudops.example.com/mcp';
 const restore = { backupId: 'a'.repeat(32), instanceId: 'restored' };
 const now = () => new Date();
+const httpClient = createHttpClient({}, { ...defaultLimits, bodyBytes: documentBytes });
+afterAll(() => httpClient.close());
 const log = () => undefined;
+
+/** With the issuer's keys fetched as they are needed; waiting takes no time. */
+function authenticateBy(
+  issuer: string,
+  changes: Partial<Pick<IssuerOptions & IssuerKeysOptions, 'now' | 'log' | 'sleep' | 'scopeClaim'>> = {},
+) {
+  const options = { issuer, audience, now, log, httpClient, sleep: async () => undefined, ...changes };
+  return authenticateByIssuer({ ...options, keys: createIssuerKeys(options) });
+}
 
 const toolNames = async (response: Response) =>
   ((await answerOf(response)).result?.tools as { name: string }[] | undefined)?.map(({ name }) => name);
@@ -43,7 +56,7 @@ describe('tokens of an OAuth issuer', () => {
     });
     stranger = await startServer((_request, response) => response.end(JSON.stringify(jwks)));
     metadata = { issuer: issuer.origin, jwks_uri: `${issuer.origin}/keys` };
-    authenticate = authenticateByIssuer({ issuer: issuer.origin, audience, now, log });
+    authenticate = authenticateBy(issuer.origin);
     server = await serveInProcess({
       resource: { url: audience, issuer: issuer.origin },
       authenticate,
@@ -56,6 +69,7 @@ describe('tokens of an OAuth issuer', () => {
     await stranger.close();
   });
 
+  const seconds = (offset: number) => Math.floor(Date.now() / 1000) + offset;
   const claims = (): JWTPayload => ({
     iss: issuer.origin,
     aud: audience,
@@ -80,6 +94,31 @@ describe('tokens of an OAuth issuer', () => {
     expect(response.status).toBe(200);
   });
 
+  test.each([
+    ['realm_access.roles', { realm_access: { roles: ['offline', 'cloudops:read'] } }],
+    ['roles', { roles: ['cloudops:read'] }],
+    ['https://example.com/scopes', { 'https://example.com/scopes': 'cloudops:read openid' }],
+  ])('the scopes are those of the claim %s, if that is configured, and of no other', async (scopeClaim, claims) => {
+    const authenticate = authenticateBy(issuer.origin, { scopeClaim });
+    const [named, usual] = await Promise.all([authenticate(await sign(claims)), authenticate(await sign())]);
+    expect(named).toMatchObject({ principal: { scopes: expect.arrayContaining(['cloudops:read']) } });
+    expect(named).not.toMatchObject({ principal: { scopes: expect.arrayContaining(['cloudops:write']) } });
+    expect(usual).toMatchObject({ principal: { scopes: [''] } });
+  });
+
+  test('clocks that differ by less than a minute are no matter', async () => {
+    const time = { exp: seconds(-30), nbf: seconds(30), iat: seconds(30) };
+    expect(await authenticate(await sign({ exp: time.exp }))).toMatchObject({ kind: 'authenticated' });
+    expect(await authenticate(await sign({ nbf: time.nbf, iat: time.iat }))).toMatchObject({ kind: 'authenticated' });
+  });
+
+  test('a request without one is told what to ask for', async () => {
+    const response = await post(server.url, message('tools/list'));
+    expect(response.headers.get('www-authenticate')).toBe(
+      'Bearer scope="cloudops:read cloudops:write", resource_metadata="https://cloudops.example.com/.well-known/oauth-protected-resource/mcp"',
+    );
+  });
+
   test('names are compared whole', async () => {
     const names = ['n'.repeat(255), `${'n'.repeat(254)}m`];
     const tokens = await Promise.all(names.map((sub) => sign({ sub })));
@@ -96,7 +135,7 @@ describe('tokens of an OAuth issuer', () => {
       if (url === '/.well-known/oauth-authorization-server') answer(response);
       else response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${issuer.origin}/keys` }));
     });
-    const authenticate = authenticateByIssuer({ issuer: own.origin, audience, now, log });
+    const authenticate = authenticateBy(own.origin);
     // The keys are at a plain address of another origin, which shows that the second place was read.
     expect(await authenticate(await sign({ iss: own.origin }))).toMatchObject({ kind: 'unavailable' });
     expect(own.requests.map(({ url }) => url)).toEqual([
@@ -115,7 +154,7 @@ describe('tokens of an OAuth issuer', () => {
       if (url === '/keys') response.end(JSON.stringify({ keys: published }));
       else response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${own.origin}/keys` }));
     });
-    const authenticate = authenticateByIssuer({ issuer: own.origin, audience, now, log });
+    const authenticate = authenticateBy(own.origin);
     for (const kid of ['same', undefined]) {
       const signed = (by: typeof keys.privateKey, changes = {}) => sign({ iss: own.origin, ...changes }, by, { kid });
       expect(await authenticate(await signed(others.privateKey))).toMatchObject({ kind: 'authenticated' });
@@ -133,21 +172,24 @@ describe('tokens of an OAuth issuer', () => {
   });
 
   test('the keys are fetched once', async () => {
-    for (let count = 0; count < 3; count += 1) await post(server.url, message('tools/list'), bearer(await sign()));
-    expect(issuer.requests.filter(({ url }) => url === '/keys')).toHaveLength(1);
+    const fetched = () => issuer.requests.filter(({ url }) => url === '/keys').length;
+    const authenticate = authenticateBy(issuer.origin);
+    const before = fetched();
+    for (let count = 0; count < 3; count += 1) await authenticate(await sign());
+    expect(fetched() - before).toBe(1);
   });
 
-  const seconds = (offset: number) => Math.floor(Date.now() / 1000) + offset;
   const bad: readonly [string, () => Promise<string> | string][] = [
     ['of another audience', () => sign({ aud: 'https://other.example.com/mcp' })],
     ['of another issuer', () => sign({ iss: 'https://issuer.example.com' })],
-    ['that has expired', () => sign({ exp: seconds(-60) })],
-    ['that is not valid yet', () => sign({ nbf: seconds(60) })],
+    ['that has expired', () => sign({ exp: seconds(-90) })],
+    ['that is not valid yet', () => sign({ nbf: seconds(90) })],
     ['that never expires', () => sign({ exp: undefined })],
     ['of nobody', () => sign({ sub: undefined })],
     ['of an empty name', () => sign({ sub: '' })],
     ['of a name that is too long', () => sign({ sub: 'n'.repeat(256) })],
     ['of a number', () => sign({ sub: 7 })],
+    ['of a name with half a character', () => sign({ sub: 'carol\ud800' })],
     ['of a list of names', () => sign({ sub: ['carol'] })],
     ['that is bound to a key', () => sign({ cnf: { jkt: 'x' } })],
     ['that is an ID token by its type', () => sign({}, keys.privateKey, { typ: 'id+jwt' })],
@@ -166,7 +208,7 @@ describe('tokens of an OAuth issuer', () => {
     const response = await post(server.url, message('tools/list'), bearer(await token()));
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toBe(
-      'Bearer error="invalid_token", error_description="The token is not valid here.", resource_metadata="https://cloudops.example.com/.well-known/oauth-protected-resource/mcp"',
+      'Bearer error="invalid_token", scope="cloudops:read cloudops:write", error_description="The token is not valid here.", resource_metadata="https://cloudops.example.com/.well-known/oauth-protected-resource/mcp"',
     );
   });
 
@@ -202,7 +244,8 @@ describe('tokens of an OAuth issuer', () => {
       expect(await response.json()).toMatchObject({
         resource: audience,
         authorization_servers: [issuer.origin],
-        scopes_supported: ['cloudops:read', 'cloudops:write', 'cloudops:audit'],
+        // Clients ask for all of these: only those that every user may have.
+        scopes_supported: ['cloudops:read', 'cloudops:write'],
       });
     },
   );
@@ -223,12 +266,7 @@ describe('tokens of an OAuth issuer', () => {
     const good = metadata;
     metadata = changed();
     const logged: unknown[] = [];
-    const authenticate = authenticateByIssuer({
-      issuer: origin(),
-      audience,
-      now,
-      log: (_level, event) => logged.push(event),
-    });
+    const authenticate = authenticateBy(origin(), { now, log: (_level, event) => logged.push(event) });
     const own = await serveInProcess({ authenticate });
     const response = await post(own.url, message('tools/list'), bearer(await sign()));
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
@@ -252,7 +290,7 @@ describe('tokens of an OAuth issuer', () => {
       };
       send();
     });
-    const authenticate = authenticateByIssuer({ issuer: own.origin, audience, now, log });
+    const authenticate = authenticateBy(own.origin);
     expect(await authenticate(await sign({ iss: own.origin }))).toMatchObject({ kind: 'unavailable' });
     expect(sent).toBeLessThan(50);
     await own.close();
@@ -274,9 +312,7 @@ describe('tokens of an OAuth issuer', () => {
       const asked = () => own.requests.filter(({ url }) => url === '/keys').length;
       let time = Date.now();
       const logged: unknown[] = [];
-      const authenticate = authenticateByIssuer({
-        issuer: own.origin,
-        audience,
+      const authenticate = authenticateBy(own.origin, {
         now: () => new Date(time),
         log: (_level, event) => logged.push(event),
       });
@@ -305,7 +341,7 @@ describe('tokens of an OAuth issuer', () => {
       else if (url !== '/.well-known/openid-configuration') response.writeHead(404).end();
       else response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${own.origin}/${place}` }));
     });
-    const authenticate = authenticateByIssuer({ issuer: own.origin, audience, now, log });
+    const authenticate = authenticateBy(own.origin);
     const iss = own.origin;
     expect(await authenticate(await sign({ iss }, keys.privateKey, { kid: 'of 0' }))).toMatchObject({
       kind: 'authenticated',
@@ -323,7 +359,7 @@ describe('tokens of an OAuth issuer', () => {
     const good = metadata;
     metadata = { issuer: 'https://other.example.com', jwks_uri: good.jwks_uri ?? '' };
     let time = Date.now();
-    const authenticate = authenticateByIssuer({ issuer: issuer.origin, audience, now: () => new Date(time), log });
+    const authenticate = authenticateBy(issuer.origin, { now: () => new Date(time), log });
     const token = await sign();
     expect(await authenticate(token)).toMatchObject({ kind: 'unavailable' });
     metadata = good;

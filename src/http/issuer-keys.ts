@@ -1,0 +1,190 @@
+import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import * as z from 'zod';
+import { httpFailureText } from '../answers/remedies.js';
+import type { HttpClient } from '../transport/http-client.js';
+import type { Log } from '../util/log.js';
+import { quote } from '../util/quote.js';
+
+/** The time for each document, in milliseconds. */
+const networkMs = 5000;
+/** Keys are asked for again after this time, in milliseconds: a key that the issuer withdraws is refused from then on. */
+const freshMs = 10 * 60_000;
+/** So long are they kept while the issuer is away. */
+const keptMs = 24 * 60 * 60_000;
+/** Pause between two attempts, so that an issuer in trouble is left alone. */
+const pauseMs = 5000;
+/** The largest document of metadata or keys that is read. */
+export const documentBytes = 1024 * 1024;
+
+/** A sentence without its end that says why an issuer's keys cannot be had. */
+export class IssuerProblem extends Error {}
+
+/** The keys of an issuer, found through its metadata. */
+export interface IssuerKeys {
+  /**
+   * Finds the key of a token. One that is not known waits for the keys to be fetched once more.
+   * @throws IssuerProblem if there are no keys, or a key is not known and they cannot be fetched
+   */
+  readonly keyOf: JWTVerifyGetKey;
+  /** Fetches them, so that the first caller need not wait. Never rejects: the log has the problem. */
+  fetch(): Promise<void>;
+  /** True if the last attempt to fetch them succeeded. */
+  reachable(): boolean;
+}
+
+export interface IssuerKeysOptions {
+  /** As tokens and the issuer's metadata spell it. */
+  readonly issuer: string;
+  readonly httpClient: HttpClient;
+  readonly now: () => Date;
+  readonly sleep: (milliseconds: number) => Promise<unknown>;
+  readonly log: Log;
+}
+
+interface Attempt {
+  readonly at: number;
+  readonly problem: IssuerProblem | undefined;
+}
+
+export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: IssuerKeysOptions): IssuerKeys {
+  let kept: { readonly find: JWTVerifyGetKey; readonly at: number } | undefined;
+  let last: Attempt | undefined;
+  let asking: Promise<JWTVerifyGetKey> | undefined;
+  let next: Promise<JWTVerifyGetKey> | undefined;
+
+  const since = (time: number) => Math.abs(now().getTime() - time);
+  /** What is left of the pause after the last attempt, in milliseconds. */
+  const rest = () => (last === undefined ? 0 : Math.max(0, pauseMs - since(last.at)));
+  const note = (problem: IssuerProblem | undefined): void => {
+    if (problem !== undefined && problem.message !== last?.problem?.message)
+      log('error', 'issuer', { error: problem.message });
+    if (problem === undefined && last?.problem !== undefined) log('info', 'issuer', { message: 'It answers again.' });
+    last = { at: now().getTime(), problem };
+  };
+  const attempt = async () => {
+    try {
+      const find = await findKeys(issuer, httpClient);
+      kept = { find, at: now().getTime() };
+      note(undefined);
+      return find;
+    } catch (error) {
+      const problem = error instanceof IssuerProblem ? error : new IssuerProblem('its keys cannot be read');
+      note(problem);
+      throw problem;
+    } finally {
+      asking = undefined;
+    }
+  };
+  const ask = () => {
+    asking ??= attempt();
+    return asking;
+  };
+
+  /** The keys at hand, if they are fresh, or the issuer is away; else those that it has now. */
+  const current = async (): Promise<JWTVerifyGetKey> => {
+    const age = kept === undefined ? keptMs : since(kept.at);
+    if (kept === undefined || age >= keptMs) {
+      if (last?.problem !== undefined && rest() > 0) throw last.problem;
+      return ask();
+    }
+    const { find } = kept;
+    if (age < freshMs || rest() > 0) return find;
+    const asked = ask().catch(() => find);
+    // Nobody waits for an issuer that failed to answer before.
+    return last?.problem === undefined ? asked : find;
+  };
+  /** The keys after an attempt that begins now, or when the pause after the last one is over. */
+  const renewed = async (): Promise<JWTVerifyGetKey> => {
+    if (last?.problem !== undefined && rest() > 0) throw last.problem;
+    next ??= sleep(rest())
+      .then(ask)
+      .finally(() => {
+        next = undefined;
+      });
+    return next;
+  };
+
+  return {
+    keyOf: async (header, token) => {
+      const find = await current();
+      try {
+        return await find(header, token);
+      } catch (error) {
+        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+        return (await renewed())(header, token);
+      }
+    },
+    fetch: async () => {
+      await ask().catch(() => undefined);
+    },
+    reachable: () => last !== undefined && last.problem === undefined,
+  };
+}
+
+const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });
+const keysSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())) });
+
+/**
+ * Finds an issuer's keys by its metadata (RFC 8414, or OpenID Connect Discovery).
+ * @throws IssuerProblem
+ */
+export async function findKeys(issuer: string, httpClient: HttpClient): Promise<JWTVerifyGetKey> {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/$/, '');
+  const places = [
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+    `${origin}${path}/.well-known/openid-configuration`,
+  ];
+  const problems: string[] = [];
+  for (const place of places) {
+    const found = await fetchJson(place, httpClient);
+    const { data: metadata } = metadataSchema.safeParse(found.json);
+    if (metadata === undefined) problems.push(`${place} ${found.problem ?? 'has no metadata of an issuer'}`);
+    else return await keysAt(metadata, issuer, httpClient);
+  }
+  throw new IssuerProblem(problems.join('; '));
+}
+
+async function keysAt(
+  { issuer: named, jwks_uri }: z.output<typeof metadataSchema>,
+  issuer: string,
+  httpClient: HttpClient,
+): Promise<JWTVerifyGetKey> {
+  if (named !== issuer) throw new IssuerProblem(`it calls itself ${quote(named, 200)}${hint(named, issuer)}`);
+  const { protocol, origin, href } = new URL(jwks_uri);
+  // Plain http only where the issuer itself was allowed to have it.
+  if (protocol !== 'https:' && origin !== new URL(issuer).origin)
+    throw new IssuerProblem('its metadata names keys that are not at an https address');
+  const found = await fetchJson(href, httpClient);
+  const { data: keys } = keysSchema.safeParse(found.json);
+  if (keys === undefined) throw new IssuerProblem(`${quote(href, 200)} ${found.problem ?? 'has no keys'}`);
+  return createLocalJWKSet(keys);
+}
+
+/** The commonest mistake: to issuers, an address with a slash at its end is another one than without. */
+const hint = (named: string, issuer: string) =>
+  named.replace(/\/$/, '') === issuer.replace(/\/$/, '')
+    ? `: set CLOUDOPS_HTTP_ISSUER to exactly that, ${named.endsWith('/') ? 'with the slash' : 'without a slash'} at the end`
+    : ', which is not what CLOUDOPS_HTTP_ISSUER says';
+
+/**
+ * The JSON at a place of the issuer, if that is what is there. Many servers answer a path that they do not have with a page, or
+ * with the way to one.
+ * @throws IssuerProblem if there is no answer
+ */
+async function fetchJson(place: string, httpClient: HttpClient): Promise<{ json?: unknown; problem?: string }> {
+  const { origin, pathname, search } = new URL(place);
+  const request = { method: 'GET', origin, path: pathname + search, newConnection: false } as const;
+  const headers = { accept: 'application/json' };
+  const response = await httpClient.send({ ...request, headers }, AbortSignal.timeout(networkMs));
+  const failure = response.kind === 'failure' ? response : response.bodyFailure;
+  if (failure?.code === 'CallTimeout') throw new IssuerProblem(`${origin} did not answer within ${networkMs / 1000} s`);
+  if (failure !== undefined) throw new IssuerProblem(httpFailureText(failure, origin));
+  if (response.kind === 'failure' || response.status !== 200)
+    return { problem: `answers with HTTP status ${response.kind === 'response' ? response.status : 'none'}` };
+  try {
+    return { json: JSON.parse(response.body) };
+  } catch {
+    return { problem: 'answers with something that is not JSON' };
+  }
+}

@@ -1,0 +1,157 @@
+import { errors, exportJWK, type GenerateKeyPairResult, generateKeyPair, jwtVerify, SignJWT } from 'jose';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createIssuerKeys, IssuerProblem } from '../../src/http/issuer-keys.js';
+import type { HttpClient, HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
+
+const issuer = 'https://id.example.com';
+const minute = 60_000;
+const hour = 60 * minute;
+
+const refused: HttpFailure = {
+  kind: 'failure',
+  code: 'ConnectionRefused',
+  detail: 'ECONNREFUSED: connect ECONNREFUSED',
+  mayHaveArrived: false,
+};
+const answer = (status: number, body: string): HttpResponse => ({ kind: 'response', status, headers: {}, body });
+
+const pairs: Record<string, GenerateKeyPairResult> = {};
+beforeAll(async () => {
+  for (const kid of ['old', 'new']) pairs[kid] = await generateKeyPair('ES256');
+});
+
+/** An issuer with the keys of some names, at a time that stands still, and what it was asked. */
+let published: string[];
+let metadata: object;
+let fault: HttpFailure | HttpResponse | undefined;
+let asked: string[];
+let waits: number[];
+let logged: unknown[];
+let time: number;
+let onWait: () => void;
+beforeEach(() => {
+  published = ['old'];
+  metadata = { issuer, jwks_uri: `${issuer}/keys` };
+  fault = undefined;
+  asked = [];
+  waits = [];
+  logged = [];
+  time = Date.parse('2026-11-20T12:00:00Z');
+  onWait = () => undefined;
+});
+
+const httpClient: HttpClient = {
+  send: async ({ path }) => {
+    asked.push(path);
+    if (fault !== undefined) return fault;
+    if (path === '/.well-known/openid-configuration') return answer(200, JSON.stringify(metadata));
+    if (path !== '/keys') return answer(404, '');
+    const keys = published.map(async (kid) => ({ ...(await exportJWK(pairs[kid]?.publicKey ?? '')), kid }));
+    return answer(200, JSON.stringify({ keys: await Promise.all(keys) }));
+  },
+  close: async () => undefined,
+};
+const fetches = () => asked.filter((path) => path === '/.well-known/oauth-authorization-server').length;
+
+const open = (named = issuer) =>
+  createIssuerKeys({
+    issuer: named,
+    httpClient,
+    now: () => new Date(time),
+    sleep: async (milliseconds) => {
+      waits.push(milliseconds);
+      time += milliseconds;
+      onWait();
+    },
+    log: (level, event, fields) => logged.push({ level, event, ...fields }),
+  });
+
+/** Verifies a token of a key. Resolves with `good`, the code of jose for the token, or the issuer's problem. */
+async function verify(keys: ReturnType<typeof open>, kid: string): Promise<string> {
+  const token = await new SignJWT().setProtectedHeader({ alg: 'ES256', kid }).sign(pairs[kid]?.privateKey ?? '');
+  return jwtVerify(token, keys.keyOf).then(
+    () => 'good',
+    (error) => (error instanceof errors.JOSEError ? error.code : error instanceof IssuerProblem ? 'away' : 'other'),
+  );
+}
+
+describe('keys of an issuer', () => {
+  test('are kept for a day while it is away, which nobody waits for', async () => {
+    const keys = open();
+    expect(await verify(keys, 'old')).toBe('good');
+    fault = refused;
+    for (time += 11 * minute; time < Date.parse('2026-11-21T11:59:00Z'); time += hour)
+      expect(await verify(keys, 'old')).toBe('good');
+    expect([keys.reachable(), waits]).toEqual([false, []]);
+    time = Date.parse('2026-11-21T12:00:00Z');
+    expect(await verify(keys, 'old')).toBe('away');
+    fault = undefined;
+    time += 5001;
+    expect(await verify(keys, 'old')).toBe('good');
+    expect(keys.reachable()).toBe(true);
+  });
+
+  test('are fetched again after ten minutes: one that was withdrawn is refused', async () => {
+    const keys = open();
+    await verify(keys, 'old');
+    published = ['new'];
+    time += 10 * minute - 1;
+    expect(await verify(keys, 'old')).toBe('good');
+    time += 1;
+    expect(await verify(keys, 'old')).toBe('ERR_JWKS_NO_MATCHING_KEY');
+  });
+
+  test('that are new let tokens in at once, and within five seconds of the last fetch after that pause', async () => {
+    const keys = open();
+    await verify(keys, 'old');
+    time += 2000;
+    onWait = () => published.push('new');
+    expect(await Promise.all(Array.from({ length: 20 }, () => verify(keys, 'new')))).toEqual(Array(20).fill('good'));
+    expect([fetches(), waits]).toEqual([2, [3000]]);
+  });
+
+  test('that stay unknown after a fetch are a mistake of the token, unless the fetch failed', async () => {
+    const keys = open();
+    await verify(keys, 'old');
+    time += 6000;
+    expect(await verify(keys, 'new')).toBe('ERR_JWKS_NO_MATCHING_KEY');
+    expect(fetches()).toBe(2);
+    time += 6000;
+    fault = refused;
+    expect(await verify(keys, 'new')).toBe('away');
+    // The issuer is left alone, and tokens of known keys are good.
+    expect([await verify(keys, 'new'), await verify(keys, 'old'), fetches()]).toEqual(['away', 'good', 3]);
+  });
+});
+
+describe('the log has the reason why there are none', () => {
+  const failure = (code: HttpFailure['code'], detail: string): HttpFailure => ({ ...refused, code, detail });
+  test.each([
+    ['no such host', failure('NameNotResolved', 'ENOTFOUND'), 'cannot be resolved ("ENOTFOUND")'],
+    ['an untrusted certificate', failure('TlsFailed', 'SELF_SIGNED'), 'no secure connection'],
+    ['no answer in time', failure('CallTimeout', ''), 'https://id.example.com did not answer within 5 s'],
+    ['an error', answer(500, ''), '/.well-known/openid-configuration answers with HTTP status 500'],
+    ['a page', answer(200, '<html>'), 'something that is not JSON'],
+    ['other JSON', answer(200, '{}'), 'has no metadata of an issuer'],
+  ])('%s', async (_what, given, text) => {
+    fault = given;
+    const keys = open();
+    await keys.fetch();
+    time += 6000;
+    await keys.fetch();
+    expect(logged).toEqual([{ level: 'error', event: 'issuer', error: expect.stringContaining(text) }]);
+    fault = undefined;
+    await keys.fetch();
+    expect(logged).toHaveLength(2);
+  });
+
+  test.each([
+    [issuer, `${issuer}/`, 'with the slash at the end'],
+    [`${issuer}/`, issuer, 'without a slash at the end'],
+    [issuer, 'https://other.example.com', 'not what CLOUDOPS_HTTP_ISSUER says'],
+  ])('%s is set, and the issuer calls itself %s: %s', async (named, own, text) => {
+    metadata = { ...metadata, issuer: own };
+    await open(named).fetch();
+    expect(logged).toMatchObject([{ error: expect.stringContaining(text) }]);
+  });
+});
