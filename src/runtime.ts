@@ -10,7 +10,7 @@ import type { CallingDependencies, Sender, SenderOptions } from './calls/sender.
 import { describeConfig } from './config/describe.js';
 import type { Config } from './config/load.js';
 import { openAccounts } from './config/open-accounts.js';
-import { createQuestionQueue } from './consent/question-queue.js';
+import { createQuestionQueue, type QuestionQueue } from './consent/question-queue.js';
 import { createRefusals } from './consent/refusals.js';
 import { newNonce } from './consent/tokens.js';
 import { isDatabaseUrl } from './journal/database-url.js';
@@ -30,6 +30,8 @@ export interface Runtime {
   readonly call: CallTool;
   readonly accounts: Accounts;
   readonly inFlight: InFlightCalls;
+  readonly questions: QuestionQueue;
+  readonly journal: Journal;
   /** The dependencies of `createServer`. */
   readonly server: ServerDependencies;
   /** Lets changes under way end, for some milliseconds, and closes everything. */
@@ -80,6 +82,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     ...wired,
     server: { ...wired.server, viewsForAll: config.viewsForAll },
     accounts,
+    journal,
     close: async (graceMs) => {
       await wired.inFlight.finish(graceMs);
       await reports.settled();
@@ -115,6 +118,7 @@ export function wireCalls(
     call,
     inFlight,
     refusals,
+    questions,
     sender,
     server: {
       version,

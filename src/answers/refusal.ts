@@ -116,3 +116,9 @@ const refusals = {
 } as const;
 
 export type RefusalCode = keyof typeof refusals;
+
+/** Codes of refusals that are faults of this server. */
+const ownFaults: readonly string[] = ['InternalError', 'SenderUnavailable'];
+
+/** True for the code of a call that its caller, a person or the configuration stopped. */
+export const isRefusal = (code: string): boolean => Object.hasOwn(refusals, code) && !ownFaults.includes(code);

@@ -5,7 +5,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import type { Cloud } from './endpoint.js';
-import { isAllowed, type Policy, type Principal } from './policy.js';
+import { allowsChanges, isAllowed, type Policy, type Principal } from './policy.js';
 
 /** An account of the cloud, and the rules for calls of it. */
 export interface Account {
@@ -53,6 +53,10 @@ export const accountsFor = (
   operation: Operation,
   principal: Principal | undefined,
 ): readonly Account[] => all.filter(({ policy }) => isAllowed(policy, operation, principal));
+
+/** True if any account allows an operation that is not a read. */
+export const allowChanges = ({ all }: Pick<Accounts, 'all'>, operations: readonly Operation[]): boolean =>
+  all.some(({ policy }) => allowsChanges(policy, operations));
 
 /** The account of a call that names none, of those that allow its operation. */
 export const presetAmong = (allowing: readonly Account[], byDefault: Account | undefined): Account | undefined =>

@@ -39,6 +39,10 @@ export const visibleCaller = (principal: Principal | undefined): string | undefi
 export const isAllowed = (policy: Policy, operation: Operation, principal?: Principal): boolean =>
   reasonAgainst(policy, operation, principal) === undefined;
 
+/** False for a server that can only read: it needs no journal. */
+export const allowsChanges = (policy: Policy, operations: readonly Operation[]): boolean =>
+  operations.some((operation) => operation.effect !== 'read' && isAllowed(policy, operation));
+
 /** @throws Refusal if the operation is not allowed */
 export function checkPolicy(policy: Policy, operation: Operation, principal?: Principal): void {
   const reason = reasonAgainst(policy, operation, principal);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { allowsChanges } from '../calls/policy.js';
+import { allowChanges } from '../calls/account.js';
 import { describeConfig } from '../config/describe.js';
 import type { Config } from '../config/load.js';
 import type { Authenticate } from '../http/auth.js';
@@ -43,8 +43,7 @@ export const httpCommand: Command = {
       // A change carries on when its connection is lost, and its outcome is recorded.
       inFlight.detach();
       const shared = await openSharedMessages(config);
-      const changes = server.accounts.all.some(({ policy }) => allowsChanges(policy, server.operations));
-      const watch = changes ? watchJournal(journal, log) : undefined;
+      const watch = allowChanges(server.accounts, server.operations) ? watchJournal(journal, log) : undefined;
       const identity = access.identify?.(log);
       const { rate, metrics: metricsAt } = config.http;
       const http = await serveHttp({

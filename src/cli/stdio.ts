@@ -1,4 +1,6 @@
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { allowChanges } from '../calls/account.js';
+import { reportJournal } from '../journal/watch.js';
 import { createServer } from '../server.js';
 import { type Command, validConfig } from './command.js';
 import { runUntilSignal } from './run-until-signal.js';
@@ -10,23 +12,28 @@ export const stdioCommand: Command = {
   run: async (invocation) => {
     const { stdin, stdout, stderr } = invocation.terminal;
     if (stdin.isTTY) stderr.write('Waiting for an MCP client on stdin. To use it yourself, see cloudops-mcp --help\n');
-    return runUntilSignal(validConfig(invocation), invocation.terminal, async ({ inFlight, server }, log, stop) => {
-      const ended = new Promise<void>((resolve) => {
-        const end = () => {
-          inFlight.detach();
-          resolve();
-        };
-        // Before the transport's own listeners, which abort what is under way.
-        for (const event of ['end', 'close', 'error']) stdin.once(event, end);
-        stdout.once('error', end);
-        stop.addEventListener('abort', end);
-      });
-      const connection = serveStdio(() => createServer(server), {
-        onerror: (error) => log('warn', 'connection', { message: error.message }),
-      });
-      await ended;
-      await connection.close();
-      return 0;
-    });
+    return runUntilSignal(
+      validConfig(invocation),
+      invocation.terminal,
+      async ({ inFlight, server, journal }, log, stop) => {
+        if (allowChanges(server.accounts, server.operations)) void reportJournal(journal, log);
+        const ended = new Promise<void>((resolve) => {
+          const end = () => {
+            inFlight.detach();
+            resolve();
+          };
+          // Before the transport's own listeners, which abort what is under way.
+          for (const event of ['end', 'close', 'error']) stdin.once(event, end);
+          stdout.once('error', end);
+          stop.addEventListener('abort', end);
+        });
+        const connection = serveStdio(() => createServer(server), {
+          onerror: (error) => log('warn', 'connection', { message: error.message }),
+        });
+        await ended;
+        await connection.close();
+        return 0;
+      },
+    );
   },
 };

@@ -1,11 +1,13 @@
 import { createServer, type Server } from 'node:http';
 import type { Metrics } from '../observe/metrics.js';
 import type { HttpLimits } from './limits.js';
+import type { Probes } from './probes.js';
 import { checkMetricsHost, HttpError } from './server.js';
 
-/** A server that answers `GET /metrics` and nothing else; not listening yet. */
+/** A server that answers probes, `GET /metrics` and nothing else; not listening yet. */
 export function createMetricsServer(
   metrics: Metrics,
+  probes: Probes,
   hosts: readonly string[],
   { headersMs, metricsConnections }: HttpLimits,
 ): Server {
@@ -16,6 +18,7 @@ export function createMetricsServer(
   };
   const server = createServer(times, (request, response) => {
     const answer = async () => {
+      if (probes(request, response)) return;
       checkMetricsHost(request, hosts);
       if (request.method !== 'GET' || request.url !== '/metrics')
         throw new HttpError(404, 'path', 'Metrics are at /metrics.');

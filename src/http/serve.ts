@@ -1,21 +1,26 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createMetrics } from '../observe/metrics.js';
+import { createMetrics, type ProcessState } from '../observe/metrics.js';
 import { createRequestLimiter, limitConnections } from './addresses.js';
 import { isMetadataPath, resourceMetadata } from './auth.js';
 import { createConcurrencyLimiter } from './limits.js';
 import { createMcpEndpoint, type McpEndpointOptions } from './mcp-endpoint.js';
 import { createMetricsServer } from './metrics-server.js';
+import { createProbes, type Probes } from './probes.js';
 import { type Address, checkHostAndOrigin, close, HttpError, listen, sendJson, unavailable } from './server.js';
 
 export interface HttpOptions extends McpEndpointOptions {
   readonly listen: Address;
-  /** The address that answers `GET /metrics`; none if undefined. */
+  /** The address that answers `GET /metrics`, and probes outside the limits of addresses; none if undefined. */
   readonly metricsAt: Address | undefined;
   /** Host names without port by which clients may reach the server, and from whose pages browsers may. */
   readonly hosts: readonly string[];
   /** The longest that a call takes, in milliseconds. */
   readonly timeoutMs: number;
+  /** False until changes could be recorded for the first time. */
+  readonly isReady: () => boolean;
+  /** For the metrics. */
+  readonly state: Omit<ProcessState, 'concurrentCalls'>;
 }
 
 const flushMs = 1000;
@@ -28,10 +33,14 @@ export async function serveHttp(options: HttpOptions) {
   const { limits, log, timeoutMs } = options;
   const concurrency = createConcurrencyLimiter(limits);
   const { all, areNamed } = options.server.accounts;
-  const metrics = createMetrics(() => concurrency.running, areNamed ? all.map(({ name }) => name) : []);
+  const metrics = createMetrics(
+    { ...options.state, concurrentCalls: () => concurrency.running },
+    areNamed ? all.map(({ name }) => name) : [],
+  );
   const running = new Set<Promise<void>>();
   let stopping = false;
-  const route = createRouter(options, createMcpEndpoint(options, metrics, concurrency), () => stopping);
+  const probes = createProbes(() => (stopping ? 'stopping' : options.isReady() ? 'ready' : 'waiting for the journal'));
+  const route = createRouter(options, createMcpEndpoint(options, metrics, concurrency), probes, () => stopping);
 
   const fail = (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
     if (error instanceof HttpError) {
@@ -67,7 +76,7 @@ export async function serveHttp(options: HttpOptions) {
   const refuseConnection = () => metrics.refused('connections');
   server.on('drop', refuseConnection);
   limitConnections(server, limits, refuseConnection);
-  const forMetrics = createMetricsServer(metrics, options.hosts, limits);
+  const forMetrics = createMetricsServer(metrics, probes, options.hosts, limits);
   const closeAll = () => Promise.all([server, forMetrics].map((each) => close(each, flushMs)));
   try {
     return {
@@ -89,15 +98,17 @@ export async function serveHttp(options: HttpOptions) {
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** Answers requests by method and path. It throws an HttpError for a request that is not served. */
-function createRouter({ hosts, resource, limits }: HttpOptions, serveMcp: Handler, isStopping: () => boolean): Handler {
+function createRouter(
+  { hosts, resource, limits }: HttpOptions,
+  serveMcp: Handler,
+  probes: Probes,
+  isStopping: () => boolean,
+): Handler {
   const enter = createRequestLimiter(limits);
-  const readiness = (response: ServerResponse) =>
-    isStopping() ? sendJson(response, 503, { status: 'stopping' }) : sendJson(response, 200, { status: 'ready' });
   return async (request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
     const reads = request.method === 'GET';
-    if (reads && path === '/healthz') return sendJson(response, 200, { status: 'alive' });
-    if (reads && path === '/readyz') return readiness(response);
+    if (probes(request, response)) return;
     checkHostAndOrigin(request, hosts);
     if (reads && resource !== undefined && isMetadataPath(path))
       return sendJson(response, 200, resourceMetadata(resource));

@@ -1,15 +1,27 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Failure } from '../answers/failure.js';
+import { isRefusal } from '../answers/refusal.js';
 import type { CallOutcome } from '../calls/context.js';
 
 /** The metrics of a process. Labels come from fixed lists, never from text of a client. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
+/** What a process is doing at present. What it has no need of is undefined. */
+export interface ProcessState {
+  concurrentCalls(): number;
+  journalReachable: (() => boolean) | undefined;
+  /** Outcomes that are not in the journal yet. */
+  unwrittenOutcomes(): number;
+  issuerReachable: (() => boolean) | undefined;
+  /** Callers whose user is being asked. */
+  waitingDecisions(): number;
+}
+
 /**
- * Makes the counts of one process.
- * @param running says how many calls there are at present
+ * Makes the metrics of one process.
  * @param accounts names of accounts, where they have names: calls are told apart by them
  */
-export function createMetrics(running: () => number, accounts: readonly string[] = []) {
+export function createMetrics(state: ProcessState, accounts: readonly string[] = []) {
   const byAccount = accounts.length > 0 ? (['account'] as const) : [];
   const registry = new Registry();
   const registers = [registry];
@@ -33,14 +45,22 @@ export function createMetrics(running: () => number, accounts: readonly string[]
     labelNames: ['reason'],
     registers,
   });
-  new Gauge({
-    name: 'cloudops_concurrent_calls',
-    help: 'Requests that are being carried out',
-    registers,
-    collect() {
-      this.set(running());
-    },
-  });
+  const gauge = (name: string, help: string, read: (() => number | boolean) | undefined): void => {
+    if (read === undefined) return;
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(Number(read()));
+      },
+    });
+  };
+  gauge('cloudops_concurrent_calls', 'Requests that are being carried out', state.concurrentCalls);
+  gauge('cloudops_journal_reachable', '1 if changes can be recorded', state.journalReachable);
+  gauge('cloudops_unwritten_outcomes', 'Outcomes that are not in the journal yet', state.unwrittenOutcomes);
+  gauge('cloudops_issuer_reachable', "1 if the issuer's keys could be fetched last", state.issuerReachable);
+  gauge('cloudops_waiting_decisions', 'Callers whose user is being asked about a change', state.waitingDecisions);
   return {
     called: (tool: string, result: CallOutcome | undefined, milliseconds: number): void => {
       const account = accountOf(result);
@@ -60,8 +80,17 @@ function accountOf(outcome: CallOutcome | undefined): string {
   return outcome?.kind === 'failed' ? (outcome.failure.account ?? '') : '';
 }
 
+/** Of reads: `ok`, `rejected`, `refused` or `failed`. The others are of changes. */
 function outcomeOf(outcome: CallOutcome | undefined): string {
-  if (outcome === undefined || outcome.kind === 'failed') return 'error';
+  if (outcome === undefined) return 'failed';
   if (outcome.kind === 'inputRequired') return 'asked';
-  return outcome.success.outcome === 'planned' ? 'planned' : 'ok';
+  return outcome.kind === 'succeeded' ? (outcome.success.outcome ?? 'ok') : failureKind(outcome.failure);
+}
+
+function failureKind({ code, status, mayHaveHappened }: Failure): string {
+  if (mayHaveHappened === true) return 'unknown';
+  if (status !== undefined) return 'rejected';
+  if (code === 'JournalUnavailable') return 'journal_unavailable';
+  if (isRefusal(code)) return 'refused';
+  return mayHaveHappened === false ? 'not_sent' : 'failed';
 }

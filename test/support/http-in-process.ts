@@ -28,6 +28,13 @@ export async function serveInProcess({
     rate: 1000,
     newId: randomUUID,
     timeoutMs: 20_000,
+    isReady: () => true,
+    state: {
+      journalReachable: undefined,
+      unwrittenOutcomes: () => 0,
+      issuerReachable: undefined,
+      waitingDecisions: () => 0,
+    },
     server: { ...caller.server, sandbox: async () => '# Sandbox', ...serverOptions },
     log: (level, event, fields) => {
       logged.push(JSON.stringify({ level, event, ...fields }));
