@@ -1,11 +1,15 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal } from '../answers/refusal.js';
 import { busy } from './server.js';
 
 /** Limits of one process. Times in milliseconds, sizes in bytes. */
 export const defaultHttpLimits = {
-  bodyBytes: 1024 * 1024,
+  /** A plan of 40,000 characters and a service account key of 65,536, written as JSON or sealed in a ticket, have less. */
+  bodyBytes: 256 * 1024,
   /** Sum of all bodies that are being received. */
   bodiesBytes: 64 * 1024 * 1024,
+  /** A body that is larger takes a turn of the event loop for itself: with thousands of values, it is work for milliseconds. */
+  quickBytes: 8 * 1024,
   concurrentCalls: 64,
   /** Calls of one authenticated caller that are received, wait or run, so that there is always room for others. */
   callsOfCaller: 32,
@@ -146,6 +150,15 @@ export function createConcurrencyLimiter({
         },
       };
     },
+  };
+}
+
+/** Resolves for one waiter in each turn of the event loop, so that short work comes in between long work. */
+export function createTurns(): () => Promise<void> {
+  let last = Promise.resolve();
+  return () => {
+    last = last.then(() => nextTurn());
+    return last;
   };
 }
 

@@ -10,7 +10,8 @@ import type { Log } from '../util/log.js';
 import { createFailedLogins } from './addresses.js';
 import { type Authenticate, authenticateRequest, checkScope, type ProtectedResource } from './auth.js';
 import { createInbox, maximumReply, replyIn } from './inbox.js';
-import { type ConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
+import { type ConcurrencyLimiter, createRateLimiter, createTurns, type HttpLimits } from './limits.js';
+import { parseMessage } from './message.js';
 import type { Conversation } from './request.js';
 import { createBodyReader, HttpError, unavailable } from './server.js';
 import { createSessions, type Session } from './sessions.js';
@@ -41,6 +42,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   const { authenticate, resource, server, newId, log, now } = options;
   const tools = makeTools(server.operations);
   const readBody = createBodyReader(options.limits.bodyBytes, options.limits.bodiesBytes);
+  const takeTurn = createTurns();
   const onFailedLogin = createFailedLogins(now, log);
   const checkRate = createRateLimiter(options.rate, now);
 
@@ -62,6 +64,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     try {
       // The client may have gone while its request waited.
       if (response.destroyed || request.socket.destroyed) return;
+      if (parsed === undefined && body.length > options.limits.quickBytes) await takeTurn();
       const message = parsed ?? parseMessage(body);
       if (principal !== undefined) checkScope(message, principal, server.operations, resource);
       const caller = principal?.name ?? '';
@@ -119,19 +122,6 @@ interface Exchange {
   readonly response: ServerResponse;
   readonly principal: Principal | undefined;
   readonly session: Session | undefined;
-}
-
-/** The one message of a body: batches exist only in a protocol version that is not supported. */
-function parseMessage(body: Buffer): unknown {
-  let message: unknown;
-  try {
-    message = JSON.parse(body.toString('utf8'));
-  } catch {
-    throw new HttpError(400, 'json', 'The body is not JSON.');
-  }
-  if (Array.isArray(message)) throw new HttpError(400, 'batch', 'Batches are not served: send one message.');
-  if (typeof message !== 'object' || message === null) throw new HttpError(400, 'json', 'The body is not a message.');
-  return message;
 }
 
 /** Counts calls, and keeps those that run. */

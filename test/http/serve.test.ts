@@ -39,15 +39,15 @@ describe('a request that is refused says why, and is counted by reason', () => {
     ['no body', 400, 'json', { headers: json }],
     ['a body that is not JSON', 400, 'json', { headers: json, body: '{"jsonrpc":' }],
     ['a body that is no message', 400, 'json', { headers: json, body: '1' }],
-    ['a body that is nothing but brackets', 400, 'json', { headers: json, body: '['.repeat(900_000) }],
-    ['a batch', 400, 'batch', { headers: json, body: JSON.stringify(Array(1000).fill(list)) }],
+    ['a body that is nothing but brackets', 413, 'values', { headers: json, body: '['.repeat(200_000) }],
+    ['a batch', 400, 'batch', { headers: json, body: JSON.stringify(Array(100).fill(list)) }],
     ['an empty batch', 400, 'batch', { headers: json, body: '[]' }],
-    ['more than 1 MiB', 413, 'body', { headers: json, body: ' '.repeat(1024 * 1024 + 1) }],
+    ['more than 256 KiB', 413, 'body', { headers: json, body: ' '.repeat(256 * 1024 + 1) }],
     [
-      'more than 1 MiB, of a length not told',
+      'more than 256 KiB, of a length not told',
       413,
       'body',
-      { headers: { ...json, 'transfer-encoding': 'chunked' }, body: ' '.repeat(1024 * 1024 + 1) },
+      { headers: { ...json, 'transfer-encoding': 'chunked' }, body: ' '.repeat(256 * 1024 + 1) },
     ],
   ];
   test.each(table)('%s: %i', async (_what, status, reason, { method = 'POST', path = '/mcp', headers = {}, body }) => {
@@ -75,7 +75,7 @@ describe('a request that is refused says why, and is counted by reason', () => {
 
   test('a message nested so deeply that it cannot be walked is an answer like any other', async () => {
     const server = await serveInProcess();
-    const deep = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_parts","arguments":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}}}`;
+    const deep = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_parts","arguments":${'{"a":'.repeat(4_900)}1${'}'.repeat(4_900)}}}`;
     await (await post(server.url, deep)).text();
     expect((await post(server.url, message('ping'))).status).toBe(200);
     await server.close();
@@ -204,6 +204,22 @@ describe('slow clients are cut off', () => {
     expect((await post(server.url, message('ping'))).status).toBe(200);
     await server.close();
   });
+});
+
+test('until changes could be recorded, the server is alive and not ready, on both ports', async () => {
+  let ready = false;
+  const server = await serveInProcess({ isReady: () => ready });
+  const statuses = async (path: string) =>
+    Promise.all(
+      [server.port, server.metricsPort].map(async (port) => (await fetch(`http://127.0.0.1:${port}${path}`)).status),
+    );
+  expect([await statuses('/healthz'), await statuses('/readyz')]).toEqual([
+    [200, 200],
+    [503, 503],
+  ]);
+  ready = true;
+  expect(await statuses('/readyz')).toEqual([200, 200]);
+  await server.close();
 });
 
 describe('metrics', () => {

@@ -7,6 +7,7 @@ export interface HttpProcess {
   readonly origin: string;
   readonly url: URL;
   readonly port: number;
+  readonly metricsOrigin: string;
   readonly metrics: () => Promise<string>;
   /** Lines of the log so far. */
   readonly logged: () => { event: string; [field: string]: unknown }[];
@@ -42,12 +43,14 @@ export async function startHttpProcess(
   });
   const { port, metricsPort } = listening;
   const origin = `http://127.0.0.1:${port}`;
+  const metricsOrigin = `http://127.0.0.1:${metricsPort}`;
   return {
     child,
     origin,
     url: new URL(`${origin}/mcp`),
     port,
-    metrics: async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
+    metricsOrigin,
+    metrics: async () => (await fetch(`${metricsOrigin}/metrics`)).text(),
     logged,
     stderr: () => stderr,
     ended,
