@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
 import { createFailedLogins, networkOf } from '../../src/http/addresses.js';
@@ -42,6 +43,19 @@ describe('connections of one address', () => {
     await server.close();
   });
 });
+
+test.each(['/healthz', '/readyz'])(
+  'an address with all its connections still gets %s from the port of the metrics',
+  async (path) => {
+    const server = await serveInProcess({ limits: { connectionsOfAddress: 2 } });
+    const sockets = [connect(server.port, '127.0.0.1'), connect(server.port, '127.0.0.1')];
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    await expect(fetch(`${server.origin}${path}`)).rejects.toThrow();
+    expect((await fetch(`http://127.0.0.1:${server.metricsPort}${path}`)).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
+    await server.close();
+  },
+);
 
 test('requests of one address are as limited, also those that do not wait for the answer to the one before', async () => {
   let verify = (): void => undefined;

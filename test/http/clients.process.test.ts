@@ -118,8 +118,8 @@ describe('every client lists and calls all tools', () => {
     await client.call('restore_instance', restore('chosen-by-client'));
     await client.close();
     const metrics = await server.metrics();
-    expect(metrics).toMatch(/cloudops_calls_total\{tool="restore_instance",outcome="ok"\} \d+/);
-    expect(metrics).toMatch(/cloudops_calls_total\{tool="list_parts",outcome="error"\} \d+/);
+    expect(metrics).toMatch(/cloudops_calls_total\{tool="restore_instance",outcome="accepted"\} \d+/);
+    expect(metrics).toMatch(/cloudops_calls_total\{tool="list_parts",outcome="refused"\} \d+/);
     expect(metrics).toMatch(/cloudops_call_duration_seconds_bucket\{le="60",tool="list_parts"\} \d+/);
     expect(metrics).toMatch(/cloudops_concurrent_calls 0/);
     expect(metrics).not.toContain('chosen-by-client');

@@ -15,13 +15,14 @@ const refused: HttpFailure = {
 };
 const answer = (status: number, body: string): HttpResponse => ({ kind: 'response', status, headers: {}, body });
 
-const pairs: Record<string, GenerateKeyPairResult> = {};
+let pairs: { readonly old: GenerateKeyPairResult; readonly new: GenerateKeyPairResult };
 beforeAll(async () => {
-  for (const kid of ['old', 'new']) pairs[kid] = await generateKeyPair('ES256');
+  pairs = { old: await generateKeyPair('ES256'), new: await generateKeyPair('ES256') };
 });
+type Kid = keyof typeof pairs;
 
 /** An issuer with the keys of some names, at a time that stands still, and what it was asked. */
-let published: string[];
+let published: Kid[];
 let metadata: object;
 let fault: HttpFailure | HttpResponse | undefined;
 let asked: string[];
@@ -46,7 +47,7 @@ const httpClient: HttpClient = {
     if (fault !== undefined) return fault;
     if (path === '/.well-known/openid-configuration') return answer(200, JSON.stringify(metadata));
     if (path !== '/keys') return answer(404, '');
-    const keys = published.map(async (kid) => ({ ...(await exportJWK(pairs[kid]?.publicKey ?? '')), kid }));
+    const keys = published.map(async (kid) => ({ ...(await exportJWK(pairs[kid].publicKey)), kid }));
     return answer(200, JSON.stringify({ keys: await Promise.all(keys) }));
   },
   close: async () => undefined,
@@ -67,8 +68,8 @@ const open = (named = issuer) =>
   });
 
 /** Verifies a token of a key. Resolves with `good`, the code of jose for the token, or the issuer's problem. */
-async function verify(keys: ReturnType<typeof open>, kid: string): Promise<string> {
-  const token = await new SignJWT().setProtectedHeader({ alg: 'ES256', kid }).sign(pairs[kid]?.privateKey ?? '');
+async function verify(keys: ReturnType<typeof open>, kid: Kid): Promise<string> {
+  const token = await new SignJWT().setProtectedHeader({ alg: 'ES256', kid }).sign(pairs[kid].privateKey);
   return jwtVerify(token, keys.keyOf).then(
     () => 'good',
     (error) => (error instanceof errors.JOSEError ? error.code : error instanceof IssuerProblem ? 'away' : 'other'),

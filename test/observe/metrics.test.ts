@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { type Failure, serverFault } from '../../src/answers/failure.js';
+import { Refusal, type RefusalCode, refusalFailure } from '../../src/answers/refusal.js';
+import type { CallOutcome } from '../../src/calls/context.js';
+import { createMetrics } from '../../src/observe/metrics.js';
+import { listParts } from '../../src/tools/list-parts.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+
+const state = {
+  concurrentCalls: () => 3,
+  journalReachable: () => false,
+  unwrittenOutcomes: () => 2,
+  issuerReachable: () => true,
+  waitingDecisions: () => 1,
+};
+
+const succeeded = (outcome?: 'accepted' | 'planned'): CallOutcome => ({
+  kind: 'succeeded',
+  success: { summary: '', warnings: [], requestIds: {}, ...(outcome && { outcome }) },
+});
+const failed = (failure: Failure): CallOutcome => ({ kind: 'failed', failure });
+const refused = (code: RefusalCode, changes = true) => failed(refusalFailure('t', new Refusal(code, []), changes));
+const answered = (more: Partial<Failure>) =>
+  failed({ summary: '', code: 'Http403', problems: [], next: '', requestIds: {}, ...more });
+
+test.each<[string, CallOutcome | undefined, string]>([
+  ['a read', succeeded(), 'ok'],
+  ['a plan', succeeded('planned'), 'planned'],
+  ['a change that was accepted', succeeded('accepted'), 'accepted'],
+  ['one that the service refused', answered({ status: 403, mayHaveHappened: false }), 'rejected'],
+  ['one that may have happened', answered({ status: 500, mayHaveHappened: true }), 'unknown'],
+  ['one that never left', answered({ code: 'ConnectionRefused', mayHaveHappened: false }), 'not_sent'],
+  ['one that broke here before it left', refused('InternalError'), 'not_sent'],
+  ['one without a journal', refused('JournalUnavailable'), 'journal_unavailable'],
+  ['one that a person refused', refused('Declined'), 'refused'],
+  ['arguments that need correcting', refused('InvalidArguments', false), 'refused'],
+  ['a read that the service refused', answered({ status: 404 }), 'rejected'],
+  ['a read without an answer', answered({ code: 'ResponseTimeout' }), 'failed'],
+  ['a read that broke here', failed(serverFault({ operation: listParts, ifUnknown: '' })), 'failed'],
+  ['a change that broke after it left', failed(serverFault({ operation: restoreInstance, ifUnknown: '' })), 'unknown'],
+  ['nothing', undefined, 'failed'],
+])('%s counts as what it is', async (_what, outcome, label) => {
+  const metrics = createMetrics(state);
+  metrics.called('t', outcome, 1);
+  expect(await metrics.text()).toContain(`cloudops_calls_total{tool="t",outcome="${label}"} 1`);
+});
+
+test('the state of the process is that of the moment, and what it does not have is left out', async () => {
+  const text = await createMetrics(state).text();
+  const gauges = ['concurrent_calls 3', 'journal_reachable 0', 'unwritten_outcomes 2', 'issuer_reachable 1'];
+  for (const gauge of [...gauges, 'waiting_decisions 1']) expect(text).toContain(`\ncloudops_${gauge}\n`);
+  const without = await createMetrics({ ...state, journalReachable: undefined, issuerReachable: undefined }).text();
+  expect(without).not.toMatch(/journal_reachable|issuer_reachable/);
+});
