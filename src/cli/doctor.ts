@@ -1,7 +1,6 @@
 import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import { devNull } from 'node:os';
-import { dirname } from 'node:path';
 import { Refusal } from '../answers/refusal.js';
 import type { Account } from '../calls/account.js';
 import { missingSettings, resolveEndpoint } from '../calls/endpoint.js';
@@ -9,6 +8,7 @@ import { isAllowed } from '../calls/policy.js';
 import type { Config } from '../config/load.js';
 import type { ConsentMode } from '../consent/decision.js';
 import { createConsentTokens } from '../consent/tokens.js';
+import { documentBytes, findKeys } from '../http/issuer-keys.js';
 import { databaseName, isDatabaseUrl } from '../journal/database-url.js';
 import { openJournal, type Runtime, startRuntime } from '../runtime.js';
 import type { Operation, Service, Trial } from '../tools/define-operation.js';
@@ -72,7 +72,8 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
       ...tlsFindings(config),
       ...(await authorityFinding(env.NODE_EXTRA_CA_CERTS)),
       ...(await accountFindings(runtime, bucket, probing)),
-      await journalFinding(config, now),
+      ...(await journalFinding(config, now)),
+      ...(await issuerFinding(config)),
       await secretsFinding(config.secretsDir, platform),
       ...config.accounts.all.map(({ name, confirm }) => consentFinding(config.accounts.areNamed ? name : '', confirm)),
       ok('state key', stateKeyMeaning(config.stateKeys)),
@@ -195,35 +196,55 @@ async function trialFinding(
   return problem(check, [summary, ...problems].join(' '), remedy);
 }
 
-async function journalFinding(config: Config, now: () => Date): Promise<Finding> {
+async function journalFinding(config: Config, now: () => Date): Promise<Finding[]> {
   const check = 'journal';
   const inDatabase = isDatabaseUrl(config.journal);
   const name = quote(inDatabase ? databaseName(config.journal) : config.journal);
+  const journal = await openJournal(config, now);
   try {
-    if (!inDatabase) await access(await existing(config.journal), constants.W_OK);
-    const journal = await openJournal(config, now);
-    const changes = await journal.list({ limit: 10_000 }).finally(() => journal.close());
+    const warnings = await journal.check();
+    const changes = await journal.list({ limit: 10_000 });
     const open = changes.filter(({ ending }) => ending === undefined || ending.outcome === 'unknown');
     const detail = `${name}: ${counted(changes.length, 'change')}, ${open.length} without a known outcome`;
-    if (open.length === 0) return ok(check, detail);
-    return warning(
-      check,
-      detail,
-      'List them with cloudops-mcp journal, and check in the console whether they happened.',
-    );
+    const remedy = 'List them with cloudops-mcp journal, and check in the console whether they happened.';
+    return [
+      open.length === 0 ? ok(check, detail) : warning(check, detail, remedy),
+      ...warnings.map((text) => warning(check, text, 'See the runbook, docs/OPERATE.md.')),
+    ];
   } catch (error) {
-    const remedy = 'Make it writable, or name another in CLOUDOPS_JOURNAL: without a journal, changes are refused.';
-    return problem(check, `${name} cannot be used (${reasonOf(error)})`, remedy);
+    const remedy = `${journalRemedy(error, inDatabase)} Without a journal, changes are refused.`;
+    return [problem(check, `${name} cannot be used (${reasonOf(error)})`, remedy)];
+  } finally {
+    await journal.close();
   }
 }
 
-/** The path itself or, if it does not exist yet, the closest folder above it that does. */
-async function existing(path: string): Promise<string> {
-  const isThere = await stat(path).then(
-    () => true,
-    (error) => textAt(error, 'code') !== 'ENOENT',
-  );
-  return isThere || dirname(path) === path ? path : existing(dirname(path));
+const networkCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNRESET'];
+
+function journalRemedy(error: unknown, inDatabase: boolean): string {
+  if (!inDatabase) return 'Make it writable, or name another in CLOUDOPS_JOURNAL.';
+  const code = textAt(error, 'code') ?? '';
+  if (networkCodes.includes(code) || code === '')
+    return 'Check that the database runs, its host and port in CLOUDOPS_JOURNAL, and the network.';
+  // Class 28 of SQL's codes: the user or the password was not accepted.
+  return code.startsWith('28')
+    ? 'Check the user and the password in CLOUDOPS_JOURNAL.'
+    : 'Check the name of the database in CLOUDOPS_JOURNAL, and the rights of its user.';
+}
+
+/** Fetches the issuer's keys as a server does, if tokens of an issuer are accepted. */
+async function issuerFinding({ http: { issuer }, proxies }: Config): Promise<Finding[]> {
+  if (issuer === undefined) return [];
+  const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
+  try {
+    await findKeys(issuer, httpClient);
+    return [ok('issuer', `${issuer} answers with metadata and keys`)];
+  } catch (error) {
+    const remedy = 'Until it answers, nobody can log in whose token is signed with a key that is not known yet.';
+    return [problem('issuer', `${issuer}: ${reasonOf(error)}`, remedy)];
+  } finally {
+    await httpClient.close();
+  }
 }
 
 async function secretsFinding(folder: string | undefined, platform: NodeJS.Platform): Promise<Finding> {

@@ -275,6 +275,24 @@ describe('files', () => {
     expect(readFileSync(journal, 'utf8')).toBe(written);
   });
 
+  test('a database that refuses connections is not told to be made writable', async () => {
+    const { of } = await examine({ CLOUDOPS_JOURNAL: 'postgres://u:MARKER@127.0.0.1:1/d' });
+    expect(of('journal')).toMatchObject([
+      {
+        status: 'problem',
+        detail: expect.stringContaining('ECONNREFUSED'),
+        remedy: expect.stringContaining('Check that the database runs'),
+      },
+    ]);
+  });
+
+  test('an issuer is tried, and its fault named', async () => {
+    const server = await startServer((_request, response) => response.writeHead(500).end());
+    servers.push(server);
+    const { of } = await examine({ CLOUDOPS_HTTP_ISSUER: server.origin, CLOUDOPS_HTTP_AUDIENCE: 'a' }, '--sandbox');
+    expect(of('issuer')).toMatchObject([{ status: 'problem', detail: expect.stringContaining('HTTP status 500') }]);
+  });
+
   test('a journal that cannot be written is a problem', async () => {
     const { of } = await examine({ CLOUDOPS_JOURNAL: '/dev/null/journal' });
     expect(of('journal')).toMatchObject([{ status: 'problem', remedy: expect.stringContaining('CLOUDOPS_JOURNAL') }]);
