@@ -94,12 +94,22 @@ describe.skipIf(!readable)('the manifests for Kubernetes', () => {
       ['metrics', metrics],
     ]);
     expect([livenessProbe.httpGet, readinessProbe.httpGet]).toEqual([
-      { path: '/healthz', port: 'http' },
-      { path: '/readyz', port: 'http' },
+      { path: '/healthz', port: 'metrics' },
+      { path: '/readyz', port: 'metrics' },
     ]);
     expect(readFileSync('src/cli/http.ts', 'utf8')).toContain('const graceMs = 30_000;');
     const { terminationGracePeriodSeconds } = deployment().template.spec;
     expect(terminationGracePeriodSeconds).toBeGreaterThan(container().lifecycle.preStop.sleep.seconds + 30);
+  });
+
+  test('the names that the service has in the cluster are allowed', () => {
+    const { namespace } = z.object({ namespace: z.string() }).parse(read('kustomization.yaml'));
+    const { name } = z.object({ metadata: z.object({ name: z.string() }) }).parse(read('service.yaml')).metadata;
+    const own = ['', `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.cluster.local`].map(
+      (rest) => name + rest,
+    );
+    expect(settings().CLOUDOPS_HTTP_ALLOWED_HOSTS?.split(',')).toEqual(expect.arrayContaining(own));
+    expect(guide).toContain(`kubectl create namespace ${namespace}`);
   });
 
   test('the service and the disruption budget are for these pods', () => {
@@ -146,7 +156,7 @@ describe('the Dockerfile', () => {
       ...of('HEALTHCHECK').map((line) => line.replace(/^.*?CMD /, '')),
     ];
     for (const command of commands) expect(z.array(z.string()).safeParse(JSON.parse(command)).success).toBe(true);
-    expect(of('HEALTHCHECK')[0]).toContain('/healthz');
+    expect(of('HEALTHCHECK')[0]).toMatch(/CMD \["node", "dist\/main.js", "health"\]$/);
     expect(of('CMD')).toEqual(['["http", "--host", "0.0.0.0", "--port", "8080"]']);
   });
 });

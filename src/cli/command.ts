@@ -57,6 +57,11 @@ export function validConfig({ config }: Invocation): Config {
   throw new UsageError(...config.problems);
 }
 
+/** Options of a command that is about an HTTP server, and their defaults. */
+export const addressOptions = { host: 'value', port: 'value' } as const;
+export type CommandAddress = Readonly<Partial<Record<keyof typeof addressOptions, string>>>;
+export const defaultAddress = { host: '127.0.0.1', port: '8080' };
+
 /**
  * The number that `--port` gives.
  * @throws UsageError if it is no port

@@ -16,7 +16,7 @@ import { createHttpClient, defaultLimits, type Proxies } from '../transport/http
 import { sentences } from '../util/human.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { isLoopback } from '../util/uri.js';
-import { type Command, portOf, UsageError, validConfig } from './command.js';
+import { addressOptions, type Command, defaultAddress, portOf, UsageError, validConfig } from './command.js';
 import { runUntilSignal } from './run-until-signal.js';
 
 /** Time for calls under way to end when the process is asked to. */
@@ -26,10 +26,10 @@ const graceMs = 30_000;
 export const httpCommand: Command = {
   usage: '[--host 127.0.0.1] [--port 8080]',
   about: 'serve MCP over HTTP at /mcp',
-  options: { host: 'value', port: 'value' },
+  options: addressOptions,
   run: async (invocation) => {
     const { terminal } = invocation;
-    const { host = '127.0.0.1', port = '8080' } = invocation.options;
+    const { host, port } = { ...defaultAddress, ...invocation.options };
     const config = validConfig(invocation);
     const listen = { host, port: portOf(port) };
     const access = await accessOf(host, config, terminal.now);

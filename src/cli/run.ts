@@ -10,6 +10,7 @@ export const commands: Commands = {
   call: async () => (await import('./call.js')).callCommand,
   'client-config': async () => (await import('./client-config.js')).clientConfigCommand,
   doctor: async () => (await import('./doctor.js')).doctorCommand,
+  health: async () => (await import('./health.js')).healthCommand,
   help,
   http: async () => (await import('./http.js')).httpCommand,
   journal: async () => (await import('./journal.js')).journalCommand,

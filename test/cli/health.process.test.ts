@@ -1,0 +1,61 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test, vi } from 'vitest';
+import { startHttpProcess } from '../support/http-process.js';
+import { runServer } from '../support/server-process.js';
+
+/** A server from its start on, as an orchestrator and its log show it. */
+
+const health = (port: number) => runServer(['health', '--port', String(port)]);
+
+test('a server that can record changes is ready', async () => {
+  const server = await startHttpProcess(['--sandbox']);
+  await vi.waitFor(async () => expect((await fetch(`${server.metricsOrigin}/readyz`)).status).toBe(200));
+  expect(await health(server.port)).toMatchObject({ code: 0, stdout: 'ready\n' });
+  expect(await server.metrics()).toContain('\ncloudops_journal_reachable 1\n');
+  await server.stop();
+  expect(await health(server.port)).toMatchObject({ code: 1, stderr: expect.stringContaining('ECONNREFUSED') });
+});
+
+test('one that cannot is alive and not ready, and says so at its start', async () => {
+  const server = await startHttpProcess(['--sandbox', '--journal', '/dev/null/journal']);
+  expect((await fetch(`${server.origin}/healthz`)).status).toBe(200);
+  expect(await health(server.port)).toMatchObject({ code: 1, stderr: expect.stringContaining('HTTP status 503') });
+  expect(server.logged()).toContainEqual(
+    expect.objectContaining({ level: 'error', event: 'journal', message: expect.stringContaining('Every change') }),
+  );
+  expect(await server.metrics()).toContain('\ncloudops_journal_reachable 0\n');
+  await server.stop();
+});
+
+test('one that only reads needs no journal', async () => {
+  const server = await startHttpProcess(['--sandbox', '--read-only', '--journal', '/dev/null/journal']);
+  expect(await health(server.port)).toMatchObject({ code: 0 });
+  expect(await server.metrics()).not.toContain('cloudops_journal_reachable');
+  await server.stop();
+});
+
+test('over stdio, the log says at the start that changes will be refused', async () => {
+  const { stderr } = await runServer(['--sandbox', '--journal', '/dev/null/journal']);
+  expect(stderr).toMatch(/"level":"error","event":"journal","error":"ENOTDIR"/);
+});
+
+test('the issuer is reached through the proxy, and its problem is in the log at the start', async () => {
+  const asked: (string | undefined)[] = [];
+  const proxy = createServer().on('connect', ({ url }, socket) => {
+    asked.push(url);
+    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const issuer = ['--http-issuer', 'https://id.test.invalid', '--http-audience', 'https://cloudops.test.invalid/mcp'];
+  const server = await startHttpProcess(['--sandbox', ...issuer], {
+    env: { HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, NO_PROXY: '' },
+  });
+  await vi.waitFor(() =>
+    expect(server.logged()).toContainEqual(expect.objectContaining({ level: 'error', event: 'issuer' })),
+  );
+  expect(asked).toEqual(['id.test.invalid:443']);
+  expect(await server.metrics()).toContain('\ncloudops_issuer_reachable 0\n');
+  await server.stop();
+  await new Promise((resolve) => proxy.close(resolve));
+});
