@@ -202,7 +202,7 @@ async function journalFinding(config: Config, now: () => Date): Promise<Finding[
   const name = quote(inDatabase ? databaseName(config.journal) : config.journal);
   const journal = await openJournal(config, now);
   try {
-    const warnings = await journal.check();
+    const warnings = await journal.examine();
     const changes = await journal.list({ limit: 10_000 });
     const open = changes.filter(({ ending }) => ending === undefined || ending.outcome === 'unknown');
     const detail = `${name}: ${counted(changes.length, 'change')}, ${open.length} without a known outcome`;

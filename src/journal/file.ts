@@ -21,7 +21,7 @@ export function createFileJournal(path: string, now: () => Date): Journal {
   const endUnsent = (id: string, code: string) =>
     persistence.writeSoon(() => writeEnding({ id, time: now().toISOString(), outcome: 'not sent', code }));
   return {
-    check: async () => {
+    examine: async () => {
       await checkAppendable(path);
       return [];
     },

@@ -35,11 +35,11 @@ export interface BeginOptions {
 /** The record of all changes. Several processes may share one. */
 export interface Journal {
   /**
-   * Tries what recording a change needs, without an entry; missing tables are created. Resolves with what an operator should know
-   * although it works, one sentence each.
-   * @throws if no change can be recorded now
+   * What an operator should know of the place of the journal: sentences, none if all is well. It writes no entry, but creates missing
+   * tables.
+   * @throws if changes would be refused
    */
-  check(): Promise<readonly string[]>;
+  examine(): Promise<readonly string[]>;
   /** The number of outcomes that are not written yet. */
   unwritten(): number;
   /**

@@ -74,7 +74,7 @@ export function createPostgresJournal(url: string, now: () => Date): Journal {
   const persistence = createPersistence();
   const unsent = (id: string, code: string): Ending => ({ id, time: now().toISOString(), outcome: 'not sent', code });
   return {
-    check: () =>
+    examine: () =>
       database.run(async (client) => {
         await checkRights(client);
         return [];

@@ -15,7 +15,7 @@ export interface JournalWatch {
 }
 
 /** Checks a journal now and again, and logs what refuses every change, once until that is different. */
-export function watchJournal(journal: Pick<Journal, 'check'>, log: Log): JournalWatch {
+export function watchJournal(journal: Pick<Journal, 'examine'>, log: Log): JournalWatch {
   let ready = false;
   let problem: string | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -35,7 +35,7 @@ export function watchJournal(journal: Pick<Journal, 'check'>, log: Log): Journal
   };
   const check = async (): Promise<void> => {
     try {
-      warn(await journal.check());
+      warn(await journal.examine());
       note(undefined);
     } catch (error) {
       note(reasonOf(error));
@@ -54,9 +54,9 @@ export function watchJournal(journal: Pick<Journal, 'check'>, log: Log): Journal
 }
 
 /** Checks a journal once, and logs what refuses every change. */
-export async function reportJournal(journal: Pick<Journal, 'check'>, log: Log): Promise<void> {
+export async function reportJournal(journal: Pick<Journal, 'examine'>, log: Log): Promise<void> {
   try {
-    for (const message of await journal.check()) log('warn', 'journal', { message });
+    for (const message of await journal.examine()) log('warn', 'journal', { message });
   } catch (error) {
     log('error', 'journal', { error: reasonOf(error), message: everyChangeRefused });
   }

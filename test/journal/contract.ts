@@ -55,7 +55,7 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
   });
 
   test('can be checked before the first change, which leaves no entry', async () => {
-    expect(await journal.check()).toEqual([]);
+    expect(await journal.examine()).toEqual([]);
     expect(await journal.list({})).toEqual([]);
   });
 

@@ -182,13 +182,13 @@ test('a journal that nobody has written to is empty', async () => {
 test('a folder in place of the journal is named as what it is', async () => {
   mkdirSync(path, { recursive: true });
   await expect(journal.list({})).rejects.toMatchObject({ code: 'EISDIR' });
-  await expect(journal.check()).rejects.toMatchObject({ code: 'EISDIR' });
+  await expect(journal.examine()).rejects.toMatchObject({ code: 'EISDIR' });
 });
 
 test('a folder that cannot be made is told when the journal is checked', async () => {
   const file = join(folder, 'file');
   writeFileSync(file, '');
-  await expect(createFileJournal(join(file, 'journal'), () => new Date(time)).check()).rejects.toMatchObject({
+  await expect(createFileJournal(join(file, 'journal'), () => new Date(time)).examine()).rejects.toMatchObject({
     code: 'ENOTDIR',
   });
 });

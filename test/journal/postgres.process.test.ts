@@ -89,11 +89,11 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
       /read-only/,
     ],
   ])('%s is told when the journal is checked', async (_what, setUp, problem) => {
-    await open().check();
+    await open().examine();
     postgres.sql(database, `drop role if exists guest`);
     postgres.sql(database, `create role guest login password '${decodeURIComponent(password)}'; ${setUp}`);
     const guest = open(postgres.url(database).replace('cloudops:', 'guest:'));
-    await expect(guest.check()).rejects.toThrow(problem);
+    await expect(guest.examine()).rejects.toThrow(problem);
     postgres.sql(database, 'drop owned by guest; drop role guest');
   });
 

@@ -10,7 +10,7 @@ function broken() {
     problem: '',
     warnings: ['Replication is asynchronous.'],
     checks: 0,
-    check: async () => {
+    examine: async () => {
       journal.checks += 1;
       if (journal.problem !== '') throw Object.assign(new Error(), { code: journal.problem });
       return journal.warnings;

@@ -150,7 +150,7 @@ export function createMemoryJournal(now = () => new Date()): Journal {
   const all = () => [...changes.values()];
   const end = (ending: Ending) => addEntry(changes, { ending });
   return {
-    check: async () => [],
+    examine: async () => [],
     unwritten: () => 0,
     findDuplicate: async (digest) => findDuplicate(all(), digest, now().getTime()),
     begin: async (intent, options) => {
