@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { loadConfig } from '../src/config/load.js';
+import { createMetrics } from '../src/observe/metrics.js';
 
 /** What the files for containers say is what the server understands, and what docs/DEPLOY.md promises. */
 
@@ -117,6 +118,35 @@ describe.skipIf(!readable)('the manifests for Kubernetes', () => {
     expect(read('service.yaml')).toMatchObject({ spec: { selector: labels, ports: [{ targetPort: 'http' }] } });
     expect(read('disruption.yaml')).toMatchObject({ spec: { maxUnavailable: 1, selector: { matchLabels: labels } } });
     expect(deployment().replicas).toBeGreaterThan(1);
+  });
+});
+
+describe.skipIf(!readable)('the alert rules for Prometheus', () => {
+  const rule = z.object({ alert: z.string(), expr: z.string(), annotations: z.object({ summary: z.string() }) });
+  const file = z.object({ groups: z.array(z.object({ rules: z.array(rule) })) });
+  const rules = () => {
+    const program = 'import json,sys,yaml; print(json.dumps(yaml.safe_load(open(sys.argv[1]))))';
+    const text = execFileSync('python3', ['-c', program, 'deploy/prometheus/alerts.yaml'], { encoding: 'utf8' });
+    return file.parse(JSON.parse(text)).groups.flatMap(({ rules }) => rules);
+  };
+  const state = {
+    concurrentCalls: () => 0,
+    journalReachable: () => true,
+    unwrittenOutcomes: () => 0,
+    issuerReachable: () => true,
+    waitingDecisions: () => 0,
+  };
+
+  test('use metrics that there are', async () => {
+    const text = await createMetrics(state).text();
+    const used = new Set(rules().flatMap(({ expr }) => expr.match(/cloudops_\w+/g) ?? []));
+    expect(used.size).toBeGreaterThan(3);
+    for (const name of used) expect(text).toContain(`# TYPE ${name} `);
+  });
+
+  test('are explained in the runbook, each of them', () => {
+    const runbook = readFileSync('docs/OPERATE.md', 'utf8');
+    for (const { alert } of rules()) expect(runbook).toContain(`| \`${alert}\` |`);
   });
 });
 
