@@ -49,7 +49,7 @@ export async function readJournalFile(path: string): Promise<FileHandle | undefi
  * Checks that entries can be appended, or the file created.
  * @throws the system's error, or an Error if it is not a journal
  */
-export async function checkAppendable(path: string): Promise<void> {
+export async function checkWritable(path: string): Promise<void> {
   try {
     await using _ = await openJournalFile(path, constants.O_RDWR | constants.O_APPEND);
   } catch (error) {

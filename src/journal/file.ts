@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { budgetState, spentTimes } from './budget.js';
 import { findConflict, findDuplicate, isNonceSpent, writtenBefore } from './conflict.js';
 import { boundedCaller, boundedEnding, boundedIntent, type Ending, type Entry, type RecordedChange } from './entry.js';
-import { append, checkAppendable } from './file-open.js';
+import { append, checkWritable } from './file-open.js';
 import { createTail, listNewest } from './file-read.js';
 import { type Journal, unwritable } from './journal.js';
 import { createPersistence } from './persistence.js';
@@ -22,7 +22,7 @@ export function createFileJournal(path: string, now: () => Date): Journal {
     persistence.writeSoon(() => writeEnding({ id, time: now().toISOString(), outcome: 'not sent', code }));
   return {
     examine: async () => {
-      await checkAppendable(path);
+      await checkWritable(path);
       return [];
     },
     unwritten: persistence.count,
