@@ -54,7 +54,9 @@ export async function checkWritable(path: string): Promise<void> {
     await using _ = await openJournalFile(path, constants.O_RDWR | constants.O_APPEND);
   } catch (error) {
     if (textAt(error, 'code') !== 'ENOENT') throw error;
-    await access(await existingFolder(dirname(path)), constants.W_OK);
+    const folder = await existingFolder(dirname(path));
+    if (!(await stat(folder)).isDirectory()) throw new NotAJournal('ENOTDIR');
+    await access(folder, constants.W_OK);
   }
 }
 
