@@ -35,15 +35,15 @@ test.each([
   ['alice', 'bob'],
   ['alice', undefined],
 ])('work of %s and %s is done at once', async (one, other) => {
-  const { take } = createQuestionQueue();
+  const { take, callers } = createQuestionQueue();
   const begun: string[] = [];
   const [first, second] = [work('first', begun), work('second', begun)];
   const results = [take(one, first.start), take(other, second.start)];
   await settled();
-  expect(begun).toEqual(['first', 'second']);
+  expect([begun, callers()]).toEqual([['first', 'second'], 2]);
   first.end('1');
   second.end('2');
-  expect(await Promise.all(results)).toEqual(['1', '2']);
+  expect([await Promise.all(results), callers()]).toEqual([['1', '2'], 0]);
 });
 
 test('work that comes after all is done begins at once', async () => {
