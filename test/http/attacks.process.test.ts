@@ -139,6 +139,7 @@ describe('who may not enter a server that is not on loopback alone', () => {
     [['--http-allowed-hosts', 'tunnel.example.com'], ['tunnel.example.com is not loopback']],
     [['--host', '0.0.0.0', '--http-tokens-file', '/nonexistent'], ['cannot be read (ENOENT)']],
     [['--host', '0.0.0.0', '--http-issuer', 'https://id.example.com'], ['HTTP_AUDIENCE go together']],
+    [['--http-scope-claim', 'roles'], ['HTTP_SCOPE_CLAIM is of use only with CLOUDOPS_HTTP_ISSUER']],
     [['--http-issuer', 'http://id.example.com', '--http-audience', 'x'], ['plain http is for loopback only']],
     [['--http-allowed-hosts', 'a.example.com:80'], ['host names without port']],
     [['--http-metrics-port', '70000'], ['it must be a port']],
