@@ -10,7 +10,7 @@ import { quote, quoteName } from '../util/quote.js';
 
 /** More levels, or more values in all, have no meaning for any operation. */
 const maximumDepth = 32;
-const maximumValues = 1_000;
+const maximumValues = 5_000;
 
 /** Problems that are listed; the rest is counted. */
 const listedProblems = 20;
