@@ -167,6 +167,8 @@ describe('who may not enter a server that is not on loopback alone', () => {
   });
 });
 
+const median = (ordered: readonly number[]) => ordered[ordered.length >> 1] ?? Number.POSITIVE_INFINITY;
+
 /** Calls at once of one caller: within all limits. */
 const callsAtOnce = 31;
 
@@ -211,16 +213,18 @@ test.each([
     const server = await startHttpProcess(args, { nodeArgs: ['--max-old-space-size=256'] });
     const names = Array.from({ length: count }, (_, index) => `n${index.toString(36)}`);
     const call = JSON.stringify(toolCall('list_parts', Object.fromEntries(names.map((name) => [name, 1]))));
-    // The first time, code is compiled, and other work of this machine may come in between.
+    // Where the machine has other work, even a server without any takes its time.
+    const bound = Math.max(100, 10 * median(await watchHealth(server.metricsOrigin, delay(500))));
+    // The first time, code is compiled.
     const medians: number[] = [];
-    for (let round = 0; round < 5 && !medians.some((median) => median < 100); round += 1) {
+    for (let round = 0; round < 5 && !medians.some((each) => each < bound); round += 1) {
       const attacked = attack(server.url, call, 1500);
       const waits = await watchHealth(server.metricsOrigin, attacked);
       expect((await attacked).statuses).toEqual([status]);
       expect((await attacked).longest).toBeLessThan(20_000);
-      medians.push(waits[waits.length >> 1] ?? Number.POSITIVE_INFINITY);
+      medians.push(median(waits));
     }
-    expect(Math.min(...medians)).toBeLessThan(100);
+    expect(Math.min(...medians)).toBeLessThan(bound);
     expect((await answerOf(await post(server.url, list, tokenOf(token)))).result).toBeDefined();
     await server.stop();
   },
