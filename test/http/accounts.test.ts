@@ -53,7 +53,7 @@ test('each caller lists, calls and reads its own accounts; another one is like o
   const configuration = message('resources/read', { uri: 'cloudops://configuration' });
   expect((await post(server.url, configuration, bearer('eve'))).status).toBe(200);
   expect(await server.metrics()).toMatch(
-    /cloudops_calls_total\{tool="restore_instance",outcome="ok",account="prod"\} 1/,
+    /cloudops_calls_total\{tool="restore_instance",outcome="accepted",account="prod"\} 1/,
   );
   expect(await server.metrics()).not.toContain('"none-');
   await server.close();
