@@ -21,7 +21,6 @@ import { interruptedText, recoverInterrupted } from './journal/recovery.js';
 import type { SharedMessages } from './journal/shared-messages.js';
 import { withTracing } from './observe/tracing.js';
 import type { ServerDependencies } from './server.js';
-import { operations } from './tools/index.js';
 import { type Log, reasonOf } from './util/log.js';
 import type { Tracer } from './util/trace.js';
 
@@ -105,7 +104,7 @@ export interface RuntimeParts
 
 /** Puts together what carries out calls, and what servers need for them. */
 export function wireCalls(
-  { stateKeys }: Pick<Config, 'stateKeys'>,
+  { stateKeys, operations }: Pick<Config, 'stateKeys' | 'operations'>,
   { version, configuration, sandbox, tracer, openSender, ...parts }: RuntimeParts,
 ) {
   const { accounts, journal, log, now } = parts;

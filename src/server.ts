@@ -19,7 +19,6 @@ import { withAccount } from './mcp/account-argument.js';
 import { type Client, clientOf } from './mcp/client.js';
 import { askerFor, consentForm } from './mcp/elicitation.js';
 import { instructionsFor } from './mcp/instructions.js';
-import type { JsonSchema } from './mcp/json-schema.js';
 import { prompts } from './mcp/prompt-texts.js';
 import { promptValues, servePrompts } from './mcp/prompts.js';
 import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
@@ -29,7 +28,7 @@ import { traceOrigin } from './mcp/trace-origin.js';
 import { decide } from './mcp/views/decide.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/offer.js';
 import { viewMeta } from './mcp/views/results.js';
-import type { Effect, Operation } from './tools/define-operation.js';
+import type { Effect, JsonSchema, Operation } from './tools/define-operation.js';
 import type { SealingKeys } from './util/seal.js';
 
 export interface ServerDependencies extends ResourceTexts {
@@ -61,7 +60,7 @@ const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
 /** The tools that servers have, before policy and scopes. */
 export const makeTools = (operations: readonly Operation[]): readonly Tool[] =>
   operations.map((operation) => {
-    const found = schemas[operation.name];
+    const found = operation.schemas ?? schemas[operation.name];
     if (found === undefined) throw new Error(`${operation.name} is not in src/mcp/schemas.generated.json.`);
     return { operation, ...found };
   });

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 const order = [
   'main',
   'cli',
+  'operations',
   'runtime',
   'http',
   'config',

@@ -4,6 +4,7 @@ import { Refusal, refusalFailure } from '../answers/refusal.js';
 import type { ConsentMode } from '../consent/decision.js';
 import type { Steering } from '../consent/pending.js';
 import type { Operation } from '../tools/define-operation.js';
+import { OperationFault } from '../tools/fault.js';
 import { sentences } from '../util/human.js';
 import { textAt } from '../util/objects.js';
 import { accountNameOf, direct } from './account.js';
@@ -33,7 +34,7 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     const { region } = wanted;
     const request = unsignedRequest(operation, wanted);
     checkRegions(policy, region ?? cloud.region, input);
-    const endpoint = resolveEndpoint(cloud, operation.service, region);
+    const endpoint = resolveEndpoint(cloud, operation, region);
     checkPath(endpoint, request.path);
     const secrets = (operation.secrets ?? []).map((path) => textAt(input, path));
     const open = (signal: AbortSignal) =>
@@ -100,7 +101,9 @@ function failed(operation: Operation, error: unknown, { log }: CallDependencies)
   const isChange = effect !== 'read';
   const refusal = error instanceof Refusal ? error : keysRefusal(error);
   if (refusal !== undefined) return { kind: 'failed', failure: refusalFailure(name, refusal, isChange) };
-  log('error', 'unexpected', { tool: name, error: error instanceof Error ? error.name : 'not an error' });
+  const kind = error instanceof Error ? error.name : 'not an error';
+  const fault = error instanceof OperationFault ? { fault: error.message } : {};
+  log('error', 'unexpected', { tool: name, error: kind, ...fault });
   const failure = isChange
     ? refusalFailure(name, new Refusal('InternalError', []), isChange)
     : serverFault({ operation, ifUnknown: '' });

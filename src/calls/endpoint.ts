@@ -1,8 +1,14 @@
 import type { RegionSource } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
 import { type KeySource, KeysUnavailable } from '../signing/keys.js';
-import { apiProfile, s3Profile, storageProfile } from '../signing/profiles.js';
-import type { ApiRequest, Operation, Service } from '../tools/define-operation.js';
+import { apiProfile, type SigningProfile, s3Profile, storageProfile } from '../signing/profiles.js';
+import {
+  type ApiRequest,
+  builtInServices,
+  type Operation,
+  type Service,
+  type Signing,
+} from '../tools/define-operation.js';
 import type { Endpoint, UnsignedApiRequest } from '../transport/request.js';
 
 /** The name of the account where none has been given a name. */
@@ -24,6 +30,7 @@ export interface Cloud {
   readonly keys: KeySource | MissingKeys;
   /** Endpoint of each API: may hold `{region}` and a path prefix. */
   readonly endpoints: Readonly<Record<Service, string | undefined>>;
+  /** Of the three APIs of the platform. */
   readonly signingServices: Readonly<Record<Service, string>>;
   readonly storageHeaders: 'ext' | 'amz';
 }
@@ -32,7 +39,11 @@ export interface Cloud {
  * The endpoint of an API in a region.
  * @throws Refusal that names the variables that have to be set first
  */
-export function resolveEndpoint(cloud: Cloud, service: Service, region: string = cloud.region): Endpoint {
+export function resolveEndpoint(
+  cloud: Cloud,
+  { service, signing }: Pick<Operation, 'service' | 'signing'>,
+  region: string = cloud.region,
+): Endpoint {
   const endpoint = cloud.endpoints[service];
   const { account, keys } = cloud;
   if (endpoint === undefined || 'missing' in keys)
@@ -45,12 +56,24 @@ export function resolveEndpoint(cloud: Cloud, service: Service, region: string =
     origin: url.origin,
     pathPrefix: url.pathname.replace(/\/+$/, ''),
     region,
-    service: cloud.signingServices[service],
-    profile: service !== 'storage' ? apiProfile : cloud.storageHeaders === 'amz' ? s3Profile : storageProfile,
+    service: signing?.service ?? cloud.signingServices[service] ?? service,
+    profile: profileOf(cloud, service, signing),
     account,
     keys,
   };
 }
+
+function profileOf({ storageHeaders }: Cloud, service: Service, signing: Signing | undefined): SigningProfile {
+  if (signing !== undefined) return signing.headers === 's3' ? s3Profile : apiProfile;
+  if (service !== 'storage') return apiProfile;
+  return storageHeaders === 'amz' ? s3Profile : storageProfile;
+}
+
+/** The setting of an API's endpoint, without the prefix of all settings: `STORAGE_URL`, or `ENDPOINT_BILLING_URL`. */
+export const endpointSetting = (service: Service): string => {
+  const isBuiltIn = builtInServices.some((one) => one === service);
+  return `${isBuiltIn ? '' : 'ENDPOINT_'}${service.toUpperCase().replaceAll('-', '_')}_URL`;
+};
 
 /** The request of an operation, for the endpoint of its region. */
 export const unsignedRequest = ({ method }: Operation, { path, query = {}, body }: ApiRequest): UnsignedApiRequest => ({
@@ -80,7 +103,7 @@ export function keysRefusal(error: unknown): Refusal | undefined {
 
 /** The variables that have to be set before an API can be called. */
 export function missingSettings({ endpoints, keys }: Cloud, service: Service): string[] {
-  const address = endpoints[service] === undefined ? [`CLOUDOPS_${service.toUpperCase()}_URL`] : [];
+  const address = endpoints[service] === undefined ? [`CLOUDOPS_${endpointSetting(service)}`] : [];
   return [...address, ...('missing' in keys ? keys.missing : [])];
 }
 

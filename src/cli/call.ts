@@ -12,7 +12,6 @@ import type { Asker, Reply } from '../consent/asker.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
-import { operations } from '../tools/index.js';
 import { createLog, escapeInvisible, type Log, reasonOf } from '../util/log.js';
 import { isObject } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
@@ -86,6 +85,7 @@ export interface Call {
 export async function readCall(invocation: Invocation): Promise<Call> {
   const { positionals, options, terminal } = invocation;
   const [tool = '', given = '{}'] = positionals;
+  const { operations } = invocation;
   const operation = operations.find(({ name }) => name === tool);
   const names = operations.map(({ name }) => name);
   if (operation === undefined) throw new UsageError(notOneOf('tool', tool, names));

@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { CommandLine, CommandSyntax } from '../config/command-line.js';
 import type { Config, ConfigResult } from '../config/load.js';
+import type { Operation } from '../tools/define-operation.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { quoteName } from '../util/quote.js';
 
@@ -24,6 +25,8 @@ export interface Terminal {
 
 export interface Invocation extends Pick<CommandLine, 'positionals' | 'options'> {
   readonly config: ConfigResult;
+  /** Those that can be named, whether or not the configuration is valid. */
+  readonly operations: readonly Operation[];
   readonly terminal: Terminal;
 }
 

@@ -12,7 +12,6 @@ import { documentBytes, findKeys } from '../http/issuer-keys.js';
 import { databaseName, isDatabaseUrl } from '../journal/database-url.js';
 import { openJournal, type Runtime, startRuntime } from '../runtime.js';
 import type { Operation, Service, Trial } from '../tools/define-operation.js';
-import { operations } from '../tools/index.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { counted } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
@@ -56,8 +55,6 @@ function nodeFinding(version: string): Finding {
   const recent = major > 20 || (major === 20 && minor >= 19);
   return recent ? ok('Node.js', version) : problem('Node.js', version, 'Install 20.19 or later.');
 }
-
-const services: readonly Service[] = ['storage', 'catalog', 'devops'];
 
 async function examine(config: Config, bucket: string | undefined, terminal: Terminal): Promise<Finding[]> {
   const { now, env, version, platform } = terminal;
@@ -124,6 +121,7 @@ async function accountFindings(
   probing: ProbeOptions,
 ): Promise<Finding[]> {
   const { all, areNamed } = runtime.accounts;
+  const services = [...new Set(runtime.server.operations.map(({ service }) => service))];
   const ofAccounts = all.map(async (account) => {
     const found = await keysProblem(account).catch((error: unknown) => {
       const reason = error instanceof Refusal ? error.problems.join('; ') : reasonOf(error);
@@ -150,8 +148,10 @@ async function apiFindings(
   bucket: string | undefined,
   probing: ProbeOptions,
 ): Promise<Finding[]> {
+  const { operations } = runtime.server;
   const tools = operations.filter((operation) => operation.service === service && isAllowed(policy, operation));
-  if (tools.length === 0) return [];
+  const [first] = tools;
+  if (first === undefined) return [];
   const cloud = await open();
   const missing = missingSettings(cloud, service);
   if (missing.length > 0) {
@@ -160,7 +160,7 @@ async function apiFindings(
     const isUnused = cloud.endpoints[service] === undefined;
     return [isUnused ? warning(service, detail, remedy) : problem(service, detail, remedy)];
   }
-  const found = await probe(service, resolveEndpoint(cloud, service), probing);
+  const found = await probe(service, resolveEndpoint(cloud, first), probing);
   const check = `${service} signature`;
   if (found.length === 1) return found;
   const tried = tools.find(({ trial }) => trial !== undefined);

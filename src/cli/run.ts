@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parseCommandLine } from '../config/command-line.js';
 import { loadConfig } from '../config/load.js';
+import { noOwnOperations, type OwnOperations, operationsPath, ownSettings } from '../config/own-operations.js';
+import { operations as builtIn } from '../tools/index.js';
 import { type Command, type Commands, notOneOf, type Terminal, UsageError } from './command.js';
 import { stdioCommand } from './stdio.js';
 
@@ -40,15 +42,24 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const [first = ''] = args;
   const isNamed = first !== '' && !first.startsWith('-');
   const command = isNamed ? await commandNamed(first) : stdioCommand;
-  const commandLine = parseCommandLine(isNamed ? args.slice(1) : args, command);
+  const own = await ownOperations(isNamed ? args.slice(1) : args, command, terminal);
+  const commandLine = parseCommandLine(isNamed ? args.slice(1) : args, command, ownSettings(own));
   const { positionals, options, wants } = commandLine;
   if (wants === 'version') {
     terminal.stdout.write(`${terminal.version}\n`);
     return 0;
   }
-  const config = loadConfig({ env: terminal.env, commandLine, readFile: (path) => readFileSync(path, 'utf8') });
+  const readFile = (path: string) => readFileSync(path, 'utf8');
+  const config = loadConfig({ env: terminal.env, commandLine, own, readFile });
   const { run } = wants === 'help' ? await help() : command;
-  return run({ positionals, options, config, terminal });
+  const operations = [...builtIn, ...own.operations];
+  return run({ positionals, options, config, operations, terminal });
+}
+
+/** The operations of CLOUDOPS_OPERATIONS. What loads them is itself loaded only if it is set. */
+async function ownOperations(args: readonly string[], command: Command, { env }: Terminal): Promise<OwnOperations> {
+  const path = operationsPath(env, parseCommandLine(args, command));
+  return path === undefined ? noOwnOperations : (await import('../operations/load.js')).loadOperations(path);
 }
 
 async function commandNamed(name: string): Promise<Command> {

@@ -26,14 +26,14 @@ export interface AccountsConfig {
 export function accountOf(
   name: string,
   values: SettingValues,
-  { texts, files }: Pick<Gathered, 'texts' | 'files'>,
+  { texts, files, endpoints }: Pick<Gathered, 'texts' | 'files'> & Pick<Cloud, 'endpoints'>,
 ): AccountConfig {
   return {
     name,
     cloud: {
       region: values.REGION,
       regionIsConfigured: texts.REGION !== undefined,
-      endpoints: { storage: values.STORAGE_URL, catalog: values.CATALOG_URL, devops: values.DEVOPS_URL },
+      endpoints: { ...endpoints, storage: values.STORAGE_URL, catalog: values.CATALOG_URL, devops: values.DEVOPS_URL },
       signingServices: {
         storage: values.STORAGE_SERVICE,
         catalog: values.CATALOG_SERVICE,

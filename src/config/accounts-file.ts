@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isAccountName } from '../calls/account.js';
 import { didYouMean } from '../util/did-you-mean.js';
-import { once } from '../util/objects.js';
+import { isObject, once } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
 import { type Row, type Setting, settingNames, settings } from './settings.js';
 import type { Report } from './sources.js';
@@ -14,6 +14,8 @@ export interface WrittenAccount {
   readonly description: string | undefined;
   readonly texts: Readonly<Partial<Record<Setting, string>>>;
   readonly files: Readonly<Partial<Record<Setting, string>>>;
+  /** Endpoints of APIs beside the three, by service. */
+  readonly endpoints: Readonly<Record<string, string>>;
 }
 
 export interface WrittenAccounts {
@@ -75,6 +77,10 @@ export const accountsFileSchema = once(() =>
           {
             description: describedText
               .describe('a few words by which people and models tell this account from others')
+              .optional(),
+            endpoints: z
+              .record(z.string(), text, { error: 'must be an object of endpoints by API' })
+              .describe('endpoints of the APIs that files of operations name')
               .optional(),
             ...Object.fromEntries(
               Array.from(fields, ([field, { setting, isFile }]) => [field, schemaOf(settings[setting], isFile)]),
@@ -138,7 +144,7 @@ function problemsOf(issue: z.core.$ZodIssue): string[] {
     const name = quoteName(key);
     if (fields.has(`${key}File`))
       return `${at}.${name} must not be in it: use ${key}File, credentialProcess or profile`;
-    const meant = didYouMean(key, at === '' ? ['accounts', 'default'] : ['description', ...fields.keys()]);
+    const meant = didYouMean(key, at === '' ? ['accounts', 'default'] : ['description', 'endpoints', ...fields.keys()]);
     return `${at === '' ? '' : `${at}.`}${name} is not a setting of ${at === '' ? 'the file' : 'an account'}${meant === undefined ? '' : `; did you mean ${meant}?`}`;
   });
 }
@@ -151,8 +157,16 @@ function written(name: string, account: Readonly<Record<string, unknown>>): Writ
     if (value === undefined) continue;
     (isFile ? files : texts)[setting] = textOf(value, settings[setting]);
   }
-  const { description } = account;
-  return { name, description: typeof description === 'string' ? description.trim() : undefined, texts, files };
+  const { description, endpoints } = account;
+  return {
+    name,
+    description: typeof description === 'string' ? description.trim() : undefined,
+    texts,
+    files,
+    endpoints: isObject(endpoints)
+      ? Object.fromEntries(Object.entries(endpoints).map(([service, url]) => [service, String(url).trim()]))
+      : {},
+  };
 }
 
 /** A value as the environment would give it. */

@@ -1,16 +1,23 @@
-import { defaultAccount } from '../calls/endpoint.js';
+import { type Cloud, defaultAccount } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
 import { isAsStrict } from '../consent/decision.js';
-import { operations } from '../tools/index.js';
+import type { Operation, Service } from '../tools/define-operation.js';
+import { quote, quoteName } from '../util/quote.js';
 import { isLoopback } from '../util/uri.js';
 import { type AccountConfig, type AccountsConfig, accountOf, policyOf } from './account.js';
 import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
+import { ownServices } from './own-operations.js';
 import { parseTexts, type Setting, type SettingValues, settingNames, settings, variableName } from './settings.js';
 import { type ConfigSources, type Gathered, type Report, readSettingFile } from './sources.js';
+import { endpoint } from './values.js';
 
 /** Settings, parsed, with the texts and files that they come from. */
 export interface Parsed extends Pick<Gathered, 'texts' | 'files'> {
   readonly values: SettingValues;
+  /** By service, for those beside the three. */
+  readonly endpoints: Cloud['endpoints'];
+  /** All that there are, those from outside included. */
+  readonly operations: readonly Operation[];
 }
 
 /** The name of a setting in a sentence about it. */
@@ -32,12 +39,7 @@ export function accountsOfFile(
 ): AccountsConfig | undefined {
   const file = parseAccountsFile(content, report);
   if (file === undefined) return undefined;
-  const reported = new Set<string>();
-  const reportOnce = (problem: string) => {
-    if (!reported.has(problem)) report(problem);
-    reported.add(problem);
-  };
-  const [first, ...others] = file.accounts.map((account) => accountOfFile(account, environment, readFile, reportOnce));
+  const [first, ...others] = file.accounts.map((account) => accountOfFile(account, environment, readFile, report));
   if (first === undefined) return undefined;
   const byDefault = file.byDefault ?? (others.length === 0 ? first.name : undefined);
   return { all: [first, ...others], byDefault, areNamed: true };
@@ -68,11 +70,43 @@ function accountOfFile(
   );
   const texts = { ...inherited(environment.texts), ...written.texts, ...read };
   const values = parseTexts(texts, nameOf, report).values;
-  const parsed: Parsed = { texts, files: { ...inherited(environment.files), ...files }, values };
+  const endpoints = { ...environment.endpoints, ...ownEndpoints(written, values, environment, report) };
+  const parsed = { texts, files: { ...inherited(environment.files), ...files }, endpoints };
   if (hasKeys) reportKeys({ texts, files }, name, report);
   reportWidening(values, environment, isOwn, nameOf, report);
-  reportContradictions(values, nameOf, report);
+  reportContradictions(values, environment.operations, nameOf, report);
   return { ...accountOf(name, values, parsed), description };
+}
+
+/** The endpoints that an account has for services beside the three. */
+function ownEndpoints(
+  { name, endpoints }: WrittenAccount,
+  { ALLOW_HTTP: allowHttp }: SettingValues,
+  { operations }: Parsed,
+  report: Report,
+): Cloud['endpoints'] {
+  const nameOf = (service: Service) => `accounts.${name}.endpoints.${quoteName(service)}`;
+  const services = ownServices(operations);
+  for (const service of Object.keys(endpoints))
+    if (!services.includes(service)) report(`${nameOf(service)} is for an API that no file of operations names.`);
+  return parseEndpoints(endpoints, allowHttp, nameOf, report);
+}
+
+/** The endpoints that can be used, of services beside the three. They have the rules of all endpoints. */
+export function parseEndpoints(
+  texts: Cloud['endpoints'],
+  allowHttp: boolean,
+  nameOf: (service: Service) => string,
+  report: Report,
+): Cloud['endpoints'] {
+  const valid = Object.entries(texts).filter(([service, text]) => {
+    const { error } = endpoint.optional().safeParse(text);
+    if (error !== undefined) report(`${nameOf(service)} ${error.issues[0]?.message}.`);
+    else if (!allowHttp && isPlainHttp(text)) report(`${nameOf(service)} ${plainHttp}`);
+    else return true;
+    return false;
+  });
+  return Object.fromEntries(valid);
 }
 
 /** Keys come whole from one place. */
@@ -113,18 +147,26 @@ function reportWidening(
 }
 
 /** Settings of an account that are fine alone and not together. */
-export function reportContradictions(values: SettingValues, nameOf: NameOf, report: Report): void {
+export function reportContradictions(
+  values: SettingValues,
+  operations: readonly Operation[],
+  nameOf: NameOf,
+  report: Report,
+): void {
   const { REGION: region, REGIONS: regions } = values;
   for (const setting of ['STORAGE_URL', 'CATALOG_URL', 'DEVOPS_URL'] as const)
-    if (!values.ALLOW_HTTP && isPlainHttp(values[setting]))
-      report(
-        `${nameOf(setting)} is not usable: plain http is for loopback only; use https, or set CLOUDOPS_ALLOW_HTTP=1.`,
-      );
+    if (!values.ALLOW_HTTP && isPlainHttp(values[setting])) report(`${nameOf(setting)} ${plainHttp}`);
   if (regions?.includes(region) === false)
     report(`${nameOf('REGIONS')} does not include ${region}, which is ${nameOf('REGION')}.`);
-  if (!operations.some((operation) => isAllowed(policyOf(values), operation)))
+  const names = operations.map(({ name }) => name);
+  const unknown = (values.TOOLS ?? []).filter((tool) => !names.includes(tool));
+  for (const tool of unknown)
+    report(`${nameOf('TOOLS')} names ${quote(tool, 60)}, which is not a tool; the tools are ${names.join(', ')}.`);
+  if (unknown.length === 0 && !operations.some((operation) => isAllowed(policyOf(values), operation)))
     report(`${nameOf('TOOLS')} and ${nameOf('READ_ONLY')} together leave no tool to offer.`);
 }
+
+const plainHttp = 'is not usable: plain http is for loopback only; use https, or set CLOUDOPS_ALLOW_HTTP=1.';
 
 export function isPlainHttp(url: string | undefined): boolean {
   if (url === undefined) return false;

@@ -33,11 +33,18 @@ interface Option {
   readonly isSecret: boolean;
 }
 
-/** Reads arguments: `--region jp-east-1`, `--region=jp-east-1`, `--read-only`, and the command's own. After `--`, none is an option. */
-export function parseCommandLine(args: readonly string[], syntax: CommandSyntax = {}): CommandLine {
+/**
+ * Reads arguments: `--region jp-east-1`, `--region=jp-east-1`, `--read-only`, and the command's own. After `--`, none is an option.
+ * @param furtherSettings names of settings that are not in the table, without prefix
+ */
+export function parseCommandLine(
+  args: readonly string[],
+  syntax: CommandSyntax = {},
+  furtherSettings: readonly string[] = [],
+): CommandLine {
   const { positionals: most = 0 } = syntax;
   const line = { positionals: [] as string[], options: {}, settings: {}, problems: [] as string[] };
-  const known = knownOptions(syntax, line);
+  const known = knownOptions(syntax, furtherSettings, line);
   let wants: CommandLine['wants'];
   const end = args.includes('--') ? args.indexOf('--') : args.length;
   const rest = args.slice(0, end);
@@ -53,10 +60,16 @@ export function parseCommandLine(args: readonly string[], syntax: CommandSyntax 
 }
 
 /** Every option by how it is written: those of settings, and the command's own. */
-function knownOptions({ options = {} }: CommandSyntax, line: Record<'options' | 'settings', Record<string, string>>) {
+function knownOptions(
+  { options = {} }: CommandSyntax,
+  furtherSettings: readonly string[],
+  line: Record<'options' | 'settings', Record<string, string>>,
+) {
   const known = new Map<string, Option>();
   for (const { name, setting, isSecret } of inputs)
     known.set(optionName(name), { name, into: line.settings, isSwitch: settings[setting].kind === 'switch', isSecret });
+  for (const name of furtherSettings)
+    known.set(optionName(name), { name, into: line.settings, isSwitch: false, isSecret: false });
   for (const [name, kind] of Object.entries(options))
     known.set(`--${name}`, { name, into: line.options, isSwitch: kind === 'switch', isSecret: false });
   return known;

@@ -1,4 +1,7 @@
+import { endpointSetting } from '../calls/endpoint.js';
 import type { ConsentMode } from '../consent/decision.js';
+import type { Service } from '../tools/define-operation.js';
+import { operations as builtIn } from '../tools/index.js';
 import type { Proxies } from '../transport/http-client.js';
 import type { AccountsConfig } from './account.js';
 import {
@@ -6,10 +9,12 @@ import {
   isPlainHttp,
   onlyAccount,
   type Parsed,
+  parseEndpoints,
   reportContradictions,
   reportKeySources,
 } from './accounts.js';
 import { asksForTraces, defaultJournal, readProxies } from './environment.js';
+import { noOwnOperations, ownServices } from './own-operations.js';
 import { parseTexts, prefix, type SettingValues, variableName } from './settings.js';
 import { type ConfigSources, type Gathered, gather, type Report, readSettingFile } from './sources.js';
 
@@ -22,28 +27,40 @@ export type ConfigResult =
 
 /** Reads the configuration. Reports every problem at once, misspelt names included. */
 export function loadConfig(sources: ConfigSources): ConfigResult {
-  const problems: string[] = [];
-  const report = (problem: string) => void problems.push(problem);
+  // An account that inherits a problem has the same one.
+  const problems = new Set<string>();
+  const report = (problem: string) => void problems.add(problem);
   const gathered = gather(sources, report);
+  const { own = noOwnOperations } = sources;
+  own.problems.forEach(report);
+  const operations = [...builtIn, ...own.operations];
   const { values, texts } = parseTexts(gathered.texts, variableName, report);
   const proxies = readProxies(sources.env, report);
-  reportContradictions(values, variableName, report);
+  const written = Object.fromEntries(
+    ownServices(own.operations).map((service) => [service, gathered.endpoints[endpointSetting(service)]]),
+  );
+  const nameOf = (service: Service) => variableName(endpointSetting(service));
+  const endpoints = parseEndpoints(written, values.ALLOW_HTTP, nameOf, report);
+  reportContradictions(values, operations, variableName, report);
   reportKeySources(texts, 'CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE', report);
   reportHttp(values, gathered.texts, report);
-  const accounts = loadAccounts({ values, texts, files: gathered.files }, sources.readFile, report);
-  return problems.length > 0
-    ? { ok: false, problems }
-    : { ok: true, config: configOf(values, accounts, gathered, proxies, sources) };
+  const environment = { values, texts, files: gathered.files, endpoints, operations };
+  const accounts = loadAccounts(environment, sources.readFile, report);
+  return problems.size > 0
+    ? { ok: false, problems: [...problems] }
+    : { ok: true, config: configOf(environment, accounts, gathered, proxies, sources) };
 }
 
 function configOf(
-  values: SettingValues,
+  { values, operations }: Pick<Parsed, 'values' | 'operations'>,
   accounts: AccountsConfig,
   { origins }: Gathered,
   proxies: Proxies,
   { env }: Pick<ConfigSources, 'env'>,
 ) {
   return {
+    /** Those built in, and those of CLOUDOPS_OPERATIONS. */
+    operations,
     sandbox: values.SANDBOX,
     sandboxOptions: { stateFile: values.SANDBOX_STATE, seed: values.SANDBOX_SEED, fault: values.SANDBOX_FAULT },
     accounts,

@@ -104,6 +104,11 @@ export const sections = {
       help: 'comma-separated tools to offer; all if not set',
       value: values.tools,
     },
+    OPERATIONS: {
+      kind: 'path',
+      help: 'file, or folder of files, of further operations; the endpoint of an API that they name is CLOUDOPS_ENDPOINT_<NAME>_URL',
+      value: z.string(),
+    },
     READ_ONLY: { kind: 'switch', account: 'other', help: 'offer only tools that read', value: values.onOff },
     CONFIRM: {
       default: 'ask',

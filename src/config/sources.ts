@@ -2,12 +2,15 @@ import { databaseName, holdsPassword, isDatabaseUrl } from '../journal/database-
 import { reasonOf } from '../util/log.js';
 import { type CommandLine, hint, secretOption } from './command-line.js';
 import type { Environment } from './environment.js';
+import { noOwnOperations, type OwnOperations, ownSettings } from './own-operations.js';
 import { inputs, optionName, prefix, type Setting, settings, variableName } from './settings.js';
 
 export interface ConfigSources {
   readonly env: Environment;
   /** Its settings win over the environment; its problems are reported with all others. */
   readonly commandLine?: Pick<CommandLine, 'settings' | 'problems'>;
+  /** Operations beside those built in; their services have settings of their own. */
+  readonly own?: OwnOperations;
   readonly readFile: (path: string) => string;
 }
 
@@ -16,6 +19,8 @@ export interface Gathered {
   readonly texts: Readonly<Partial<Record<Setting, string>>>;
   /** Paths of the files that texts come from. */
   readonly files: Readonly<Partial<Record<Setting, string>>>;
+  /** Texts of the endpoints of services beside the three, by setting: `ENDPOINT_BILLING_URL`. */
+  readonly endpoints: Readonly<Record<string, string>>;
   readonly origins: readonly Origin[];
 }
 
@@ -37,9 +42,25 @@ export type Report = (problem: string) => void;
 
 type Given = (typeof inputs)[number] & { readonly text: string; readonly isOption: boolean };
 
+/** The endpoint of a service beside the three. */
+interface OwnEndpoint {
+  readonly name: string;
+  readonly text: string;
+  readonly isOption: boolean;
+}
+
+const originOfEndpoint = ({ name, text, isOption }: OwnEndpoint): Origin => ({
+  name: variableName(name),
+  value: text,
+  secret: false,
+  isPath: false,
+  from: isOption ? `option ${optionName(name)}` : 'environment',
+});
+
 /** The text of each setting: from the environment or the command line, or from the file that one of them names. */
-export function gather({ env, commandLine, readFile }: ConfigSources, report: Report): Gathered {
-  const variables = readVariables(env, report);
+export function gather({ env, commandLine, own = noOwnOperations, readFile }: ConfigSources, report: Report): Gathered {
+  const further = ownSettings(own);
+  const variables = readVariables(env, further, report);
   const { settings: options = {}, problems = [] } = commandLine ?? {};
   problems.forEach(report);
   const given = inputs.flatMap((input): Given[] => {
@@ -50,7 +71,16 @@ export function gather({ env, commandLine, readFile }: ConfigSources, report: Re
   for (const each of given)
     if (each.isOption && isDatabase(each) && holdsPassword(each.text)) report(secretOption(each.name));
   const files = Object.fromEntries(given.filter(({ isFile }) => isFile).map(({ setting, text }) => [setting, text]));
-  return { texts: textsOf(given, readFile, report), files, origins: given.map(originOf) };
+  const endpoints = further.flatMap((name): OwnEndpoint[] => {
+    const text = options[name] ?? variables[name];
+    return text === undefined ? [] : [{ name, text, isOption: options[name] !== undefined }];
+  });
+  return {
+    texts: textsOf(given, readFile, report),
+    files,
+    endpoints: Object.fromEntries(endpoints.map(({ name, text }) => [name, text])),
+    origins: [...given.map(originOf), ...endpoints.map(originOfEndpoint)],
+  };
 }
 
 /** The texts of settings, those in files included. */
@@ -81,8 +111,8 @@ function originOf(given: Given): Origin {
 const isDatabase = ({ name, text }: Given): boolean => name === 'JOURNAL' && isDatabaseUrl(text);
 
 /** The variables with our prefix by setting. An empty value counts as none: clients send one for a field left empty. */
-function readVariables(env: Environment, report: Report): Readonly<Record<string, string>> {
-  const known = inputs.map(({ name }) => variableName(name));
+function readVariables(env: Environment, further: readonly string[], report: Report): Readonly<Record<string, string>> {
+  const known = [...inputs.map(({ name }) => name), ...further].map(variableName);
   const found: Record<string, string> = {};
   for (const [variable, value = ''] of Object.entries(env)) {
     if (!variable.startsWith(prefix)) continue;

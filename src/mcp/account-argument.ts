@@ -1,6 +1,6 @@
 import { type Account, type Accounts, presetAmong } from '../calls/account.js';
+import type { JsonSchema } from '../tools/define-operation.js';
 import { isObject } from '../util/objects.js';
-import type { JsonSchema } from './json-schema.js';
 
 /** Every tool repeats the accounts: so many characters at most describe two, fewer describe more, as their names need room too. */
 const mostCharacters = 80;

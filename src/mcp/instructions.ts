@@ -13,7 +13,7 @@ export function instructionsFor(
   const readOnly = all.length > 0 && all.every(({ policy }) => policy.readOnly);
   const namesOf = (reads: boolean) =>
     operations.filter(({ effect }) => (effect === 'read') === reads).map(({ name }) => name);
-  const areas = [...new Set(operations.map(({ service }) => areaOf[service]))];
+  const areas = [...new Set(operations.map(({ service }) => areaOf[service] ?? service))];
   const [reading, changing] = [namesOf(true), namesOf(false)];
   const costly = operations.filter(({ change }) => change?.costsMoney).map(({ name }) => name);
   const continuing = operations.filter(({ change }) => change?.continues).map(({ name }) => name);

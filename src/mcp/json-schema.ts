@@ -1,8 +1,6 @@
 import * as z from 'zod';
+import type { JsonSchema } from '../tools/define-operation.js';
 import { listed } from '../util/human.js';
-
-/** A JSON Schema as hosts receive it. */
-export type JsonSchema = Record<string, unknown>;
 
 /**
  * The JSON Schema of a tool's arguments, for every host: nothing but types, descriptions, enumerations of words and plain limits.
@@ -58,6 +56,28 @@ export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
     delete jsonSchema.required;
     delete jsonSchema.additionalProperties;
   });
+}
+
+/** Hosts are known that refuse any of these. */
+const unportable = ['$ref', '$defs', 'anyOf', 'oneOf', 'allOf', 'not', 'const', 'if', 'propertyNames', '$schema'];
+
+/** What is in the schema of a tool's arguments that some host would refuse, with its path. */
+export function schemaProblems(schema: JsonSchema, path = ''): string[] {
+  const at = path === '' ? 'the whole' : path;
+  const inner = [...Object.entries(Object(schema.properties)), ...('items' in schema ? [['[]', schema.items]] : [])];
+  const rules: readonly (readonly [boolean, string])[] = [
+    [typeof schema.type !== 'string', 'has no single type'],
+    [unportable.some((keyword) => keyword in schema), 'uses what some hosts refuse: references, unions or constants'],
+    [schema.type === 'object' && schema.additionalProperties !== false, 'must be a strict object'],
+    [schema.type === 'number', 'must be a whole number'],
+    [path !== '' && !path.endsWith('[]') && typeof schema.description !== 'string', 'has no description'],
+  ];
+  return [
+    ...rules.flatMap(([isBroken, problem]) => (isBroken ? [`${at} ${problem}`] : [])),
+    ...inner.flatMap(([name, field]) =>
+      schemaProblems(field as JsonSchema, `${path}${path === '' || name === '[]' ? '' : '.'}${name}`),
+    ),
+  ];
 }
 
 type Override = (context: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }) => void;

@@ -1,4 +1,4 @@
-import type { Operation } from '../tools/define-operation.js';
+import type { JsonSchema, Operation } from '../tools/define-operation.js';
 import { devopsInstanceTypes, nodeInstanceTypes, workstationInstanceTypes } from '../tools/schema/enumerations.js';
 import {
   clusterStatus,
@@ -8,7 +8,7 @@ import {
   resourceGroupStatus,
 } from '../tools/schema/meanings.js';
 import { markdownTable } from '../util/human.js';
-import { inputJsonSchema, type JsonSchema } from './json-schema.js';
+import { inputJsonSchema } from './json-schema.js';
 
 /** The reference of the API as Markdown, for agents and people. */
 

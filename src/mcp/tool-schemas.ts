@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { Effect, Operation } from '../tools/define-operation.js';
-import { inputJsonSchema, type JsonSchema, outputJsonSchema } from './json-schema.js';
+import type { Effect, JsonSchema, Operation } from '../tools/define-operation.js';
+import { inputJsonSchema, outputJsonSchema } from './json-schema.js';
 
 /** The schemas of a tool's arguments and answer, as hosts see them. */
 export interface ToolSchemas {

@@ -5,7 +5,21 @@ import type { RequestBody } from './body.js';
 import type { UploadPart } from './upload/part.js';
 
 /** The three APIs of the platform. Each has an endpoint and a signing service name of its own (reference, section 4). */
-export type Service = 'storage' | 'catalog' | 'devops';
+export const builtInServices = ['storage', 'catalog', 'devops'] as const;
+
+/** One of the three APIs, or one that `Operation.signing` describes. */
+export type Service = string;
+
+/** The signing of requests to an API beside the three. */
+export interface Signing {
+  /** The service name in the signature. */
+  readonly service: string;
+  /** `s3`: x-amz-* with the hash of the body, the path signed as it is; `api`: x-amz-* for all other APIs. */
+  readonly headers: 's3' | 'api';
+}
+
+/** A JSON Schema as hosts receive it. */
+export type JsonSchema = Record<string, unknown>;
 
 /** The effect on the account: none, something new, something altered, or something removed. */
 export type Effect = 'read' | 'create' | 'alter' | 'delete';
@@ -41,6 +55,10 @@ export interface Operation<
   readonly description: string;
   readonly effect: Effect;
   readonly service: Service;
+  /** For an API beside the three; the same in all its operations. Its endpoint is `CLOUDOPS_ENDPOINT_<NAME>_URL`. */
+  readonly signing?: Signing;
+  /** The schemas that hosts are shown, where the build did not make them. */
+  readonly schemas?: { readonly input: JsonSchema; readonly output: JsonSchema };
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** The form of the body of a success. With `none`, an empty one is the success, and `extract` is not asked. */
   readonly answer: 'json' | 'xml' | 'none';

@@ -25,7 +25,7 @@ const cloud: Cloud = {
 
 describe('an endpoint', () => {
   test('has the region of the call in it, and no slash at its end', () => {
-    expect(resolveEndpoint(cloud, 'storage', 'jp-west-1')).toStrictEqual({
+    expect(resolveEndpoint(cloud, { service: 'storage' }, 'jp-west-1')).toStrictEqual({
       origin: 'https://storage.jp-west-1.example',
       pathPrefix: '/jp-west-1/tenant',
       region: 'jp-west-1',
@@ -34,7 +34,7 @@ describe('an endpoint', () => {
       account: 'default',
       keys,
     });
-    expect(resolveEndpoint(cloud, 'devops')).toMatchObject({ pathPrefix: '', region: 'jp-east-1' });
+    expect(resolveEndpoint(cloud, { service: 'devops' })).toMatchObject({ pathPrefix: '', region: 'jp-east-1' });
   });
 
   test.each([
@@ -45,7 +45,7 @@ describe('an endpoint', () => {
   ] as const)(
     'of %s, with %s headers for storage, is signed as its API wants it',
     (api, storageHeaders, service, profile) => {
-      expect(resolveEndpoint({ ...cloud, storageHeaders }, api)).toMatchObject({ service, profile });
+      expect(resolveEndpoint({ ...cloud, storageHeaders }, { service: api })).toMatchObject({ service, profile });
     },
   );
 
@@ -68,7 +68,7 @@ describe('an endpoint', () => {
       code: 'NotConfigured',
       problems: names.map((name) => `${name} is not set`),
     };
-    expect(() => resolveEndpoint(incomplete, 'devops')).toThrow(expect.objectContaining(refusal));
+    expect(() => resolveEndpoint(incomplete, { service: 'devops' })).toThrow(expect.objectContaining(refusal));
   });
 
   test('of another API may be missing', () => {

@@ -9,6 +9,7 @@ import type { Finding } from '../../src/cli/probe.js';
 import { parseCommandLine } from '../../src/config/command-line.js';
 import { describeConfig } from '../../src/config/describe.js';
 import { loadConfig } from '../../src/config/load.js';
+import { operations } from '../../src/tools/index.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { fakeTerminal } from '../support/terminal.js';
@@ -54,7 +55,7 @@ async function run(command: Command, args: string[], env: Record<string, string>
   const readFile = (path: string) => readFileSync(path, 'utf8');
   const config = loadConfig({ env: variables, commandLine: line, readFile });
   const { terminal, printed } = fakeTerminal({ env: variables });
-  const code = await command.run({ ...line, config, terminal });
+  const code = await command.run({ ...line, config, operations, terminal });
   expect(printed.stdout + printed.stderr).not.toContain('MARKER');
   return { code, config, ...printed };
 }

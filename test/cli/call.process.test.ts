@@ -8,6 +8,7 @@ import { seededBackupId } from '../../sandbox/devops.js';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { callCommand } from '../../src/cli/call.js';
 import { loadConfig } from '../../src/config/load.js';
+import { operations } from '../../src/tools/index.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
 import { fakeTerminal } from '../support/terminal.js';
@@ -280,6 +281,7 @@ describe('on a terminal', () => {
       positionals: [tool, given],
       options: {},
       config: loadConfig({ env: settings, readFile: () => '' }),
+      operations,
       terminal: fakeTerminal({ stdin, stderr }).terminal,
     });
     return { code, shown, journal: settings.CLOUDOPS_JOURNAL };

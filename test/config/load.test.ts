@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { describeConfig } from '../../src/config/describe.js';
+import { operations } from '../../src/tools/index.js';
 import { load, problems } from '../support/config.js';
 
 const config = (...args: Parameters<typeof load>) => {
@@ -13,6 +14,7 @@ const account = (...args: Parameters<typeof load>) => config(...args).accounts.a
 
 test('without any setting, the defaults', () => {
   expect(config({})).toEqual({
+    operations,
     sandbox: false,
     sandboxOptions: {},
     accounts: {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { operations as sandboxOperations } from '../../sandbox/dispatch.js';
+import type { ServiceName } from '../../sandbox/http.js';
 import { validate } from '../../src/calls/validate.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations as tools } from '../../src/tools/index.js';
@@ -226,13 +227,14 @@ function fieldsOf(properties: Readonly<Record<string, unknown>>): Record<string,
 
 interface Subject extends Trials {
   readonly operation: Operation;
+  readonly service: ServiceName;
   readonly rules: z.ZodType;
 }
 
-const subjects = sandboxOperations.flatMap(({ name, rules }): Subject[] => {
+const subjects = sandboxOperations.flatMap(({ name, service = 'storage', rules }): Subject[] => {
   const operation = tools.find((tool) => tool.name === name);
   if (rules === undefined || operation === undefined) return [];
-  return [{ operation, rules, ...(trials[name] ?? derivedTrials(operation)) }];
+  return [{ operation, service, rules, ...(trials[name] ?? derivedTrials(operation)) }];
 });
 
 /** Values that are wrong nearly everywhere, the absent one included. */
@@ -337,7 +339,7 @@ interface Judged {
 const cloud = testCloud({ now: () => new Date('2026-11-20T12:00:00Z') });
 
 /** The sandbox's judgement of the tool's request, even one that the tool refuses to send. */
-async function judge({ operation, rules }: Subject, args: Record<string, unknown>): Promise<Judged> {
+async function judge({ operation, service, rules }: Subject, args: Record<string, unknown>): Promise<Judged> {
   const isValid = problems(operation, args).length === 0;
   const request = requestOf(operation, isValid ? validate(operation, args, 'jp-east-1') : args);
   if (request === undefined) return { accepted: false, message: 'it cannot be sent', broken: [] };
@@ -345,7 +347,7 @@ async function judge({ operation, rules }: Subject, args: Record<string, unknown
   const raw = Object.entries(args).filter(([name]) => ![...outsideBody, 'region'].includes(name));
   const sent: unknown = JSON.parse(JSON.stringify(isValid ? request.body?.value : Object.fromEntries(raw)));
   const url = `${request.path}?${encodeQuery(request.query ?? {})}`;
-  const { status, body } = await cloud.send(operation.service, operation.method, url, sent);
+  const { status, body } = await cloud.send(service, operation.method, url, sent);
   const { code = '', message = '' } = body as { code?: string; message?: string };
   const accepted =
     status === 200 || /^Client\.(InvalidParameter(NotFound|Duplicate)|ResourceIncorrectState)\./.test(code);

@@ -23,6 +23,7 @@ import { wireCalls } from '../../src/runtime.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import type { Credentials } from '../../src/signing/sign.js';
 import type { Operation } from '../../src/tools/define-operation.js';
+import { operations } from '../../src/tools/index.js';
 import { createHttpClient, defaultLimits, type HttpClient, type Limits } from '../../src/transport/http-client.js';
 import { createSignedClients, type OpenClient } from '../../src/transport/signed-client.js';
 
@@ -38,6 +39,8 @@ export interface TestCallerOptions {
   readonly accounts?: Accounts;
   readonly budget?: Budget;
   readonly policy?: Policy;
+  /** Those of servers; all that are built in by default. */
+  readonly operations?: readonly Operation[];
   readonly limits?: Partial<Limits>;
   readonly now?: () => Date;
   readonly timeoutMs?: number;
@@ -95,7 +98,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     budget: options.budget,
   };
   const wired = wireCalls(
-    { stateKeys: [options.stateKey ?? testStateKey] },
+    { stateKeys: [options.stateKey ?? testStateKey], operations: options.operations ?? operations },
     {
       version: '0',
       log,

@@ -1,0 +1,28 @@
+import { endpointSetting } from '../calls/endpoint.js';
+import { builtInServices, type Operation, type Service } from '../tools/define-operation.js';
+import type { CommandLine } from './command-line.js';
+import type { Environment } from './environment.js';
+import { prefix } from './settings.js';
+
+/** Operations that CLOUDOPS_OPERATIONS adds to those built in. */
+export interface OwnOperations {
+  readonly operations: readonly Operation[];
+  /** Reasons why it cannot be used, one sentence each. */
+  readonly problems: readonly string[];
+}
+
+export const noOwnOperations: OwnOperations = { operations: [], problems: [] };
+
+/** The path that CLOUDOPS_OPERATIONS or `--operations` gives, if any. */
+export const operationsPath = (env: Environment, { settings }: Pick<CommandLine, 'settings'>): string | undefined =>
+  settings.OPERATIONS ?? (env[`${prefix}OPERATIONS`]?.trim() || undefined);
+
+/** The services that operations bring along. Each has a setting for its endpoint: see `endpointSetting`. */
+export const ownServices = (operations: readonly Operation[]): Service[] => [
+  ...new Set(
+    operations.map(({ service }) => service).filter((service) => !builtInServices.some((one) => one === service)),
+  ),
+];
+
+/** The settings of those services, without prefix. */
+export const ownSettings = ({ operations }: OwnOperations): string[] => ownServices(operations).map(endpointSetting);

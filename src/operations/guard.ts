@@ -1,0 +1,111 @@
+import * as z from 'zod';
+import { toDotPath } from 'zod/v4/core';
+import type { Operation } from '../tools/define-operation.js';
+import { OperationFault } from '../tools/fault.js';
+import { contentOf } from '../transport/content.js';
+
+type AnyFunction = (...given: never[]) => unknown;
+
+const text = z.string('must be text').max(4000, 'must have at most 4000 characters');
+const texts = z.array(text, 'must be a list of texts').max(100, 'must have at most 100 entries');
+const anything = z.unknown();
+const record = z.record(z.string(), z.unknown(), 'must be an object');
+const schema = z.custom<z.ZodObject>((value) => value instanceof z.ZodObject, 'must be an object schema of kit.z');
+
+const request = z.strictObject({
+  path: z
+    .string('must be text')
+    .regex(/^\/[!-~]*$/, 'must begin with "/" and be percent-encoded')
+    .regex(/^[^?#\\]*$/, 'must have no query'),
+  query: z
+    .record(z.string(), z.union([z.string(), z.literal(true)], 'must be text, or true'), 'must be an object')
+    .optional(),
+  body: z
+    .custom<Parameters<typeof contentOf>[0]>(
+      isBody,
+      'must be made by kit.json or kit.xml of values that these can hold',
+    )
+    .optional(),
+  region: z
+    .string('must be text')
+    .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a region name')
+    .max(32)
+    .optional(),
+});
+
+function isBody(body: unknown): boolean {
+  const kinds = z.object({ kind: z.enum(['json', 'xml']), value: record, root: z.string().optional() });
+  if (!kinds.safeParse(body).success) return false;
+  try {
+    return typeof contentOf(body as Parameters<typeof contentOf>[0]).text === 'string';
+  } catch {
+    return false;
+  }
+}
+
+const step = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('end'), state: anything }),
+  z.strictObject({ kind: z.literal('next'), state: anything, after: z.record(z.string(), z.string().max(4096)) }),
+  z.strictObject({ kind: z.literal('inconsistent'), problem: text }),
+]);
+
+/** What each function has to answer with, by its path. */
+const answers: Readonly<Record<string, z.ZodType>> = {
+  input: schema,
+  output: schema,
+  request,
+  extract: anything,
+  summarize: text,
+  next: text.optional(),
+  'change.headline': text,
+  'change.accept': text,
+  'change.consequences': texts,
+  'change.warnings': texts,
+  'change.lookFor': text,
+  'change.contradictions': texts,
+  'pages.page': schema,
+  'pages.start': anything,
+  'pages.add': step,
+  'pages.result': record,
+  'pages.parts': z.array(anything).optional(),
+  'pages.count': z.int('must be a whole number').min(0),
+  'before.input': record,
+};
+
+/**
+ * An operation from outside whose functions cannot do harm by a mistake: each that throws, or answers with something else than it
+ * should, throws an `OperationFault` that names it.
+ */
+export function guarded(operation: Operation): Operation {
+  const guardAll = (fields: object, prefix: string): object =>
+    Object.fromEntries(
+      Object.entries(fields).map(([name, value]) => {
+        const path = prefix + name;
+        if (typeof value === 'function') return [name, guard(operation.name, path, value)];
+        return [name, ['change', 'pages', 'before'].includes(path) ? guardAll(value, `${path}.`) : value];
+      }),
+    );
+  return guardAll(operation, '') as Operation;
+}
+
+function guard(operation: string, path: string, callback: AnyFunction): AnyFunction {
+  const expected = answers[path] ?? anything;
+  return (...given) => {
+    let answer: unknown;
+    try {
+      answer = callback(...given);
+    } catch (error) {
+      throw new OperationFault(`${operation}: ${path} threw ${error instanceof Error ? error.message : 'something'}`);
+    }
+    if (answer instanceof Promise) {
+      // Nobody waits for it, and a rejection that nobody takes would end the process.
+      answer.catch(() => undefined);
+      throw new OperationFault(`${operation}: ${path} must not be asynchronous`);
+    }
+    const { error } = expected.safeParse(answer);
+    if (error === undefined) return answer;
+    const [issue] = error.issues;
+    const at = issue === undefined || issue.path.length === 0 ? '' : ` ${toDotPath(issue.path)}`;
+    throw new OperationFault(`${operation}: what ${path} answers with is not usable:${at} ${issue?.message}`);
+  };
+}

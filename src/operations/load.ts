@@ -1,0 +1,188 @@
+import { readdir, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { OwnOperations } from '../config/own-operations.js';
+import { schemaProblems } from '../mcp/json-schema.js';
+import { toolSchemas } from '../mcp/tool-schemas.js';
+import type { Operation } from '../tools/define-operation.js';
+import { operations as builtIn } from '../tools/index.js';
+import { contentOf } from '../transport/content.js';
+import { reasonOf } from '../util/log.js';
+import { quote, quoteName } from '../util/quote.js';
+import { definitionProblems } from './definition.js';
+import { guarded } from './guard.js';
+import { createKit, kitVersion } from './kit.js';
+
+/** A file is given up after this time, in milliseconds. */
+const patienceMs = 5000;
+const maximumOperations = 200;
+/** Models read input schemas with every list of tools (bytes of JSON). */
+const maximumSchema = 5000;
+/** An example stands in documents and in what `operations check` prints (characters of JSON). */
+const maximumExample = 4000;
+
+/** A file of operations that cannot be used, and why, one sentence each. */
+class Unusable extends Error {
+  readonly problems: readonly string[];
+  constructor(...problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.problems = problems;
+  }
+}
+
+/**
+ * Loads the operations of a file, or of all `.mjs` and `.js` files of a folder in the order of their names. Never rejects: whatever is
+ * wrong with a file is a problem that names it.
+ */
+export async function loadOperations(path: string): Promise<OwnOperations> {
+  const operations: Operation[] = [];
+  const problems: string[] = [];
+  const take = async (work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      const own = error instanceof Unusable ? error.problems : [`cannot be used (${reasonOf(error)})`];
+      problems.push(...own.map((problem) => `CLOUDOPS_OPERATIONS: ${problem}`));
+    }
+  };
+  await take(async () => {
+    for (const file of await filesAt(path))
+      await take(async () => void operations.push(...(await operationsOf(file, [...builtIn, ...operations]))));
+  });
+  return { operations: problems.length === 0 ? operations : [], problems };
+}
+
+async function filesAt(path: string): Promise<string[]> {
+  const stats = await stat(path).catch((error: unknown) => {
+    throw new Unusable(`${quote(path)} cannot be read (${reasonOf(error)}).`);
+  });
+  if (!stats.isDirectory()) return [path];
+  const names = (await readdir(path)).filter((name) => /\.m?js$/.test(name)).sort();
+  if (names.length === 0) throw new Unusable(`${quote(path)} has no .mjs or .js files.`);
+  return names.map((name) => join(path, name));
+}
+
+/** The operations of a file, ready to be used. */
+async function operationsOf(path: string, known: readonly Operation[]): Promise<Operation[]> {
+  const file = quoteName(basename(path));
+  const made = await inTime(file, makeOperations(path, file));
+  if (!Array.isArray(made)) throw new Unusable(`${file}: its default export must answer with a list of operations.`);
+  if (made.length > maximumOperations) throw new Unusable(`${file} has more than ${maximumOperations} operations.`);
+  const accepted: Operation[] = [];
+  const problems: string[] = [];
+  for (const [index, given] of made.entries()) {
+    const place = `${file}: operation ${index + 1}${nameOf(given)}`;
+    const found = problemsOf(given, [...known, ...accepted]);
+    problems.push(...found.map((problem) => `${place}: ${problem}.`));
+    if (found.length === 0) accepted.push(ready(given, accepted));
+  }
+  if (problems.length > 0) throw new Unusable(...problems.slice(0, 20));
+  return accepted;
+}
+
+/** What a file's default export answers with. The text of an error is the author's own: it is shown, without its stack. */
+async function makeOperations(path: string, file: string): Promise<unknown> {
+  const failed = (what: string) => (error: unknown) => {
+    throw new Unusable(
+      `${file}: ${what}: ${quote(error instanceof Error ? error.message : 'no error was given', 500)}.`,
+    );
+  };
+  const imported: unknown = await import(pathToFileURL(resolve(path)).href).catch(failed('it cannot be imported'));
+  const { default: make, kitVersion: wanted = kitVersion } = Object(imported);
+  if (wanted !== kitVersion)
+    throw new Unusable(
+      `${file} is for version ${quote(String(wanted), 20)} of the kit; this is version ${kitVersion}.`,
+    );
+  if (typeof make !== 'function')
+    throw new Unusable(`${file}: its default export must be a function that takes the kit.`);
+  return Promise.resolve()
+    .then(() => make(createKit()))
+    .catch(failed('its default export threw'));
+}
+
+async function inTime<Value>(file: string, work: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = new Unusable(`${file} did not end loading within ${patienceMs / 1000} seconds.`);
+    timer = setTimeout(() => reject(error), patienceMs);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+const nameOf = (given: unknown) => {
+  const name: unknown = Object(given).name;
+  return typeof name === 'string' ? ` (${quoteName(name)})` : '';
+};
+
+/** The operation with functions that can do no harm, and with its schemas. */
+function ready(given: Operation, earlier: readonly Operation[]): Operation {
+  const { before } = given;
+  const read = [...builtIn, ...earlier].find(({ name }) => name === before?.operation.name);
+  const operation = guarded({
+    ...given,
+    ...(before !== undefined && read && { before: { ...before, operation: read } }),
+  });
+  return { ...operation, schemas: toolSchemas(operation) };
+}
+
+/** What is wrong with an operation beside those that are known. Its functions are called once, with its example. */
+function problemsOf(given: unknown, known: readonly Operation[]): string[] {
+  const problems = definitionProblems(given);
+  if (problems.length > 0) return problems;
+  const operation = guarded(given as Operation);
+  const { name, service, signing, before } = operation;
+  if (known.some((one) => one.name === name)) return ['name: is taken by another operation'];
+  const other = known.find((one) => one.service === service);
+  if (other !== undefined && JSON.stringify(other.signing) !== JSON.stringify(signing))
+    return [`signing: must be the same as that of ${other.name}, which has the same service`];
+  if (before !== undefined && !known.some((one) => one.name === before.operation.name && one.effect === 'read'))
+    return ['before.operation: must be a read that comes earlier, or one of kit.operations'];
+  try {
+    return [...schemaFaults(operation), ...exampleFaults(operation)];
+  } catch (error) {
+    return [error instanceof Error ? error.message : 'its functions cannot be called'];
+  }
+}
+
+const steering = { planOnly: true, planId: true, allowRepeat: true };
+
+function schemaFaults(operation: Operation): string[] {
+  const { input, output } = toolSchemas(operation);
+  const names = Object.keys(operation.input().shape);
+  const wanted = Object.keys(steering).filter((name) => name !== 'allowRepeat' || operation.repeatable !== true);
+  const isSteered = operation.effect !== 'read';
+  const rules: readonly (readonly [boolean, string])[] = [
+    [JSON.stringify(input).length > maximumSchema, `input: its JSON Schema has more than ${maximumSchema} characters`],
+    [
+      JSON.stringify(output).length > maximumSchema,
+      `output: its JSON Schema has more than ${maximumSchema} characters`,
+    ],
+    [
+      names.some((name) => name in {} || !/^[A-Za-z][\w.-]{0,63}$/.test(name)),
+      'input: has a name that hosts do not take',
+    ],
+    [names.includes('account'), 'input: must not have "account", which names the account of a call'],
+    [
+      isSteered !== wanted.every((name) => names.includes(name)),
+      isSteered
+        ? 'input: lacks ...kit.fields.consentArguments(), or planArguments() if it is repeatable'
+        : 'input: must not have arguments that steer a change',
+    ],
+  ];
+  return [
+    ...rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : [])),
+    ...schemaProblems(input).map((problem) => `input: ${problem}`),
+  ];
+}
+
+function exampleFaults(operation: Operation): string[] {
+  const { example } = operation;
+  if (JSON.stringify(example).length > maximumExample) return [`example: has more than ${maximumExample} characters`];
+  const parsed = operation.input().safeParse(example);
+  if (!parsed.success) {
+    const lines = parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.')} ${message}`);
+    return [`example: breaks its own rules: ${lines.slice(0, 3).join('; ')}`];
+  }
+  contentOf(operation.request(parsed.data).body);
+  return [];
+}

@@ -1,0 +1,120 @@
+/** Files of operations with one fault each, and what is said of it. `{}` in a file stands for the fields of an operation that works. */
+
+const operation = `
+  name: 'get_thing', api: 'GetThing', title: 'Get a thing', description: 'Gets a thing.', effect: 'read', service: 'things',
+  signing: { service: 'things', headers: 'api' }, method: 'GET', answer: 'json', example: { id: 'a' },
+  input: () => kit.z.strictObject({ id: kit.fields.text(20).describe('Its ID.') }),
+  request: ({ id }) => ({ path: '/things/' + kit.encodeSegment(id) }),
+  summarize: () => 'There it is.',
+`;
+
+const change = `
+  effect: 'alter', method: 'PUT',
+  input: () => kit.z.strictObject({ id: kit.fields.text(20).describe('Its ID.'), ...kit.fields.consentArguments() }),
+  change: {
+    costsMoney: false, continues: false, headline: () => 'Change it', accept: () => 'Change', consequences: () => [],
+    warnings: () => [], notChecked: [], named: [], lookFor: () => 'a thing',
+  },
+`;
+
+/** A file with one operation: the one that works, with some of its fields replaced. */
+export const fileWith = (fields = '', after = '') =>
+  `export default (kit) => [kit.defineOperation({ ${operation} ${fields} })${after}];\n`;
+
+/** A file with an operation that changes something. */
+export const changeWith = (fields = '') => fileWith(`${change} ${fields}`);
+
+/** Refused at the start. */
+export const faultyFiles: readonly (readonly [what: string, source: string, problem: RegExp])[] = [
+  ['an import that throws', "throw new Error('no network');", /cannot be imported: "no network"/],
+  ['no JavaScript', 'export default (kit => [', /cannot be imported/],
+  ['a module that is not there', "import './missing.mjs';", /cannot be imported/],
+  ['no default export', 'export const operations = [];', /default export must be a function/],
+  [
+    'a default export that throws',
+    "export default () => { throw new Error('oops'); };",
+    /default export threw: "oops"/,
+  ],
+  ['a default export that rejects', "export default async () => { throw new Error('oops'); };", /default export threw/],
+  ['no list', 'export default () => ({});', /must answer with a list/],
+  ['an entry that is no operation', 'export default () => [3];', /operation 1: must be an operation/],
+  [
+    'a later version of the kit',
+    'export const kitVersion = 2; export default () => [];',
+    /is for version "2" of the kit/,
+  ],
+  ['a missing field', fileWith('title: undefined'), /operation 1 \(get_thing\): title: is missing/],
+  ['a field that is not one', fileWith('titel: "x"'), /titel: is not a field/],
+  ['a field of another type', fileWith('summarize: "x"'), /summarize: must be a function/],
+  ['a name that hosts refuse', fileWith("name: 'Get-Thing'"), /name: must be lowercase letters/],
+  ['a name that is too long', fileWith(`name: 'a${'b'.repeat(64)}'`), /name: must be lowercase letters/],
+  ['the name of a built-in operation', fileWith("name: 'list_parts'"), /name: is taken by another operation/],
+  ['the same name twice', fileWith('', `, kit.defineOperation({ ${operation} })`), /operation 2 .*name: is taken/],
+  ['a name that every object has', fileWith("name: 'constructor'"), /name: is taken/],
+  [
+    'an argument that every object has',
+    fileWith(
+      "input: () => kit.z.strictObject({ constructor: kit.fields.text().describe('x') }), example: { constructor: 'a' }",
+    ),
+    /input: has a name that hosts do not take/,
+  ],
+  [
+    'a huge description',
+    fileWith(`description: '${'long '.repeat(300)}'`),
+    /description: must have at most 1000 characters/,
+  ],
+  [
+    'a huge example',
+    fileWith(
+      `input: () => kit.z.strictObject({ id: kit.fields.text(9000).describe('x') }), example: { id: 'a'.repeat(5000) }`,
+    ),
+    /example: has more than 4000 characters/,
+  ],
+  ['an example that breaks its rules', fileWith('example: {}'), /example: breaks its own rules: id/],
+  ['a service without its signing', fileWith('signing: undefined'), /signing: is missing/],
+  [
+    'another signing of the same service',
+    fileWith('', `, kit.defineOperation({ ${operation} name: 'two', signing: { service: 'x', headers: 'api' } })`),
+    /signing: must be the same as that of get_thing/,
+  ],
+  [
+    'a schema that is not strict',
+    fileWith("input: () => kit.z.object({ id: kit.fields.text().describe('x') })"),
+    /must be a strict object/,
+  ],
+  [
+    'a schema with a union',
+    fileWith("input: () => kit.z.strictObject({ id: kit.z.union([kit.z.string(), kit.z.int()]).describe('x') })"),
+    /input: id (has no single type|uses what some hosts refuse)/,
+  ],
+  [
+    'an argument without a description',
+    fileWith('input: () => kit.z.strictObject({ id: kit.fields.text() })'),
+    /id has no description/,
+  ],
+  ['an input that is no schema', fileWith('input: () => ({})'), /what input answers with is not usable/],
+  ['an input that throws', fileWith('input: () => { throw new Error("later"); }'), /input threw later/],
+  ['a request that throws', fileWith('request: () => { throw new Error("later"); }'), /request threw later/],
+  [
+    'a request to another host',
+    fileWith("request: () => ({ path: '@example.com/' })"),
+    /what request answers with is not usable: path must begin/,
+  ],
+  [
+    'a request with a body that is not from the kit',
+    fileWith("request: () => ({ path: '/', body: { a: 1 } })"),
+    /body must be made by kit.json or kit.xml/,
+  ],
+  [
+    'an asynchronous request',
+    fileWith("request: async () => { throw new Error('x'); }"),
+    /request must not be asynchronous/,
+  ],
+  ['a read that deletes', fileWith("method: 'DELETE'"), /method: must not be DELETE for a read/],
+  ['a change without words', fileWith("effect: 'alter', method: 'PUT'"), /change: is missing/],
+  [
+    'a change without consent',
+    changeWith("input: () => kit.z.strictObject({ id: kit.fields.text().describe('x') })"),
+    /lacks \.\.\.kit\.fields\.consentArguments/,
+  ],
+];

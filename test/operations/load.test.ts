@@ -1,0 +1,63 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { loadOperations } from '../../src/operations/load.js';
+import { faultyFiles, fileWith } from './faulty.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'cloudops-operations-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let count = 0;
+/** Writes a file under a name of its own: a module is imported once. */
+function written(source: string): string {
+  count += 1;
+  const path = join(folder, `platform-${count}.mjs`);
+  writeFileSync(path, source);
+  return path;
+}
+
+describe('a file', () => {
+  test('adds its operations, with the schemas that hosts are shown', async () => {
+    const { operations, problems } = await loadOperations(written(fileWith()));
+    expect(problems).toEqual([]);
+    expect(operations).toMatchObject([
+      { name: 'get_thing', defaults: [], schemas: { input: { required: ['id'], additionalProperties: false } } },
+    ]);
+  });
+
+  test('of no operations adds none', async () => {
+    expect(await loadOperations(written('export default () => [];'))).toEqual({ operations: [], problems: [] });
+  });
+
+  test('that is not there is a problem', async () => {
+    const { problems } = await loadOperations(join(folder, 'none.mjs'));
+    expect(problems).toEqual([
+      expect.stringMatching(/^CLOUDOPS_OPERATIONS: ".*none\.mjs" cannot be read \(ENOENT\)\.$/),
+    ]);
+  });
+
+  test('that never settles is given up', async () => {
+    const { operations, problems } = await loadOperations(written('await new Promise(() => {});'));
+    expect(operations).toEqual([]);
+    expect(problems).toEqual([expect.stringMatching(/did not end loading within 5 seconds/)]);
+  });
+
+  test.each(faultyFiles)('is refused with the field and without a stack: %s', async (_what, source, problem) => {
+    const { operations, problems } = await loadOperations(written(source));
+    expect(operations).toEqual([]);
+    expect(problems.join('\n')).toMatch(problem);
+    for (const line of problems) expect(line).toMatch(/^CLOUDOPS_OPERATIONS: platform-\d+\.mjs[: ][^\n]*$/);
+  });
+});
+
+test('a folder adds the operations of its files, in the order of their names', async () => {
+  const path = join(folder, 'several');
+  mkdirSync(path);
+  writeFileSync(join(path, 'b.mjs'), fileWith("name: 'second'"));
+  writeFileSync(join(path, 'a.mjs'), fileWith("name: 'first'"));
+  writeFileSync(join(path, 'README.md'), 'no module');
+  const { operations, problems } = await loadOperations(path);
+  expect(problems).toEqual([]);
+  expect(operations.map(({ name }) => name)).toEqual(['first', 'second']);
+});
