@@ -88,8 +88,11 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   const { operations } = invocation;
   const operation = operations.find(({ name }) => name === tool);
   const names = operations.map(({ name }) => name);
-  if (operation === undefined) throw new UsageError(notOneOf('tool', tool, names));
+  const isNamed = operation !== undefined;
+  // Without its file, a tool of CLOUDOPS_OPERATIONS is none.
+  if (!isNamed && invocation.config.ok) throw new UsageError(notOneOf('tool', tool, names));
   const config = validConfig(invocation);
+  if (!isNamed) throw new UsageError(notOneOf('tool', tool, names));
   const { account } = options;
   if (account !== undefined && !config.accounts.areNamed)
     throw new UsageError('--account names an account of CLOUDOPS_ACCOUNTS_FILE, which is not set.');

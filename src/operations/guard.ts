@@ -3,6 +3,7 @@ import { toDotPath } from 'zod/v4/core';
 import type { Operation } from '../tools/define-operation.js';
 import { OperationFault } from '../tools/fault.js';
 import { contentOf } from '../transport/content.js';
+import { quote } from '../util/quote.js';
 
 type AnyFunction = (...given: never[]) => unknown;
 
@@ -73,39 +74,55 @@ const answers: Readonly<Record<string, z.ZodType>> = {
 };
 
 /**
- * An operation from outside whose functions cannot do harm by a mistake: each that throws, or answers with something else than it
- * should, throws an `OperationFault` that names it.
+ * An operation whose functions cannot do harm by a mistake: each that throws, or answers with something else than it should, throws
+ * an `OperationFault` that names it.
+ * @param report is told of each fault
  */
-export function guarded(operation: Operation): Operation {
+export function guarded(operation: Operation, report: (fault: string) => void = () => undefined): Operation {
   const guardAll = (fields: object, prefix: string): object =>
     Object.fromEntries(
       Object.entries(fields).map(([name, value]) => {
         const path = prefix + name;
-        if (typeof value === 'function') return [name, guard(operation.name, path, value)];
-        return [name, ['change', 'pages', 'before'].includes(path) ? guardAll(value, `${path}.`) : value];
+        if (typeof value === 'function') return [name, guard(operation.name, path, value, report)];
+        return [name, holders.includes(path) && value !== undefined ? guardAll(value, `${path}.`) : value];
       }),
     );
   return guardAll(operation, '') as Operation;
 }
 
-function guard(operation: string, path: string, callback: AnyFunction): AnyFunction {
+/** Fields that hold functions. */
+const holders: readonly string[] = ['change', 'pages', 'before'];
+
+function guard(operation: string, path: string, callback: AnyFunction, report: (fault: string) => void): AnyFunction {
   const expected = answers[path] ?? anything;
   return (...given) => {
+    const problem = (what: string) => {
+      const fault = `${operation}: ${path} ${what}`;
+      report(fault);
+      return new OperationFault(fault);
+    };
     let answer: unknown;
     try {
       answer = callback(...given);
     } catch (error) {
-      throw new OperationFault(`${operation}: ${path} threw ${error instanceof Error ? error.message : 'something'}`);
+      // Half of a surrogate pair has no form in a path: that is refused, and no mistake.
+      if (error instanceof URIError) throw error;
+      if (error instanceof OperationFault) {
+        // It is guarded twice.
+        report(error.message);
+        throw error;
+      }
+      throw problem(`threw ${quote(error instanceof Error ? error.message : 'something else than an error', 300)}`);
     }
     if (answer instanceof Promise) {
       // Nobody waits for it, and a rejection that nobody takes would end the process.
       answer.catch(() => undefined);
-      throw new OperationFault(`${operation}: ${path} must not be asynchronous`);
+      throw problem('must not be asynchronous');
     }
     const { error } = expected.safeParse(answer);
     if (error === undefined) return answer;
     const [issue] = error.issues;
-    const at = issue === undefined || issue.path.length === 0 ? '' : ` ${toDotPath(issue.path)}`;
-    throw new OperationFault(`${operation}: what ${path} answers with is not usable:${at} ${issue?.message}`);
+    const at = issue === undefined || issue.path.length === 0 ? '' : `${toDotPath(issue.path)} `;
+    throw problem(`does not answer as it should: ${at}${issue?.message}`);
   };
 }

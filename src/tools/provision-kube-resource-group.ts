@@ -247,12 +247,16 @@ type Pools = NonNullable<z.output<ReturnType<typeof adminCluster>>['nodePools']>
 
 /** `"workers" 2 × h2-large32, 3 × h2-large16`, or `none`. */
 const poolsText = (pools: Pools = []) =>
-  pools
-    .map(({ name, nodeCount = '?', instanceType = 'type not given' }) => {
+  sentences(
+    ...pools.slice(0, listedPools).map(({ name, nodeCount = '?', instanceType = 'type not given' }) => {
       const servers = `${nodeCount} × ${instanceType}`;
       return name === undefined ? servers : `${quote(name, 80)} ${servers}`;
-    })
-    .join(', ') || 'none';
+    }),
+    pools.length > listedPools && `and ${pools.length - listedPools} more`,
+  ).join(', ') || 'none';
+
+/** More pools than this are counted: the request has them all. */
+const listedPools = 20;
 
 function repeatedNames(pools: Pools): string[] {
   const names = pools.flatMap(({ name }) => name ?? []);

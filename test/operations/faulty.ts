@@ -92,13 +92,13 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     fileWith('input: () => kit.z.strictObject({ id: kit.fields.text() })'),
     /id has no description/,
   ],
-  ['an input that is no schema', fileWith('input: () => ({})'), /what input answers with is not usable/],
-  ['an input that throws', fileWith('input: () => { throw new Error("later"); }'), /input threw later/],
-  ['a request that throws', fileWith('request: () => { throw new Error("later"); }'), /request threw later/],
+  ['an input that is no schema', fileWith('input: () => ({})'), /input does not answer as it should/],
+  ['an input that throws', fileWith('input: () => { throw new Error("later"); }'), /input threw "later"/],
+  ['a request that throws', fileWith('request: () => { throw new Error("later"); }'), /request threw "later"/],
   [
     'a request to another host',
     fileWith("request: () => ({ path: '@example.com/' })"),
-    /what request answers with is not usable: path must begin/,
+    /request does not answer as it should: path must begin/,
   ],
   [
     'a request with a body that is not from the kit',
@@ -116,5 +116,71 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     'a change without consent',
     changeWith("input: () => kit.z.strictObject({ id: kit.fields.text().describe('x') })"),
     /lacks \.\.\.kit\.fields\.consentArguments/,
+  ],
+];
+
+/** Loaded, and found by the contract: in a call, each is an answer without the text, or nothing is sent. */
+export const lyingFiles: readonly (readonly [what: string, source: string, problem: RegExp])[] = [
+  [
+    'a summary that needs a field',
+    fileWith(
+      'output: () => kit.z.object({ items: kit.z.array(kit.z.string()) }), summarize: ({ items }) => String(items.length)',
+    ),
+    /summarize threw/,
+  ],
+  ['a summary that is no text', fileWith('summarize: () => 3'), /summarize does not answer as it should: must be text/],
+  [
+    'an asynchronous summary',
+    fileWith("summarize: async () => { throw new Error('x'); }"),
+    /summarize must not be asynchronous/,
+  ],
+  ['an answer that is taken for granted', fileWith('extract: (body) => body.thing.name'), /extract threw/],
+  ['a next step that throws', fileWith("next: () => { throw new Error('x'); }"), /next threw "x"/],
+  [
+    'a request that depends on a length',
+    fileWith("request: ({ id }) => ({ path: id.length > 15 ? 'x' : '/x' })"),
+    /request does not answer as it should/,
+  ],
+  [
+    'a headline that is no text',
+    changeWith(
+      "change: { costsMoney: false, continues: false, headline: () => 1, accept: () => 'a', consequences: () => [], warnings: () => [], notChecked: [], named: [], lookFor: () => 'a' }",
+    ),
+    /change\.headline does not answer/,
+  ],
+  [
+    'consequences that are one text',
+    changeWith(
+      "change: { costsMoney: false, continues: false, headline: () => 'a', accept: () => 'a', consequences: () => 'costs', warnings: () => [], notChecked: [], named: [], lookFor: () => 'a' }",
+    ),
+    /change\.consequences does not answer/,
+  ],
+  [
+    'warnings that need all arguments',
+    changeWith(
+      "change: { costsMoney: false, continues: false, headline: () => 'a', accept: () => 'a', consequences: () => [], warnings: ({ id }) => id.length > 1 ? [] : ['short'], notChecked: [], named: [], lookFor: () => 'a' }",
+    ),
+    /change\.warnings threw/,
+  ],
+  [
+    'contradictions that throw',
+    changeWith(
+      "output: () => kit.z.object({ a: kit.z.object({ b: kit.z.string() }) }), change: { costsMoney: false, continues: false, headline: () => 'a', accept: () => 'a', consequences: () => [], warnings: () => [], notChecked: [], named: [], lookFor: () => 'a', contradictions: ({ a }) => [a.b] }",
+    ),
+    /change\.contradictions threw/,
+  ],
+  [
+    'a replacement that nobody can be shown',
+    changeWith(
+      "input: () => kit.z.strictObject({ id: kit.fields.text(20).describe('x'), rules: kit.z.array(kit.fields.text(200)).max(300).describe('x'), ...kit.fields.consentArguments() }), example: { id: 'a', rules: ['b'] }",
+    ),
+    /ifTooLarge: is missing/,
+  ],
+  [
+    'pages that go to no page',
+    fileWith(
+      "pages: { page: () => kit.z.object({}), start: () => 0, add: (state) => ({ kind: 'next', state }), result: () => ({}), count: () => 1 }",
+    ),
+    /pages\.add does not answer/,
   ],
 ];
