@@ -4,6 +4,7 @@ export { completeMultipartUpload } from './complete-multipart-upload.js';
 export { listMultipartUploads, listParts } from './listings.js';
 export { deleteObject, getObject, headObject, putObject } from './objects.js';
 export { provisionKubeResourceGroup } from './provision-kube-resource-group.js';
+export { putBucketLifecycle } from './put-bucket-lifecycle.js';
 export { getResourceGroup, listInstances, listResourceGroups } from './reads.js';
 export { restoreInstance } from './restore-instance.js';
 export { upgradeKubeVersion } from './upgrade-kube-version.js';

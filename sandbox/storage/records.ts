@@ -4,7 +4,13 @@ import * as z from 'zod';
 
 const headers = z.record(z.string(), z.string());
 
-export const bucket = z.object({ created: z.string(), region: z.string().optional() });
+const lifecycleRule = z.object({ id: z.string(), prefix: z.string(), status: z.string(), days: z.number() });
+
+export const bucket = z.object({
+  created: z.string(),
+  region: z.string().optional(),
+  lifecycle: z.array(lifecycleRule).optional(),
+});
 
 export const upload = z.object({
   bucket: z.string(),

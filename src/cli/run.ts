@@ -16,6 +16,7 @@ export const commands: Commands = {
   help,
   http: async () => (await import('./http.js')).httpCommand,
   journal: async () => (await import('./journal.js')).journalCommand,
+  operations: async () => (await import('./operations.js')).operationsCommand,
   sandbox: async () => (await import('./sandbox.js')).sandboxCommand,
   view: async () => (await import('./view.js')).viewCommand,
 };

@@ -1,0 +1,56 @@
+// ListBuckets, an operation of S3: the buckets of the account, page by page.
+// Offered with CLOUDOPS_OPERATIONS=./list-buckets.mjs and an endpoint in CLOUDOPS_STORAGE_URL.
+
+/** @param {import('cloudops-mcp/operation').Kit} kit */
+export default ({ defineOperation, z, xmlRecord, counted, quote }) => [
+  defineOperation({
+    name: 'list_buckets',
+    api: 'ListBuckets',
+    title: 'List the buckets of the account',
+    description: 'Lists the buckets of the account with the time at which each was created. It only reads.',
+    effect: 'read',
+    service: 'storage',
+    method: 'GET',
+    answer: 'xml',
+    input: () => z.strictObject({}),
+    example: {},
+    trial: { arguments: {}, accepted: [] },
+    output: () =>
+      z.object({
+        buckets: z.array(z.object({ name: z.string(), creationDate: z.string().optional() })),
+        bucketCount: z.int(),
+      }),
+
+    request: (_input, after) => ({ path: '/', query: { ...after } }),
+
+    extract(body) {
+      const result = xmlRecord(body?.ListAllMyBucketsResult, {
+        lists: { Bucket: 'bucket' },
+        values: [],
+        structures: ['Buckets', 'Owner'],
+        names: {},
+      });
+      return result && { buckets: result.buckets?.bucket ?? [], continuationToken: result.continuationToken };
+    },
+
+    pages: {
+      page: () =>
+        z.object({
+          buckets: z.array(z.object({ name: z.string(), creationDate: z.string().optional() })),
+          continuationToken: z.string().optional(),
+        }),
+      start: () => ({ first: [], count: 0 }),
+      add({ first, count }, { record: { buckets = [], continuationToken } }) {
+        // The first hundred are enough for a model to read; all are counted.
+        const state = { first: [...first, ...buckets].slice(0, 100), count: count + buckets.length };
+        if (!continuationToken) return { kind: 'end', state };
+        return { kind: 'next', state, after: { 'continuation-token': continuationToken } };
+      },
+      result: ({ first, count }) => ({ buckets: first, bucketCount: count }),
+      count: ({ buckets = [] }) => buckets.length,
+    },
+
+    summarize: ({ buckets = [], bucketCount = 0 }) =>
+      `The account has ${counted(bucketCount, 'bucket')}${buckets[0]?.name ? `; the first is ${quote(buckets[0].name)}` : ''}.`,
+  }),
+];
