@@ -7,6 +7,7 @@ import { buildViews } from './build-ui.mjs';
 import { bundle } from './bundle.mjs';
 import writeSchemas from './schemas.mjs';
 import { writeThirdParties } from './third-parties.mjs';
+import { writeTypes } from './types.mjs';
 import { withoutUnusedSchemas } from './unused-schemas.mjs';
 
 const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
@@ -72,5 +73,6 @@ writeThirdParties(
   'dist',
 );
 await buildViews();
+writeTypes();
 // For `npm run demo`; not part of the package.
 await bundle({ ...options, input: { demo: 'examples/demo.ts' }, output: { ...output, codeSplitting: false } });

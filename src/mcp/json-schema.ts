@@ -59,7 +59,7 @@ export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
 }
 
 /** Hosts are known that refuse any of these. */
-const unportable = ['$ref', '$defs', 'anyOf', 'oneOf', 'allOf', 'not', 'const', 'if', 'propertyNames', '$schema'];
+const refusedKeywords = ['$ref', '$defs', 'anyOf', 'oneOf', 'allOf', 'not', 'const', 'if', 'propertyNames', '$schema'];
 
 /** What is in the schema of a tool's arguments that some host would refuse, with its path. */
 export function schemaProblems(schema: JsonSchema, path = ''): string[] {
@@ -67,7 +67,7 @@ export function schemaProblems(schema: JsonSchema, path = ''): string[] {
   const inner = [...Object.entries(Object(schema.properties)), ...('items' in schema ? [['[]', schema.items]] : [])];
   const rules: readonly (readonly [boolean, string])[] = [
     [typeof schema.type !== 'string', 'has no single type'],
-    [unportable.some((keyword) => keyword in schema), 'uses what some hosts refuse: references, unions or constants'],
+    [refusedKeywords.some((keyword) => keyword in schema), 'uses what some hosts refuse: references, unions or constants'],
     [schema.type === 'object' && schema.additionalProperties !== false, 'must be a strict object'],
     [schema.type === 'number', 'must be a whole number'],
     [path !== '' && !path.endsWith('[]') && typeof schema.description !== 'string', 'has no description'],

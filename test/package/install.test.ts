@@ -50,7 +50,9 @@ describe('the tarball', () => {
 
   it('holds the bundle, what explains it, and nothing else', () => {
     const bundle = /^dist\/(main|chunks\/[\w-]+)\.js$/;
-    const others = files().filter((path) => !bundle.test(path) && !/^docs\/[\w-]+\.md$/.test(path));
+    const isExpected = (path: string) =>
+      [bundle, /^docs\/[\w-]+\.md$/, /^dist\/types\/[\w/-]+\.d\.ts$/].some((one) => one.test(path));
+    const others = files().filter((path) => !isExpected(path));
     expect(others.sort()).toEqual([
       'LICENSE',
       'README.md',
@@ -135,6 +137,62 @@ describe('licences and bill of materials', () => {
     expect([readFileSync('dist/sbom.cdx.json', 'utf8'), readFileSync('dist/THIRD-PARTY-NOTICES.txt', 'utf8')]).toEqual(
       before,
     );
+  });
+});
+
+describe("operations of one's own, in an empty folder", () => {
+  const own = join(folder, 'own');
+  const prefix = join(folder, 'global');
+  beforeAll(() => {
+    mkdirSync(own);
+    for (const name of readdirSync('examples/operations'))
+      writeFileSync(join(own, name), readFileSync(join('examples/operations', name)));
+    run(
+      'npm',
+      'install',
+      '--offline',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      '-g',
+      '--prefix',
+      prefix,
+      tarball,
+    );
+  });
+
+  const ways: readonly (readonly [string, readonly [string, ...string[]]])[] = [
+    ['a global install', [join(prefix, 'bin', 'cloudops-mcp')]],
+    ['npx', ['npx', '--offline', '-y', tarball]],
+    ['a local install', [join(project, 'node_modules', '.bin', 'cloudops-mcp')]],
+  ];
+  const inFolder = ([command, ...first]: readonly [string, ...string[]], ...args: string[]) =>
+    execFileSync(command, [...first, ...args], {
+      cwd: own,
+      encoding: 'utf8',
+      env: cleanEnv(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+
+  it.each(ways)('work from %s', (_way, command) => {
+    const settings = ['--operations', '.', '--sandbox', '--confirm', 'off', '--journal', join(own, 'journal.jsonl')];
+    expect(inFolder(command, 'call', 'list_buckets', ...settings)).toContain(
+      'The account has 1 bucket; the first is "demo-bucket".',
+    );
+    const rules = JSON.stringify({ bucket: 'demo-bucket', rules: [{ id: 'a', prefix: 'b', days: 1 }] });
+    expect(inFolder(command, 'call', 'put_bucket_lifecycle', rules, ...settings)).toContain('has 1 rule now');
+  });
+
+  it.each(ways)('are checked from %s', (_way, command) => {
+    const checked = inFolder(command, 'operations', 'check', '.');
+    expect(checked).toContain('GET https://storage.example.com/');
+    expect(checked).toMatch(/\n {2}\s*<ID>old-logs<\/ID>\n/);
+    expect(checked).toMatch(/operations: 2, problems: 0\n$/);
+  });
+
+  it('have types', () => {
+    const types = content(packageJson.exports['./operation'].types.slice('./'.length));
+    expect(types).toContain('export interface Kit');
   });
 });
 

@@ -22,6 +22,7 @@ const answered = z.object({
 
 export interface Result extends z.output<typeof answered> {
   readonly isError: boolean;
+  readonly structured: unknown;
   readonly text: string;
 }
 
@@ -51,6 +52,7 @@ export async function connect(env: Record<string, string> = {}) {
       const [block] = result.content;
       return {
         isError: result.isError ?? false,
+        structured: result.structuredContent,
         text: block?.type === 'text' ? block.text : '',
         ...answered.parse(result.structuredContent ?? {}),
       };

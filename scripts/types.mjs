@@ -1,0 +1,32 @@
+// Writes the types of the kit, which `cloudops-mcp/operation` brings to those who write operations of their own: dist/types.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const entry = 'operations/kit.d.ts';
+const options = [
+  ...['--declaration', '--emitDeclarationOnly', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck'],
+  ...['--ignoreConfig', '--rootDir', 'src', '--target', 'ES2023', '--lib', 'ES2023,ES2024.String'],
+  ...['--module', 'NodeNext', '--moduleResolution', 'NodeNext', '--types', 'node'],
+];
+
+/** Only what the kit's own types name: the compiler writes those of everything that the kit is made of. */
+export function writeTypes() {
+  const folder = mkdtempSync(join(tmpdir(), 'cloudops-types-'));
+  try {
+    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+    const args = [compiler, 'src/operations/kit.ts', ...options, '--outDir', folder];
+    execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
+    const files = new Set([join(folder, entry)]);
+    for (const file of files) {
+      for (const [, name] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()["'](\.[^"']+)\.js["']/g))
+        files.add(join(dirname(file), `${name}.d.ts`));
+      cpSync(file, join(root, 'dist', 'types', relative(folder, file)));
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
