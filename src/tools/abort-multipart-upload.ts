@@ -26,7 +26,7 @@ export const abortMultipartUpload = defineOperation({
   extension: 's3',
   repeatable: true,
   regions: objectStorageRegions,
-  example: { bucket: 'demo-bucket', object: 'backups/2026/database.dump', uploadId: 'demo-upload-in-progress' },
+  example: { bucket: 'demo-bucket', object: 'video/launch.mov', uploadId: 'demo-upload-without-parts' },
   defaults: [],
   undocumented: ['The whole operation: it is that of S3-compatible services, which differ in what they answer.'],
   elsewhere: [

@@ -1,0 +1,131 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { encode } from 'gpt-tokenizer/encoding/o200k_base';
+import { afterAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { changeWith, fileWith, lyingFiles } from '../operations/faulty.js';
+import { startServer } from '../support/http-server.js';
+import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'cloudops-own-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function written(name: string, source: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, source);
+  return path;
+}
+
+const things = written('things.mjs', fileWith());
+const rows = z.array(z.object({ name: z.string(), tokens: z.int(), arguments: z.array(z.string()) }));
+
+test('all tools are listed, with what each costs a model', async () => {
+  const env = { ...cleanEnv(), CLOUDOPS_OPERATIONS: things, CLOUDOPS_STORAGE_HEADERS: 'amz' };
+  const { stdout } = await runServer(['operations', '--json'], { env });
+  const listed = rows.parse(JSON.parse(stdout));
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [serverPath], env }));
+  const { tools } = await client.listTools();
+  await client.close();
+  expect(listed.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
+  expect(listed.at(-1)).toMatchObject({ name: 'get_thing', arguments: ['id'] });
+  for (const tool of tools) {
+    const { tokens = 0 } = listed.find(({ name }) => name === tool.name) ?? {};
+    const { annotations: _, ...read } = tool;
+    expect(tokens / encode(JSON.stringify(read)).length, tool.name).toBeGreaterThan(0.8);
+    expect(tokens / encode(JSON.stringify(read)).length, tool.name).toBeLessThan(1.25);
+  }
+});
+
+describe('check', () => {
+  const check = (path: string) => runServer(['operations', 'check', path]);
+
+  test('prints plan and request of the example', async () => {
+    const { code, stdout } = await check(
+      written(
+        'change.mjs',
+        changeWith("request: ({ id }) => ({ path: '/things', body: kit.xml('Thing', { Id: id }) })"),
+      ),
+    );
+    expect(stdout).toContain('PUT https://things.example.com/things');
+    expect(stdout).toContain('    <Id>a</Id>');
+    expect(stdout).toContain('operations: 1, problems: 0');
+    expect(code).toBe(0);
+  });
+
+  test('finds what only calls show', async () => {
+    const [, source = '', problem = /./] = lyingFiles[0] ?? [];
+    const { code, stdout } = await check(written('lying.mjs', source));
+    expect(stdout).toMatch(problem);
+    expect(code).toBe(1);
+  });
+
+  test.each([
+    ['takes all memory', 'const all = []; for (;;) all.push(new Array(1e6).fill(all.length));'],
+    ['ends the process', 'process.exit(7);'],
+  ])('outlives a file that %s', async (_what, source) => {
+    const { code, stderr } = await check(written('hostile.mjs', source));
+    expect(stderr).toMatch(/^The check did not end: .*\n$/);
+    expect(code).toBe(1);
+  });
+});
+
+describe('a server with operations of its own', () => {
+  test('calls them at their own endpoint', async () => {
+    const server = await startServer((_request, response) => response.end('{"name": "thing"}'));
+    const env = {
+      CLOUDOPS_OPERATIONS: things,
+      CLOUDOPS_ENDPOINT_THINGS_URL: server.origin,
+      CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
+      CLOUDOPS_SECRET_ACCESS_KEY: 'secret',
+      CLOUDOPS_TOOLS: 'get_thing',
+    };
+    const { code, stdout, stderr } = await runServer(['call', 'get_thing', '{"id": "a b"}'], { env });
+    expect(stdout, stderr).toContain('There it is.');
+    expect(server.requests).toMatchObject([{ url: '/things/a%20b' }]);
+    expect(code).toBe(0);
+    await server.close();
+  });
+
+  test.each([
+    [
+      'a file that throws',
+      written('throws.mjs', "throw new Error('no network');"),
+      {},
+      /throws\.mjs: it cannot be imported: "no network"\./,
+    ],
+    ['a file that is not there', join(folder, 'none.mjs'), {}, /none\.mjs" cannot be read \(ENOENT\)/],
+    [
+      'an endpoint that is none',
+      things,
+      { CLOUDOPS_ENDPOINT_THINGS_URL: 'ftp://x' },
+      /CLOUDOPS_ENDPOINT_THINGS_URL is not usable: it must begin with https/,
+    ],
+    [
+      'plain http to others',
+      things,
+      { CLOUDOPS_ENDPOINT_THINGS_URL: 'http://example.com' },
+      /CLOUDOPS_ENDPOINT_THINGS_URL is not usable: plain http/,
+    ],
+    [
+      'an endpoint of no service',
+      things,
+      { CLOUDOPS_ENDPOINT_THING_URL: 'https://example.com' },
+      /CLOUDOPS_ENDPOINT_THING_URL is not a setting; did you mean CLOUDOPS_ENDPOINT_THINGS_URL\?/,
+    ],
+    [
+      'a tool that is none',
+      things,
+      { CLOUDOPS_TOOLS: 'get_thin' },
+      /names "get_thin", which is not a tool; the tools are .*get_thing/,
+    ],
+  ])('does not start with %s, and says so without a stack', async (_what, path, more, problem) => {
+    const { code, stderr } = await runServer([], { env: { CLOUDOPS_OPERATIONS: path, ...more } });
+    expect(stderr).toMatch(problem);
+    expect(stderr).not.toMatch(/\n\s+at /);
+    expect(code).toBe(2);
+  });
+});

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import aws4 from 'aws4';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ now: () => new Date() });
+});
+afterAll(() => sandbox.close());
+
+const rule = (
+  fields = '<ID>a</ID><Filter><Prefix>b/</Prefix></Filter><Status>Enabled</Status><Expiration><Days>3</Days></Expiration>',
+) => `<Rule>${fields}</Rule>`;
+const document = (rules: string) => `<LifecycleConfiguration>${rules}</LifecycleConfiguration>`;
+const md5 = (body: string) => createHash('md5').update(body).digest('base64');
+
+async function put(
+  body: string,
+  headers: Record<string, string> = { 'Content-MD5': md5(body) },
+  bucket = 'demo-bucket',
+) {
+  const { storage } = sandbox.cloud.endpoints;
+  const path = `/${bucket}?lifecycle`;
+  const { host } = new URL(storage);
+  const unsigned = { method: 'PUT', host, path, body, headers, service: 's3', region: 'jp-east-1' };
+  const signed = aws4.sign(unsigned, sandbox.cloud.credentials);
+  const { Host: _, 'Content-Length': __, ...sent } = signed.headers as Record<string, string>;
+  const response = await fetch(storage + path, { method: 'PUT', headers: sent, body });
+  return { status: response.status, code: /<Code>(.*?)</.exec(await response.text())?.[1] };
+}
+
+test('rules are taken, and kept with the bucket', async () => {
+  expect(await put(document(rule()))).toEqual({ status: 200, code: undefined });
+  expect(sandbox.storage.buckets.get('demo-bucket')?.lifecycle).toEqual([
+    { id: 'a', prefix: 'b/', status: 'Enabled', days: 3 },
+  ]);
+});
+
+test.each([
+  ['no rule', document(''), 'MalformedXML'],
+  [
+    'another status',
+    document(rule('<ID>a</ID><Status>On</Status><Expiration><Days>3</Days></Expiration>')),
+    'MalformedXML',
+  ],
+  [
+    'no day',
+    document(rule('<ID>a</ID><Status>Enabled</Status><Expiration><Days>0</Days></Expiration>')),
+    'InvalidArgument',
+  ],
+  ['the same name twice', document(rule() + rule()), 'InvalidArgument'],
+  ['a transition', document(rule('<ID>a</ID><Status>Enabled</Status><Transition></Transition>')), 'NotImplemented'],
+])('a document with %s is refused', async (_what, body, code) => {
+  expect(await put(body)).toMatchObject({ code });
+});
+
+test('the header Content-MD5 is needed, and checked', async () => {
+  expect(await put(document(rule()), {})).toMatchObject({ code: 'InvalidRequest' });
+  expect(await put(document(rule()), { 'Content-MD5': md5('other') })).toMatchObject({ code: 'BadDigest' });
+});
+
+test('a bucket that does not exist has no rules', async () => {
+  expect(await put(document(rule()), undefined, 'none')).toMatchObject({ status: 404, code: 'NoSuchBucket' });
+});
