@@ -118,7 +118,7 @@ function described(
   return {
     summary: sentences(contradiction, operation.summarize(record, input)).join(' '),
     warnings: [...(hadPlan ? [] : plan.warnings), ...warnings, ...shown.warnings],
-    answer: shown.record,
+    ...(operation.answer !== 'none' && { answer: shown.record }),
   };
 }
 
