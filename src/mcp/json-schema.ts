@@ -67,7 +67,10 @@ export function schemaProblems(schema: JsonSchema, path = ''): string[] {
   const inner = [...Object.entries(Object(schema.properties)), ...('items' in schema ? [['[]', schema.items]] : [])];
   const rules: readonly (readonly [boolean, string])[] = [
     [typeof schema.type !== 'string', 'has no single type'],
-    [refusedKeywords.some((keyword) => keyword in schema), 'uses what some hosts refuse: references, unions or constants'],
+    [
+      refusedKeywords.some((keyword) => keyword in schema),
+      'uses what some hosts refuse: references, unions or constants',
+    ],
     [schema.type === 'object' && schema.additionalProperties !== false, 'must be a strict object'],
     [schema.type === 'number', 'must be a whole number'],
     [path !== '' && !path.endsWith('[]') && typeof schema.description !== 'string', 'has no description'],

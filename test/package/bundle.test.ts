@@ -43,6 +43,7 @@ test.each([
   ['the sandbox', /^sandbox\//],
   ['a database', /node_modules\/pg/],
   ['telemetry', /node_modules\/@opentelemetry/],
+  ['what loads operations from outside', /^src\/operations\//],
   ['the HTTP server', /^src\/http\/serve\./],
 ])('the start loads without %s, and something else loads it', (_what, pattern) => {
   expect(modulesIn(start).filter((module) => pattern.test(module))).toEqual([]);
