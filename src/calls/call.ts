@@ -4,14 +4,13 @@ import { Refusal, refusalFailure } from '../answers/refusal.js';
 import type { ConsentMode } from '../consent/decision.js';
 import type { Steering } from '../consent/pending.js';
 import type { Operation } from '../tools/define-operation.js';
-import { OperationFault } from '../tools/fault.js';
 import { sentences } from '../util/human.js';
 import { textAt } from '../util/objects.js';
 import { accountNameOf, direct } from './account.js';
 import { budgetOf } from './budget.js';
 import { change } from './change.js';
 import type { CallContext, CallDependencies, CallOutcome, CallTool } from './context.js';
-import { checkPath, keysRefusal, regionSourceOf, resolveEndpoint, unsignedRequest } from './endpoint.js';
+import { checkContent, checkPath, keysRefusal, regionSourceOf, resolveEndpoint, unsignedRequest } from './endpoint.js';
 import { checkPolicy, checkRegions } from './policy.js';
 import { read } from './read.js';
 import { insertSecrets } from './secrets.js';
@@ -36,6 +35,7 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     checkRegions(policy, region ?? cloud.region, input);
     const endpoint = resolveEndpoint(cloud, operation, region);
     checkPath(endpoint, request.path);
+    checkContent(request);
     const secrets = (operation.secrets ?? []).map((path) => textAt(input, path));
     const open = (signal: AbortSignal) =>
       openClient(endpoint, { repeatable: operation.effect === 'read', secrets, signal, span: context.span });
@@ -102,7 +102,8 @@ function failed(operation: Operation, error: unknown, { log }: CallDependencies)
   const refusal = error instanceof Refusal ? error : keysRefusal(error);
   if (refusal !== undefined) return { kind: 'failed', failure: refusalFailure(name, refusal, isChange) };
   const kind = error instanceof Error ? error.name : 'not an error';
-  const fault = error instanceof OperationFault ? { fault: error.message } : {};
+  // Not by its class, which only operations from outside need loaded.
+  const fault = error instanceof Error && kind === 'OperationFault' ? { fault: error.message } : {};
   log('error', 'unexpected', { tool: name, error: kind, ...fault });
   const failure = isChange
     ? refusalFailure(name, new Refusal('InternalError', []), isChange)

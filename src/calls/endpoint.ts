@@ -9,6 +9,7 @@ import {
   type Service,
   type Signing,
 } from '../tools/define-operation.js';
+import { contentOf } from '../transport/content.js';
 import type { Endpoint, UnsignedApiRequest } from '../transport/request.js';
 
 /** The name of the account where none has been given a name. */
@@ -93,6 +94,19 @@ export function checkPath({ pathPrefix }: Endpoint, path: string): void {
     throw new Refusal('InvalidArguments', [
       'object: must have no "." or ".." between slashes, because the endpoint in the configuration has a path',
     ]);
+}
+
+/**
+ * Checks that a body can be written: XML has no form for control characters.
+ * @throws Refusal
+ */
+export function checkContent({ body }: UnsignedApiRequest): void {
+  try {
+    contentOf(body);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new Refusal('InvalidArguments', [`arguments: cannot be sent, because ${error.message}`]);
+  }
 }
 
 /** The refusal of a call for which there are no keys, if that is what an error is about. */

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
+import type { RequestBody } from '../tools/body.js';
 import type { Operation } from '../tools/define-operation.js';
 import { OperationFault } from '../tools/fault.js';
-import { contentOf } from '../transport/content.js';
 import { quote } from '../util/quote.js';
 
 type AnyFunction = (...given: never[]) => unknown;
@@ -13,6 +13,17 @@ const anything = z.unknown();
 const record = z.record(z.string(), z.unknown(), 'must be an object');
 const schema = z.custom<z.ZodObject>((value) => value instanceof z.ZodObject, 'must be an object schema of kit.z');
 
+const bodies = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('json'), value: record, contentMd5: z.boolean().optional() }),
+  z.strictObject({
+    kind: z.literal('xml'),
+    root: z.string(),
+    namespace: z.string().optional(),
+    value: record,
+    contentMd5: z.boolean().optional(),
+  }),
+]);
+
 const request = z.strictObject({
   path: z
     .string('must be text')
@@ -22,10 +33,7 @@ const request = z.strictObject({
     .record(z.string(), z.union([z.string(), z.literal(true)], 'must be text, or true'), 'must be an object')
     .optional(),
   body: z
-    .custom<Parameters<typeof contentOf>[0]>(
-      isBody,
-      'must be made by kit.json or kit.xml of values that these can hold',
-    )
+    .custom<RequestBody>((body) => bodies.safeParse(body).success, 'must be made by kit.json or kit.xml')
     .optional(),
   region: z
     .string('must be text')
@@ -33,16 +41,6 @@ const request = z.strictObject({
     .max(32)
     .optional(),
 });
-
-function isBody(body: unknown): boolean {
-  const kinds = z.object({ kind: z.enum(['json', 'xml']), value: record, root: z.string().optional() });
-  if (!kinds.safeParse(body).success) return false;
-  try {
-    return typeof contentOf(body as Parameters<typeof contentOf>[0]).text === 'string';
-  } catch {
-    return false;
-  }
-}
 
 const step = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('end'), state: anything }),

@@ -4,9 +4,9 @@ import { pathToFileURL } from 'node:url';
 import type { OwnOperations } from '../config/own-operations.js';
 import { schemaProblems } from '../mcp/json-schema.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
+import type { RequestBody } from '../tools/body.js';
 import type { Operation } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
-import { contentOf } from '../transport/content.js';
 import { reasonOf } from '../util/log.js';
 import { quote, quoteName } from '../util/quote.js';
 import { definitionProblems } from './definition.js';
@@ -72,7 +72,7 @@ async function operationsOf(path: string, known: readonly Operation[]): Promise<
   const problems: string[] = [];
   for (const [index, given] of made.entries()) {
     const place = `${file}: operation ${index + 1}${nameOf(given)}`;
-    const found = problemsOf(given, [...known, ...accepted]);
+    const found = await problemsOf(given, [...known, ...accepted]);
     problems.push(...found.map((problem) => `${place}: ${problem}.`));
     if (found.length === 0) accepted.push(ready(given, accepted));
   }
@@ -126,7 +126,7 @@ function ready(given: Operation, earlier: readonly Operation[]): Operation {
 }
 
 /** What is wrong with an operation beside those that are known. Its functions are called once, with its example. */
-function problemsOf(given: unknown, known: readonly Operation[]): string[] {
+async function problemsOf(given: unknown, known: readonly Operation[]): Promise<string[]> {
   const problems = definitionProblems(given);
   if (problems.length > 0) return problems;
   const operation = guarded(given as Operation);
@@ -138,7 +138,7 @@ function problemsOf(given: unknown, known: readonly Operation[]): string[] {
   if (before !== undefined && !known.some((one) => one.name === before.operation.name && one.effect === 'read'))
     return ['before.operation: must be a read that comes earlier, or one of kit.operations'];
   try {
-    return [...schemaFaults(operation), ...exampleFaults(operation)];
+    return [...schemaFaults(operation), ...(await exampleFaults(operation))];
   } catch (error) {
     return [error instanceof Error ? error.message : 'its functions cannot be called'];
   }
@@ -175,7 +175,7 @@ function schemaFaults(operation: Operation): string[] {
   ];
 }
 
-function exampleFaults(operation: Operation): string[] {
+async function exampleFaults(operation: Operation): Promise<string[]> {
   const { example } = operation;
   if (JSON.stringify(example).length > maximumExample) return [`example: has more than ${maximumExample} characters`];
   const parsed = operation.input().safeParse(example);
@@ -183,6 +183,17 @@ function exampleFaults(operation: Operation): string[] {
     const lines = parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.')} ${message}`);
     return [`example: breaks its own rules: ${lines.slice(0, 3).join('; ')}`];
   }
-  contentOf(operation.request(parsed.data).body);
-  return [];
+  return bodyFaults(operation.request(parsed.data).body);
+}
+
+/** The writer comes with everything that sends: a start with operations that send no body needs none of it. */
+async function bodyFaults(body: RequestBody | undefined): Promise<string[]> {
+  if (body === undefined) return [];
+  const { contentOf } = await import('../transport/content.js');
+  try {
+    contentOf(body);
+    return [];
+  } catch (error) {
+    return [`request: its body cannot be written: ${error instanceof Error ? error.message : 'it has no form'}`];
+  }
 }

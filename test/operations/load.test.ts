@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { loadOperations } from '../../src/operations/load.js';
+import { never, testCaller } from '../support/caller.js';
 import { faultyFiles, fileWith } from './faulty.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-operations-'));
@@ -49,6 +50,20 @@ describe('a file', () => {
     expect(problems.join('\n')).toMatch(problem);
     for (const line of problems) expect(line).toMatch(/^CLOUDOPS_OPERATIONS: platform-\d+\.mjs[: ][^\n]*$/);
   });
+});
+
+test('a request that XML cannot hold is refused before anything is sent', async () => {
+  const source = fileWith(
+    "method: 'POST', answer: 'none', request: ({ id }) => ({ path: '/', body: kit.xml('A', { B: id }) })",
+  );
+  const { operations } = await loadOperations(written(source));
+  const [operation] = operations;
+  if (operation === undefined) throw new Error('there is none');
+  const { call, close } = testCaller('', { cloud: { endpoints: { things: 'http://127.0.0.1:1' } } });
+  expect(await call(operation, { id: 'a\u0000' }, { signal: never })).toMatchObject({
+    failure: { code: 'InvalidArguments', problems: [expect.stringContaining('it has a control character')] },
+  });
+  await close();
 });
 
 test('a folder adds the operations of its files, in the order of their names', async () => {
