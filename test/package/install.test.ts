@@ -163,7 +163,7 @@ describe("operations of one's own, in an empty folder", () => {
 
   const ways: readonly (readonly [string, readonly [string, ...string[]]])[] = [
     ['a global install', [join(prefix, 'bin', 'cloudops-mcp')]],
-    ['npx', ['npx', '--offline', '-y', tarball]],
+    ['npx', ['npx', '--offline', '-y', '-p', tarball, 'cloudops-mcp']],
     ['a local install', [join(project, 'node_modules', '.bin', 'cloudops-mcp')]],
   ];
   const inFolder = ([command, ...first]: readonly [string, ...string[]], ...args: string[]) =>
