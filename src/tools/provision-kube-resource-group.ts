@@ -16,18 +16,14 @@ const input = () =>
   withConditions(
     z.strictObject({
       resourceGroupName: pathName().describe('Group to set up.'),
-      regions: z
-        .array(text())
-        .length(1, 'must hold exactly one region')
-        .describe('One; inheritance is not documented.')
-        .optional(),
+      regions: z.array(text()).length(1, 'must hold exactly one region').describe('One.').optional(),
       availabilityZones: z.array(text()).length(1, 'must hold exactly one zone').describe('One.').optional(),
       resourceNamePrefix: characters(1, 6, '[a-z0-9]', 'lowercase letters or digits')
         .describe('Unique name prefix.')
         .optional(),
-      deploymentModel: oneOf(deploymentModels).describe('Its default is not documented.').optional(),
+      deploymentModel: oneOf(deploymentModels).describe('Model.').optional(),
       networkConfig: z
-        .strictObject({ networkId: text(255).describe('Private LAN; the common network when absent.') })
+        .strictObject({ networkId: text(255).describe('Private LAN.') })
         .partial()
         .describe('Network.')
         .optional(),

@@ -42,14 +42,14 @@ export const adminWorkstation = () =>
 export const adminCluster = () =>
   z
     .strictObject({
-      name: clusterName().describe('Unique in the project; default not documented.'),
-      version: text(255).describe("The platform's default when absent."),
+      name: clusterName().describe('Unique in the project.'),
+      version: text(255).describe('Version.'),
       keyName: text(255).describe('SSH key.'),
       initialAccountingType: oneOfListed(accountingTypes, 'See workstation.'),
       kubeServiceMeshConfig: z
         .strictObject({
           enabled: flag().describe('On or off.'),
-          version: text(255).describe("The platform's default when absent."),
+          version: text(255).describe('Version.'),
         })
         .partial()
         .describe('Service mesh.'),
