@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { accountsFileSchema } from '../../src/config/accounts-file.js';
+import { listParts } from '../../src/tools/list-parts.js';
 import { load, problems } from '../support/config.js';
 
 /** Accounts of a file: what they may say, what they have from the environment, and what is refused. */
@@ -192,6 +193,46 @@ const mutated = (value: unknown): fc.Arbitrary<unknown> => {
     ),
   );
 };
+
+describe('the endpoint of an API that a file of operations names', () => {
+  const own = { operations: [{ ...listParts, name: 'list_invoices', service: 'billing' }], problems: [] };
+  const withEndpoints = (endpoints: Record<string, string>) => ({
+    default: 'a',
+    accounts: { a: {}, b: { endpoints } },
+  });
+  const given = { ...env, CLOUDOPS_ENDPOINT_BILLING_URL: 'https://billing.example.com' };
+
+  test('is that of the account, or else that of the environment', () => {
+    const files = filesWith(withEndpoints({ billing: 'https://b.example.com' }));
+    const result = load(given, [], files, own);
+    expect(result.ok && result.config.accounts.all.map(({ cloud }) => cloud.endpoints.billing)).toEqual([
+      'https://billing.example.com',
+      'https://b.example.com',
+    ]);
+  });
+
+  test.each([
+    ['http://b.example.com', 'accounts.b.endpoints.billing is not usable: plain http'],
+    ['https://{region}', 'accounts.b.endpoints.billing is not usable: two fixed labels'],
+  ])('must be as safe as any other: %s', (url, problem) => {
+    expect(problems(given, [], filesWith(withEndpoints({ billing: url })), own)).toEqual([
+      expect.stringContaining(problem),
+    ]);
+  });
+
+  test('is refused where no operation is of it', () => {
+    expect(problems(env, [], filesWith(withEndpoints({ billing: 'https://b.example.com' })))).toEqual([
+      'accounts.b.endpoints.billing is for an API that no file of operations names.',
+    ]);
+  });
+});
+
+test('a tool that does not exist is said once, whatever inherits it', () => {
+  const found = refused({ default: 'a', accounts: { a: {}, b: {} } }, { CLOUDOPS_TOOLS: 'list_party' });
+  expect(found).toEqual([
+    expect.stringMatching(/^CLOUDOPS_TOOLS names "list_party", which is not a tool; the tools are /),
+  ]);
+});
 
 test('a file with anything wrong in it is refused as a whole, with a reason for each; any other file works as a whole', () => {
   const cut = fc.nat(JSON.stringify(two).length).map((end) => JSON.stringify(two).slice(0, end));

@@ -51,6 +51,14 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
   ['the name of a built-in operation', fileWith("name: 'list_parts'"), /name: is taken by another operation/],
   ['the same name twice', fileWith('', `, kit.defineOperation({ ${operation} })`), /operation 2 .*name: is taken/],
   ['a name that every object has', fileWith("name: 'constructor'"), /name: is taken/],
+  ['a service that every object has', fileWith("service: 'constructor'"), /service: is taken/],
+  [
+    'the argument that names an account',
+    fileWith(
+      "input: () => kit.z.strictObject({ account: kit.fields.text(20).describe('x') }), example: { account: 'a' }",
+    ),
+    /input: must not have "account"/,
+  ],
   [
     'an argument that every object has',
     fileWith(

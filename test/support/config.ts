@@ -1,11 +1,18 @@
 import { parseCommandLine } from '../../src/config/command-line.js';
 import { loadConfig } from '../../src/config/load.js';
+import type { OwnOperations } from '../../src/config/own-operations.js';
 
 /** The configuration of some variables, options and files. */
-export const load = (env: Record<string, string>, args: string[] = [], files: Record<string, string> = {}) =>
+export const load = (
+  env: Record<string, string>,
+  args: string[] = [],
+  files: Record<string, string> = {},
+  own?: OwnOperations,
+) =>
   loadConfig({
     env,
     commandLine: parseCommandLine(args),
+    ...(own !== undefined && { own }),
     readFile: (path) => {
       const text = files[path];
       if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
