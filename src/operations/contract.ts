@@ -131,7 +131,7 @@ const context = (): CallContext => ({
 
 /** A trial leaves nothing behind. */
 const forgetful: Journal = {
-  check: async () => [],
+  examine: async () => [],
   unwritten: () => 0,
   findDuplicate: async () => undefined,
   begin: async () => ({ kind: 'begun' }),

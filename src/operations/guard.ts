@@ -99,19 +99,7 @@ function guard(operation: string, path: string, callback: AnyFunction, report: (
       report(fault);
       return new OperationFault(fault);
     };
-    let answer: unknown;
-    try {
-      answer = callback(...given);
-    } catch (error) {
-      // Half of a surrogate pair has no form in a path: that is refused, and no mistake.
-      if (error instanceof URIError) throw error;
-      if (error instanceof OperationFault) {
-        // It is guarded twice.
-        report(error.message);
-        throw error;
-      }
-      throw problem(`threw ${quote(error instanceof Error ? error.message : 'something else than an error', 300)}`);
-    }
+    const answer = called(callback, given, problem, report);
     if (answer instanceof Promise) {
       // Nobody waits for it, and a rejection that nobody takes would end the process.
       answer.catch(() => undefined);
@@ -123,4 +111,25 @@ function guard(operation: string, path: string, callback: AnyFunction, report: (
     const at = issue === undefined || issue.path.length === 0 ? '' : `${toDotPath(issue.path)} `;
     throw problem(`does not answer as it should: ${at}${issue?.message}`);
   };
+}
+
+/** The answer of a callback. @throws OperationFault for whatever it throws, but for text that has no form in a path */
+function called(
+  callback: AnyFunction,
+  given: Parameters<AnyFunction>,
+  problem: (what: string) => OperationFault,
+  report: (fault: string) => void,
+): unknown {
+  try {
+    return callback(...given);
+  } catch (error) {
+    // Half of a surrogate pair has no form in a path: that is refused, and no mistake.
+    if (error instanceof URIError) throw error;
+    if (error instanceof OperationFault) {
+      // It is guarded twice.
+      report(error.message);
+      throw error;
+    }
+    throw problem(`threw ${quote(error instanceof Error ? error.message : 'something else than an error', 300)}`);
+  }
 }
