@@ -44,7 +44,7 @@ function describe(jsonSchema: z.core.JSONSchema.BaseSchema, more: string): void 
  * the cloud is passed on even where it differs from the reference.
  */
 export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
-  return convert(schema, 'output', ({ jsonSchema }) => {
+  const jsonSchema = convert(schema, 'output', ({ jsonSchema }) => {
     simplify(jsonSchema);
     // Structures that are spelled out elsewhere are only named: a list of tools has to stay short.
     if (typeof jsonSchema.like === 'string') {
@@ -56,6 +56,7 @@ export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
     delete jsonSchema.required;
     delete jsonSchema.additionalProperties;
   });
+  return JSON.parse(JSON.stringify(jsonSchema, (_name, value) => (value?.rare === true ? undefined : value)));
 }
 
 /** Hosts are known that refuse any of these. */

@@ -11,6 +11,9 @@ const number = () => z.int();
 /** A structure that the advertised schema sums up with `what`, to stay short. Its fields are read like any others. */
 export const like = <Schema extends z.ZodObject>(schema: Schema, what: string): Schema => schema.meta({ like: what });
 
+/** A field that the advertised schema leaves out: further fields are allowed anyway, and a list of tools has to stay short. */
+export const rare = <Schema extends z.ZodType>(schema: Schema): Schema => schema.meta({ rare: true });
+
 const placement = () => ({ region: text(), availabilityZone: text() });
 
 /** Server behind a node or workstation (reference, section 2.3). */
