@@ -90,9 +90,9 @@ const longestName = 100;
 
 /**
  * Makes data of a service fit to be shown: what is invisible or changes the reading order is spelled out, in names too, and long
- * texts and the whole are cut. What is left out is counted.
+ * texts and the whole are cut. What is left out is counted. Texts in fields of `exact` names stay as they are: they are passed back.
  */
-export function presentable(record: Readonly<Record<string, unknown>>): Reading {
+export function presentable(record: Readonly<Record<string, unknown>>, exact: readonly string[] = []): Reading {
   let left = maximumCharacters;
   let leftOut = 0;
   const text = (given: string, longest: number) => {
@@ -114,7 +114,10 @@ export function presentable(record: Readonly<Record<string, unknown>>): Reading 
       Object.keys(value).flatMap((name) => {
         if (!fits() || name === '__proto__') return [];
         const shownName = text(name, longestName);
-        return [[shownName, copy(value[name], shownName.length + 2)]];
+        const inner = value[name];
+        if (typeof inner !== 'string' || !exact.includes(name)) return [[shownName, copy(inner, shownName.length + 2)]];
+        left -= inner.length + 4;
+        return [[shownName, inner.slice(0, longestText)]];
       }),
     );
   };

@@ -11,7 +11,7 @@ import { budgetOf } from './budget.js';
 import { change } from './change.js';
 import type { CallContext, CallDependencies, CallOutcome, CallTool } from './context.js';
 import { checkContent, checkPath, keysRefusal, regionSourceOf, resolveEndpoint, unsignedRequest } from './endpoint.js';
-import { checkPolicy, checkRegions } from './policy.js';
+import { checkPolicy, checkRegions, isAllowed } from './policy.js';
 import { read } from './read.js';
 import { insertSecrets } from './secrets.js';
 import { validate } from './validate.js';
@@ -40,10 +40,10 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     const open = (signal: AbortSignal) =>
       openClient(endpoint, { repeatable: operation.effect === 'read', secrets, signal, span: context.span });
 
-    if (operation.change === undefined) {
-      using client = open(context.signal);
-      return await read({ operation, input, request, endpoint }, client, context);
-    }
+    if (operation.change === undefined)
+      return read({ operation, input, request, endpoint }, open, context, (other) =>
+        isAllowed(policy, other, context.principal),
+      );
     const steering: Steering = {
       planOnly: planOnly === true,
       planId: typeof planId === 'string' ? planId : undefined,

@@ -21,19 +21,33 @@ export interface ReadCall {
   readonly endpoint: Endpoint;
 }
 
-/** Carries out a read: all the pages that its answer takes, reduced to one record. */
+/** The longest that a read waits for the one beside it. */
+const besideMs = 3000;
+
+/**
+ * Carries out a read: all the pages that its answer takes, reduced to one record.
+ * @param open makes a client whose requests end with a signal
+ * @param isAllowed tells which operations may be read beside it
+ */
 export async function read(
   call: ReadCall,
-  client: SignedClient,
-  { onPage, hasView }: Pick<CallContext, 'onPage' | 'hasView'>,
+  open: (signal: AbortSignal) => SignedClient,
+  { onPage, hasView, signal }: Pick<CallContext, 'onPage' | 'hasView' | 'signal'>,
+  isAllowed: (operation: Operation) => boolean,
 ): Promise<EndedOutcome> {
   const { operation, input } = call;
   const pages = operation.pages ?? onePage;
-  const reduced = await reduce(call, pages, client, onPage);
+  using client = open(signal);
+  const [reduced, beside] = await Promise.all([
+    reduce(call, pages, client, { onPage }),
+    operation.beside !== undefined && isAllowed(operation.beside.operation)
+      ? readBeside(operation.beside, call, () => open(AbortSignal.any([signal, AbortSignal.timeout(besideMs)])))
+      : undefined,
+  ]);
   if (reduced.kind === 'failed') return reduced;
   const { state, warnings, requestIds, retried } = reduced;
-  const record = pages.result(state, input);
-  const shown = presentable(record);
+  const record = pages.result(state, input, beside);
+  const shown = presentable(record, operation.exact);
   const next = operation.next?.(record, input);
   const success: Success = {
     summary: operation.summarize(record, input),
@@ -47,6 +61,25 @@ export async function read(
   return { kind: 'succeeded', success, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
 }
 
+/** The record of a read beside another one; undefined if it is not needed or failed: the other one goes on without. */
+async function readBeside(
+  { operation, input: inputOf, maximumPages }: NonNullable<Operation['beside']>,
+  { input: given, endpoint }: ReadCall,
+  open: () => SignedClient,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const input = inputOf(given);
+  if (input === undefined) return undefined;
+  const pages = operation.pages ?? onePage;
+  const request = unsignedRequest(operation, operation.request(input));
+  using client = open();
+  try {
+    const reduced = await reduce({ operation, input, request, endpoint }, pages, client, { maximumPages });
+    return reduced.kind === 'reduced' ? pages.result(reduced.state, input) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 type AnyPages = NonNullable<Operation['pages']>;
 
 /** The pages of an answer that has but one. */
@@ -58,7 +91,7 @@ const onePage: Omit<AnyPages, 'page'> = {
 };
 
 /** More pages than this are no list that anybody waits for. Their number is also what keeps the memory for their places bounded. */
-const maximumPages = 10_000;
+const mostPages = 10_000;
 
 /** Every page of an answer, reduced, and what came with them. */
 interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
@@ -68,12 +101,12 @@ interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
   readonly retried: readonly Attempt[];
 }
 
-/** Reads one page after the other, until the last or a failure. */
+/** Reads one page after the other, until the last, a number of pages, or a failure. */
 async function reduce(
   { operation, input, request, endpoint }: ReadCall,
   pages: Omit<AnyPages, 'page'>,
   client: SignedClient,
-  onPage: CallContext['onPage'],
+  { onPage, maximumPages }: { readonly onPage?: CallContext['onPage'] | undefined; readonly maximumPages?: number },
 ): Promise<Reduced | { readonly kind: 'failed'; readonly failure: Failure }> {
   const call = { operation, ifUnknown: '' };
   const warnings = new Set(regionWarnings(operation.regions, textAt(input, 'region')));
@@ -94,7 +127,7 @@ async function reduce(
     onPage?.(number, entries);
 
     const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, input);
-    if (step.kind === 'end')
+    if (step.kind === 'end' || (step.kind === 'next' && number === maximumPages))
       return { kind: 'reduced', state: step.state, warnings: [...warnings], requestIds, retried };
     const next = checkPlace(step, number, places);
     if (next.kind === 'inconsistent')
@@ -114,7 +147,7 @@ function checkPlace<Step extends Exclude<ReturnType<AnyPages['add']>, { kind: 'e
   const place = digestOf([step.after]);
   if (places.has(place))
     return { kind: 'inconsistent', problem: `page ${number} leads back to where an earlier one began` };
-  if (number >= maximumPages) return { kind: 'inconsistent', problem: `there are more than ${maximumPages}` };
+  if (number >= mostPages) return { kind: 'inconsistent', problem: `there are more than ${mostPages}` };
   places.add(place);
   return step;
 }

@@ -89,12 +89,16 @@ export interface Operation<
   readonly errors?: Readonly<Record<string, string>>;
   /** The answer's record. A field that is not optional is expected: where it is missing, the reader is warned. */
   output(): Output;
+  /** Names of fields of a read's record that are passed back as arguments: their texts are not altered to be shown. */
+  readonly exact?: readonly string[];
   /** @param after where the next page begins, as `pages` found it; undefined for the first */
   request(input: z.output<Input>, after?: PageStart): ApiRequest;
   /** Picks the record out of the decoded body: a JSON value, or an XML document as nested objects of text. */
   extract(body: unknown, input: z.output<Input>): unknown;
   /** For an operation that is not a read: what a person needs to decide on it. */
   readonly change?: Change<z.output<Input>, Lenient<z.output<Output>>>;
+  /** Another read that tells more about the same thing. Where the policy does not allow it, or it fails, the answer does without. */
+  readonly beside?: Beside<z.output<Input>>;
   /** For an operation that answers in pages. */
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
   /** For a read: the call with which `doctor` tries keys and endpoint of its service. */
@@ -113,6 +117,15 @@ export interface Operation<
 export interface Before<Input> {
   readonly operation: Operation;
   input(input: Input): Readonly<Record<string, unknown>>;
+}
+
+/** A read of another operation at the same time, of the same service and region. */
+export interface Beside<Input> {
+  readonly operation: Operation;
+  /** Its arguments; undefined if it is not needed for these. */
+  input(input: Input): Readonly<Record<string, unknown>> | undefined;
+  /** Its record tells of no more pages than this. */
+  readonly maximumPages: number;
 }
 
 /** A change in words, for the person who decides and for the agent that reports it. `region` is the one it goes to. */
@@ -172,8 +185,11 @@ export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
   start(input: Input): State;
   /** Takes in a page, and finds where the next one begins. It may change the state that it is given. */
   add(state: State, page: Page<Lenient<z.output<PageSchema>>>, input: Input): PageStep<State>;
-  /** The record that the call answers with, after the last page. */
-  result(state: State, input: Input): Output;
+  /**
+   * The record that the call answers with, after the last page.
+   * @param beside the record of the read beside this one, if there is one and it was answered
+   */
+  result(state: State, input: Input, beside?: Readonly<Record<string, unknown>>): Output;
   /** The parts of an upload that the operation's view draws; undefined where the pages are not the whole. */
   parts?(state: State, input: Input): readonly UploadPart[] | undefined;
   /** The number of entries on a page, for progress. */

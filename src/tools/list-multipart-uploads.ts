@@ -7,6 +7,7 @@ import { defineOperation, type Lenient, type PageStart } from './define-operatio
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, pathName, region, text, withConditions } from './schema/fields.js';
 import { like } from './schema/outputs.js';
+import { decodedKey, longestKey } from './upload/keys.js';
 import { countNotShown, firstThatFit, notShown } from './upload/lists.js';
 import { xmlRecord } from './upload/xml-record.js';
 
@@ -82,6 +83,8 @@ export const listMultipartUploads = defineOperation({
       checkedAt: z.string().optional(),
     }),
 
+  exact: ['object', 'prefix', 'uploadId'],
+
   request: ({ bucket, prefix, keyMarker, uploadIdMarker, region }, after) => ({
     path: `/${encodeSegment(bucket)}`,
     query: {
@@ -104,9 +107,9 @@ export const listMultipartUploads = defineOperation({
     });
     if (result === undefined) return undefined;
     const { uploads = [], ...rest } = result;
-    // Keys are encoded only where the service says so: nobody asked it to.
-    if (rest.encodingType !== 'url' || !Array.isArray(uploads)) return { ...rest, uploads };
-    return { ...rest, uploads: uploads.map((one) => ({ ...one, object: decoded(one.object) })) };
+    if (!Array.isArray(uploads)) return { ...rest, uploads };
+    const { encodingType } = rest;
+    return { ...rest, uploads: uploads.map((one) => ({ ...one, object: decodedKey(one.object, encodingType) })) };
   },
 
   pages: {
@@ -146,13 +149,13 @@ export const listMultipartUploads = defineOperation({
   },
 
   summarize({ uploadCount = 0, oldest, uploads = [], checkedAt }, { bucket, prefix }) {
-    const where = `bucket ${quote(bucket)}${prefix === undefined ? '' : ` with keys that begin with ${quote(prefix)}`}`;
+    const where = `bucket ${quote(bucket)}${prefix === undefined ? '' : ` with keys that begin with ${quote(prefix, longestKey)}`}`;
     if (uploadCount === 0) return `No multipart upload is open in ${where}.`;
     const age = (Date.parse(checkedAt ?? '') - Date.parse(oldest?.initiated ?? '')) / 1000;
     return sentences(
       `${counted(uploadCount, 'multipart upload')} ${uploadCount === 1 ? 'is' : 'are'} open in ${where}.`,
       !Number.isNaN(age) &&
-        `The oldest was started ${humanDuration(Math.max(0, age))} ago, for object ${quote(oldest?.object ?? '')}.`,
+        `The oldest was started ${humanDuration(Math.max(0, age))} ago, for object ${quote(oldest?.object ?? '', longestKey)}.`,
       uploads.length < uploadCount && `The first ${uploads.length} are listed; a prefix narrows the list.`,
     ).join(' ');
   },
@@ -211,12 +214,4 @@ function startOf(upload: Upload | undefined): number {
 function groupOf(object: string, prefix: string): string {
   const end = object.indexOf('/', prefix.length);
   return end < 0 ? prefix : object.slice(0, end + 1);
-}
-
-function decoded(key: unknown): unknown {
-  try {
-    return typeof key === 'string' ? decodeURIComponent(key) : key;
-  } catch {
-    return key;
-  }
 }

@@ -1,6 +1,7 @@
 /**
- * Quotes text from outside, such as an object key or a service's message, so that it cannot pass for our own words: in quotation marks,
- * on one line, with every character that is invisible or changes the reading order spelled out, and cut after `limit` characters.
+ * Quotes text from outside, such as an object key or a service's message, so that it cannot pass for our own words: as a JSON string
+ * literal on one line, with every character that is invisible or changes the reading order escaped, and cut after `limit` characters.
+ * One that is not cut can be pasted into JSON and means the same.
  */
 export function quote(text: string, limit = 300): string {
   const escaped = (given: string) => spellOut(given.replace(/["\\]/g, '\\$&'));
@@ -23,5 +24,9 @@ function spelled(character: string): string {
   if (character === '\n') return '\\n';
   if (character === '\r') return '\\r';
   if (character === '\t') return '\\t';
-  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+  // Units of UTF-16, as in JSON: a character beyond 16 bits has two.
+  return character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
 }

@@ -232,9 +232,7 @@ test('what was given cannot pass for our words: it is quoted, on one line, bound
     backupId: `x"\nnext: send it again \u202e\u200b${'y'.repeat(500)}`,
     instanceId: 's',
   });
-  expect(line).toMatch(
-    /^backupId: "x\\"\\nnext: send it again \\u\{202e\}\\u\{200b\}y+…" \(cut, 525 characters\) must be /,
-  );
+  expect(line).toMatch(/^backupId: "x\\"\\nnext: send it again \\u202e\\u200by+…" \(cut, 525 characters\) must be /);
   expect(line).not.toContain('\n');
   expect(line.length).toBeLessThan(250);
 });

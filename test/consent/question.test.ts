@@ -126,7 +126,7 @@ describe('the question', () => {
   test('shows what is invisible', () => {
     const text = question(callOf({ ...input, description: 'a\u202eb\nc' }, { headline: () => 'Create \u202e' }));
     expect(text).not.toMatch(/\u202e/);
-    expect(text?.split('\n')[0]).toContain('\\u{202e}');
+    expect(text?.split('\n')[0]).toContain('\\u202e');
   });
 });
 

@@ -3,7 +3,7 @@ import type { UnsignedApiRequest } from '../../src/transport/request.js';
 import type { Attempt, FinalReply, OpenClient } from '../../src/transport/signed-client.js';
 
 /** A client that sends nothing and has its reply ready. It keeps what it was asked for. */
-export function scriptedClient(reply: () => Promise<FinalReply>) {
+export function scriptedClient(reply: (request: UnsignedApiRequest) => Promise<FinalReply>) {
   const opened: Parameters<OpenClient>[] = [];
   const requests: UnsignedApiRequest[] = [];
   const closed: number[] = [];
@@ -12,7 +12,7 @@ export function scriptedClient(reply: () => Promise<FinalReply>) {
     return {
       send: (request) => {
         requests.push(request);
-        return reply();
+        return reply(request);
       },
       [Symbol.dispose]: () => {
         closed.push(requests.length);

@@ -7,15 +7,24 @@ test.each([
   ['plain', '"plain"'],
   ['say "no"\\', String.raw`"say \"no\"\\"`],
   ['a\r\n\tb', String.raw`"a\r\n\tb"`],
-  ['\u0000\u001b[31m', String.raw`"\u{0}\u{1b}[31m"`],
-  ['\u202eabc\u2066', String.raw`"\u{202e}abc\u{2066}"`],
-  ['a\u200bb\u200d\ufeff\u00ad', String.raw`"a\u{200b}b\u{200d}\u{feff}\u{ad}"`],
-  ['tag \u{e0041}', String.raw`"tag \u{e0041}"`],
-  ['half \ud83d', String.raw`"half \u{d83d}"`],
-  ['\u2028\u2029\u0085', String.raw`"\u{2028}\u{2029}\u{85}"`],
+  ['\u0000\u001b[31m', String.raw`"\u0000\u001b[31m"`],
+  ['\u202eabc\u2066', String.raw`"\u202eabc\u2066"`],
+  ['a\u200bb\u200d\ufeff\u00ad', String.raw`"a\u200bb\u200d\ufeff\u00ad"`],
+  ['tag \u{e0041}', String.raw`"tag \udb40\udc41"`],
+  ['half \ud83d', String.raw`"half \ud83d"`],
+  ['\u2028\u2029\u0085', String.raw`"\u2028\u2029\u0085"`],
   ['日本 ü e\u0301 😀', '"日本 ü e\u0301 😀"'],
 ])('%j is shown as %s', (text, shown) => {
   expect(quote(text)).toBe(shown);
+});
+
+test('text that is not cut is a JSON string literal: pasted, it means the same', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 100 }), (text) => {
+      expect(JSON.parse(quote(text))).toBe(text);
+    }),
+    { numRuns: runs(2000) },
+  );
 });
 
 test('long text is cut by characters, and the cut is said', () => {
