@@ -1,12 +1,14 @@
 import * as z from 'zod';
 import { humanBytes } from '../util/human.js';
-import { isObject } from '../util/objects.js';
+import { isObject, textAt } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient } from './define-operation.js';
+import { listMultipartUploads } from './list-multipart-uploads.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { like } from './schema/outputs.js';
+import { decodedKey, longestKey } from './upload/keys.js';
 import { firstThatFit } from './upload/lists.js';
 import type { UploadPart } from './upload/part.js';
 import { summarySentences } from './upload/sentences.js';
@@ -91,9 +93,9 @@ export const listParts = defineOperation({
   title: 'List the parts of a multipart upload',
   description:
     'Shows what one multipart upload to object storage has received so far. View "summary" (default) reads the whole ' +
-    'list: how many parts and bytes, which part numbers are missing, how fast it goes and, with expectedBytes or ' +
+    'list: how many parts and bytes, which are in flight, passed over or still to come, how fast it goes and, with expectedBytes or ' +
     'expectedParts, how far it is and how long it still takes. View "parts", also chosen by maxParts or ' +
-    'partNumberMarker, gives one page of single parts with ETags (not always MD5s). It only reads: it cannot complete or ' +
+    'partNumberMarker, gives one page of single parts with ETags. It only reads: it cannot complete or ' +
     'abort an upload. Have ready: bucket, object, upload ID.',
   effect: 'read',
   service: 'storage',
@@ -131,6 +133,8 @@ export const listParts = defineOperation({
 
   output: () => z.object({ view: z.string(), ...page().partial().shape, ...summaryFields() }),
 
+  exact: ['bucket', 'object', 'uploadId'],
+
   request: (given, after) => ({
     path: `/${encodeSegment(given.bucket)}/${given.object.split('/').map(encodeSegment).join('/')}`,
     query: {
@@ -152,7 +156,22 @@ export const listParts = defineOperation({
     });
     if (result === undefined) return undefined;
     const { parts = [], ...rest } = result;
-    return { ...rest, parts: Array.isArray(parts) ? parts.map(withPlainEtag) : parts };
+    const object = decodedKey(rest.object, rest.encodingType);
+    return {
+      ...rest,
+      ...(object !== undefined && { object }),
+      parts: Array.isArray(parts) ? parts.map(withPlainEtag) : parts,
+    };
+  },
+
+  // The list of parts does not tell when the upload was started. With the key as prefix, its uploads come first.
+  beside: {
+    operation: listMultipartUploads,
+    input: (given) =>
+      viewOf(given) === 'parts'
+        ? undefined
+        : { bucket: given.bucket, prefix: given.object, ...(given.region !== undefined && { region: given.region }) },
+    maximumPages: 1,
   },
 
   pages: {
@@ -185,17 +204,18 @@ export const listParts = defineOperation({
     },
     count: ({ parts = [] }) => parts.length,
     parts: ({ parts }, given) => (viewOf(given) === 'parts' ? undefined : parts),
-    result({ first, parts, answeredAt }, given) {
+    result({ first, parts, answeredAt }, given, beside) {
       const record = withoutOurs(first);
       if (viewOf(given) === 'parts') return { view: 'parts', ...shortened(record) };
       const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...rest } = record;
-      return { view: 'summary', ...rest, ...summarise(parts, given, answeredAt) };
+      const times = { checkedAt: answeredAt, startedAt: startOf(given, beside?.uploads) };
+      return { view: 'summary', ...rest, ...summarise(parts, given, times) };
     },
   },
 
   summarize: (record) => {
     if (record.view === 'parts') return pageSentences(record);
-    return summarySentences(record, `The upload of ${quote(record.object ?? '')}`);
+    return summarySentences(record, `The upload of ${quote(record.object ?? '', longestKey)}`);
   },
   next(record) {
     if (record.view === 'parts' && record.isTruncated === true)
@@ -206,6 +226,15 @@ export const listParts = defineOperation({
     return 'To see what has changed since, call again with the same arguments.';
   },
 });
+
+/** The time at which an upload was started, by the list of uploads. */
+function startOf({ object, uploadId }: Input, uploads: unknown): string | undefined {
+  const found = Array.isArray(uploads)
+    ? uploads.find((upload) => textAt(upload, 'object') === object && textAt(upload, 'uploadId') === uploadId)
+    : undefined;
+  const time = Date.parse(textAt(found, 'initiated') ?? '');
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
+}
 
 type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
 
@@ -243,9 +272,9 @@ function pageSentences({ object = '', parts = [], isTruncated, partNumberMarker 
   const numbers = numbersOf({ parts });
   const bytes = humanBytes(parts.reduce((sum, { size = 0 }) => sum + size, 0));
   const more = isTruncated ? 'More follow.' : 'No parts follow these.';
-  const ofUpload = `of ${quote(object)} on this page`;
+  const ofUpload = `of ${quote(object, longestKey)} on this page`;
   if (parts.length === 0)
-    return `No parts ${partNumberMarker === 0 ? ofUpload : `of ${quote(object)} with a number above ${partNumberMarker}`}.${isTruncated ? ' More follow.' : ''}`;
+    return `No parts ${partNumberMarker === 0 ? ofUpload : `of ${quote(object, longestKey)} with a number above ${partNumberMarker}`}.${isTruncated ? ' More follow.' : ''}`;
   if (parts.length === 1) return `One part ${ofUpload}: ${numbers[0]}, ${bytes}. ${more}`;
   return `${parts.length} parts ${ofUpload}: ${numbers[0]}–${numbers.at(-1)}, ${bytes}. ${more}`;
 }

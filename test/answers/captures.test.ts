@@ -37,7 +37,7 @@ describe.each(['radosgw', 'swift'] as const)('answers recorded from %s', (server
     await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot(`../fixtures/captures/${server}.golden.txt`);
   });
 
-  test('every key is read as it was asked for, or percent-encoded where that was asked for', () => {
+  test('every key is read as it was asked for, also where the service percent-encodes it', () => {
     const asked = captures(server).filter(({ key, status }) => key !== undefined && status === 200);
     expect(asked.length).toBeGreaterThan(50);
     for (const { name, key, body } of asked) {
@@ -47,7 +47,7 @@ describe.each(['radosgw', 'swift'] as const)('answers recorded from %s', (server
           ? listParts.extract(decoded.value, { bucket: 'b', object: 'o', uploadId: 'u' })
           : undefined;
       const { record: read } = readRecord(pageSchema, record);
-      expect(read.encodingType === 'url' ? decodeURIComponent(String(read.object)) : read.object, name).toBe(key);
+      expect(read.object, name).toBe(key);
     }
   });
 

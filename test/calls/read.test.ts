@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import type { Policy } from '../../src/calls/policy.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import type { Operation, Page } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { type Ended, never, testCaller } from '../support/caller.js';
+import { openPolicy } from '../support/operations.js';
 import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
 
 /** The answer to a read: one record of all its pages, with what there is to say of each. */
@@ -201,5 +203,64 @@ describe('a client that shows views', () => {
     const outcome = await viewOf(hasView, operation as Operation, view);
     expect(outcome.kind).toBe('succeeded');
     expect(outcome).not.toHaveProperty('view');
+  });
+});
+
+describe('a read beside another one', () => {
+  const startedAt = '2026-11-20T11:00:00.000Z';
+  const upload = (id: string) => ({ Key: 'o', UploadId: id, Initiated: startedAt });
+  const uploads = (ids: readonly string[], next: object = {}) =>
+    answeredBy(200, {
+      kind: 'xml',
+      value: { ListMultipartUploadsResult: { IsTruncated: 'false', Upload: ids.map(upload), ...next } },
+    });
+  const refused = answeredBy(403, { kind: 'xml', value: { Error: { Code: 'AccessDenied' } } });
+
+  async function readBoth(
+    beside: () => Promise<FinalReply>,
+    { given = args, policy = s3 }: { given?: object; policy?: Policy } = {},
+  ) {
+    const { openClient, requests } = scriptedClient(async (request) =>
+      request.query?.uploads === true ? beside() : page({ parts: [part(1)] }),
+    );
+    const { call } = testCaller('http://127.0.0.1:1', { openClient, policy });
+    const result = await call(listParts, given, { signal: never });
+    const { answer } = successOf(result);
+    return { startedAt: answer?.startedAt, asked: requests.filter(({ query }) => query?.uploads === true).length };
+  }
+  const s3: Policy = { ...openPolicy, extensions: ['s3'] };
+
+  test('adds what it knows to the answer', async () => {
+    expect(await readBoth(async () => uploads(['other', 'u']))).toEqual({ startedAt, asked: 1 });
+  });
+
+  test.each([
+    ['fails', async () => refused],
+    ['breaks', () => Promise.reject(new Error('broken'))],
+    ['knows nothing of it', async () => uploads(['other'])],
+  ])('is left out where it %s', async (_, beside) => {
+    expect(await readBoth(beside)).toEqual({ startedAt: undefined, asked: 1 });
+  });
+
+  test('is not made where the policy does not allow its operation, or where it is not needed', async () => {
+    const nothing = { startedAt: undefined, asked: 0 };
+    const beside = async () => uploads(['u']);
+    expect(await readBoth(beside, { policy: openPolicy })).toEqual(nothing);
+    expect(await readBoth(beside, { policy: { ...openPolicy, tools: ['list_parts'] } })).toEqual(nothing);
+    expect(await readBoth(beside, { given: { ...args, view: 'parts' } })).toEqual(nothing);
+  });
+
+  test('goes no further than its last page', async () => {
+    const first = uploads(['u'], { IsTruncated: 'true', NextKeyMarker: 'o', NextUploadIdMarker: 'u' });
+    expect(await readBoth(async () => first)).toEqual({ startedAt, asked: 1 });
+  });
+
+  test('ends before the whole call does', async () => {
+    const { openClient, opened } = scriptedClient(async () => page({ parts: [part(1)] }));
+    const { call } = testCaller('http://127.0.0.1:1', { openClient, policy: s3 });
+    await call(listParts, args, { signal: never });
+    const signals = opened.map(([, { signal }]) => signal);
+    expect(signals).toHaveLength(2);
+    expect(signals.filter((signal) => signal === never)).toHaveLength(1);
   });
 });

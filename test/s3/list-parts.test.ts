@@ -8,7 +8,6 @@ import { Client as HttpClient } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { s3Profile } from '../../src/signing/profiles.js';
 import { sign } from '../../src/signing/sign.js';
-import { spellOut } from '../../src/util/quote.js';
 import { encodeSegment } from '../../src/util/uri.js';
 import { connect, type Result, s3, startUpload, store } from './store.js';
 
@@ -75,9 +74,9 @@ describe('an upload of 1,203 parts, out of order and with gaps', () => {
       view: 'summary',
       object: key,
       partCount: 1203,
-      missingCount: 100,
+      notShown: { toCome: 88 },
     });
-    expect(answer.missing).toMatchObject({ 0: { from: 7, to: 7 }, length: 12 });
+    expect(answer.toCome).toMatchObject({ 0: { from: 7, to: 7 }, length: 12 });
     expect(text).toContain('has 1203 parts');
   });
 
@@ -157,7 +156,7 @@ describe('keys', () => {
     const uploadId = await startRaw(key);
     const { answer, isError, text } = await list({ object: key, uploadId, maxParts: 5 });
     expect(isError, text).toBe(false);
-    expect(answer).toMatchObject({ object: spellOut(key), uploadId, bucket, parts: [] });
+    expect(answer).toMatchObject({ object: key, uploadId, bucket, parts: [] });
   });
 });
 

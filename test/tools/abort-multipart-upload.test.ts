@@ -6,7 +6,6 @@ import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js'
 import type { UnsignedApiRequest } from '../../src/transport/request.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { never, testCaller } from '../support/caller.js';
-import { openPolicy } from '../support/operations.js';
 import { problems } from '../support/rules.js';
 import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
 
@@ -25,8 +24,11 @@ interface Given {
   readonly confirm?: 'plan' | 'off';
 }
 
+/** Without list_multipart_uploads, which list_parts would ask for the start of the upload. */
+const twoTools: Policy = { readOnly: false, tools: ['abort_multipart_upload', 'list_parts'] };
+
 /** A caller whose requests are answered in turn. */
-function setUp({ replies, policy = { ...openPolicy, extensions: ['s3'] }, confirm = 'plan' }: Given) {
+function setUp({ replies, policy = twoTools, confirm = 'plan' }: Given) {
   const left = [...replies];
   const { openClient, requests } = scriptedClient(async () => left.shift() ?? unanswered(true));
   const caller = testCaller('http://127.0.0.1:1', { openClient, policy, confirm });

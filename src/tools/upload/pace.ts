@@ -1,166 +1,209 @@
 /** How fast an upload goes, by the times at which its parts arrived. Times in milliseconds since 1970, sizes in bytes. */
+import { firstBurstOf, median, type Work, workOf } from './connections.js';
 import type { UploadPart } from './part.js';
+import { clearFactor, type Effort, lastSegment, presentOf, type Slowness, slownessOf } from './rounds.js';
 
 /**
- * Whether an upload is going, and how fast, in bytes per second:
+ * Whether an upload is going, and how fast:
  * - `unknown`: no part has come, or no time could be read.
- * - `live`: parts come; without a rate if there are too few to work one out.
- * - `late`: no part has come for much longer than between any two before.
- * - `stopped`: for so long that none is likely to come. The rate is that of before.
+ * - `live`: parts come at a rate that is known, or lies between two, the slower one first.
+ * - `unclear`: there is no rate yet. It may become clear at `clearAt`.
+ * - `stopped`: none has come for so long that none is likely to come. The rate is that of before.
  */
-type Pace =
-  | { readonly kind: 'unknown' | 'late' }
-  | { readonly kind: 'live'; readonly rate?: Rate }
-  | { readonly kind: 'stopped'; readonly bytesPerSecondBefore?: number };
+export type Pace =
+  | { readonly kind: 'unknown' }
+  | (Known & { readonly kind: 'live'; readonly rate: Rate; readonly between?: Between; readonly changed?: Change })
+  | (Known & { readonly kind: 'unclear'; readonly why: Why; readonly clearAt?: number; readonly between?: Between })
+  | (Known & { readonly kind: 'stopped'; readonly rate?: Rate });
+
+interface Known {
+  readonly work: Work;
+  /** The time of the answer, corrected. */
+  readonly now: number;
+}
+
+/**
+ * Why there is no rate:
+ * - `begun`: the first parts are arriving, and there may be more of them.
+ * - `one round`: all parts may have been begun at once, and nobody knows when.
+ * - `slow round`: the last parts took much longer than those before. A pause and a slower rate look alike until more come.
+ * - `late`: the next part should have come long ago.
+ */
+export type Why = 'begun' | 'one round' | 'slow round' | 'late';
 
 export interface Rate {
   readonly bytesPerSecond: number;
-  /** Seconds until so many more bytes have come; undefined if that is too close to say. */
-  secondsLeft(remainingBytes: number): number | undefined;
+  /** Milliseconds that a connection takes for a byte. */
+  readonly slowness: number;
 }
 
-/** A rate is that of the last ten minutes, or of longer if parts are slower than that. */
-const windowMs = 600_000;
-/** Services give the time of an answer in whole seconds: shorter than this, a rate is mostly rounding. */
-const minimumBaseMs = 5000;
-/** A gap between parts that is so many times as long as any other is a pause. */
-const pauseFactor = 2.5;
-/** An upload counts as stopped after so many of its longest gaps and two minutes, or after half an hour if it shows no rhythm. */
-const stoppedFactor = 5;
-const minimumStoppedMs = 120_000;
-const stoppedWithoutRateMs = 1_800_000;
-/** As many parts at a time as clients upload by default. */
-const usualParallel = 10;
-/** Less than this is over before anybody has read it. */
-const minimumSecondsLeft = 10;
-/** More parts at a time than clients are known to upload. */
-const maximumParallel = 32;
+type Between = readonly [Rate, Rate];
 
-/**
- * Parts of a client that uploads N at once come N at a time, after a long wait for each round. So a client is taken to keep N parts
- * in flight, in the order of their numbers, and to begin another whenever one has arrived: that tells when each part was begun,
- * and so how much of the parts in flight has been sent.
- *
- * `answeredAt` is the time of the service's answer.
- */
-export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefined): Pace {
-  const all = parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt)).sort((a, b) => a.uploadedAt - b.uploadedAt);
-  const last = all.at(-1);
+export interface Change {
+  readonly bytesPerSecondBefore: number;
+  readonly since: number;
+}
+
+/** An upload counts as stopped after so many rounds without a part, but not before two minutes. */
+const stoppedRounds = 5;
+const minimumStoppedMs = 120_000;
+/** After so long a silence, half as many rounds are enough. */
+const longSilenceMs = 280_000;
+/** As long as no round is known, an upload counts as stopped after half an hour. */
+const stoppedWithoutRoundMs = 1_800_000;
+/** As many parts at a time as clients upload by default: so many may be one round. */
+const usualConnections = 10;
+/** Gaps that differ by such a share of their mean are those of parts one after the other; of many parts, by a larger one. */
+const even = 0.25;
+const fairlyEven = 0.5;
+/** A wait that is so many times as long as any other is odd. */
+const oddFactor = 2.5;
+/** Times of parts are in whole seconds for some services: a shorter time is mostly rounding. */
+const minimumBaseMs = 5000;
+/** The first burst is over when for so large a share of its time no part has come, or a larger one where parts of it are absent. */
+const burstShare = 0.15;
+const gapShare = 0.5;
+/** It is over earlier after so many times the longest gap in it, if there are several. */
+const burstFactor = 4;
+/** Services give the time of an answer in whole seconds: half of one is lost on average. */
+const lostMs = 500;
+
+/** `answeredAt` is the time of the service's answer, `startedAt` that at which the upload was started, where it is known. */
+export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefined, startedAt?: number): Pace {
+  const arrivals = parts
+    .filter(({ uploadedAt }) => !Number.isNaN(uploadedAt))
+    .sort((a, b) => a.uploadedAt - b.uploadedAt);
+  const last = arrivals.at(-1);
   if (last === undefined || answeredAt === undefined) return { kind: 'unknown' };
-  // The time of an answer has no fraction of a second: half of one is lost on average.
-  const now = Math.max(answeredAt + 500, last.uploadedAt);
+  const now = Math.max(answeredAt + lostMs, last.uploadedAt);
   const idle = now - last.uploadedAt;
-  const recent = sinceLastPause(all, idle);
-  const paused = recent.length < all.length;
-  const gap = longest(gapsOf(recent));
-  const before = rateOf(recent, last.uploadedAt, { parallel: partsInFlight(all, recent, gap).count, paused });
-  if (idle > (before === undefined ? stoppedWithoutRateMs : Math.max(minimumStoppedMs, stoppedFactor * gap)))
-    return { kind: 'stopped', ...(before !== undefined && { bytesPerSecondBefore: Math.round(before) }) };
-  if (idle > Math.max(minimumBaseMs, pauseFactor * gap)) return { kind: 'late' };
-  const inFlight = partsInFlight(all, recent, Math.max(gap, idle));
-  const bytesPerSecond = rateOf(recent, now, { parallel: inFlight.count, paused });
-  if (bytesPerSecond === undefined) return { kind: 'live' };
+  const work = workOf(arrivals, startedAt);
+  const done = effortsOf(work);
+  const burstEnd = firstBurstEnd(work);
+  if (done.length === 0 || (burstEnd === undefined && !isMoreThanOneRound(work, idle)))
+    return idle > stoppedWithoutRoundMs
+      ? { kind: 'stopped', work, now }
+      : { kind: 'unclear', why: 'one round', work, now };
+  const usual = rateOf(slownessOf(done), work);
+  const roundMs = usual.slowness * median(done.map(({ size }) => size));
+  if (idle > stoppedAfter(roundMs)) return { kind: 'stopped', work, now, rate: usual };
+  if (burstEnd !== undefined && now < burstEnd)
+    return { kind: 'unclear', why: 'begun', work, now, ...(burstEnd < never && { clearAt: burstEnd }) };
+  return present(work, done, now, last.uploadedAt + roundMs);
+}
+
+const never = Number.POSITIVE_INFINITY;
+
+/** The pace of an upload that goes on. `dueAt` is when its next part is to be expected. */
+function present(work: Work, done: readonly Effort[], now: number, dueAt: number): Pace {
+  const usual = slownessOf(done);
+  const overdue = openEfforts(work, median(done.map(({ size }) => size)), now).filter(
+    ({ ms, size }) => ms > minimumBaseMs && ms / size > clearFactor * usual,
+  );
+  const segment = lastSegment([...done, ...overdue], work.connections);
+  const found = presentOf(segment.efforts, work.connections);
+  const between: Between | undefined =
+    found.between === undefined ? undefined : [rateOf(found.between[1], work), rateOf(found.between[0], work)];
+  if (found.kind === 'unclear')
+    return { kind: 'unclear', why: found.why, work, now, clearAt: dueAt, ...(between && { between }) };
+  const { before } = segment;
+  const since = before?.at(-1)?.endedAt;
+  const changed = before &&
+    since !== undefined && { since, bytesPerSecondBefore: rateOf(slownessOf(before), work).bytesPerSecond };
   return {
     kind: 'live',
-    rate: {
-      bytesPerSecond: Math.round(bytesPerSecond),
-      secondsLeft(remainingBytes) {
-        const partsLeft = (remainingBytes * recent.length) / bytesOf(recent);
-        if (inFlight.count > 1 && partsLeft <= 1.5 * inFlight.atMost) return undefined;
-        const sent = sentOf(recent.slice(-inFlight.count), now, bytesPerSecond / inFlight.count);
-        const seconds = (remainingBytes - sent) / bytesPerSecond;
-        return seconds < minimumSecondsLeft ? undefined : Math.round(seconds);
-      },
-    },
+    work,
+    now,
+    rate: rateOf(found.slowness, work),
+    ...(between && { between }),
+    ...(changed && { changed }),
   };
 }
 
-export const bytesOf = (parts: readonly UploadPart[]) => parts.reduce((sum, { size }) => sum + size, 0);
+const rateOf = (slowness: Slowness, { connections }: Work): Rate => ({
+  slowness,
+  bytesPerSecond: (1000 * connections) / slowness,
+});
 
-const longest = (gaps: readonly number[]) => gaps.reduce((a, b) => Math.max(a, b), 0);
+const stoppedAfter = (roundMs: number) =>
+  Math.max(minimumStoppedMs, Math.min(stoppedRounds * roundMs, Math.max(longSilenceMs, (stoppedRounds / 2) * roundMs)));
 
-const gapsOf = (parts: readonly UploadPart[]) =>
-  parts.slice(1).map(({ uploadedAt }, index) => uploadedAt - (parts[index]?.uploadedAt ?? uploadedAt));
-
-/** The parts after the last pause. One gap cannot be told from a pause: it takes a second of its kind, if only the present one. */
-function sinceLastPause(parts: readonly UploadPart[], idle: number): readonly UploadPart[] {
-  const gaps = gapsOf(parts);
-  const [longest = 0, next = 0] = [...gaps, idle].sort((a, b) => b - a);
-  const at = gaps.indexOf(longest);
-  return at >= 0 && longest > Math.max(minimumBaseMs, pauseFactor * next)
-    ? sinceLastPause(parts.slice(at + 1), idle)
-    : parts;
+/** When the parts of the first round will all have come, if none comes before; undefined if nobody knows when they were begun. */
+function firstBurstEnd({ connections, arrivals, begunAt }: Work): number | undefined {
+  const start = begunAt(0);
+  const last = arrivals.at(-1)?.uploadedAt;
+  if (start === undefined || last === undefined) return undefined;
+  if (arrivals.length > connections) return last;
+  const highest = Math.max(...arrivals.map(({ partNumber }) => partNumber));
+  // One part that is not the first may be of any order, and the short last one.
+  if (arrivals.length === 1 && highest > 2) return never;
+  const share = highest > arrivals.length ? gapShare : burstShare;
+  // Silence of that share of the whole time until then.
+  const byShare = last + ((last - start) * share) / (1 - share);
+  const gaps = gapsOf(arrivals);
+  return gaps.length < 2 ? byShare : Math.min(byShare, last + burstFactor * Math.max(...gaps));
 }
 
 /**
- * How many parts the client uploads at a time: as many as came in one burst, or as came out of order. Disorder tells less than a
- * burst: there may be more of them. Of the numbers that are not there, those shortly below the highest may be in flight.
+ * Whether parts came that were begun after others had arrived, though nobody knows when the first ones were begun: there are more than
+ * clients send at once, or they come as regularly as only parts one after the other do.
  */
-function partsInFlight(all: readonly UploadPart[], recent: readonly UploadPart[], gap: number) {
-  const numbers = new Set(all.map(({ partNumber }) => partNumber));
-  const top = all.reduce((highest, { partNumber }) => Math.max(highest, partNumber), 0);
-  for (let number = Math.max(1, top - maximumParallel); number < top; number += 1) numbers.add(number);
-  const rank = new Map([...numbers].sort((a, b) => a - b).map((number, index) => [number, index + 1]));
-  let [burst, burstStart, highest, disorder] = [1, 0, 0, 1];
-  for (const [index, { partNumber }] of all.entries()) {
-    highest = Math.max(highest, rank.get(partNumber) ?? 0);
-    disorder = Math.max(disorder, highest - index);
-  }
-  for (const [index, { uploadedAt }] of recent.entries()) {
-    while (uploadedAt - (recent[burstStart]?.uploadedAt ?? uploadedAt) > gap / 4) burstStart += 1;
-    burst = Math.max(burst, index - burstStart + 1);
-  }
-  const count = Math.min(maximumParallel, Math.max(burst, disorder));
-  return { count, atMost: disorder > burst ? Math.max(count, usualParallel) : count };
-}
-
-interface Shape {
-  /** How many parts are in flight at a time. */
-  readonly parallel: number;
-  /** Whether the parts are only those after a pause. */
-  readonly paused: boolean;
-}
-
-/** Bytes sent per second between the end of the first round and `now`; undefined if there is no base for it. */
-function rateOf(parts: readonly UploadPart[], now: number, shape: Shape): number | undefined {
-  const { parallel } = shape;
-  const lastAt = parts.at(-1)?.uploadedAt ?? now;
-  const base = Math.max(
-    parallel - 1,
-    parts.findLastIndex(({ uploadedAt }) => lastAt - uploadedAt >= windowMs),
-  );
-  const baseAt = parts[base]?.uploadedAt ?? now;
-  const bytes = bytesOf(parts.slice(base + 1));
-  if (bytes === 0 || now - baseAt < minimumBaseMs || !isMoreThanOneRound(parts, shape)) return undefined;
-  const inFlight = { atBase: parts.slice(base + 1 - parallel, base + 1), now: parts.slice(-parallel) };
-  const sentSinceBase = (rate: number) =>
-    bytes + sentOf(inFlight.now, now, rate / parallel) - sentOf(inFlight.atBase, baseAt, rate / parallel);
-  // What is in flight depends on the rate: the rate that explains itself is found by halving.
-  const seconds = (now - baseAt) / 1000;
-  let [low, high] = [0, (bytes + bytesOf(inFlight.now)) / seconds];
-  for (let step = 0; step < 40; step += 1) {
-    const middle = (low + high) / 2;
-    if (sentSinceBase(middle) > middle * seconds) low = middle;
-    else high = middle;
-  }
-  return high;
-}
-
-/**
- * Whether parts came that were begun after others had arrived. The first ones may all have been begun at once, and then their times
- * say nothing: unless they come as regularly as only parts one after the other do, or after a burst that is clearly apart.
- */
-function isMoreThanOneRound(parts: readonly UploadPart[], { parallel, paused }: Shape): boolean {
-  if (parts.length > usualParallel) return true;
-  const gaps = gapsOf(parts);
-  const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
+function isMoreThanOneRound({ connections, arrivals }: Work, idle: number): boolean {
+  const gaps = gapsOf(arrivals);
   const mean = sumOf(gaps) / gaps.length;
-  const deviation = Math.sqrt(sumOf(gaps.map((gap) => (gap - mean) ** 2)) / gaps.length);
-  if (parallel === 1) return gaps.length >= 3 && deviation < mean / 4;
-  // What was cut off as a pause may have been the wait for a round.
-  return !paused && parallel > 2 && (gaps[parallel - 1] ?? 0) > 8 * sumOf(gaps.slice(0, parallel - 1));
+  const deviation = Math.sqrt(sumOf(gaps.map((gap) => (gap - mean) ** 2)) / gaps.length) / mean;
+  if (connections === 1 && arrivals.length <= 2 * usualConnections)
+    return (
+      gaps.length >= 3 &&
+      deviation < (arrivals.length > usualConnections ? fairlyEven : even) &&
+      sumOf(gaps) >= minimumBaseMs
+    );
+  const [longest = 0, next = 0] = [...gaps, idle].sort((a, b) => b - a);
+  // The only long wait may have been a pause.
+  if (arrivals.length <= 3 * connections && longest > oddFactor * next) return false;
+  return (
+    arrivals.length > 2 * usualConnections ||
+    (connections === firstBurstOf(arrivals) && arrivals.length >= 2 * connections)
+  );
 }
 
-/** Bytes sent by `time` of the parts that were begun when the given ones arrived, each at `rate`. */
-const sentOf = (before: readonly UploadPart[], time: number, rate: number) =>
-  before.reduce((sum, { size, uploadedAt }) => sum + Math.min(size, (rate * (time - uploadedAt)) / 1000), 0);
+const gapsOf = (arrivals: readonly UploadPart[]) =>
+  arrivals.slice(1).map(({ uploadedAt }, index) => uploadedAt - (arrivals[index]?.uploadedAt ?? uploadedAt));
+
+const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
+
+function effortsOf({ arrivals, begunAt }: Work): Effort[] {
+  return arrivals.flatMap(({ uploadedAt, size }, index) => {
+    const begun = begunAt(index);
+    return begun === undefined || size === 0 ? [] : [{ ms: uploadedAt - begun, size, endedAt: uploadedAt }];
+  });
+}
+
+/** The parts that are being sent, each as if it had the usual size. */
+function openEfforts({ connections, arrivals, begunAt }: Work, size: number, now: number): Effort[] {
+  return Array.from({ length: connections }, (_, index) => begunAt(arrivals.length + index))
+    .filter((begun) => begun !== undefined)
+    .map((begun) => ({ ms: now - begun, size, endedAt: now, isOpen: true }));
+}
+
+/**
+ * Seconds until so many more bytes have come. The parts in flight count with what was sent of them: while all connections are busy, each
+ * has sent at most one part; at the end, those that are free leave their share of the rate to the others. Undefined where that is too close to say.
+ */
+export function secondsLeft(
+  { work, now }: Known,
+  { slowness, bytesPerSecond }: Rate,
+  bytesLeft: number,
+): number | undefined {
+  const { connections, arrivals, begunAt } = work;
+  const partSize = median(arrivals.map(({ size }) => size));
+  const isEnd = bytesLeft <= connections * partSize;
+  // Without a start, there may be more connections than were seen, and then more of the end is in flight.
+  if (begunAt(0) === undefined && connections > 1 && bytesLeft <= 1.5 * connections * partSize) return undefined;
+  let sent = 0;
+  for (let index = arrivals.length; index < arrivals.length + connections; index += 1)
+    sent += Math.min(isEnd ? bytesLeft : partSize, (now - (begunAt(index) ?? now)) / slowness);
+  return Math.max(1, Math.round(Math.max(0, bytesLeft - sent) / bytesPerSecond));
+}
+
+export const bytesOf = (parts: readonly UploadPart[]) => parts.reduce((sum, { size }) => sum + size, 0);

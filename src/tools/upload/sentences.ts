@@ -1,37 +1,51 @@
 import type * as z from 'zod';
 import { counted, humanBytes, humanDuration, listed, sentences } from '../../util/human.js';
 import type { Lenient } from '../define-operation.js';
-import { countOf, type summaryFields } from './summary.js';
+import { countOf } from './ranges.js';
+import type { summaryFields } from './summary.js';
 
 /** A summary as its reader may find it: any field may be missing. */
 export type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof summaryFields>>>>;
 
 /** What a summary means, in sentences, the most urgent first. `upload` names it: `The upload of "…"`. */
 export function summarySentences(summary: Summary, upload: string): string {
-  const { partCount = 0, totalBytes = 0 } = summary;
-  const whole =
-    partCount === 0
-      ? `${upload} is open and has no parts yet.`
-      : `${upload} has ${counted(partCount, 'part')}, ${humanBytes(totalBytes)}${doneOf(summary)}.`;
   return [
     ...contradictions(summary),
     ...stop(summary),
-    whole,
-    ...pace(summary),
+    whole(summary, upload),
+    ...paceSentences(summary),
     ...absent(summary),
     ...unusable(summary),
   ].join(' ');
 }
 
-function doneOf({ percent, expectedBytes, expectedParts }: Summary): string {
-  if (percent === undefined) return '';
-  const expected = expectedBytes === undefined ? counted(expectedParts ?? 0, 'part') : humanBytes(expectedBytes);
-  return percent === 100 ? ': all that is expected' : `: ${percent}% of the ${expected} expected`;
+function whole(summary: Summary, upload: string): string {
+  const { partCount = 0, totalBytes = 0, startedAt, checkedAt } = summary;
+  if (partCount > 0) return `${upload} has ${counted(partCount, 'part')}, ${humanBytes(totalBytes)}${doneOf(summary)}.`;
+  const age = secondsBetween(startedAt, checkedAt);
+  const since = age === undefined ? 'is open' : `was started ${humanDuration(age)} ago`;
+  return `${upload} ${since} and has no parts yet.`;
 }
 
-function contradictions({ highestPart = 0, totalBytes = 0, expectedParts, expectedBytes }: Summary): string[] {
+/** Seconds from one time to a later one; undefined if one cannot be read. */
+function secondsBetween(from: string | undefined, to: string | undefined): number | undefined {
+  const ms = Date.parse(to ?? '') - Date.parse(from ?? '');
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms / 1000);
+}
+
+function doneOf({ percent, percentWithInFlight: atMost, expectedBytes, expectedParts }: Summary): string {
+  if (percent === undefined) return '';
+  const expected = expectedBytes === undefined ? counted(expectedParts ?? 0, 'part') : humanBytes(expectedBytes);
+  if (percent === 100) return ': all that is expected';
+  // With what is in flight, nobody can tell it to a tenth.
+  const share = atMost === undefined ? `${percent}%` : `${Math.floor(percent)} to ${Math.ceil(atMost)}%`;
+  return `: ${share} of the ${expected} expected`;
+}
+
+function contradictions(summary: Summary): string[] {
+  const { highestPart = 0, totalBytes = 0, expectedParts, expectedBytes, percent } = summary;
   const found = [];
-  if (expectedParts !== undefined && highestPart > expectedParts)
+  if (percent === undefined && expectedParts !== undefined && highestPart > expectedParts)
     found.push(`expectedParts is ${expectedParts}, but part ${highestPart} is there.`);
   if (expectedBytes !== undefined && totalBytes > expectedBytes)
     found.push(`expectedBytes is ${expectedBytes}, but ${totalBytes} bytes are there.`);
@@ -41,7 +55,7 @@ function contradictions({ highestPart = 0, totalBytes = 0, expectedParts, expect
 function stop({
   stopped,
   idleSeconds = 0,
-  bytesPerSecondBeforeStop: before,
+  bytesPerSecondBefore: before,
   secondsLeftIfResumed: left,
 }: Summary): string[] {
   if (!stopped) return [];
@@ -52,47 +66,81 @@ function stop({
   );
 }
 
-function pace({
-  partCount,
-  stopped,
-  percent,
-  bytesPerSecond,
-  idleSeconds,
-  estimatedSecondsLeft: left,
-}: Summary): string[] {
+/** How it goes: the rate, what changed about it, and the time that is left, or why there is none. */
+export function paceSentences(summary: Summary): string[] {
+  const { partCount, stopped, percent, idleSeconds, estimatedSecondsLeft: left, secondsLeftBetween } = summary;
   if (percent === 100) return ['It still has to be completed.'];
   if (partCount === 0 || stopped) return [];
+  const [least, most] = secondsLeftBetween ?? [];
+  const range = least === undefined || most === undefined ? '' : `${humanDuration(least)} to ${humanDuration(most)}`;
   return sentences(
-    bytesPerSecond !== undefined && `Rate ${humanBytes(bytesPerSecond)}/s.`,
+    rate(summary),
     idleSeconds !== undefined && `Last part ${humanDuration(idleSeconds)} ago.`,
-    left !== undefined && `About ${humanDuration(left)} left.`,
-    bytesPerSecond === undefined && 'There is no steady rate to go by.',
+    left === undefined
+      ? range !== '' && `Between ${range.replace(' to ', ' and ')} left.`
+      : `About ${humanDuration(left)} left${range === '' ? '' : ` (${range})`}.`,
   );
 }
 
-type Ranges = Summary['missing'];
+function rate({ bytesPerSecond, bytesPerSecondBefore: before, rateSince, ...rest }: Summary): string | false {
+  if (bytesPerSecond === undefined) return whyNoRate(rest);
+  const now = `${humanBytes(bytesPerSecond)}/s`;
+  if (before === undefined || rateSince === undefined) return `Rate ${now}.`;
+  const change = bytesPerSecond < before ? 'Slower' : 'Faster';
+  return `${change} since ${rateSince.slice(11, 16)} UTC: ${now} instead of ${humanBytes(before)}/s.`;
+}
+
+function whyNoRate({ noRate, rateInSeconds: seconds }: Summary): string | false {
+  const inTime = seconds === undefined || seconds <= 0 ? undefined : `in about ${humanDuration(seconds)}`;
+  switch (noRate) {
+    case 'begun':
+      return `The first parts are arriving: there will be a rate ${inTime ?? 'after a few more'}.`;
+    case 'one round':
+      return 'All parts so far may have been sent at once, so there is no rate until more come.';
+    case 'slow round':
+      return `The last parts took much longer than those before: a pause, or a slower rate. The next ones will tell, ${inTime ?? 'which are due'}.`;
+    case 'late':
+      return seconds === undefined || seconds >= 0
+        ? 'The next part is late: a pause, or a slower rate.'
+        : `The next part is ${humanDuration(-seconds)} late: a pause, or a slower rate.`;
+    default:
+      return false;
+  }
+}
+
+type Ranges = Summary['inFlight'];
 
 /** How many ranges a sentence names. */
 const maximumNamed = 5;
 
-function absent({
-  highestPart,
-  missingCount = 0,
-  missing,
-  toCome,
-  stopped,
-  percent,
-  partCount = 0,
-}: Summary): string[] {
-  const later =
-    toCome === undefined ? [] : [`${sentenceCase(named([toCome]))} ${isOne([toCome]) ? 'is' : 'are'} still to come.`];
-  if (missingCount === 0) return partCount === 0 ? later : [`No gaps up to part ${highestPart}.`, ...later];
-  const are = missingCount === 1 ? 'is' : 'are';
-  const which = sentenceCase(named(missing));
-  if (percent === 100) return [`${which} ${are} not there, though all expected bytes are.`];
-  const perhaps = missingCount === 1 ? 'it may be in flight' : 'they may be in flight';
-  return [`${which} ${are} missing${stopped ? '' : `; ${perhaps}`}.`, ...later];
+function absent(summary: Summary): string[] {
+  const {
+    inFlight,
+    inFlightCount = 0,
+    inFlightSeconds,
+    passedOver,
+    toCome,
+    percent,
+    partCount = 0,
+    highestPart,
+  } = summary;
+  if (percent === 100)
+    return passedOver === undefined ? [] : [`${sentenceCase(named(passedOver))} ${are(passedOver)} not used.`];
+  const long = inFlightSeconds === undefined ? '' : ` for ${humanDuration(inFlightSeconds)}`;
+  const isWhole = partCount > 0 && [inFlight, passedOver, toCome].every((ranges) => ranges === undefined);
+  return sentences(
+    inFlight !== undefined && `${sentenceCase(named(inFlight))} ${are(inFlight)} probably in flight${long}.`,
+    inFlight === undefined &&
+      inFlightCount > 0 &&
+      `About ${counted(inFlightCount, 'part')} ${inFlightCount === 1 ? 'is' : 'are'} in flight; they come in no order.`,
+    passedOver !== undefined &&
+      `${sentenceCase(named(passedOver))} ${are(passedOver)} passed over: the client may number so, or ${isOne(passedOver) ? 'it' : 'they'} failed.`,
+    toCome !== undefined && `${sentenceCase(named(toCome))} ${are(toCome)} still to come.`,
+    isWhole && inFlightCount === 0 && `No gaps up to part ${highestPart}.`,
+  );
 }
+
+const are = (ranges: Ranges) => (isOne(ranges) ? 'is' : 'are');
 
 function unusable({ tooSmallCount = 0, tooSmall, duplicates = [] }: Summary): string[] {
   const found = [];

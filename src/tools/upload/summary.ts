@@ -1,9 +1,12 @@
 import * as z from 'zod';
 import { once, withoutUndefined } from '../../util/objects.js';
-import { like } from '../schema/outputs.js';
+import { like, rare } from '../schema/outputs.js';
+import { absentOf, stepOf } from './absent.js';
+import { median } from './connections.js';
 import { countNotShown, notShown } from './lists.js';
-import { bytesOf, paceOf } from './pace.js';
+import { bytesOf, type Pace, paceOf, type Rate, secondsLeft } from './pace.js';
 import type { UploadPart } from './part.js';
+import { rangesOf } from './ranges.js';
 
 /** What the parts of a multipart upload say about it, in a size that does not depend on their number. */
 
@@ -19,27 +22,35 @@ export const summaryFields = once(() => ({
   highestPart: count(),
   totalBytes: count(),
   runs: sizedRanges(),
-  missingCount: count(),
-  missing: ranges().describe('up to highestPart'),
-  toCome: like(range(), 'from, to').optional(),
-  tooSmallCount: count(),
+  inFlightCount: rare(count()),
+  inFlight: ranges(),
+  inFlightSeconds: rare(count()),
+  passedOver: ranges(),
+  toCome: ranges(),
+  tooSmallCount: rare(count()),
   tooSmall: z.array(like(range().extend({ partSize: z.int() }), 'from, to, partSize: send again')).optional(),
-  duplicates: ranges(),
-  notShown: notShown(),
-  firstUploadedAt: z.string().optional(),
+  duplicates: rare(ranges()),
+  notShown: rare(notShown()),
+  startedAt: rare(z.string().optional()),
+  firstUploadedAt: rare(z.string().optional()),
   lastUploadedAt: z.string().optional(),
   checkedAt: z.string().optional(),
   idleSeconds: count(),
   stopped: z.boolean().optional(),
   bytesPerSecond: count(),
-  bytesPerSecondBeforeStop: count(),
-  expectedBytes: count(),
-  expectedParts: count(),
+  bytesPerSecondBefore: rare(count()),
+  rateSince: rare(z.string().optional()),
+  noRate: z.string().optional(),
+  rateInSeconds: rare(count()),
+  expectedBytes: rare(count()),
+  expectedParts: rare(count()),
   percent: z.number().optional(),
+  percentWithInFlight: rare(z.number().optional()),
   remainingBytes: count(),
-  remainingParts: count(),
+  remainingParts: rare(count()),
   estimatedSecondsLeft: count(),
-  secondsLeftIfResumed: count(),
+  secondsLeftBetween: rare(z.array(z.int()).optional()),
+  secondsLeftIfResumed: rare(count()),
 }));
 
 export interface Expectation {
@@ -47,65 +58,75 @@ export interface Expectation {
   readonly expectedParts?: number | undefined;
 }
 
+/** A part that takes longer than so many times the usual may not be in flight any more. */
+const surelyInFlight = 1.6;
+/** Percent of the whole that may be in flight before it is worth a word. */
+const muchInFlight = 2;
+
 /** Lists longer than this are cut, and what was cut is counted. */
 const maximumEntries = 12;
 
 /** Smaller parts, other than the last, make S3-compatible services refuse to complete an upload (not in the reference). */
 const minimumPartSize = 5 * 1024 * 1024;
 
-/** Describes an upload. `checkedAt` is the time of the service's answer, in ISO 8601. */
-export function summarise(unsorted: readonly UploadPart[], expectation: Expectation, checkedAt: string | undefined) {
-  const parts = [...unsorted].sort((a, b) => a.partNumber - b.partNumber);
-  const distinct = [...new Map(parts.map((part) => [part.partNumber, part])).values()];
-  const numbers = parts.map(({ partNumber }) => partNumber);
-  const highestPart = numbers.at(-1);
-  const lastPart = lastPartOf(distinct, expectation);
-  const small = distinct.filter(
-    ({ partNumber, size }) => size < minimumPartSize && partNumber < (lastPart ?? highestPart ?? 0),
-  );
-  const missing = gaps(numbers);
-  const toCome =
-    lastPart !== undefined && lastPart > (highestPart ?? 0)
-      ? { from: (highestPart ?? 0) + 1, to: lastPart }
-      : undefined;
-  const runs = equalRuns(parts);
-  const tooSmall = equalRuns(small);
-  const duplicates = consecutive(numbers.filter((number, index) => number === numbers[index - 1]));
-  const { bytesLeft, ...done } = progress(distinct, small, expectation);
+/** When a summary is made of an upload, and when the upload was started, if that is known: both by the service, in ISO 8601. */
+export interface Moment {
+  readonly checkedAt?: string | undefined;
+  readonly startedAt?: string | undefined;
+}
+
+/** Describes an upload. */
+export function summarise(
+  unsorted: readonly UploadPart[],
+  expectation: Expectation,
+  { checkedAt, startedAt }: Moment = {},
+) {
+  const all = [...unsorted].sort((a, b) => a.partNumber - b.partNumber);
+  const parts = [...new Map(all.map((part) => [part.partNumber, part])).values()];
+  const numbers = all.map(({ partNumber }) => partNumber);
+  const done = progress(parts, expectation);
+  const pace: Pace = done.bytesLeft === 0 ? { kind: 'unknown' } : paceOf(parts, timeOf(checkedAt), timeOf(startedAt));
+  const sending = sendingOf(parts, pace, done);
+  const small = equalRuns(done.small);
+  const runs = equalRuns(all);
+  const duplicates = rangesOf(numbers.filter((number, index) => number === numbers[index - 1]));
+  const { inFlight, passedOver, toCome, inFlightCount } = sending.absent;
   return withoutUndefined({
-    partCount: parts.length,
-    highestPart,
-    totalBytes: bytesOf(parts),
+    partCount: all.length,
+    highestPart: numbers.at(-1),
+    totalBytes: bytesOf(all),
     runs: runs.slice(0, maximumEntries),
-    missingCount: countOf(missing),
-    missing: firstOf(missing),
-    toCome,
-    tooSmallCount: small.length,
-    tooSmall: firstOf(tooSmall),
+    inFlightCount: inFlightCount === 0 ? undefined : inFlightCount,
+    inFlight: firstOf(inFlight),
+    inFlightSeconds: sending.inFlightSeconds,
+    passedOver: firstOf(passedOver),
+    toCome: firstOf(toCome),
+    tooSmallCount: done.small.length,
+    tooSmall: firstOf(small),
     duplicates: firstOf(duplicates),
     ...countNotShown({
       runs: runs.length - maximumEntries,
-      missing: missing.length - maximumEntries,
-      tooSmall: tooSmall.length - maximumEntries,
+      inFlight: inFlight.length - maximumEntries,
+      passedOver: passedOver.length - maximumEntries,
+      toCome: toCome.length - maximumEntries,
+      tooSmall: small.length - maximumEntries,
       duplicates: duplicates.length - maximumEntries,
     }),
-    ...times(parts, checkedAt),
+    ...times(all, checkedAt),
+    startedAt,
     expectedBytes: expectation.expectedBytes,
     expectedParts: expectation.expectedParts,
-    ...done,
-    ...speed(distinct, checkedAt, bytesLeft),
+    percent: done.percent,
+    percentWithInFlight: withInFlight(parts, inFlightCount, done, expectation),
+    remainingBytes: done.remainingBytes,
+    remainingParts: done.remainingParts,
+    ...speed(pace, done.bytesLeft),
   });
-}
-
-/** UploadPart numbers from one to another, both included. */
-interface Range {
-  readonly from: number;
-  to: number;
 }
 
 /** Consecutive parts of one size, sorted by number: how large each is, and all together. */
 function equalRuns(parts: readonly UploadPart[]) {
-  const runs: (Range & { readonly partSize: number; bytes: number })[] = [];
+  const runs: { from: number; to: number; partSize: number; bytes: number }[] = [];
   for (const { partNumber, size } of parts) {
     const run = runs.at(-1);
     if (run !== undefined && run.to + 1 === partNumber && run.partSize === size) {
@@ -116,66 +137,114 @@ function equalRuns(parts: readonly UploadPart[]) {
   return runs;
 }
 
-/** Sorted numbers as ranges. */
-function consecutive(numbers: readonly number[]): Range[] {
-  const found: Range[] = [];
-  for (const number of numbers) {
-    const range = found.at(-1);
-    if (range !== undefined && number <= range.to + 1) range.to = number;
-    else found.push({ from: number, to: number });
-  }
-  return found;
-}
+const firstOf = <Entry>(all: readonly Entry[]) => (all.length === 0 ? undefined : all.slice(0, maximumEntries));
 
-/** UploadPart numbers below the highest that are not there. Numbering starts at 1. */
-const gaps = (numbers: readonly number[]): Range[] =>
-  numbers.flatMap((number, index) => {
-    const expected = (numbers[index - 1] ?? 0) + 1;
-    return number > expected ? [{ from: expected, to: number - 1 }] : [];
-  });
+const timeOf = (text: string | undefined): number | undefined => {
+  const time = Date.parse(text ?? '');
+  return Number.isNaN(time) ? undefined : time;
+};
 
-/** How many numbers ranges hold. */
-export const countOf = (ranges: readonly Range[]): number =>
-  ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+const timeText = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString());
 
-const firstOf = (all: readonly Range[]) => (all.length === 0 ? undefined : all.slice(0, maximumEntries));
-
-/** The number of the last part of the whole object, where it is known: as given, or worked out if all parts are of one size. */
-function lastPartOf(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): number | undefined {
-  if (expectedParts !== undefined) return expectedParts;
-  const [first] = parts;
-  if (expectedBytes === undefined || first === undefined) return undefined;
-  const even = parts.slice(0, -1).every(({ size }) => size === first.size) && (parts.at(-1)?.size ?? 0) <= first.size;
-  return even && first.size > 0 ? Math.ceil(expectedBytes / first.size) : undefined;
+interface Progress {
+  readonly percent?: number;
+  readonly remainingBytes?: number | undefined;
+  readonly remainingParts?: number | undefined;
+  /** Also where only the number of parts is expected: those to come are taken to be as large as those that are there. */
+  readonly bytesLeft?: number;
+  /** Parts that are not there, where their number is known. */
+  readonly partsLeft?: number | undefined;
+  /** Parts that have to be sent again. */
+  readonly small: readonly UploadPart[];
 }
 
 /**
- * How far the upload is, measured against what is expected; parts that have to be sent again are left to do. There is none where what
- * is there contradicts the expectation.
+ * How far the upload is, measured against the expectation; parts that have to be sent again are left to do. There is none where what is
+ * there contradicts the expectation. A client may begin with any number and go on in any step: the places between count, not the numbers.
  */
-function progress(
-  parts: readonly UploadPart[],
-  small: readonly UploadPart[],
-  { expectedBytes, expectedParts }: Expectation,
-) {
+function progress(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): Progress {
   const bytes = bytesOf(parts);
-  const highest = parts.reduce((top, { partNumber }) => Math.max(top, partNumber), 0);
-  const contradicted = highest > (expectedParts ?? highest) || bytes > (expectedBytes ?? bytes);
-  if (contradicted || (expectedBytes === undefined && expectedParts === undefined)) return {};
+  const numbers = parts.map(({ partNumber }) => partNumber);
+  const [first = 1] = numbers;
+  const places = 1 + ((numbers.at(-1) ?? first) - first) / stepOf(numbers);
+  const isContradicted = places > (expectedParts ?? places) || bytes > (expectedBytes ?? bytes);
+  const partsLeft = isContradicted ? undefined : partsMissing(parts, { expectedBytes, expectedParts });
+  const small = parts.filter(
+    ({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || (partsLeft ?? 0) > 0),
+  );
+  if (isContradicted || (expectedBytes === undefined && expectedParts === undefined)) return { small };
   const good = parts.length - small.length;
-  const remainingParts = expectedParts === undefined ? undefined : Math.max(0, expectedParts - good);
+  const remainingParts = expectedParts === undefined ? undefined : expectedParts - good;
   const [done, expected] =
     expectedBytes === undefined ? [good, expectedParts ?? 0] : [bytes - bytesOf(small), expectedBytes];
   return {
-    percent: expected === 0 ? 100 : Math.floor((done / expected) * 1000) / 10,
+    percent: percentOf(done, expected),
     remainingBytes: expectedBytes === undefined ? undefined : expected - done,
     remainingParts,
-    // Without an expected size, parts to come are taken to be as large as those that are there.
+    partsLeft,
     bytesLeft:
       expectedBytes === undefined
         ? Math.round(((remainingParts ?? 0) * bytes) / Math.max(1, parts.length))
         : expected - done,
+    small,
   };
+}
+
+const percentOf = (done: number, expected: number) =>
+  expected === 0 ? 100 : Math.floor((done / expected) * 1000) / 10;
+
+/** How many parts are not there: as given, or worked out if all parts are of one size. */
+function partsMissing(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): number | undefined {
+  if (expectedParts !== undefined) return expectedParts - parts.length;
+  const [first] = parts;
+  if (expectedBytes === undefined || first === undefined || first.size === 0) return undefined;
+  const isEven = parts.slice(0, -1).every(({ size }) => size === first.size) && (parts.at(-1)?.size ?? 0) <= first.size;
+  return isEven ? Math.ceil((expectedBytes - bytesOf(parts)) / first.size) : undefined;
+}
+
+/** What is being sent, as far as the times of the parts tell, and why the other parts are not there. */
+function sendingOf(parts: readonly UploadPart[], pace: Pace, { bytesLeft, partsLeft }: Progress) {
+  const numbers = parts.map(({ partNumber }) => partNumber);
+  if (pace.kind === 'unknown') {
+    const order = { ascending: true, descending: true };
+    return { absent: absentOf({ numbers, connections: 1, order, partsLeft: partsLeft ?? 0, isActive: false }) };
+  }
+  const { work, now } = pace;
+  const { connections, order, arrivals } = work;
+  const size = median(arrivals.map((part) => part.size));
+  // With parts of several sizes, their number can only be guessed.
+  const guessed = partsLeft ?? (bytesLeft === undefined ? 0 : Math.ceil(bytesLeft / size));
+  const oldest = work.begunAt(arrivals.length);
+  const inFlightMs = oldest === undefined ? undefined : now - oldest;
+  const isEnd = guessed > 0 && guessed <= connections;
+  const isActive =
+    pace.kind === 'live'
+      ? isEnd || (inFlightMs !== undefined && inFlightMs < surelyInFlight * pace.rate.slowness * size)
+      : pace.kind === 'unclear' && pace.why === 'late' && isEnd;
+  const absent = absentOf({ numbers, connections, order, partsLeft: guessed, isActive });
+  const highest = numbers.at(-1) ?? 0;
+  const known =
+    partsLeft !== undefined ? absent : { ...absent, toCome: absent.toCome.filter(({ to }) => to <= highest) };
+  const isLong = isActive && isEnd && pace.kind !== 'live';
+  return {
+    absent: known,
+    inFlightSeconds: isLong && inFlightMs !== undefined ? Math.round(inFlightMs / 1000) : undefined,
+  };
+}
+
+/** The percentage with all parts in flight, where they are a good deal of the whole. */
+function withInFlight(
+  parts: readonly UploadPart[],
+  inFlightCount: number,
+  { percent, bytesLeft = 0 }: Progress,
+  { expectedBytes, expectedParts = 0 }: Expectation,
+): number | undefined {
+  if (percent === undefined || inFlightCount === 0) return undefined;
+  const bytes = bytesOf(parts);
+  const expected = expectedBytes ?? (expectedParts * bytes) / parts.length;
+  const sent = Math.min(bytesLeft, (inFlightCount * bytes) / parts.length);
+  const found = percentOf(expected - bytesLeft + sent, expected);
+  return found - percent < muchInFlight ? undefined : found;
 }
 
 function times(parts: readonly UploadPart[], checkedAt: string | undefined) {
@@ -191,23 +260,32 @@ function times(parts: readonly UploadPart[], checkedAt: string | undefined) {
   };
 }
 
-const timeText = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString());
-
 /** The present rate and the time that is left at it, or what they would be if a stopped upload went on. */
-function speed(parts: readonly UploadPart[], checkedAt: string | undefined, bytesLeft: number | undefined) {
-  if (bytesLeft === 0) return {};
-  const pace = paceOf(parts, checkedAt === undefined ? undefined : Date.parse(checkedAt));
+function speed(pace: Pace, bytesLeft: number | undefined) {
+  if (pace.kind === 'unknown') return {};
   if (pace.kind === 'stopped') {
-    const { bytesPerSecondBefore: before } = pace;
+    const before = pace.rate?.bytesPerSecond;
     return {
       stopped: true,
-      bytesPerSecondBeforeStop: before,
+      bytesPerSecondBefore: before === undefined ? undefined : Math.round(before),
       secondsLeftIfResumed: before && bytesLeft !== undefined ? Math.ceil(bytesLeft / before) : undefined,
     };
   }
-  const rate = pace.kind === 'live' ? pace.rate : undefined;
+  const left = (rate: Rate | undefined) =>
+    rate === undefined || bytesLeft === undefined ? undefined : secondsLeft(pace, rate, bytesLeft);
+  const [most, least] = [left(pace.between?.[0]), left(pace.between?.[1])];
+  const between = least === undefined || most === undefined ? undefined : [least, most];
+  if (pace.kind === 'unclear') {
+    const { why, clearAt, now } = pace;
+    const inSeconds = clearAt === undefined ? undefined : Math.round((clearAt - now) / 1000);
+    return { noRate: why, rateInSeconds: inSeconds, secondsLeftBetween: between };
+  }
+  const { rate, changed } = pace;
   return {
-    bytesPerSecond: rate?.bytesPerSecond,
-    estimatedSecondsLeft: bytesLeft === undefined ? undefined : rate?.secondsLeft(bytesLeft),
+    bytesPerSecond: Math.round(rate.bytesPerSecond),
+    bytesPerSecondBefore: changed && Math.round(changed.bytesPerSecondBefore),
+    rateSince: timeText(changed?.since),
+    estimatedSecondsLeft: left(rate),
+    secondsLeftBetween: between,
   };
 }

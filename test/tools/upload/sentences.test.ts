@@ -37,11 +37,11 @@ const cases: Readonly<Record<string, readonly [readonly UploadPart[], Expectatio
 test('every sentence is as reviewed', async () => {
   const lines = Object.entries(cases).map(([name, [there, expectation, seconds]]) => {
     const checkedAt = new Date(start + seconds * 1000).toISOString();
-    return `# ${name}\n${summarySentences(summarise(there, expectation, checkedAt), 'The upload of "o"')}\n`;
+    return `# ${name}\n${summarySentences(summarise(there, expectation, { checkedAt }), 'The upload of "o"')}\n`;
   });
   await expect(lines.join('\n')).toMatchFileSnapshot(fileURLToPath(new URL('golden/sentences.txt', import.meta.url)));
 });
 
 test('a summary of which fields are missing is still put into words', () => {
-  expect(summarySentences({ partCount: 1, missing: [{}], missingCount: 1 }, 'The upload of "u"')).toContain('1 part');
+  expect(summarySentences({ partCount: 1, inFlight: [{}], noRate: 'late' }, 'The upload of "u"')).toContain('1 part');
 });

@@ -1,0 +1,120 @@
+import { median, type Work } from './connections.js';
+import { countOf, gapsBetween, joined, type Range, rangesOf } from './ranges.js';
+
+/** The numbers of parts that are not there, by why they are not, sorted. */
+export interface Absent {
+  readonly inFlight: readonly Range[];
+  /** More than a round of later parts came: the client may number so, or they failed. */
+  readonly passedOver: readonly Range[];
+  readonly toCome: readonly Range[];
+  /** How many are in flight, also where nobody can say which. */
+  readonly inFlightCount: number;
+}
+
+export interface Numbering {
+  /** Numbers of the parts that are there, sorted, each once. */
+  readonly numbers: readonly number[];
+  /** Parts that the client uploads at a time. */
+  readonly connections: number;
+  readonly order: Work['order'];
+  /** How many parts are not there yet: 0 where nobody knows. */
+  readonly partsLeft: number;
+  /** Whether parts are being sent, as far as can be told. */
+  readonly isActive: boolean;
+}
+
+/**
+ * A client that begins parts in the order of their numbers, or in the reverse one, has at most as many in flight as it has connections:
+ * those that it began before others that came, and then the next ones. Where more are absent among those that came, the order is not
+ * known, and none is named.
+ */
+export function absentOf(numbering: Numbering): Absent {
+  const { numbers, connections, order, partsLeft, isActive } = numbering;
+  const inFlightCount = isActive ? Math.min(connections, partsLeft) : 0;
+  const last = lastPartOf(numbering);
+  const inOrder = order.ascending ? absentInOrder(numbering, { from: 1, to: last }) : undefined;
+  if (inOrder !== undefined) return { ...inOrder, inFlightCount: Math.max(inFlightCount, countOf(inOrder.inFlight)) };
+  const reversed = { ...numbering, numbers: numbers.map((number) => -number).reverse() };
+  const inReverse = order.descending ? absentInOrder(reversed, { from: -last, to: -1 }) : undefined;
+  if (inReverse !== undefined) {
+    const [inFlight, passedOver, toCome] = [inReverse.inFlight, inReverse.passedOver, inReverse.toCome].map(mirrored);
+    return { inFlight: inFlight ?? [], passedOver: passedOver ?? [], toCome: toCome ?? [], inFlightCount };
+  }
+  return { inFlight: [], passedOver: [], toCome: gapsBetween(rangesOf(numbers), 1, last), inFlightCount };
+}
+
+const mirrored = (ranges: readonly Range[]): Range[] =>
+  ranges.map(({ from, to }) => ({ from: -to, to: -from })).reverse();
+
+/** The last number of an upload, or the highest that is there. The client may not begin with 1, and may count in larger steps. */
+function lastPartOf({ numbers, connections, partsLeft }: Numbering): number {
+  const [first = 1] = numbers;
+  const highest = numbers.at(-1) ?? 0;
+  if (partsLeft === 0) return highest;
+  const begin = isPassed(numbers.length, connections) ? first : 1;
+  return Math.max(highest, begin + stepOf(numbers) * (numbers.length + partsLeft - 1));
+}
+
+/** Whether a part is not to be expected any more after so many that were begun later. With one connection, one is enough. */
+const isPassed = (later: number, connections: number) => later >= 2 * connections - 1;
+
+/** How far numbers are from one to the next, mostly. */
+export const stepOf = (numbers: readonly number[]): number =>
+  numbers.length < 3
+    ? 1
+    : Math.floor(median(numbers.slice(1).map((number, index) => number - (numbers[index] ?? number))));
+
+/**
+ * The gaps below the highest number: those that were passed over, and the numbers in the others, whose parts have been begun. Undefined
+ * if a gap is too wide for parts that are begun in the order of their numbers.
+ */
+function gapsBelow(top: number, from: number, { numbers, connections }: Numbering) {
+  const step = stepOf(numbers);
+  const passedOver: Range[] = [];
+  const begun: number[] = [];
+  let index = 0;
+  for (const gap of gapsBetween(rangesOf(numbers), from, top)) {
+    while ((numbers[index] ?? top) < gap.from) index += 1;
+    if (isPassed(numbers.length - index, connections)) {
+      passedOver.push(gap);
+      continue;
+    }
+    const width = gap.to - gap.from + 1;
+    if (width / step > connections) return undefined;
+    const inGap = Array.from({ length: width }, (_, ahead) => gap.from + ahead);
+    const isCounted = (number: number) => (top - number) % step === 0;
+    begun.push(...inGap.filter(isCounted));
+    passedOver.push(...inGap.filter((number) => !isCounted(number)).map((number) => ({ from: number, to: number })));
+  }
+  return { passedOver, begun };
+}
+
+/** What is absent from a numbering between two bounds whose parts are begun in its order; undefined if they cannot have been. */
+function absentInOrder(numbering: Numbering, bounds: Range): Omit<Absent, 'inFlightCount'> | undefined {
+  const { numbers, connections, partsLeft, isActive } = numbering;
+  const step = stepOf(numbers);
+  const top = numbers.at(-1) ?? bounds.from - step;
+  const gaps = gapsBelow(top, bounds.from, numbering);
+  if (gaps === undefined) return undefined;
+  const { passedOver, begun } = gaps;
+  if (begun.length > connections || countOf(passedOver) > numbers.length) return undefined;
+  const next = Math.max(0, Math.min(partsLeft - begun.length, Math.floor((bounds.to - top) / step)));
+  const retried = next > 0 ? [] : retriedOf(passedOver, partsLeft - begun.length);
+  const free = Math.min(next, Math.max(0, connections - begun.length - retried.length));
+  const following = Array.from({ length: free }, (_, ahead) => top + step * (ahead + 1));
+  const rest = { from: top + step * free + 1, to: bounds.to };
+  const isRetried = (range: Range) => retried.includes(range.from);
+  const named = [...retried, ...begun, ...following];
+  const later = rest.from <= rest.to ? [rest] : [];
+  return {
+    inFlight: isActive ? rangesOf(named) : [],
+    passedOver: passedOver.filter((range) => !isRetried(range)),
+    toCome: isActive ? later : joined([...rangesOf(named), ...later]),
+  };
+}
+
+/** Single parts that were passed over and are the only ones left to send. */
+function retriedOf(passedOver: readonly Range[], left: number): number[] {
+  const single = passedOver.filter(({ from, to }) => from === to).map(({ from }) => from);
+  return left > 0 && single.length === left ? single : [];
+}

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { type Kind, randomOf, type Shape, simulate } from './simulated-upload.js';
+import { noTruth, type Truth, truthOf } from './truth.js';
+
+/** Shares of their uploads' moments, of many made-up uploads of one kind. */
+const least: Readonly<Record<Exclude<Kind, 'killed'>, { readonly given: number; readonly wrong: number }>> = {
+  steady: { given: 0.88, wrong: 0.03 },
+  // After a change, and after a pause, nobody can tell which it is until another round has come.
+  slowing: { given: 0.85, wrong: 0.2 },
+  rising: { given: 0.85, wrong: 0.3 },
+  paused: { given: 0.65, wrong: 0.06 },
+  // Nobody can foresee that a part will fail.
+  failing: { given: 0.88, wrong: 0.12 },
+};
+const kinds: readonly (keyof typeof least)[] = ['steady', 'slowing', 'rising', 'paused', 'failing'];
+
+const one = <Value>(values: readonly Value[], random: () => number): Value =>
+  values[Math.floor(random() * values.length)] ?? expect.fail('there is none');
+
+/** Uploads of 1 to 32 connections that take one to seven minutes, most of them in the order of their numbers. */
+function shapes(kind: Kind, count: number): Shape[] {
+  const random = randomOf(29);
+  return Array.from({ length: count }, (_, seed) => {
+    const connections = one([1, 1, 2, 3, 4, 4, 5, 8, 10, 16, 24, 32], random);
+    const partSize = Math.round(5.3e6 + 3e7 * random() ** 2);
+    const rounds = 4 + 12 * random() ** 2;
+    return {
+      kind,
+      order: one(['ascending', 'ascending', 'ascending', 'ascending', 'descending', 'random'], random),
+      connections,
+      rounds,
+      partSize,
+      bytesPerSecond: (partSize * Math.max(12, rounds * connections)) / (80 + 320 * random() ** 2),
+      unevenness: one([0, 0.03, 0.1, 0.25], random),
+      step: one([1, 1, 1, 1, 1, 1, 1, 2], random),
+      firstNumber: one([1, 1, 1, 1, 1, 1, 1, 2], random),
+      seed,
+    };
+  });
+}
+
+/** A change of the rate shows when more than a round of parts has come since: moments before that are not counted. */
+function truthOfKind(kind: Kind): Truth[] {
+  return shapes(kind, 60).map((shape) => {
+    const upload = simulate(shape);
+    const { changedMs } = upload;
+    if (changedMs === undefined) return truthOf(upload);
+    const after = upload.arrivals.filter(([, , ms]) => ms > changedMs);
+    return truthOf({
+      ...upload,
+      changedMs:
+        after[Math.floor(Math.max(1.6 * shape.connections, shape.connections + 3))]?.[2] ?? Number.POSITIVE_INFINITY,
+    });
+  });
+}
+
+const sum = (truths: readonly Truth[], of: Exclude<keyof Truth, 'stoppedAfter'>) =>
+  truths.reduce((total, truth) => total + truth[of], noTruth()[of]);
+
+test.each(kinds)('what is said of uploads that are %s is true', (kind) => {
+  const truths = truthOfKind(kind);
+  expect(sum(truths, 'given') / sum(truths, 'moments')).toBeGreaterThan(least[kind].given);
+  expect(sum(truths, 'wrong') / sum(truths, 'judged')).toBeLessThan(least[kind].wrong);
+  expect(sum(truths, 'inFlight') / sum(truths, 'named')).toBeGreaterThan(0.9);
+  expect(sum(truths, 'falselyStopped')).toBe(0);
+});
+
+test('an upload that was killed is called stopped within five minutes', () => {
+  const waits = truthOfKind('killed').map(({ stoppedAfter }) => stoppedAfter ?? Number.POSITIVE_INFINITY);
+  expect(Math.max(...waits)).toBeLessThanOrEqual(300);
+});
