@@ -74,6 +74,13 @@ const partsOf = (parts: unknown): UploadPart[] =>
     ];
   });
 
+const whyAbsent = (state: PartState | undefined) =>
+  state === 'sending'
+    ? 'is probably in flight'
+    : state === 'passed'
+      ? 'was passed over: later ones have arrived'
+      : 'is still to come';
+
 /** What is to be said of one part. */
 export function partText(
   number: number,
@@ -83,8 +90,7 @@ export function partText(
   formatTime: FormatTime,
 ): string {
   if (part === undefined) {
-    const why = state === 'missing' ? 'has not arrived, though a later one has' : 'is still to come';
-    return `Part ${number.toLocaleString('en')} ${why}.`;
+    return `Part ${number.toLocaleString('en')} ${whyAbsent(state)}.`;
   }
   const { size, uploadedAt, etag } = part;
   const exact = unit === 1 && size >= 1024 ? ` (${size.toLocaleString('en')} bytes)` : '';

@@ -21,7 +21,7 @@ export interface PartMapOptions {
 }
 
 /** Which state a cell of several parts shows: what needs attention before what does not. */
-const precedence: readonly PartState[] = ['small', 'missing', 'new', 'there', 'expected'];
+const precedence: readonly PartState[] = ['small', 'passed', 'new', 'sending', 'there', 'expected'];
 
 export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
   const canvas = element('canvas', { 'aria-hidden': 'true' });
@@ -136,7 +136,7 @@ export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
 }
 
 function cellsByState(states: readonly PartState[], { cells, partsPerCell }: MapLayout): Record<PartState, number[]> {
-  const found: Record<PartState, number[]> = { there: [], new: [], small: [], missing: [], expected: [] };
+  const found: Record<PartState, number[]> = { there: [], new: [], small: [], sending: [], passed: [], expected: [] };
   for (let cell = 0; cell < cells; cell += 1) {
     const first = cell * partsPerCell;
     const state =
@@ -153,6 +153,7 @@ function drawCell(context: CanvasRenderingContext2D, state: PartState, left: num
   const line = side >= 10 ? 2 : 1;
   if (side < 5 || state === 'there') context.fillRect(left, top, side, side);
   else if (state === 'small') context.fillRect(left, top + side / 2, side, side / 2);
+  else if (state === 'sending') context.fillRect(left, top, side / 2, side);
   else if (state === 'expected') context.fillRect(left + side / 2 - line, top + side / 2 - line, 2 * line, 2 * line);
   else {
     context.fillRect(left, top, side, line);

@@ -35,16 +35,26 @@ export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefi
   return { from, to, perSecond };
 }
 
-/** The rates as bars. The picture has a name that says the same to those who do not see it. */
-export function drawRates({ from, to, perSecond }: Rates, formatTime: FormatTime): SVGElement {
+/**
+ * The rates as bars, with a line where the rate has changed for the last time. The picture has a name that says the same to those who
+ * do not see it.
+ */
+export function drawRates(
+  { from, to, perSecond }: Rates,
+  formatTime: FormatTime,
+  changedAt: number | undefined,
+): SVGElement {
   const highest = Math.max(...perSecond);
+  const isChanged = changedAt !== undefined && changedAt > from && changedAt < to;
   const bars = perSecond.map((rate, index) => {
     const height = highest === 0 ? 0 : Math.max(rate > 0 ? 1 : 0, (rate / highest) * 40);
     return svgElement('rect', { x: index * 4, y: 40 - height, width: 3, height });
   });
-  const label = `Rate over time, from ${formatTime(from)} to ${formatTime(to)}: at most ${humanBytes(Math.round(highest))} a second.`;
+  const label = `Rate over time, from ${formatTime(from)} to ${formatTime(to)}: at most ${humanBytes(Math.round(highest))} a second${isChanged ? `, changed at ${formatTime(changedAt)}` : ''}.`;
   const width = perSecond.length * 4;
   const base = svgElement('line', { x1: 0, y1: 40.5, x2: width, y2: 40.5 });
+  const x = isChanged ? ((changedAt - from) / (to - from)) * width : 0;
+  const change = isChanged ? [svgElement('line', { class: 'change', x1: x, y1: 0, x2: x, y2: 40 })] : [];
   const view = { viewBox: `0 0 ${width} 41`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label };
-  return svgElement('svg', { class: 'rates', ...view }, ...bars, base);
+  return svgElement('svg', { class: 'rates', ...view }, ...bars, ...change, base);
 }

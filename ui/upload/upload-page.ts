@@ -1,3 +1,5 @@
+import { longestKey } from '../../src/tools/upload/keys.js';
+import { everyInvisible, quote } from '../../src/util/quote.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, setText } from '../shared/elements.js';
 import { createPartMap } from './part-map.js';
@@ -28,11 +30,18 @@ export interface UploadPageEvents {
   onAutomatic(): void;
 }
 
+/** A name whose direction of writing does not reach what is around it. */
+const isolated = (name: string) => element('bdi', {}, name);
+
+/** A name as it is, or quoted if it holds what nobody can see. */
+const readable = (name: string) => (name.search(everyInvisible) < 0 ? name : quote(name, longestKey));
+
 export const stateNames: Readonly<Record<PartState, string>> = {
   there: 'there',
   new: 'new since the last look',
   small: 'too small',
-  missing: 'missing',
+  sending: 'probably in flight',
+  passed: 'passed over',
   expected: 'still to come',
 };
 
@@ -59,9 +68,9 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
   return {
     main,
     show(upload, states, formatTime) {
-      const { account, bucket, object, percent, parts, checkedAt } = upload;
-      const where = account === undefined ? [] : [' in account ', element('bdi', {}, account)];
-      title.replaceChildren('Upload of ', element('bdi', {}, object), ' to ', element('bdi', {}, bucket), ...where);
+      const { account, bucket, object, percent, parts, checkedAt, rateSince } = upload;
+      const where = account === undefined ? [] : [' in account ', isolated(account)];
+      title.replaceChildren('Upload of ', isolated(readable(object)), ' to ', isolated(readable(bucket)), ...where);
       setText(amount, amountText(upload));
       progress.hidden = percent === undefined;
       progress.value = percent ?? 0;
@@ -73,7 +82,7 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
       const rates = parts === undefined ? undefined : ratesOf(parts, checkedAt);
       chart.hidden = rates === undefined;
       chart.querySelector('svg')?.remove();
-      if (rates !== undefined) chart.append(drawRates(rates, formatTime));
+      if (rates !== undefined) chart.append(drawRates(rates, formatTime, rateSince));
     },
     describePart(text) {
       setText(detail, text);
@@ -105,7 +114,8 @@ function createLegend() {
     there: swatchOf('there'),
     new: swatchOf('new'),
     small: swatchOf('small'),
-    missing: swatchOf('missing'),
+    sending: swatchOf('sending'),
+    passed: swatchOf('passed'),
     expected: swatchOf('expected'),
   };
   const entries = partStates.map((state) => {

@@ -1,6 +1,8 @@
 import { partsKey, unpackParts } from '../../src/mcp/views/contract/parts.js';
 import { type Fields, fieldsOf, numberOf, textOf, timeOf } from '../../src/mcp/views/contract/read.js';
 import type { UploadPart } from '../../src/tools/upload/part.js';
+import type { Range } from '../../src/tools/upload/ranges.js';
+import { paceSentences } from '../../src/tools/upload/sentences.js';
 import { humanBytes, humanDuration } from '../../src/util/human.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
@@ -25,8 +27,14 @@ export interface Upload {
   /** Part numbers that the whole upload has, as far as can be told: up to the highest that is there or to come. */
   readonly numbers: number;
   readonly percent: number | undefined;
-  readonly bytesPerSecond: number | undefined;
-  readonly secondsLeft: number | undefined;
+  /** With all that is in flight, where that is much. */
+  readonly percentWithInFlight: number | undefined;
+  /** How it goes, in the tool's words. */
+  readonly pace: string;
+  /** Since when it goes at another rate than before. */
+  readonly rateSince: number | undefined;
+  readonly inFlight: readonly Range[];
+  readonly passedOver: readonly Range[];
   /** It has stood still for longer than its parts usually took. */
   readonly stopped: boolean;
   readonly idleSeconds: number | undefined;
@@ -43,7 +51,11 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
   const answer = fieldsOf(structured.answer);
   // What cannot be unpacked is of another version, or was cut on the way: the summary has the figures.
   const { parts, unit = 1 } = (await unpackParts(textOf(meta[partsKey]) ?? '')) ?? {};
-  const last = Math.max(parts?.at(-1)?.partNumber ?? 0, numberOf(fieldsOf(answer.toCome).to) ?? 0);
+  const inFlight = rangesIn(answer.inFlight);
+  const last = [...inFlight, ...rangesIn(answer.toCome)].reduce(
+    (highest, { to }) => Math.max(highest, to),
+    parts?.at(-1)?.partNumber ?? 0,
+  );
   return {
     account: textOf(structured.account),
     bucket: textOf(answer.bucket) ?? textOf(args.bucket) ?? '',
@@ -58,8 +70,11 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     unit,
     numbers: Math.min(maximumNumbers, last),
     percent: numberOf(answer.percent),
-    bytesPerSecond: numberOf(answer.bytesPerSecond),
-    secondsLeft: numberOf(answer.estimatedSecondsLeft),
+    percentWithInFlight: numberOf(answer.percentWithInFlight),
+    pace: paceIn(answer),
+    rateSince: timeOf(answer.rateSince),
+    inFlight,
+    passedOver: rangesIn(answer.passedOver),
     stopped: answer.stopped === true,
     idleSeconds: numberOf(answer.idleSeconds),
     lastUploadedAt: timeOf(answer.lastUploadedAt),
@@ -67,18 +82,44 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
   };
 }
 
+/** Ranges of part numbers, without those that are none. */
+const rangesIn = (value: unknown): Range[] =>
+  (Array.isArray(value) ? value : []).map(fieldsOf).flatMap(({ from, to }) => {
+    const range = { from: numberOf(from) ?? 0, to: numberOf(to) ?? 0 };
+    return range.from >= 1 && range.to >= range.from ? [range] : [];
+  });
+
+const paceIn = (answer: Fields): string =>
+  paceSentences({
+    partCount: numberOf(answer.partCount),
+    idleSeconds: numberOf(answer.idleSeconds),
+    bytesPerSecond: numberOf(answer.bytesPerSecond),
+    bytesPerSecondBefore: numberOf(answer.bytesPerSecondBefore),
+    rateSince: textOf(answer.rateSince),
+    noRate: textOf(answer.noRate),
+    rateInSeconds: numberOf(answer.rateInSeconds),
+    estimatedSecondsLeft: numberOf(answer.estimatedSecondsLeft),
+    secondsLeftBetween: (Array.isArray(answer.secondsLeftBetween) ? answer.secondsLeftBetween : []).flatMap(
+      (seconds) => numberOf(seconds) ?? [],
+    ),
+  }).join(' ');
+
 /** Smaller parts, other than the last, make services refuse to complete an upload: as the tool's summary has it. */
 const minimumPartSize = 5 * 1024 * 1024;
 
-export const partStates = ['there', 'new', 'small', 'missing', 'expected'] as const;
+export const partStates = ['there', 'new', 'small', 'sending', 'passed', 'expected'] as const;
 
-/** There, there since the last look, there but too small, not there though a higher number is, and still to come. */
+/** There, there since the last look, there but too small, probably in flight, passed over, and still to come. */
 export type PartState = (typeof partStates)[number];
 
 /** The state of every part number from 1 to `numbers`, at index number - 1. */
-export function statesOf({ parts = [], numbers }: Upload, before: Upload | undefined): PartState[] {
-  const highest = parts.at(-1)?.partNumber ?? 0;
-  const states = Array.from({ length: numbers }, (_, index): PartState => (index < highest ? 'missing' : 'expected'));
+export function statesOf(
+  { parts = [], numbers, inFlight, passedOver }: Upload,
+  before: Upload | undefined,
+): PartState[] {
+  const states = Array.from({ length: numbers }, (): PartState => 'expected');
+  for (const { from, to } of passedOver) states.fill('passed', from - 1, to);
+  for (const { from, to } of inFlight) states.fill('sending', from - 1, to);
   const seen = before?.parts === undefined ? undefined : new Set(before.parts.map(({ partNumber }) => partNumber));
   for (const { partNumber, size } of parts) {
     if (partNumber < 1 || partNumber > numbers) continue;
@@ -91,26 +132,25 @@ export function statesOf({ parts = [], numbers }: Upload, before: Upload | undef
 export const isComplete = ({ percent }: Upload): boolean => percent !== undefined && percent >= 100;
 
 /** How much is there, of how much. */
-export function amountText({ partCount, totalBytes, expectedParts, expectedBytes, percent }: Upload): string {
+export function amountText(upload: Upload): string {
+  const { partCount, totalBytes, expectedParts, expectedBytes, percent, percentWithInFlight: atMost } = upload;
   const ofParts = expectedParts === undefined ? '' : ` of ${expectedParts.toLocaleString('en')}`;
   const ofBytes = expectedBytes === undefined ? '' : ` of ${humanBytes(expectedBytes)}`;
   return [
     `${partCount.toLocaleString('en')}${ofParts} ${partCount === 1 && ofParts === '' ? 'part' : 'parts'}`,
     `${humanBytes(totalBytes)}${ofBytes}`,
-    ...(percent === undefined ? [] : [`${percent}%`]),
+    ...(percent === undefined
+      ? []
+      : [atMost === undefined ? `${percent}%` : `${Math.floor(percent)} to ${Math.ceil(atMost)}%`]),
   ].join(' · ');
 }
 
 /** How it goes, in one sentence. */
 export function progressText(upload: Upload, formatTime: FormatTime): string {
-  const { partCount, lastUploadedAt, idleSeconds, stopped, bytesPerSecond, secondsLeft } = upload;
+  const { partCount, lastUploadedAt, idleSeconds, stopped, pace } = upload;
   if (partCount === 0) return 'No part has arrived yet.';
   if (isComplete(upload)) return 'All of it is there. The upload still has to be completed by its client.';
   if (stopped && lastUploadedAt !== undefined)
     return `No part since ${formatTime(lastUploadedAt)}: the upload has stood still for ${humanDuration(idleSeconds ?? 0)}.`;
-  const left = secondsLeft === undefined ? '' : ` About ${humanDuration(secondsLeft)} left.`;
-  if (bytesPerSecond !== undefined) return `${humanBytes(bytesPerSecond)} a second.${left}`;
-  return idleSeconds === undefined
-    ? 'Parts are there.'
-    : `The last part arrived ${humanDuration(idleSeconds)} before this answer.`;
+  return pace === '' ? 'Parts are there.' : pace;
 }

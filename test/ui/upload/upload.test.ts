@@ -42,8 +42,8 @@ describe('what an upload is', () => {
 
   test.each([
     ['the highest part', {}, 3],
-    ['what is to come', { toCome: { from: 4, to: 5 } }, 5],
-    ['no more than can be drawn', { toCome: { from: 4, to: 1e12 } }, 100_000],
+    ['what is to come', { toCome: [{ from: 4, to: 5 }] }, 5],
+    ['no more than can be drawn', { toCome: [{ from: 4, to: 1e12 }] }, 100_000],
     ['the highest part, whatever else the answer says', { toCome: 'many' }, 3],
   ])('it goes up to %s', async (_, answer, numbers) => {
     expect((await readUpload(result(answer), {})).numbers).toBe(numbers);
@@ -51,13 +51,11 @@ describe('what an upload is', () => {
 });
 
 describe('the state of a part', () => {
-  test('is there, missing or still to come', async () => {
-    expect(statesOf(await readUpload(result({ toCome: { from: 4, to: 4 } }, [1, 3]), {}), undefined)).toEqual([
-      'there',
-      'missing',
-      'there',
-      'expected',
-    ]);
+  const one = (number: number) => ({ from: number, to: number });
+
+  test('is there, passed over, in flight or still to come', async () => {
+    const upload = await readUpload(result({ passedOver: [one(2)], inFlight: [one(4)], toCome: [one(5)] }, [1, 3]), {});
+    expect(statesOf(upload, undefined)).toEqual(['there', 'passed', 'there', 'sending', 'expected']);
   });
 
   test('is too small, unless it is the last', async () => {
@@ -76,10 +74,10 @@ describe('how it goes', () => {
     progressText(await readUpload(result(structured), {}), (time) => new Date(time).toISOString());
 
   test.each([
-    [{ ...at, partCount: 3, checkedAt: iso(70), bytesPerSecond: mebibyte }, '1.0 MiB a second.'],
+    [{ ...at, partCount: 3, checkedAt: iso(70), bytesPerSecond: mebibyte }, 'Rate 1.0 MiB/s.'],
     [
       { ...at, partCount: 3, checkedAt: iso(70), bytesPerSecond: mebibyte, estimatedSecondsLeft: 60 },
-      '1.0 MiB a second. About 60 s left.',
+      'Rate 1.0 MiB/s. About 60 s left.',
     ],
     [
       { ...at, partCount: 3, stopped: true, idleSeconds: 600 },
@@ -90,7 +88,7 @@ describe('how it goes', () => {
       'All of it is there. The upload still has to be completed by its client.',
     ],
     [{ partCount: 0 }, 'No part has arrived yet.'],
-    [{ ...at, partCount: 3, idleSeconds: 120 }, 'The last part arrived 2 min before this answer.'],
+    [{ ...at, partCount: 3, idleSeconds: 120 }, 'Last part 2 min ago.'],
     [{ partCount: 3 }, 'Parts are there.'],
   ])('%j', async (structured, said) => {
     expect(await text(structured)).toBe(said);
