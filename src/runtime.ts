@@ -38,15 +38,19 @@ export interface Runtime {
 }
 
 /** The journal that a configuration names. PostgreSQL's library is loaded only for a journal that is there. */
-export async function openJournal({ journal }: Config, now: () => Date): Promise<Journal> {
-  if (!isDatabaseUrl(journal)) return createFileJournal(journal, now);
-  return (await import('./journal/postgres.js')).createPostgresJournal(journal, now);
+export async function openJournal({ journal }: Config, now: () => Date, log?: Log): Promise<Journal> {
+  if (!isDatabaseUrl(journal)) return createFileJournal(journal, now, log);
+  return (await import('./journal/postgres.js')).createPostgresJournal(journal, now, { log });
 }
 
 /** The table for messages that come to another process, if the journal is in a database that processes share. */
-export async function openSharedMessages({ journal }: Config): Promise<SharedMessages | undefined> {
+export async function openSharedMessages(
+  { journal }: Config,
+  now: () => Date,
+  log: Log,
+): Promise<SharedMessages | undefined> {
   if (!isDatabaseUrl(journal)) return undefined;
-  return (await import('./journal/postgres-messages.js')).createPostgresMessages(journal);
+  return (await import('./journal/postgres-messages.js')).createPostgresMessages(journal, now, log);
 }
 
 /** Starts what a configuration asks for, the sandbox included. */
@@ -54,7 +58,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
   const started = now();
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
   const accounts = openAccounts(config.accounts, { env: config.otherVariables, now, log, sandbox: sandbox?.cloud });
-  const journal = await openJournal(config, now);
+  const journal = await openJournal(config, now, log);
   const { proxies, secretsDir, timeoutMs, maximumAttempts } = config;
   const own = { pid: process.pid, host: hostname() };
   const reports = createReports(() => recoverInterrupted({ journal, process: own, started, now, timeoutMs, log }));

@@ -1,4 +1,4 @@
-import type { RecordedChange } from './entry.js';
+import type { Ending } from './entry.js';
 
 /** The most changes of an account that one caller may make within a window of time. */
 export interface Budget {
@@ -6,7 +6,7 @@ export interface Budget {
   readonly windowMs: number;
 }
 
-/** No window is longer: a journal has to remember all changes in it. */
+/** No budget and no consent lasts longer. A journal has to remember the changes that ended within this time. */
 export const longestWindowMs = 24 * 60 * 60 * 1000;
 
 /** The changes that are left. */
@@ -16,16 +16,12 @@ export interface BudgetState {
   readonly nextAt?: number | undefined;
 }
 
-/** The outcomes of changes that were, or may have been, made. A change without one counts too. */
-export const spendingOutcomes: readonly string[] = ['accepted', 'unknown'];
+/** The outcomes of changes that were, or may have been, made. */
+export const spendingOutcomes: readonly Ending['outcome'][] = ['accepted', 'unknown'];
 
-/** The times (milliseconds) of changes that count against a budget, by the key that their intents carry. */
-export const spentTimes = (changes: readonly RecordedChange[], key: string | undefined): readonly number[] =>
-  changes
-    .filter(
-      ({ budget, ending }) => budget === key && (ending === undefined || spendingOutcomes.includes(ending.outcome)),
-    )
-    .map(({ time }) => Date.parse(time));
+/** True for a change that was, or may have been, made, as one without an outcome may. */
+export const mayBeMade = (ending: Pick<Ending, 'outcome'> | undefined): boolean =>
+  ending === undefined || spendingOutcomes.includes(ending.outcome);
 
 /** The state of a budget at a time, after changes at other times. A time in the future is one of a clock that was set back. */
 export function budgetState(times: readonly number[], { mostChanges, windowMs }: Budget, now: number): BudgetState {

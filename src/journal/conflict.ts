@@ -1,4 +1,4 @@
-import { budgetState, spentTimes } from './budget.js';
+import { type Budget, budgetState, mayBeMade } from './budget.js';
 import type { Entry, Intent, RecordedChange } from './entry.js';
 import type { BeginOptions, BeginResult } from './journal.js';
 
@@ -7,6 +7,9 @@ export const duplicateWindowMs = 10 * 60 * 1000;
 
 /** Longer than any call takes. A change that ended before this time conflicts with none. */
 export const abandonedMs = 2 * 60 * 60 * 1000;
+
+/** A change with the time of its ending by the clock of the journal, in milliseconds. Clocks of servers differ, and are set back. */
+export type DatedChange = RecordedChange & { readonly endedAt?: number | undefined };
 
 /** Changes by their id, in the order in which their intents were written. */
 export type RecordedChanges = Map<string, RecordedChange>;
@@ -39,43 +42,37 @@ export function changesOf(entries: readonly Entry[]): RecordedChange[] {
 
 /** The last change with a digest that was, or may have been, accepted not long ago, or that has no outcome yet. */
 export const findDuplicate = (
-  changes: readonly RecordedChange[],
+  changes: readonly DatedChange[],
   digest: string,
   now: number,
 ): RecordedChange | undefined =>
-  changes.findLast(({ digest: other, ending }) => {
+  changes.findLast(({ digest: other, ending, endedAt }) => {
     if (other !== digest) return false;
     // Its age does not matter: clocks jump, and recovery ends changes that their process left open.
     if (ending === undefined) return true;
-    return ['accepted', 'unknown'].includes(ending.outcome) && Date.parse(ending.time) >= now - duplicateWindowMs;
+    return mayBeMade(ending) && (endedAt ?? Date.parse(ending.time)) >= now - duplicateWindowMs;
   });
 
 /** True if the consent with a nonce was used or refused. A change that was not sent did not use it. */
 export const isNonceSpent = (changes: readonly RecordedChange[], nonce: string | undefined): boolean =>
   nonce !== undefined && changes.some((other) => other.nonce === nonce && other.ending?.outcome !== 'not sent');
 
-/**
- * The changes before an intent.
- * @throws if the intent itself is not among them: then nobody knows which ones are before it
- */
-export function writtenBefore(changes: readonly RecordedChange[], { id }: Intent): readonly RecordedChange[] {
-  const own = changes.findIndex((change) => change.id === id);
-  if (own < 0) throw new Error('the intent is not in the journal');
-  return changes.slice(0, own);
-}
-
-/** The conflict of an intent with earlier changes. It may be sent if there is none. */
+/** The conflict of an intent with earlier changes, at a time by the clock of the journal. It may be sent if there is none. */
 export function findConflict(
-  earlier: readonly RecordedChange[],
+  earlier: readonly DatedChange[],
   intent: Intent,
-  { allowRepeat, budget }: BeginOptions,
+  { allowRepeat }: Pick<BeginOptions, 'allowRepeat'>,
+  now = Date.parse(intent.time),
 ): BeginResult {
   if (isNonceSpent(earlier, intent.nonce)) return { kind: 'consentUsed' };
-  const now = Date.parse(intent.time);
   const duplicate = findDuplicate(earlier, intent.digest, now);
   if (duplicate !== undefined && allowRepeat !== true && duplicate.id !== allowRepeat)
     return { kind: 'duplicate', earlier: duplicate };
-  if (budget === undefined) return { kind: 'begun' };
-  const state = budgetState(spentTimes(earlier, intent.budget), budget, now);
+  return { kind: 'begun' };
+}
+
+/** The conflict of an intent with its budget, which was spent at these times, by the clock of the journal too. */
+export function findOverspending(spent: readonly number[], budget: Budget, now: number): BeginResult {
+  const state = budgetState(spent, budget, now);
   return state.left > 0 ? { kind: 'begun' } : { kind: 'budgetSpent', budget, ...state };
 }

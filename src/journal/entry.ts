@@ -28,6 +28,8 @@ export const intentSchema = once(() =>
     answeredAfterMs: z.number().optional().catch(undefined),
     /** Digest of the request: two changes with the same one are the same change. */
     digest: z.string(),
+    /** The format of the digest. Entries of the first release don't name theirs. */
+    keyFormat: z.int().optional(),
     /** Digest of the account and its caller: changes with the same one share a budget. */
     budget: z.string().optional(),
     /** Nonce of the plan or question that was answered. Consent with it counts once. */
@@ -37,13 +39,16 @@ export const intentSchema = once(() =>
 );
 export type Intent = z.output<ReturnType<typeof intentSchema>>;
 
+/** What can come of a change. */
+export const outcomes = ['accepted', 'rejected', 'unknown', 'not sent', 'declined'] as const;
+
 /** The outcome of the intent with the same id. */
 export const endingSchema = once(() =>
   z.object({
     id: z.string(),
     time: z.string(),
     /** An outcome that only a newer version knows may mean that the change was made. */
-    outcome: z.enum(['accepted', 'rejected', 'unknown', 'not sent', 'declined']).catch('unknown'),
+    outcome: z.enum(outcomes).catch('unknown'),
     /** ID of the key that signed it. */
     key: z.string().optional(),
     status: z.int().optional(),

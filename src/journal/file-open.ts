@@ -87,14 +87,20 @@ async function rotatedNames(path: string): Promise<string[]> {
   return names.filter((other) => other.startsWith(name) && rotatedSuffix.test(other.slice(name.length))).sort();
 }
 
-/** Paths of rotated files that were written to since a time (milliseconds), oldest first. */
-export async function rotatedFiles(path: string, since: number): Promise<string[]> {
+/** Paths of rotated files that were last written to between two times (milliseconds), oldest first. */
+export async function rotatedFiles(path: string, since = 0, until = Number.POSITIVE_INFINITY): Promise<string[]> {
   const paths: string[] = [];
   for (const name of await rotatedNames(path)) {
     const stats = await lstat(join(dirname(path), name)).catch(() => undefined);
-    if (stats?.isFile() && stats.mtimeMs >= since) paths.push(join(dirname(path), name));
+    if (stats?.isFile() && stats.mtimeMs >= since && stats.mtimeMs < until) paths.push(join(dirname(path), name));
   }
   return paths;
+}
+
+/** True if a path leads to a file, whatever its name was before. */
+export async function isFile(path: string, file: Pick<Stats, 'dev' | 'ino'>): Promise<boolean> {
+  const stats = await lstat(path).catch(() => undefined);
+  return stats?.dev === file.dev && stats.ino === file.ino;
 }
 
 /** The path for the next rotated file. It sorts after the earlier ones, even if the clock was set back since. */
@@ -142,8 +148,7 @@ export async function append(path: string, lines: string, now: () => Date, onWri
     await write(file, stats, lines, onWrite);
     if (stats.size === 0) await syncFolder(dirname(path));
     // If another process rotated the file meanwhile, the lines are not where others look for them.
-    const current = await lstat(path).catch(() => undefined);
-    if (current?.dev === stats.dev && current.ino === stats.ino) return;
+    if (await isFile(path, stats)) return;
   }
 }
 

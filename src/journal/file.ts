@@ -1,9 +1,12 @@
 import { basename } from 'node:path';
-import { budgetState, spentTimes } from './budget.js';
-import { findConflict, findDuplicate, isNonceSpent, writtenBefore } from './conflict.js';
-import { boundedCaller, boundedEnding, boundedIntent, type Ending, type Entry, type RecordedChange } from './entry.js';
+import type { Log } from '../util/log.js';
+import { budgetState } from './budget.js';
+import { clockWarnings, createClockWarning } from './clock.js';
+import { findConflict, findDuplicate, findOverspending, isNonceSpent } from './conflict.js';
+import { boundedCaller, boundedEnding, boundedIntent, type Ending, type Entry } from './entry.js';
 import { append, checkWritable } from './file-open.js';
-import { createTail, listNewest } from './file-read.js';
+import { listNewest, readChanges } from './file-read.js';
+import { createFileWindow } from './file-window.js';
 import { type Journal, unwritable } from './journal.js';
 import { createPersistence } from './persistence.js';
 
@@ -11,8 +14,9 @@ import { createPersistence } from './persistence.js';
  * A journal of JSON lines. Each entry is appended in one write and flushed to disk before anything is sent, so the order of
  * lines decides between processes: no lock is needed, and none can be left behind.
  */
-export function createFileJournal(path: string, now: () => Date): Journal {
-  const readTail = createTail(path, now);
+export function createFileJournal(path: string, now: () => Date, log: Log = () => undefined): Journal {
+  const window = createFileWindow(path, now);
+  const warnOfClock = createClockWarning(log);
   const persistence = createPersistence();
   const write = (entries: readonly Entry[], onWrite = () => {}) =>
     append(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''), now, onWrite);
@@ -23,19 +27,29 @@ export function createFileJournal(path: string, now: () => Date): Journal {
   return {
     examine: async () => {
       await checkWritable(path);
-      return [];
+      return clockWarnings(-(await window.upToDate()).behind(now().getTime()));
     },
     unwritten: persistence.count,
     end,
-    findDuplicate: async (digest) => findDuplicate(await readTail(), digest, now().getTime()),
-    begin: async (given, options) => {
+    findDuplicate: async (digest) => {
+      const time = now().getTime();
+      return findDuplicate((await window.upToDate()).related(digest, time), digest, time);
+    },
+    begin: async (given, { allowRepeat, budget }) => {
       const intent = boundedIntent(given);
       let mayBeWritten = false;
       try {
         await write([{ intent }], () => {
           mayBeWritten = true;
         });
-        const result = findConflict(writtenBefore(await readTail(), intent), intent, options);
+        const time = now().getTime();
+        const recent = await window.upToDate();
+        warnOfClock(-recent.behind(time));
+        const conflict = findConflict(recent.before(intent, time), intent, { allowRepeat }, time);
+        const result =
+          conflict.kind === 'begun' && budget !== undefined
+            ? findOverspending(recent.spentBefore(intent, time), budget, time)
+            : conflict;
         if (result.kind !== 'begun') await endUnsent(intent.id, result.kind);
         return result;
       } catch (error) {
@@ -43,23 +57,32 @@ export function createFileJournal(path: string, now: () => Date): Journal {
         return unwritable(basename(path), error);
       }
     },
-    budgetState: async (key, budget) => budgetState(spentTimes(await readTail(), key), budget, now().getTime()),
+    budgetState: async (key, budget) => {
+      const time = now().getTime();
+      return budgetState((await window.upToDate()).spent(key, time), budget, time);
+    },
     decline: async (given) => {
       const intent = boundedIntent(given);
       const ending = { id: intent.id, time: now().toISOString(), outcome: 'declined' } as const;
       await write([{ intent }, { ending }]);
-      if (!isNonceSpent(writtenBefore(await readTail(), intent), intent.nonce)) return true;
+      const earlier = (await window.upToDate()).before(intent, now().getTime());
+      if (!isNonceSpent(earlier, intent.nonce)) return true;
       await endUnsent(intent.id, 'consentUsed');
       return false;
     },
     listDeclined: async (since, caller) => {
       const name = boundedCaller(caller);
-      const isDeclined = ({ ending, caller: other }: RecordedChange) =>
-        ending?.outcome === 'declined' && other === name && Date.parse(ending.time) >= since;
-      return (await readTail()).filter(isDeclined).map(({ digest }) => digest);
+      const time = now().getTime();
+      // By the clocks of those who refused: one that was ahead must not keep people from being asked for as long as it was.
+      const isRecent = (refused: string) => Date.parse(refused) >= since && Date.parse(refused) <= time;
+      return (await window.upToDate())
+        .listDeclined(time)
+        .filter((each) => each.caller === name && isRecent(each.ending?.time ?? ''))
+        .map(({ digest }) => digest);
     },
     list: (options) => listNewest(path, options),
-    listOpen: async () => (await readTail()).filter(({ ending }) => ending === undefined),
+    listOpen: async () => (await window.withLeftOpen()).listOpen(now().getTime()),
+    read: (options) => readChanges(path, options),
     close: persistence.close,
   };
 }

@@ -32,6 +32,14 @@ export interface BeginOptions {
   readonly budget?: Budget | undefined;
 }
 
+export interface ReadOptions {
+  /** Only changes since this time, and before that one (milliseconds). */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  /** Waits before the journal is read on; false ends that. Without it, the journal is read once. */
+  readonly follow?: (() => Promise<boolean>) | undefined;
+}
+
 /** The record of all changes. Several processes may share one. */
 export interface Journal {
   /**
@@ -85,6 +93,11 @@ export interface Journal {
    * @throws if the journal cannot be read
    */
   listOpen(): Promise<readonly RecordedChange[]>;
+  /**
+   * All changes as a stream: each when its outcome is read, again if that changes, and at the end those that have none.
+   * @throws if the journal cannot be read
+   */
+  read(options: ReadOptions): AsyncIterable<RecordedChange>;
   /** Gives up what is still being tried, and closes connections. */
   close(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const firstPauseMs = 50;
@@ -5,6 +6,15 @@ const longestPauseMs = 5_000;
 
 /** An error that no further attempt can change. */
 export class Permanent extends Error {}
+
+/** A write that may still succeed: another attempt would only wait beside it. */
+export class CommitPending extends Error {
+  readonly committed: Promise<void>;
+  constructor(committed: Promise<void>) {
+    super('the database has not confirmed it yet');
+    this.committed = committed;
+  }
+}
 
 type Attempt = () => Promise<void>;
 
@@ -31,6 +41,14 @@ export function createPersistence() {
       }),
     /** The number of writes under way. */
     count: () => underWay.size,
+    /** Tries in the background, as soon as an earlier write is settled. */
+    writeAfter: (earlier: CommitPending, attempt: Attempt): void => {
+      const next = async () => {
+        await isCommitted(earlier, closing.signal);
+        await attempt();
+      };
+      write(next).catch(() => undefined);
+    },
     /** Stops trying. Resolves when nothing is under way. */
     close: async (): Promise<void> => {
       closing.abort();
@@ -45,8 +63,23 @@ async function persist(attempt: Attempt, signal: AbortSignal): Promise<void> {
       return await attempt();
     } catch (error) {
       if (error instanceof Permanent || signal.aborted) throw error;
+      if (error instanceof CommitPending && (await isCommitted(error, signal))) return;
       // The signal cuts the pause short, and then one last attempt follows.
       await delay(pause, undefined, { signal }).catch(() => undefined);
     }
   }
+}
+
+/** Waits for a pending commit, or until the signal aborts. */
+async function isCommitted({ committed }: CommitPending, signal: AbortSignal): Promise<boolean> {
+  const confirmed = committed.then(
+    () => true,
+    () => false,
+  );
+  const ended = new AbortController();
+  const aborted = once(signal, 'abort', { signal: ended.signal }).then(
+    () => false,
+    () => false,
+  );
+  return Promise.race([confirmed, aborted]).finally(() => ended.abort());
 }

@@ -1,5 +1,7 @@
 import * as z from 'zod';
-import { createDatabase } from './postgres.js';
+import type { Log } from '../util/log.js';
+import { createDatabase } from './postgres-database.js';
+import { createTables } from './postgres-tables.js';
 import type { SharedMessages } from './shared-messages.js';
 
 const connections = 2;
@@ -14,11 +16,12 @@ const rows = z.array(z.object({ key: z.string(), message: z.string() }));
  * own, which PgBouncer's transaction pooling does not give.
  * @param url its password is in no error
  */
-export function createPostgresMessages(url: string): SharedMessages {
-  const { run, close } = createDatabase(url, connections);
+export function createPostgresMessages(url: string, now: () => Date, log: Log): SharedMessages {
+  const { ready, forget } = createTables(url, log);
+  const { run, close } = createDatabase({ url, connections, now, prepare: ready, onFailure: forget });
   return {
     expect: (key) =>
-      run(async (client) => {
+      run(async ({ client }) => {
         // Those that a process left behind when it was killed.
         await client.query(`delete from cloudops_messages where expected < now() - interval '${keptMinutes} minutes'`);
         await client.query(
@@ -28,14 +31,14 @@ export function createPostgresMessages(url: string): SharedMessages {
         );
       }),
     put: (key, message) =>
-      run(async (client) => {
+      run(async ({ client }) => {
         await client.query('update cloudops_messages set message = $2 where key = $1 and message is null', [
           key,
           message,
         ]);
       }),
     read: (keys) =>
-      run(async (client) => {
+      run(async ({ client }) => {
         const found = await client.query(
           'select key, message from cloudops_messages where key = any($1::text[]) and message is not null',
           [keys],
@@ -43,7 +46,7 @@ export function createPostgresMessages(url: string): SharedMessages {
         return rows.parse(found.rows);
       }),
     forget: (key) =>
-      run(async (client) => {
+      run(async ({ client }) => {
         await client.query('delete from cloudops_messages where key = $1', [key]);
       }),
     close,

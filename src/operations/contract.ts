@@ -141,5 +141,8 @@ const forgetful: Journal = {
   listDeclined: async () => [],
   list: async () => [],
   listOpen: async () => [],
+  read: async function* () {
+    yield* [];
+  },
   close: async () => undefined,
 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { abandonedMs, changesOf, duplicateWindowMs, findConflict, writtenBefore } from '../../src/journal/conflict.js';
+import { abandonedMs, changesOf, duplicateWindowMs, findConflict } from '../../src/journal/conflict.js';
 import type { Ending, Entry, Intent } from '../../src/journal/entry.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
@@ -92,15 +92,6 @@ test('used consent is told before a duplicate, and the last duplicate is the one
 });
 
 describe('the order of lines', () => {
-  test('an intent that is not found again may not be sent: what is before it is not known', () => {
-    expect(() => writtenBefore(changesOf([{ intent: intentAt(now) }]), intentAt(now))).toThrow('not in the journal');
-  });
-
-  test('what was written later is no conflict', () => {
-    const [own, later] = [intentAt(now), intentAt(now)];
-    expect(writtenBefore(changesOf([{ intent: own }, { intent: later }]), own)).toEqual([]);
-  });
-
   test('an intent that is written twice counts at its last place, with its ending', () => {
     const [first, other] = [intentAt(now), intentAt(now)];
     const ending = endingOf(now, first.id, 'accepted');

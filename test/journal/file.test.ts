@@ -12,12 +12,14 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
+import { longestWindowMs } from '../../src/journal/budget.js';
 import { abandonedMs } from '../../src/journal/conflict.js';
 
 import { createFileJournal } from '../../src/journal/file.js';
@@ -30,6 +32,7 @@ describe('like every journal', () => {
     const folder = mkdtempSync(join(tmpdir(), 'cloudops-journal-'));
     return {
       open: (name, now) => createFileJournal(join(folder, name), now),
+      warnings: [],
       remove: () => rmSync(folder, { recursive: true, force: true }),
     };
   });
@@ -315,4 +318,54 @@ test('a device in place of the journal stays as it is', async ({ skip }) => {
   if (status !== 0) skip('only root makes devices');
   expect(await begin()).toEqual({ kind: 'unwritable', reason: 'journal.jsonl: it is not a regular file' });
   expect(statSync(path).mode & 0o777).toBe(0o644);
+});
+
+describe('an intent that was left open in a file that was rotated long ago', () => {
+  const leaveOpen = async () => {
+    const left = intent({ digest: 'left' });
+    await journal.begin(left, { allowRepeat: false });
+    const rotated = `${path}.2026-11-20T12-00-00-000Z-01234567`;
+    renameSync(path, rotated);
+    utimesSync(rotated, new Date(time), new Date(time));
+    time += 30 * longestWindowMs;
+    return left;
+  };
+
+  test('is found, and stands in the way from then on, as what came of it does', async () => {
+    const left = await leaveOpen();
+    const later = createFileJournal(path, () => new Date(time));
+    expect(await later.listOpen()).toMatchObject([{ id: left.id }]);
+    expect(await later.begin(intent({ digest: 'left' }), { allowRepeat: false })).toMatchObject({ kind: 'duplicate' });
+    await later.end(endingOf(time, left.id, 'unknown'));
+    expect(await later.listOpen()).toEqual([]);
+    expect(await later.begin(intent({ digest: 'left' }), { allowRepeat: false })).toMatchObject({ kind: 'duplicate' });
+  });
+
+  test('is not open if it was ended since', async () => {
+    const left = await leaveOpen();
+    await journal.end(endingOf(time, left.id, 'unknown'));
+    expect(await createFileJournal(path, () => new Date(time)).listOpen()).toEqual([]);
+  });
+});
+
+test('a clock that was set back finds what was sent before and after that', async () => {
+  const sent = async (digest: string) => {
+    const each = intent({ digest });
+    await journal.begin(each, { allowRepeat: false });
+    await journal.end(endingOf(time, each.id, 'accepted'));
+  };
+  await sent('before');
+  time -= 2 * longestWindowMs;
+  await sent('after');
+  time += abandonedMs;
+  const told: unknown[] = [];
+  const reopened = createFileJournal(
+    path,
+    () => new Date(time),
+    (level, event) => told.push([level, event]),
+  );
+  for (const digest of ['before', 'after'])
+    expect(await reopened.begin(intent({ digest }), { allowRepeat: false })).toMatchObject({ kind: 'duplicate' });
+  expect(told).toEqual([['warn', 'clock']]);
+  expect(await reopened.examine()).toEqual(['the clock of this server is 165600 s behind that of the journal']);
 });

@@ -18,11 +18,12 @@ describe.skipIf(!hasPostgres())('messages in PostgreSQL', () => {
     number += 1;
     database = `messages_${number}`;
     const url = postgres.url(database);
-    waiting = createPostgresMessages(url);
-    other = createPostgresMessages(url);
+    waiting = createPostgresMessages(url, now, () => undefined);
+    other = createPostgresMessages(url, now, () => undefined);
   });
   afterEach(() => Promise.all([waiting.close(), other.close()]));
 
+  const now = () => new Date();
   const keys = () => postgres.sql(database, 'select key from cloudops_messages order by key').split('\n');
 
   test('one that is expected reaches the process that waits for it', async () => {
@@ -74,7 +75,7 @@ describe.skipIf(!hasPostgres())('messages in PostgreSQL', () => {
 
   test('processes that start together share one table', async () => {
     const url = postgres.url(database);
-    const many = Array.from({ length: 10 }, () => createPostgresMessages(url));
+    const many = Array.from({ length: 10 }, () => createPostgresMessages(url, now, () => undefined));
     await Promise.all(many.map((each, index) => each.expect(`key-${index}`)));
     expect(keys()).toHaveLength(10);
     await Promise.all(many.map((each) => each.close()));

@@ -9,11 +9,12 @@ import type { Policy } from '../../src/calls/policy.js';
 import { createSecretFiles } from '../../src/calls/secrets.js';
 import type { ConsentMode } from '../../src/consent/decision.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
-import { type Budget, budgetState, spentTimes } from '../../src/journal/budget.js';
+import { type Budget, budgetState, mayBeMade } from '../../src/journal/budget.js';
 import {
   addEntry,
   findConflict,
   findDuplicate,
+  findOverspending,
   isNonceSpent,
   type RecordedChanges,
 } from '../../src/journal/conflict.js';
@@ -152,18 +153,26 @@ export function createMemoryJournal(now = () => new Date()): Journal {
   const changes: RecordedChanges = new Map();
   const all = () => [...changes.values()];
   const end = (ending: Ending) => addEntry(changes, { ending });
+  const spent = (key: string | undefined) =>
+    all()
+      .filter(({ budget, ending }) => budget === key && mayBeMade(ending))
+      .map(({ time }) => Date.parse(time));
   return {
     examine: async () => [],
     unwritten: () => 0,
     findDuplicate: async (digest) => findDuplicate(all(), digest, now().getTime()),
     begin: async (intent, options) => {
-      const result = findConflict(all(), intent, options);
+      const conflict = findConflict(all(), intent, options);
+      const result =
+        conflict.kind === 'begun' && options.budget !== undefined
+          ? findOverspending(spent(intent.budget), options.budget, Date.parse(intent.time))
+          : conflict;
       addEntry(changes, { intent });
       if (result.kind !== 'begun') end({ id: intent.id, time: intent.time, outcome: 'not sent', code: result.kind });
       return result;
     },
     end: async (ending) => end(ending),
-    budgetState: async (key, budget) => budgetState(spentTimes(all(), key), budget, Date.now()),
+    budgetState: async (key, budget) => budgetState(spent(key), budget, Date.now()),
     decline: async (intent) => {
       const isSpent = isNonceSpent(all(), intent.nonce);
       addEntry(changes, { intent });
@@ -179,6 +188,9 @@ export function createMemoryJournal(now = () => new Date()): Journal {
         .map(({ digest }) => digest),
     list: async ({ caller }) => all().filter((each) => caller === undefined || each.caller === caller),
     listOpen: async () => all().filter(({ ending }) => ending === undefined),
+    read: async function* () {
+      yield* all();
+    },
     close: async () => undefined,
   };
 }

@@ -1,0 +1,21 @@
+import type { Log } from '../util/log.js';
+
+/** A difference that operators are told of, in milliseconds. */
+export const tellableMs = 1_000;
+
+/** @param offsetMs the server's clock less that of the journal, in milliseconds */
+export function clockWarnings(offsetMs: number): readonly string[] {
+  if (Math.abs(offsetMs) <= tellableMs) return [];
+  const seconds = Math.round(Math.abs(offsetMs) / 1000);
+  return [`the clock of this server is ${seconds} s ${offsetMs < 0 ? 'behind' : 'ahead of'} that of the journal`];
+}
+
+/** Logs once that a clock differs, and again after it was right. */
+export function createClockWarning(log: Log) {
+  let isTold = false;
+  return (offsetMs: number): void => {
+    const [warning] = clockWarnings(offsetMs);
+    if (warning !== undefined && !isTold) log('warn', 'clock', { problem: warning });
+    isTold = warning !== undefined;
+  };
+}

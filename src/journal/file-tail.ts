@@ -1,0 +1,77 @@
+import type { FileHandle } from 'node:fs/promises';
+import { type Lines, linesAfter } from './file-lines.js';
+import { isFile, readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
+
+/** The end of what was read of a file. */
+interface Position {
+  readonly dev: number;
+  readonly ino: number;
+  readonly offset: number;
+  /** The last bytes before the offset: a file that was emptied or made anew may have grown beyond it since. */
+  readonly last: Buffer;
+}
+
+const comparedBytes = 256;
+
+/**
+ * Follows a journal in a file, which others write to and rotate as well. `read` gives the lines that were appended since the last time:
+ * at first those of all files that were written to since a time (milliseconds). Where it cannot tell what is new it calls `onRestart`
+ * and gives all of these again. It throws if a file cannot be read or is not a journal. A reader that stops halfway starts anew.
+ */
+export function createTail(path: string) {
+  let position: Position | undefined;
+  let isStarted = false;
+
+  async function* add(file: FileHandle, from: number): AsyncGenerator<Lines['lines']> {
+    const { dev, ino } = await file.stat();
+    for await (const { lines, end } of linesAfter(file, from)) {
+      const last = Buffer.from(lines.at(-1)?.subarray(-comparedBytes) ?? []);
+      yield lines;
+      position = { dev, ino, offset: end, last };
+    }
+  }
+  async function* addRotated(paths: readonly string[], from: number): AsyncGenerator<Lines['lines']> {
+    for (const [index, each] of paths.entries()) {
+      await using file = await readRotatedFile(each);
+      if (file !== undefined) yield* add(file, index === 0 ? from : 0);
+    }
+  }
+  /** The file that was read last, renamed since, and those that came after it. */
+  async function followed(known: Position): Promise<readonly string[] | undefined> {
+    const paths = await rotatedFiles(path);
+    for (const [index, each] of [...paths.entries()].reverse())
+      if (await isFile(each, known)) {
+        await using file = await readRotatedFile(each);
+        return file !== undefined && (await hasGrown(known, file)) ? paths.slice(index) : undefined;
+      }
+    return undefined;
+  }
+  return {
+    read: async function* (since: number, onRestart: () => void): AsyncGenerator<Lines['lines']> {
+      const known = position;
+      await using current = await readJournalFile(path);
+      if (current !== undefined && known !== undefined && (await hasGrown(known, current))) {
+        yield* add(current, known.offset);
+        return;
+      }
+      const rest = known && (await followed(known));
+      if (rest !== undefined) yield* addRotated(rest, known?.offset ?? 0);
+      else {
+        if (known !== undefined || !isStarted) onRestart();
+        isStarted = true;
+        position = undefined;
+        yield* addRotated(await rotatedFiles(path, since), 0);
+      }
+      if (current !== undefined) yield* add(current, 0);
+    },
+  };
+}
+
+/** True if a file is the one that was read before, and only grew. */
+async function hasGrown({ dev, ino, offset, last }: Position, file: FileHandle): Promise<boolean> {
+  const stats = await file.stat();
+  if (stats.dev !== dev || stats.ino !== ino) return false;
+  const length = last.length;
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length + 1), 0, length + 1, offset - length - 1);
+  return bytesRead === length + 1 && buffer.subarray(0, length).equals(last) && buffer[length] === 0x0a;
+}

@@ -1,0 +1,80 @@
+import { longestWindowMs } from './budget.js';
+import { linesAfter } from './file-lines.js';
+import { readRotatedFile, rotatedFiles } from './file-open.js';
+import { createTail } from './file-tail.js';
+import { type IntentLine, readId, readLine } from './line.js';
+import { createWindow } from './window.js';
+
+type Window = ReturnType<typeof createWindow>;
+
+/**
+ * The window of a journal in a file. `upToDate` resolves with it after what was appended since the last time is in it, `withLeftOpen`
+ * after the intents are in it, too, that were left open in files that were rotated long ago. Both throw if a file cannot be read or
+ * is not a journal.
+ */
+export function createFileWindow(path: string, now: () => Date) {
+  const tail = createTail(path);
+  const window = createWindow();
+  let turn: Promise<unknown> = Promise.resolve();
+  /** The time from which on files are in the window as a whole. */
+  let readSince = 0;
+  let searched = false;
+
+  const refresh = async (): Promise<Window> => {
+    const time = now().getTime();
+    const onRestart = () => {
+      window.clear();
+      readSince = time - longestWindowMs;
+      searched = false;
+    };
+    for await (const lines of tail.read(time - longestWindowMs, onRestart))
+      for (const line of lines) {
+        const read = readLine(line);
+        if (read !== undefined) window.add(read, time);
+      }
+    window.prune(time);
+    return window;
+  };
+  const upToDate = (): Promise<Window> => {
+    const result = turn.then(refresh);
+    turn = result.catch(() => undefined);
+    return result;
+  };
+  const withLeftOpen = async (): Promise<Window> => {
+    await upToDate();
+    if (searched) return window;
+    const until = readSince;
+    const left = await leftOpen(await rotatedFiles(path, 0, until));
+    await upToDate();
+    if (until === readSince) {
+      window.addLeftOpen(left);
+      searched = true;
+    }
+    return window;
+  };
+  return { upToDate, withLeftOpen };
+}
+
+/** The intents in files that have no ending in them. All of a journal is read for these, but little of it is kept. */
+async function leftOpen(paths: readonly string[]): Promise<IntentLine[]> {
+  const open = new Map<string, IntentLine>();
+  for (const path of paths) {
+    await using file = await readRotatedFile(path);
+    if (file !== undefined) for await (const { lines } of linesAfter(file, 0)) addOpen(open, lines);
+  }
+  return [...open.values()];
+}
+
+/** Most changes end within the lines that are read at once: what is not needed after these is not kept. */
+function addOpen(open: Map<string, IntentLine>, lines: readonly Buffer[]): void {
+  const begun = new Map<string, Buffer>();
+  for (const line of lines) {
+    const read = readId(line);
+    if (read?.kind === 'intent') begun.set(read.id, line);
+    else if (read?.kind === 'ending' && !begun.delete(read.id)) open.delete(read.id);
+  }
+  for (const [id, line] of begun) {
+    const read = readLine(line);
+    if (read?.kind === 'intent') open.set(id, read);
+  }
+}

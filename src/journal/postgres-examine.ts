@@ -1,0 +1,51 @@
+import { clockWarnings } from './clock.js';
+import { keyFormat } from './key.js';
+import type { Transaction } from './postgres-database.js';
+import { missingParts } from './postgres-tables.js';
+
+/** Servers whose clocks differ by more, in milliseconds, would not agree on what is recent. */
+const toleratedMs = 60_000;
+
+/** @throws if a change must not begin, because servers would not agree on what is recent */
+export function requireAgreement({ offsetMs }: Transaction): void {
+  const [problem] = clockWarnings(offsetMs);
+  if (Math.abs(offsetMs) > toleratedMs) throw new Error(`${problem}: correct it`);
+}
+
+/** @throws if the keys in the journal are made in another way: which changes are the same cannot be told */
+export async function requireKeyFormat({ client }: Transaction): Promise<void> {
+  const { rows } = await client.query<{ format: number }>('select key_format as format from cloudops_journal');
+  const other = rows.find(({ format }) => format !== keyFormat);
+  if (other !== undefined)
+    throw new Error(`its keys have format ${Number(other.format)}, and this version knows only ${keyFormat}`);
+}
+
+const lackingRights = `array(
+  select name || ' ' || privilege from (values ('cloudops_mutations'), ('cloudops_guards'), ('cloudops_journal')) tables (name),
+    unnest(array['select', 'insert', 'update']) privilege
+  where (name <> 'cloudops_journal' or privilege = 'select') and not has_table_privilege(name, privilege))`;
+
+/**
+ * What an operator should know of a database, as `Journal.examine` says.
+ * @throws if changes would be refused: by this role, on a standby, by clocks that differ, or for the format of keys
+ */
+export async function examine(transaction: Transaction): Promise<readonly string[]> {
+  const { client, offsetMs } = transaction;
+  const { rows } = await client.query<{ isReadOnly: boolean; standbys: string; lacking: string[] }>(
+    `select current_setting('transaction_read_only') = 'on' as "isReadOnly",
+       current_setting('synchronous_standby_names') as standbys, ${lackingRights} as lacking`,
+  );
+  const [found] = rows;
+  if (found?.isReadOnly !== false) throw new Error('the database is read-only, as a standby is');
+  if (found.lacking.length > 0) throw new Error(`the role of this server lacks rights: ${found.lacking.join(', ')}`);
+  requireAgreement(transaction);
+  await requireKeyFormat(transaction);
+  const { indexes } = await missingParts(client);
+  return [
+    ...clockWarnings(offsetMs),
+    ...(found.standbys === ''
+      ? ['replication is not synchronous: when a standby takes over, changes that it did not get can be made twice']
+      : []),
+    ...(indexes.length > 0 ? ['indexes are missing or being built: cloudops-mcp journal migrate builds them'] : []),
+  ];
+}

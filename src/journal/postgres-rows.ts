@@ -1,0 +1,89 @@
+import * as z from 'zod';
+import { once } from '../util/objects.js';
+import { endingSchema, intentSchema, type RecordedChange } from './entry.js';
+import type { ReadOptions } from './journal.js';
+import type { Transaction } from './postgres-database.js';
+
+const rowSchema = once(() =>
+  z
+    .object({ intent: intentSchema(), ending: endingSchema().nullable(), ended: z.date().nullable().optional() })
+    .transform(({ intent, ending, ended }) => ({
+      ...intent,
+      ending: ending ?? undefined,
+      ...(ended && { endedAt: ended.getTime() }),
+    })),
+);
+
+/**
+ * The changes in rows.
+ * @throws for one that only a newer version can read
+ */
+export const changesIn = (rows: readonly unknown[]) => z.array(rowSchema()).parse(rows);
+
+/** The changes in rows, without those that only a newer version can read. */
+export const understoodIn = (rows: readonly unknown[]): RecordedChange[] =>
+  rows.flatMap((row) => rowSchema().safeParse(row).data ?? []);
+
+/** Changes to read at once. */
+const pageSize = 1_000;
+
+/** While a journal is followed, what was written so many milliseconds ago is read again: it may have been committed after the rest. */
+const overlapMs = 60_000;
+
+const placeSchema = once(() => z.object({ number: z.coerce.bigint(), written: z.number() }));
+
+type Run = <Result>(work: (transaction: Transaction) => Promise<Result>) => Promise<Result>;
+
+/** A change, and when it was last written by the database's clock, in milliseconds. */
+interface Written {
+  readonly change: RecordedChange;
+  readonly written: number;
+}
+
+/** The changes within a range that were written since a time (milliseconds), and all that have no outcome. */
+async function* writtenSince(run: Run, { since = 0, until }: ReadOptions, from: number): AsyncGenerator<Written> {
+  const range = [new Date(since), until === undefined ? null : new Date(until), new Date(from)];
+  for (let last = 0n, isLast = false; !isLast; ) {
+    const { rows } = await run(({ client }) =>
+      client.query(
+        `select number, intent, ending, extract(epoch from greatest(time, ended))::float8 * 1000 as written
+         from cloudops_mutations
+         where number > $1 and time >= $2 and ($3::timestamptz is null or time < $3)
+           and (time >= $4 or ended >= $4 or outcome is null)
+         order by number limit ${pageSize}`,
+        [last.toString(), ...range],
+      ),
+    );
+    for (const row of rows) {
+      const { number, written } = placeSchema().parse(row);
+      last = number;
+      for (const change of understoodIn([row])) yield { change, written };
+    }
+    isLast = rows.length < pageSize;
+  }
+}
+
+/** Reads all of a journal, as `Journal.read` says. */
+export async function* readRows(run: Run, options: ReadOptions): AsyncGenerator<RecordedChange> {
+  const open = new Map<string, RecordedChange>();
+  /** The endings that were told and may be read again, by the id of their change. */
+  let told = new Map<string, string>();
+  let newest = 0;
+  do {
+    const recent = new Map<string, string>();
+    for await (const { change, written } of writtenSince(run, options, newest - overlapMs)) {
+      newest = Math.max(newest, written);
+      const { id, ending } = change;
+      if (ending === undefined) {
+        open.set(id, change);
+        continue;
+      }
+      open.delete(id);
+      const outcome = `${ending.time} ${ending.outcome}`;
+      recent.set(id, outcome);
+      if (told.get(id) !== outcome) yield change;
+    }
+    told = recent;
+  } while (await options.follow?.());
+  yield* open.values();
+}

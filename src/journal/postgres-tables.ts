@@ -1,0 +1,178 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { type Log, reasonOf } from '../util/log.js';
+import { textAt } from '../util/objects.js';
+import { keyFormat } from './key.js';
+
+/** A relation, or a column as `table.column`, with what makes it. A later version only adds to these. */
+interface Part {
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** Without these no change can be written. `caller` is JSON, because text in PostgreSQL cannot hold every character. */
+const required: readonly Part[] = [
+  {
+    name: 'cloudops_mutations',
+    sql: `create table if not exists cloudops_mutations (
+      number bigint generated always as identity primary key,
+      id text not null unique,
+      digest text not null,
+      nonce text unique,
+      time timestamptz not null,
+      intent json not null,
+      caller text,
+      outcome text,
+      ended timestamptz,
+      ending json
+    )`,
+  },
+  {
+    name: 'cloudops_mutations.budget',
+    sql: 'alter table cloudops_mutations add column if not exists budget text',
+  },
+  {
+    name: 'cloudops_messages',
+    sql: `create table if not exists cloudops_messages (
+      key text primary key,
+      expected timestamptz not null default now(),
+      message text
+    )`,
+  },
+  { name: 'cloudops_guards', sql: 'create table if not exists cloudops_guards (key text primary key)' },
+  {
+    name: 'cloudops_journal',
+    sql: `create table if not exists cloudops_journal (key_format integer not null);
+      insert into cloudops_journal select ${keyFormat} where not exists (select from cloudops_journal)`,
+  },
+];
+
+/** Without these it takes longer. They are built beside the work of servers, which build none on a table with rows. */
+const indexes: readonly Part[] = [
+  ['digest', '(digest)'],
+  ['time', '(time)'],
+  ['ended', '(ended)'],
+  ['caller_number', '(caller, number)'],
+  ['budget_time', '(budget, time)'],
+  ['number', '(number) where outcome is null'],
+].map(([name, columns]) => ({
+  name: `cloudops_mutations_${name}_idx`,
+  sql: `index concurrently if not exists cloudops_mutations_${name}_idx on cloudops_mutations ${columns}`,
+}));
+
+/** Keys of advisory locks, which are shared with every other program in the same database. */
+const tablesLock = 0x636c6f7564;
+const indexesLock = tablesLock + 1;
+
+/** Waiting for a lock on a table would make everybody else wait behind it. */
+const lockMs = 2_000;
+const lockPauseMs = 500;
+
+/** The names of parts that are not there, or are an index whose building was interrupted. */
+async function missing(client: pg.ClientBase, parts: readonly Part[]): Promise<readonly Part[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select name from unnest($1::text[]) name
+     where (name not like '%.%' and to_regclass(name) is null)
+       or (name like '%.%' and not exists (select from pg_attribute where not attisdropped
+         and attrelid = to_regclass(split_part(name, '.', 1)) and attname = split_part(name, '.', 2)))
+       or exists (select from pg_index where indexrelid = to_regclass(name) and not indisvalid)`,
+    [parts.map(({ name }) => name)],
+  );
+  return parts.filter(({ name }) => rows.some((row) => row.name === name));
+}
+
+/** What a journal in a database lacks: tables without which nothing is written, and indexes. */
+export const missingParts = async (client: pg.ClientBase) => ({
+  tables: (await missing(client, required)).map(({ name }) => name),
+  indexes: (await missing(client, indexes)).map(({ name }) => name),
+});
+
+/** Refuses changes until somebody with more rights has made the tables. */
+class TablesMissing extends Error {}
+
+/**
+ * Makes what a journal lacks, on a connection of its own without limits of time: however many rows there are, servers go on meanwhile.
+ * @param waits true to wait for another process that builds indexes, false to leave them to it
+ * @throws if the database cannot be reached, or the role lacks rights
+ */
+export async function migrate(url: string, waits: boolean): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000, keepAlive: true });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
+    await addTables(client);
+    if (await lockIndexes(client, waits)) await addIndexes(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Adds tables and columns, each of which takes no time, and the indexes of a table that has no rows. */
+async function addTables(client: pg.ClientBase): Promise<void> {
+  await client.query(`begin; set local lock_timeout = ${lockMs}`);
+  try {
+    await client.query('select pg_advisory_xact_lock($1)', [tablesLock]);
+    const parts = await missing(client, required);
+    for (const { sql } of parts) await client.query(sql);
+    if (parts.some(({ name }) => name === 'cloudops_mutations'))
+      for (const { sql } of indexes) await client.query(`create ${sql.replace(' concurrently', '')}`);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
+}
+
+/** Resolves with false if another process builds them. It asks again and again: who waits for the lock would be waited for. */
+async function lockIndexes(client: pg.ClientBase, waits: boolean): Promise<boolean> {
+  for (;;) {
+    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
+      indexesLock,
+    ]);
+    if (rows[0]?.locked === true) return true;
+    if (!waits) return false;
+    await delay(lockPauseMs);
+  }
+}
+
+async function addIndexes(client: pg.ClientBase): Promise<void> {
+  for (const { name, sql } of await missing(client, indexes)) {
+    await client.query(`drop index concurrently if exists ${name}`);
+    await client.query(`create ${sql}`);
+  }
+}
+
+/** Sees to it that a database has what a journal needs, once for all connections of a process, and again after a failure. */
+export function createTables(url: string, log: Log) {
+  let isReady = false;
+  let adding: Promise<void> | undefined;
+  const add = () => {
+    adding ??= migrate(url, false).finally(() => {
+      adding = undefined;
+    });
+    return adding;
+  };
+  return {
+    /** @throws if tables are missing and cannot be made */
+    ready: async (client: pg.ClientBase): Promise<void> => {
+      if (isReady) return;
+      const lacks = await missingParts(client);
+      if (lacks.tables.length > 0) await add().catch(failWithAdvice);
+      else if (lacks.indexes.length > 0)
+        add().catch((error: unknown) => log('warn', 'journal', { missing: lacks.indexes, error: reasonOf(error) }));
+      isReady = true;
+    },
+    /** The next connection may lead to another database. */
+    forget: (): void => {
+      isReady = false;
+    },
+  };
+}
+
+const insufficientPrivilege = '42501';
+
+function failWithAdvice(error: unknown): never {
+  if (textAt(error, 'code') !== insufficientPrivilege) throw error;
+  throw new TablesMissing('it lacks tables: run "cloudops-mcp journal migrate" once as their owner');
+}
