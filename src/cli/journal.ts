@@ -1,46 +1,80 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Config } from '../config/load.js';
+import { isDatabaseUrl } from '../journal/database-url.js';
+import type { RecordedChange } from '../journal/entry.js';
 import { describe, nothingYet } from '../journal/journal.js';
 import { openJournal } from '../runtime.js';
 import { escapeInvisible, reasonOf } from '../util/log.js';
-import { type Command, UsageError, validConfig } from './command.js';
+import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 
-/** `cloudops-mcp journal`: prints the changes and their outcomes. */
+/** `cloudops-mcp journal`: prints the changes and their outcomes, all of them if nothing else is asked for. */
 export const journalCommand: Command = {
-  usage: '[--json] [--since 24h]',
+  usage: '[migrate] [--json] [--since 24h] [--until 2026-11-20] [--follow]',
   about: 'print the journal of changes',
-  options: { json: 'switch', since: 'value' },
+  positionals: 1,
+  options: { json: 'switch', since: 'value', until: 'value', follow: 'switch' },
   run: async (invocation) => {
-    const { json, since } = invocation.options;
-    const { stdout, stderr, now } = invocation.terminal;
+    const [action] = invocation.positionals;
+    if (action !== undefined && action !== 'migrate')
+      throw new UsageError(notOneOf('part of journal', action, ['migrate']));
     const config = validConfig(invocation);
-    const from = since === undefined ? 0 : parseSince(since, now());
-    if (Number.isNaN(from))
-      throw new UsageError('--since takes a time such as 2026-11-20T12:00:00Z, or a span such as 30m, 24h or 7d.');
-    const journal = await openJournal(config, now);
-    try {
-      const changes = await journal.list({ since: from, limit: maximumPrinted });
-      const lines = changes.map((change) => describe(change)).join('\n');
-      const nothing = since === undefined ? nothingYet : `No changes since ${new Date(from).toISOString()}.`;
-      if (changes.length === maximumPrinted)
-        stderr.write(`Only the newest ${maximumPrinted} changes are printed; --since asks for fewer.\n`);
-      stdout.write(
-        `${json === undefined ? lines || nothing : JSON.stringify(changes, null, 2).split('\n').map(escapeInvisible).join('\n')}\n`,
-      );
-      return 0;
-    } catch (error) {
-      stderr.write(`The journal cannot be read (${reasonOf(error)}).\n`);
+    const work = action === undefined ? () => print(config, invocation) : () => migrate(config, invocation.terminal);
+    return work().catch((error: unknown) => {
+      if (error instanceof UsageError) throw error;
+      const done = action === undefined ? 'read' : 'migrated';
+      invocation.terminal.stderr.write(`The journal cannot be ${done} (${reasonOf(error)}).\n`);
       return 1;
-    } finally {
-      await journal.close();
-    }
+    });
   },
 };
 
-const maximumPrinted = 10_000;
+/** Prints each change when its outcome is read, and those without one at the end. */
+async function print(config: Config, { options, terminal }: Invocation): Promise<number> {
+  const { stdout, now } = terminal;
+  const since = timeOf('since', options.since, now());
+  const until = timeOf('until', options.until, now());
+  const stop = options.follow === undefined ? undefined : terminal.interrupted();
+  const follow = stop && (() => delay(pollMs, true, { signal: stop }).catch(() => false));
+  const lineOf = (change: RecordedChange) =>
+    options.json === undefined ? describe(change) : escapeInvisible(JSON.stringify(change));
+  const journal = await openJournal(config, now);
+  let isEmpty = true;
+  try {
+    for await (const change of journal.read({ since, until, follow })) {
+      if (stop?.aborted) break;
+      isEmpty = false;
+      if (!stdout.write(`${lineOf(change)}\n`)) await once(stdout, 'drain');
+    }
+  } finally {
+    await journal.close();
+  }
+  const nothing = since === undefined ? nothingYet : `No changes since ${new Date(since).toISOString()}.`;
+  if (isEmpty && options.json === undefined) stdout.write(`${nothing}\n`);
+  return 0;
+}
 
-function parseSince(since: string, now: Date): number {
-  const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(since) ?? [];
+const pollMs = 1_000;
+
+/** Brings the tables of a database up to date. A file needs nothing. */
+async function migrate({ journal }: Config, { stdout }: Terminal): Promise<number> {
+  if (isDatabaseUrl(journal)) await (await import('../journal/postgres-tables.js')).migrate(journal, true);
+  stdout.write('The journal is up to date.\n');
+  return 0;
+}
+
+/** @throws UsageError */
+function timeOf(option: string, text: string | undefined, now: Date): number | undefined {
+  const time = text === undefined ? undefined : parseTime(text, now);
+  if (Number.isNaN(time))
+    throw new UsageError(`--${option} takes a time such as 2026-11-20T12:00:00Z, or a span such as 30m, 24h or 7d.`);
+  return time;
+}
+
+function parseTime(text: string, now: Date): number {
+  const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
   const milliseconds: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
   // Date.parse takes a bare number for a month or a year.
-  if (count === undefined) return /^\d{4}-\d\d-\d\d/.test(since) ? Date.parse(since) : Number.NaN;
+  if (count === undefined) return /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   return now.getTime() - Number(count) * (milliseconds[unit] ?? Number.NaN);
 }

@@ -9,9 +9,14 @@ const isPostgres = (text: string) => /^postgres(ql)?:\/\/[^/?#]*([/?#][^@]*)?$/i
 
 /** The problem with the address of a database, if there is one. It does not quote the address, which may hold a password. */
 export function databaseUrlProblem(text: string): string | undefined {
+  if (severalHosts.test(text))
+    return 'it names several hosts: give one address that leads to the primary, such as a virtual IP or a PgBouncer';
   if (isPostgres(text)) return tlsProblem(new URL(text).searchParams);
   return 'it is neither the path of a file nor an address such as postgres://user@db.example.com:5432/cloudops, where /, ?, # and @ of a name or password are written as %2F, %3F, %23 and %40';
 }
+
+/** Hosts apart by commas, as in libpq, after the user and before the path, or as a parameter. */
+const severalHosts = /^postgres(ql)?:\/\/([^/?#]*@)?[^/?#@]*,[^/?#@]*([/?#]|$)|[?&]host=[^&]*(,|%2c)/i;
 
 /** Parameters for TLS that PostgreSQL's library knows. It ignores any other, and then does not encrypt. */
 const tlsParameters = ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation'];

@@ -108,18 +108,29 @@ export const defaultLimit = 50;
 export const isOfAnother = ({ caller }: Pick<Intent, 'caller'>, viewer: string | undefined): boolean =>
   viewer !== undefined && boundedCaller(viewer) !== caller;
 
+/** Texts of the journal are shown quoted and bounded: others than this server may have written them. */
+const shownCharacters = 500;
+
+/** The time of an entry, which may be any text. */
+export const shownTime = (time: string): string =>
+  Number.isNaN(Date.parse(time)) ? 'at an unknown time' : new Date(time).toISOString();
+
+/** What a change did, and where. */
+export const shownDeed = ({ tool, what, target }: Pick<Intent, 'tool' | 'what' | 'target'>): string =>
+  `${quoteName(tool)}: ${quote(what, shownCharacters)}  ${quote(target, shownCharacters)}`;
+
 /**
  * One line for people: when, what came of it, and what it was. Of another's change a caller learns only that there is one;
  * without a caller, everything is shown.
  */
 export function describe(change: RecordedChange, viewer?: string): string {
-  const { time, tool, what, target, consent, answeredAfterMs, client, caller, ending } = change;
+  const { time, consent, answeredAfterMs, client, caller, ending } = change;
   if (isOfAnother(change, viewer)) return 'another caller asked for the same change';
   const outcome = ending === undefined ? 'no outcome yet' : ending.outcome;
   const code = ending?.code === undefined ? '' : ` (${quoteName(ending.code)})`;
   const answered = answeredAfterMs === undefined ? '' : ` after ${Math.round(answeredAfterMs / 1000)} s`;
   const by = caller === undefined ? '' : `  caller: ${quote(caller, 100)}`;
-  return `${time}  ${outcome}${code}  ${tool}: ${what}  ${target}  consent: ${consent}${answered}  client: ${quote(client, 100)}${by}`;
+  return `${shownTime(time)}  ${outcome}${code}  ${shownDeed(change)}  consent: ${consent}${answered}  client: ${quote(client, 100)}${by}`;
 }
 
 export const nothingYet = 'No changes yet.';

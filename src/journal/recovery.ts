@@ -1,7 +1,7 @@
 import { type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import type { Intent, RecordedChange } from './entry.js';
-import type { Journal } from './journal.js';
+import { type Journal, shownDeed, shownTime } from './journal.js';
 
 /** Time beyond that of a call after which a change must have ended. */
 const slackMs = 60_000;
@@ -36,8 +36,8 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
 }
 
 /** A sentence about an interrupted change for people and agents. */
-export const interruptedText = ({ tool, what, target, time }: RecordedChange): string =>
-  `${tool} of ${time} (${what} ${target}) ended without a known outcome when its process did. Look in the console whether it happened.`;
+export const interruptedText = (change: RecordedChange): string =>
+  `A change of ${shownTime(change.time)} (${shownDeed(change)}) ended without a known outcome when its process did. Look in the console whether it happened.`;
 
 /** Lets the journal try once: the next recovery tries again. */
 const once = AbortSignal.abort();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RecordedChange } from '../../src/journal/entry.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
+import { printedChanges } from '../support/journal.js';
 import { startRaw, toolCall } from '../support/raw-client.js';
 import { runServer } from '../support/server-process.js';
 
@@ -34,7 +35,7 @@ const settings = (changes: Record<string, string> = {}) => ({
 });
 const restore = (instanceId: string) => toolCall(1, 'restore_instance', { backupId: 'a'.repeat(32), instanceId });
 const readJournal = async (): Promise<RecordedChange[]> =>
-  JSON.parse((await runServer(['journal', '--json'], { env: settings() })).stdout);
+  printedChanges((await runServer(['journal', '--json'], { env: settings() })).stdout);
 const textOf = (response: Record<string, unknown> | undefined) => JSON.stringify(response ?? {});
 const arrived = (instanceId: string) =>
   cloud.requests.filter(({ body }) => JSON.parse(body).instanceId === instanceId).length;
@@ -82,8 +83,7 @@ test('killed 200 times, at every step of a change: the journal tells the truth, 
     const env = settings({ CLOUDOPS_JOURNAL: journal });
     await runServer([], { env, stdin: '\n' });
     const { stdout } = await runServer(['journal', '--json'], { env });
-    const written = JSON.parse(stdout) as RecordedChange[];
-    changes.push(...written);
+    changes.push(...printedChanges(stdout));
   }
   // Every intent has an outcome; what arrived is accepted or unknown; what is accepted arrived; nothing arrived twice.
   expect(changes.filter(({ ending }) => ending === undefined)).toEqual([]);
@@ -172,12 +172,12 @@ test('the journal is readable for people and machines, and as a resource', async
   await server.response(1);
   server.send({ id: 2, method: 'resources/read', params: { uri: 'cloudops://journal' } });
   expect(textOf(await server.response(2))).toMatch(
-    /accepted {2}restore_instance: Create DevOps server .*first.*POST .*consent: off {2}client: .*raw 1/,
+    /accepted {2}restore_instance: .*Create DevOps server .*first.*POST .*consent: off {2}client: .*raw 1/,
   );
   server.child.stdin.end();
   await server.ended;
   const text = await runServer(['journal', '--since', '5m'], { env: settings() });
-  expect(text.stdout).toMatch(/^\S+Z {2}accepted {2}restore_instance: Create DevOps server "first"/);
+  expect(text.stdout).toMatch(/^\S+Z {2}accepted {2}restore_instance: "Create DevOps server \\"first\\"/);
   expect((await runServer(['journal', '--since=2030-01-01'], { env: settings() })).stdout).toBe(
     'No changes since 2030-01-01T00:00:00.000Z.\n',
   );

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/run.js';
-import { intentAt } from '../support/journal.js';
+import { endingOf, intentAt } from '../support/journal.js';
 import { fakeTerminal } from '../support/terminal.js';
 
 let folder: string;
@@ -24,7 +24,7 @@ test.each([[[]], [['--json']]])('what a client is called cannot change what a te
   writeFileSync(path, `${JSON.stringify({ intent: intentAt(Date.now(), { client }) })}\n`);
   const { stdout } = await run(...args);
   expect(stdout).not.toMatch(/[\u202e\u009b]/);
-  if (args.length > 0) expect(JSON.parse(stdout)).toMatchObject([{ client }]);
+  if (args.length > 0) expect(JSON.parse(stdout)).toMatchObject({ client });
 });
 
 describe('since a time', () => {
@@ -38,4 +38,41 @@ describe('since a time', () => {
   ])('%s', async (since, code) => {
     expect(await run('--since', since)).toMatchObject({ code });
   });
+});
+
+describe('all of a journal', () => {
+  const noon = Date.parse('2026-11-20T12:00:00Z');
+  const minute = 60_000;
+  const entries = Array.from({ length: 12_000 }, (_, index) => intentAt(noon + index * minute, { digest: `${index}` }));
+  const idsOf = (stdout: string) =>
+    stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).digest);
+  const write = () => {
+    const lines = entries.flatMap((intent) => [
+      { intent },
+      ...(intent.digest === '0' ? [] : [{ ending: endingOf(noon, intent.id, 'accepted') }]),
+    ]);
+    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  };
+
+  test('is printed, however long it is: a line for each change, those without an outcome at the end', async () => {
+    write();
+    const { stdout } = await run('--json');
+    const ids = idsOf(stdout);
+    expect(ids).toHaveLength(12_000);
+    expect([ids[0], ids.at(-1)]).toEqual(['1', '0']);
+  });
+
+  test('or what lies between two times', async () => {
+    write();
+    const { stdout } = await run('--json', '--since', '2026-11-20T12:05:00Z', '--until', '2026-11-20T12:08:00Z');
+    expect(idsOf(stdout)).toEqual(['5', '6', '7']);
+  });
+});
+
+test('a file needs no migration, and nothing else can be done to a journal', async () => {
+  expect(await run('migrate')).toMatchObject({ code: 0 });
+  expect(await run('erase')).toMatchObject({ code: 2 });
 });

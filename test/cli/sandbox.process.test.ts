@@ -53,7 +53,7 @@ test('alone, it prints variables that point a server at it, and ends on a signal
 
 test.skipIf(process.platform !== 'linux')('output that cannot be written is no success', async () => {
   const full = openSync('/dev/full', 'w');
-  const child = spawn(process.execPath, [serverPath, 'journal', '--json'], {
+  const child = spawn(process.execPath, [serverPath, 'journal'], {
     env: cleanEnv({ CLOUDOPS_JOURNAL: join(tmpdir(), 'no-journal', 'j.jsonl') }),
     stdio: ['ignore', full, 'ignore'],
   });

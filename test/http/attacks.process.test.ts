@@ -9,6 +9,7 @@ import { seededUpload } from '../../sandbox/sandbox.js';
 import { answerOf, message, post, toolCall } from '../support/http-in-process.js';
 import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
 import { startServer } from '../support/http-server.js';
+import { printedChanges } from '../support/journal.js';
 import { runServer } from '../support/server-process.js';
 
 /** The built server under attack: it refuses, it lives, and it is not larger afterwards. */
@@ -295,6 +296,6 @@ test('a change whose client goes away, and whose server is then asked to stop, i
   answer();
   expect(await stopped).toBe(0);
   const { stdout } = await runServer(['journal', '--json'], { env });
-  expect(JSON.parse(stdout)).toMatchObject([{ caller: 'alice', ending: { outcome: 'accepted' } }]);
+  expect(printedChanges(stdout)).toMatchObject([{ caller: 'alice', ending: { outcome: 'accepted' } }]);
   await cloud.close();
 });

@@ -7,6 +7,7 @@ import type { RecordedChange } from '../../src/journal/entry.js';
 import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { type Era, eras } from '../support/in-process.js';
+import { printedChanges } from '../support/journal.js';
 import { offeredBy, openPolicy } from '../support/operations.js';
 import { readAsAPerson } from '../support/person.js';
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
@@ -91,7 +92,7 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
   const arrived = (instanceId: string) =>
     cloud.requests.filter(({ body }) => body !== '' && JSON.parse(body).instanceId === instanceId).length;
   const journal = async (): Promise<RecordedChange[]> =>
-    JSON.parse((await runServer(['journal', '--json'], { env: settings('off') })).stdout);
+    printedChanges((await runServer(['journal', '--json'], { env: settings('off') })).stdout);
 
   test.each(eras)('a client of %s gets a plan from one and has it carried out by another', async (_name, era) => {
     await start('ask');

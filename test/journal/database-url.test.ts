@@ -41,3 +41,13 @@ test.each([
 test.each(['/var/lib/journal', 'journal.jsonl', './a:b', '/at/postgres://db'])('%s is a file', (path) => {
   expect(isDatabaseUrl(path)).toBe(false);
 });
+
+test.each([
+  'postgres://u@h1,h2/db',
+  'postgres://u:p@h1:5432,h2:5432/db',
+  'postgres:///db?host=h1,h2',
+  'postgres:///db?host=h1%2Ch2',
+])('%s: several hosts are one problem of their own, and not quoted', (address) => {
+  expect(databaseUrlProblem(address)).toMatch(/several hosts/);
+  expect(databaseUrlProblem('postgres://u,v@h/db?sslcert=a,b')).toBeUndefined();
+});

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import * as z from 'zod';
 import type { RecordedChange } from '../../src/journal/entry.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
+import { printedChanges } from '../support/journal.js';
 import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
 import { type RawServer, startRaw, toolCall } from '../support/raw-client.js';
 import { runServer } from '../support/server-process.js';
@@ -54,7 +55,7 @@ describe.skipIf(!hasPostgres())('three replicas', () => {
   const arrived = (instanceId: string) =>
     cloud.requests.filter(({ body }) => body !== '' && JSON.parse(body).instanceId === instanceId).length;
   const journal = async (): Promise<RecordedChange[]> =>
-    JSON.parse((await runServer(['journal', '--json'], { env: settings('off') })).stdout);
+    printedChanges((await runServer(['journal', '--json'], { env: settings('off') })).stdout);
 
   test('a plan of one is carried out by another, once, whoever else is asked for it at the same time', async () => {
     const [first, second, third] = start('plan');
@@ -99,7 +100,7 @@ describe.skipIf(!hasPostgres())('three replicas', () => {
     // Each tells what it found, with its next change.
     await restore(third, 'before');
     const told = (await restore(third, 'after')).content[0].text;
-    expect(told).toMatch(/note: restore_instance of .* ended without a known outcome/);
+    expect(told).toMatch(/note: A change of .* ended without a known outcome/);
     const outcomes = (await journal()).filter(({ what }) => what.includes('lost')).map(({ ending }) => ending?.outcome);
     expect(outcomes[0]).toBe('unknown');
     expect((await restore(second, 'lost')).content[0].text).toContain('Repeated');

@@ -2,19 +2,23 @@ import { expect, test } from 'vitest';
 import type { Ending, Intent } from '../../src/journal/entry.js';
 import { boundedIntent } from '../../src/journal/entry.js';
 import { describe as describeChange, journalText } from '../../src/journal/journal.js';
+import { interruptedText } from '../../src/journal/recovery.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
 const noon = Date.parse('2026-11-20T12:00:00Z');
 
 test('what a service or a client says stays on its line, quoted and bounded', () => {
+  const foreign = `a\n2026 accepted forged \u001b[2J\u202e ${'y'.repeat(3_000_000)}`;
   const change = {
-    ...intentAt(noon, { client: 'x\n2026 accepted forged \u202e' }),
+    ...intentAt(noon, { client: foreign, what: foreign, target: foreign, tool: foreign, caller: foreign }),
+    time: foreign,
     ending: { ...endingOf(noon, 'x', 'unknown'), code: `bad\n\u001b[2J${'y'.repeat(500)}` },
   };
-  const line = describeChange(change);
-  for (const character of ['\n', '\u001b', '\u202e']) expect(line).not.toContain(character);
-  expect(line.length).toBeLessThan(500);
+  for (const line of [describeChange(change), interruptedText(change)]) {
+    for (const character of ['\n', '\u001b', '\u202e']) expect(line).not.toContain(character);
+    expect(line.length).toBeLessThan(2000);
+  }
 });
 
 test('of a change of another caller, one learns that there is one, and no more', () => {
@@ -39,7 +43,8 @@ test.each<
   const change = intentAt(noon, intent);
   const ending = ended && { id: change.id, time: change.time, ...ended };
   const line = describeChange({ ...change, ending });
-  const what = 'restore_instance: A server "s" is created.  POST https://devops.example.com/v1/instances:restore';
+  const what =
+    'restore_instance: "A server \\"s\\" is created."  "POST https://devops.example.com/v1/instances:restore"';
   expect(line).toBe(`2026-11-20T12:00:00.000Z  ${outcome}  ${what}  consent: ${consent}  client: "test 1"`);
   expect(describeChange({ ...change, ending, caller: 'alice' })).toBe(`${line}  caller: "alice"`);
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Ending, Intent } from '../../src/journal/entry.js';
+import type { Ending, Intent, RecordedChange } from '../../src/journal/entry.js';
 
 /** The same change each time, under an id of its own, at a time in milliseconds. */
 export const intentAt = (time: number, changes: Partial<Intent> = {}): Intent => ({
@@ -21,3 +21,10 @@ export const endingOf = (time: number, id: string, outcome: Ending['outcome']): 
   time: new Date(time).toISOString(),
   outcome,
 });
+
+/** What `cloudops-mcp journal --json` printed. */
+export const printedChanges = (stdout: string): RecordedChange[] =>
+  stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
