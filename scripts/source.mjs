@@ -2,6 +2,10 @@ import { bundleLines } from './bundle.mjs';
 
 /** Imports a TypeScript module of these lines. Its imports start at the root of the repository. */
 export async function importSource(contents) {
-  const code = await bundleLines(contents, { platform: 'node', resolve: { mainFields: ['module', 'main'] } });
+  const code = await bundleLines(contents, {
+    platform: 'node',
+    transform: { target: 'node20' },
+    resolve: { mainFields: ['module', 'main'] },
+  });
   return import(`data:text/javascript;base64,${Buffer.from(code).toString('base64')}`);
 }

@@ -1,0 +1,292 @@
+// What becomes of changes under each fault of a journal: npm run bench -- faults [--seconds 20] [--only text]. Two servers ask for the
+// same changes at the same time. "Twice" are changes that were sent more than once, "lost" those that were sent and are not in
+// the journal. PgBouncer and a standby are used where they are installed; PostgreSQL refuses to run as root, so root becomes `postgres`.
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { bundleLines } from '../scripts/bundle.mjs';
+import { importSource } from '../scripts/source.mjs';
+
+const { values: options } = parseArgs({
+  options: { seconds: { type: 'string', default: '20' }, only: { type: 'string', default: '' } },
+});
+const lasts = Number(options.seconds) * 1000;
+const folder = mkdtempSync(join(tmpdir(), 'cloudops-faults-'));
+chmodSync(folder, 0o755);
+const children = new Set();
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const module = join(folder, 'journal.mjs');
+writeFileSync(
+  module,
+  await bundleLines(
+    `import { createFileJournal } from './src/journal/file.ts';
+     import { createPostgresJournal } from './src/journal/postgres.ts';
+     export const openJournal = (place, now) =>
+       place.includes('://') ? createPostgresJournal(place, now) : createFileJournal(place, now);`,
+    {
+      platform: 'node',
+      transform: { target: 'node20' },
+      resolve: { mainFields: ['module', 'main'] },
+      external: ['pg-native'],
+    },
+  ),
+);
+const { openJournal } = await import(module);
+const { startPostgres } = await importSource("export { startPostgres } from './test/support/postgres.ts'");
+
+const worker = fileURLToPath(new URL('faults-worker.mjs', import.meta.url));
+let runs = 0;
+/** Two servers on a journal for some time, while a fault happens. */
+async function measure(name, place, fault, { offsets = [0, 0], read = place } = {}) {
+  if (!name.includes(options.only)) return;
+  runs += 1;
+  const sent = join(folder, `sent-${runs}`);
+  writeFileSync(sent, '');
+  const start = (offset) => {
+    const child = spawn(process.execPath, [worker, module, place, sent, String(runs), String(offset)], {
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    child.stdin.on('error', () => undefined);
+    children.add(child);
+    child.on('exit', () => children.delete(child));
+    return child;
+  };
+  const servers = offsets.map(start);
+  const replace = (index) => {
+    servers[index].kill('SIGKILL');
+    servers[index] = start(offsets[index]);
+  };
+  await delay(2000);
+  const ended = delay(lasts);
+  await fault?.({ servers, replace, ended });
+  await ended;
+  await delay(8000);
+  for (const child of servers) child.kill('SIGKILL');
+  const records = readFileSync(sent, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  const counts = new Map();
+  for (const { key, kind } of records) if (kind === 'sent') counts.set(key, (counts.get(key) ?? 0) + 1);
+  const journal = openJournal(read, () => new Date());
+  const known = new Set();
+  for await (const { what } of journal.read({})) known.add(what);
+  await journal.close();
+  const refused = records.filter(({ kind }) => kind === 'unwritable').length;
+  const slowest = Math.max(...records.map(({ ms }) => ms));
+  const twice = [...counts.values()].filter((count) => count > 1).length;
+  const lost = [...counts.keys()].filter((key) => !known.has(key)).length;
+  console.log(`| ${name} | ${counts.size} | ${twice} | ${lost} | ${refused} | ${(slowest / 1000).toFixed(1)} s |`);
+}
+
+/** A way to a port that can be led elsewhere, as a virtual IP. */
+async function startRelay(first) {
+  let to = first;
+  const sockets = new Set();
+  const server = createServer((near) => {
+    const far = connect(to, '127.0.0.1');
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+    }
+    near.pipe(far).on('close', () => near.destroy());
+    far.pipe(near).on('close', () => far.destroy());
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: server.address().port,
+    lead: (port) => {
+      to = port;
+      for (const socket of sockets) socket.destroy();
+    },
+    close: () => server.close(),
+  };
+}
+
+async function again(ended, pauseMs, action) {
+  let isOver = false;
+  void ended.then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    action();
+    await delay(pauseMs);
+  }
+}
+
+console.log('| fault | sent | twice | lost | refused | slowest answer |');
+console.log('| --- | --- | --- | --- | --- | --- |');
+
+const file = (name) => join(mkdtempSync(join(folder, 'file-')), name);
+await measure('file: none', file('journal.jsonl'));
+await measure('file: servers are killed every two seconds', file('journal.jsonl'), ({ replace, ended }) =>
+  again(ended, 2000, () => replace(Math.floor(Math.random() * 2))),
+);
+await measure('file: the clock is set back by two days', file('journal.jsonl'), async ({ servers }) => {
+  await delay(lasts / 2);
+  for (const { stdin } of servers) stdin.write(String(-2 * 24 * 60 * 60 * 1000));
+});
+await measure('file: the clock is set forward by two days, and back', file('journal.jsonl'), async ({ servers }) => {
+  await delay(lasts / 3);
+  for (const { stdin } of servers) stdin.write(String(2 * 24 * 60 * 60 * 1000));
+  await delay(lasts / 3);
+  for (const { stdin } of servers) stdin.write('0');
+});
+
+const postgres = await startPostgres();
+const port = Number(new URL(postgres.url('first')).port);
+const wait = (names) => {
+  postgres.sql('postgres', `alter system set synchronous_standby_names = '${names}'`);
+  postgres.sql('postgres', 'select pg_reload_conf()');
+};
+await measure('PostgreSQL: none', postgres.url('none'));
+await measure('PostgreSQL: servers are killed every two seconds', postgres.url('killed'), ({ replace, ended }) =>
+  again(ended, 2000, () => replace(Math.floor(Math.random() * 2))),
+);
+await measure('PostgreSQL: connections are ended every half second', postgres.url('ended'), ({ ended }) =>
+  again(ended, 500, () =>
+    postgres.sql(
+      'postgres',
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cloudops-mcp'",
+    ),
+  ),
+);
+await measure('PostgreSQL: the database crashes, and is away for five seconds', postgres.url('crashed'), async () => {
+  await delay(2000);
+  await postgres.stop();
+  await delay(5000);
+  await postgres.start();
+});
+await measure('PostgreSQL: its standby hangs', postgres.url('hanging'), async () => {
+  wait('away');
+  await delay(lasts - 4000);
+  const used = postgres.sql('postgres', "select count(*) from pg_stat_activity where datname = 'hanging'");
+  console.error(`connections while the standby hangs: ${used}`);
+  wait('');
+});
+await measure('PostgreSQL: clocks 50 s apart', postgres.url('apart'), undefined, { offsets: [0, 50_000] });
+await measure('PostgreSQL: clocks eleven minutes apart', postgres.url('apart_far'), undefined, {
+  offsets: [0, 660_000],
+});
+
+const bouncer = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'].find((path) => existsSync(path));
+const asServer = process.getuid?.() === 0 ? idsOf('postgres') : {};
+function idsOf(name) {
+  const id = (flag) => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
+if (bouncer === undefined) console.error('PgBouncer is not installed: apt-get install pgbouncer');
+else {
+  const { username, password } = new URL(postgres.url('pooled'));
+  const at = await startRelay(port);
+  at.close();
+  const inner = mkdtempSync(join(folder, 'bouncer-'));
+  const settings = join(inner, 'pgbouncer.ini');
+  const secret = decodeURIComponent(password);
+  writeFileSync(join(inner, 'users'), `"${username}" "${secret}"\n`);
+  writeFileSync(
+    settings,
+    `[databases]\npooled = host=127.0.0.1 port=${port} user=${username} password='${secret}'\n[pgbouncer]\nlisten_addr = 127.0.0.1\n` +
+      `listen_port = ${at.port}\nauth_type = plain\nauth_file = ${join(inner, 'users')}\npool_mode = transaction\nunix_socket_dir =\n` +
+      'default_pool_size = 4\n',
+  );
+  if (asServer.uid !== undefined)
+    for (const path of [inner, settings, join(inner, 'users')]) chownSync(path, asServer.uid, asServer.gid);
+  const start = () => {
+    const child = spawn(bouncer, ['-q', settings], { ...asServer, stdio: 'ignore' });
+    children.add(child);
+    return child;
+  };
+  let running = start();
+  const place = postgres.url('pooled').replace(`:${port}/`, `:${at.port}/`);
+  await measure('PgBouncer, by transaction', place, undefined, { read: postgres.url('pooled') });
+  await measure(
+    'PgBouncer is killed and started again every four seconds',
+    place,
+    ({ ended }) =>
+      again(ended, 4000, () => {
+        running.kill('SIGKILL');
+        running = start();
+      }),
+    { read: postgres.url('pooled') },
+  );
+  running.kill('SIGKILL');
+}
+
+/** A standby of the database, on a port of its own. */
+async function startStandby() {
+  const programs = join('/usr/lib/postgresql', readdirSync('/usr/lib/postgresql').at(-1), 'bin');
+  const data = join(folder, 'standby');
+  const free = await startRelay(port);
+  free.close();
+  mkdirSync(data, { mode: 0o700 });
+  if (asServer.uid !== undefined) chownSync(data, asServer.uid, asServer.gid);
+  const { username, password } = new URL(postgres.url('standby'));
+  const env = { PATH: process.env.PATH, LC_ALL: 'C', PGPASSWORD: decodeURIComponent(password) };
+  const run = (program, ...args) => {
+    const { status } = spawnSync(join(programs, program), args, { ...asServer, env, cwd: folder, stdio: 'ignore' });
+    if (status !== 0) throw new Error(`${program} ended with ${status}`);
+  };
+  run(
+    'pg_basebackup',
+    '-h',
+    '127.0.0.1',
+    '-p',
+    String(port),
+    '-U',
+    username,
+    '-D',
+    data,
+    '-R',
+    '-X',
+    'stream',
+    '-c',
+    'fast',
+  );
+  const listening = `-c port=${free.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=`;
+  run('pg_ctl', '-D', data, '-w', '-l', join(data, 'log'), '-o', listening, 'start');
+  process.on('exit', () =>
+    spawnSync(join(programs, 'pg_ctl'), ['-D', data, '-m', 'immediate', 'stop'], { ...asServer, env, cwd: '/' }),
+  );
+  return { port: free.port, promote: () => run('pg_ctl', '-D', data, '-w', 'promote') };
+}
+const failover = 'failover to a synchronous standby, the old primary fenced';
+if (failover.includes(options.only)) {
+  const url = postgres.url('failing');
+  const standby = await startStandby();
+  wait('*');
+  const address = await startRelay(port);
+  await measure(
+    failover,
+    url.replace(`:${port}/`, `:${address.port}/`),
+    async () => {
+      await delay(lasts / 3);
+      await postgres.stop();
+      standby.promote();
+      address.lead(standby.port);
+    },
+    { read: url.replace(`:${port}/`, `:${standby.port}/`) },
+  );
+  address.close();
+}
+postgres.remove();
+process.exit(0);
