@@ -25,6 +25,8 @@ export interface Postgres {
   url(database: string): string;
   /** Runs SQL and returns its rows, a line each, columns apart by `|`. */
   sql(database: string, statement: string): string;
+  /** All of a database as SQL, without what only this version of the server sets. */
+  dump(database: string): string;
   /** Ends the server at once, as a crash would. What was flushed is there when it starts again. */
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -97,6 +99,11 @@ export async function startPostgres(certificate?: { readonly key: Buffer; readon
     const args = ['-XAtq', '-v', 'ON_ERROR_STOP=1', url(database), '-c', statement];
     return execFileSync(join(programs ?? '', 'psql'), args, { encoding: 'utf8' }).trim();
   };
+  const dump = (database: string) => {
+    const args = ['--no-owner', '--inserts', '--no-comments', url(database)];
+    const text = execFileSync(join(programs ?? '', 'pg_dump'), args, { encoding: 'utf8' });
+    return text.replace(/^(--.*|SET .*|SELECT pg_catalog\.set_config.*|\\.*)?\n/gm, '');
+  };
   const made = new Set<string>();
   return {
     url: (database) => {
@@ -105,6 +112,7 @@ export async function startPostgres(certificate?: { readonly key: Buffer; readon
       return url(database);
     },
     sql,
+    dump,
     stop,
     start,
     remove,

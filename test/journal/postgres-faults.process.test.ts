@@ -1,0 +1,222 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Journal, ListOptions } from '../../src/journal/journal.js';
+import { createPostgresJournal } from '../../src/journal/postgres.js';
+import { migrate } from '../../src/journal/postgres-tables.js';
+import { endingOf, intentAt } from '../support/journal.js';
+import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
+import { testFirstRelease } from './first-release.js';
+
+/** A database that hangs, is of an earlier version, or disagrees with its servers. */
+describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
+  let postgres: Postgres;
+  let database: string;
+  let opened: Journal[] = [];
+  let number = 0;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  }, 120_000);
+  afterAll(() => postgres.remove());
+  beforeEach(() => {
+    number += 1;
+    database = `faults_${number}`;
+  });
+  afterEach(async () => {
+    await Promise.all(opened.map((each) => each.close()));
+    opened = [];
+  });
+
+  const events: unknown[][] = [];
+  const open = (url = postgres.url(database), offsetMs = 0) => {
+    const now = () => new Date(Date.now() + offsetMs);
+    const journal = createPostgresJournal(url, now, { log: (...event) => events.push(event) });
+    opened.push(journal);
+    return journal;
+  };
+  const intent = (changes: Parameters<typeof intentAt>[1] = {}) => intentAt(Date.now(), changes);
+  const begin = (journal: Journal, changes: Parameters<typeof intentAt>[1] = {}) =>
+    journal.begin(intent(changes), { allowRepeat: false });
+  const asWorker = (url: string) => url.replace('//cloudops:', '//worker:');
+  const sql = (statement: string) => postgres.sql(database, statement);
+
+  describe('whose standby hangs', () => {
+    const hang = (names: string) => {
+      sql(`alter system set synchronous_standby_names = '${names}'`);
+      sql('select pg_reload_conf()');
+    };
+    const inUse = () =>
+      Number(sql("select count(*) from pg_stat_activity where application_name = 'cloudops-mcp' and state <> 'idle'"));
+
+    test('takes no more connections than ever, refuses changes at once, and ends what it could not confirm as not sent', async () => {
+      const journal = open();
+      const first = intent({ digest: 'first' });
+      await journal.begin(first, { allowRepeat: false });
+      hang('away');
+      const ended = journal.end(endingOf(Date.now(), first.id, 'accepted'));
+      const digests = ['a', 'b', 'c', 'd'];
+      const kinds = await Promise.all(digests.map(async (digest) => (await begin(journal, { digest })).kind));
+      expect(kinds).toEqual(digests.map(() => 'unwritable'));
+      await expect.poll(inUse).toBe(5);
+      const started = Date.now();
+      for (let index = 0; index < 50; index += 1)
+        expect(await begin(journal, { digest: 'e' })).toMatchObject({
+          kind: 'unwritable',
+          reason: expect.stringMatching(/does not confirm what was written on any connection$/),
+        });
+      expect(Date.now() - started).toBeLessThan(1000);
+      await delay(1000);
+      expect(inUse()).toBe(5);
+      hang('');
+      await ended;
+      await expect.poll(() => journal.listOpen(), { timeout: 20_000 }).toEqual([]);
+      const outcomes = sql("select outcome || ' ' || (intent ->> 'digest') from cloudops_mutations order by 1");
+      expect(outcomes.split('\n')).toEqual(['accepted first', ...digests.map((digest) => `not sent ${digest}`)]);
+      expect(await begin(journal, { digest: 'a' })).toEqual({ kind: 'begun' });
+    }, 60_000);
+
+    test('does not keep a server from ending', async () => {
+      const journal = open();
+      await journal.list({});
+      hang('away');
+      const begun = begin(journal);
+      expect((await begun).kind).toBe('unwritable');
+      await journal.close();
+      opened = [];
+      hang('');
+    }, 60_000);
+  });
+
+  describe('with tables of an earlier version', () => {
+    const rows = 200_000;
+    const makeOld = async () => {
+      const journal = open();
+      const sample = intent({ digest: 'sample' });
+      await journal.begin(sample, { allowRepeat: false });
+      await journal.end(endingOf(Date.now(), sample.id, 'accepted'));
+      sql('drop index cloudops_mutations_digest_idx; drop table cloudops_journal');
+      sql(
+        `insert into cloudops_mutations (id, digest, time, intent, outcome, ended, ending)
+         select 'old ' || n, 'old ' || n, time, jsonb_set(intent::jsonb, '{digest}', to_jsonb('old ' || n)), outcome, ended, ending from cloudops_mutations, generate_series(1, ${rows}) n`,
+      );
+      // No statement of a migration may be under limits that anybody has set for servers.
+      sql(`alter database ${database} set statement_timeout = '50ms'`);
+    };
+    const isValid = () =>
+      sql("select indisvalid from pg_index where indexrelid = to_regclass('cloudops_mutations_digest_idx')");
+
+    test('a server adds what is needed, writes at once, and builds indexes meanwhile', async () => {
+      await makeOld();
+      expect(await begin(open(), { digest: 'old 17' })).toMatchObject({ kind: 'duplicate' });
+      await expect.poll(isValid, { timeout: 30_000 }).toBe('t');
+    }, 60_000);
+
+    test('so does the command, which also repairs an index whose building was interrupted', async () => {
+      await makeOld();
+      await migrate(postgres.url(database), true);
+      expect(isValid()).toBe('t');
+      sql("update pg_index set indisvalid = false where indexrelid = 'cloudops_mutations_digest_idx'::regclass");
+      expect(await open().examine()).toContainEqual(expect.stringMatching(/^indexes are missing/));
+      await migrate(postgres.url(database), true);
+      expect(isValid()).toBe('t');
+    }, 60_000);
+
+    test('two at once are not in the way of each other', async () => {
+      await makeOld();
+      await Promise.all([1, 2].map(() => migrate(postgres.url(database), true)));
+      expect(isValid()).toBe('t');
+    }, 60_000);
+  });
+
+  describe('of the first release, with a million rows', () => {
+    testFirstRelease((now) => {
+      postgres.url(database);
+      sql(readFileSync('test/fixtures/journal/first-release.sql', 'utf8'));
+      sql(
+        `insert into cloudops_mutations (id, digest, time, intent, outcome, ended, ending)
+         select 'copy ' || n, 'copy ' || n, time - interval '1 year', jsonb_set(intent::jsonb, '{id}', to_jsonb('copy ' || n)),
+           outcome, ended - interval '1 year', ending
+         from cloudops_mutations, generate_series(1, 1000000) n where outcome = 'accepted'`,
+      );
+      const journal = createPostgresJournal(postgres.url(database), now, { databaseTime: () => now().getTime() });
+      const list = ({ limit }: ListOptions) => journal.list({ limit, since: now().getTime() - 120_000 });
+      return { ...journal, list };
+    });
+  });
+
+  test('without tables, and a role that may not make them, says who has to', async () => {
+    postgres.url(database);
+    sql(`create role worker login password '${decodeURIComponent(password)}'`);
+    expect(await begin(open(asWorker(postgres.url(database))))).toMatchObject({
+      kind: 'unwritable',
+      reason: expect.stringMatching(/run "cloudops-mcp journal migrate" once as their owner$/),
+    });
+    await migrate(postgres.url(database), true);
+    await expect(open(asWorker(postgres.url(database))).examine()).rejects.toThrow();
+    sql('grant select, insert, update on all tables in schema public to worker');
+    expect(await open(asWorker(postgres.url(database))).examine()).toEqual([
+      expect.stringMatching(/^replication is not synchronous/),
+    ]);
+  });
+
+  test('with keys of another format refuses changes, and can be read', async () => {
+    const journal = open();
+    await begin(journal);
+    sql('update cloudops_journal set key_format = 2');
+    expect(await begin(journal, { digest: 'other' })).toMatchObject({
+      kind: 'unwritable',
+      reason: expect.stringMatching(/its keys have format 2/),
+    });
+    expect(await journal.list({})).toHaveLength(1);
+    await expect(journal.examine()).rejects.toThrow('format 2');
+  });
+
+  describe('whose servers have clocks', () => {
+    test.each([
+      [0, 'begun', 0],
+      [5_000, 'begun', 1],
+      [-5_000, 'begun', 1],
+      [90_000, 'unwritable', 1],
+      [-90_000, 'unwritable', 1],
+    ])('%i ms off: %s', async (offsetMs, kind, warnings) => {
+      events.length = 0;
+      expect(await begin(open(postgres.url(database), offsetMs))).toMatchObject({ kind });
+      expect(events.filter(([level, event]) => level === 'warn' && event === 'clock')).toHaveLength(warnings);
+    });
+
+    test('that differ, decides what is recent by its own', async () => {
+      const [fast, slow] = [open(postgres.url(database), 50_000), open(postgres.url(database), -50_000)];
+      const first = intentAt(Date.now() + 50_000);
+      await fast.begin(first, { allowRepeat: false });
+      await fast.end(endingOf(Date.now() + 50_000, first.id, 'accepted'));
+      const age = (minutes: number) =>
+        sql(`update cloudops_mutations set ended = clock_timestamp() - interval '${minutes} minutes'`);
+      age(9.5);
+      expect(await slow.findDuplicate('same')).toBeDefined();
+      age(10.5);
+      for (const journal of [fast, slow]) expect(await journal.findDuplicate('same')).toBeUndefined();
+    });
+  });
+
+  test('is read as a stream, in pages, and followed', async () => {
+    const journal = open();
+    const sample = intent();
+    await journal.begin(sample, { allowRepeat: false });
+    await journal.end(endingOf(Date.now(), sample.id, 'unknown'));
+    sql(
+      `insert into cloudops_mutations (id, digest, time, intent, outcome, ended, ending)
+       select 'copy ' || n, digest, time, jsonb_set(intent::jsonb, '{id}', to_jsonb('copy ' || n)), outcome, ended, ending from cloudops_mutations, generate_series(1, 2500) n`,
+    );
+    let polls = 0;
+    const follow = async () => {
+      polls += 1;
+      if (polls === 1) await journal.end(endingOf(Date.now(), sample.id, 'accepted'));
+      if (polls === 2) await begin(journal, { digest: 'open' });
+      return polls < 4;
+    };
+    const outcomes: (string | undefined)[] = [];
+    for await (const { ending } of journal.read({ follow })) outcomes.push(ending?.outcome);
+    expect(outcomes).toHaveLength(2503);
+    expect(outcomes.slice(-2)).toEqual(['accepted', undefined]);
+  });
+});
