@@ -1,8 +1,8 @@
-import { type ApiRequest, ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { checksumElements } from '../storage/checksums.js';
+import { byBytes, keyEncoding, pageSize, person } from '../storage/pages.js';
 import type { Upload } from '../storage/records.js';
-import { encodeKey, notOffered, wholeNumber } from '../storage/requests.js';
+import { notOffered, wholeNumber } from '../storage/requests.js';
 import { xml } from '../storage/xml.js';
 
 /** ListParts (reference, sections 2.2 and 4.1). Checksums are S3's. */
@@ -80,12 +80,6 @@ export const listMultipartUploads = defineOperation({
   },
 });
 
-const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
-
-type Query = ApiRequest['query'];
-
-const person = { ID: 'sandbox-account', DisplayName: 'Sandbox' };
-
 /** Elements about an upload's owner and its future object. */
 const aboutUpload = ({ algorithm }: Upload) => ({
   Initiator: person,
@@ -94,14 +88,3 @@ const aboutUpload = ({ algorithm }: Upload) => ({
   ChecksumAlgorithm: algorithm,
   ChecksumType: algorithm && 'COMPOSITE',
 });
-
-/** Entries of a page: at most 1,000. */
-const pageSize = (query: Query, name: string) => Math.min(wholeNumber(query, name, 1000), 1000);
-
-/** The encoding of keys in an answer. */
-function keyEncoding(query: Query): { readonly encode: (key: string) => string; readonly type?: string } {
-  const type = query.get('encoding-type');
-  if (type === undefined) return { encode: (key) => key };
-  if (type !== 'url') throw new ServiceError(400, 'InvalidArgument', 'encoding-type must be url.');
-  return { encode: encodeKey, type };
-}

@@ -13,6 +13,8 @@ export interface StorageSeeds {
   partsOf(uploadId: string): Seeds<Part>;
 }
 
+export type Storage = ReturnType<typeof openStorage>;
+
 /**
  * The object storage that a state holds: buckets, multipart uploads and objects (reference, sections 2.2 and 4.1; all else
  * as on S3). Its functions throw a `ServiceError` for a name that does not exist.

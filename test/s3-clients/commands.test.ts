@@ -75,10 +75,8 @@ describe('is refused, and nothing is kept', () => {
   test.each<[string, string, (file: string) => string[]]>([
     ['AWS CLI', 'an ACL', (file) => [...put, file, '--acl=public-read']],
     ['AWS CLI', 'a key of KMS', (file) => [...put, file, '--server-side-encryption=aws:kms']],
-    ['AWS CLI', 'a list of objects', () => ['s3', 'ls', 's3://refused/']],
     ['rclone', 'an ACL', (file) => ['copyto', '--s3-acl=public-read', file, 'sandbox:refused/k']],
     ['rclone', 'a storage class', (file) => ['copyto', '--s3-storage-class=GLACIER', file, 'sandbox:refused/k']],
-    ['s3cmd', 'a list of objects', () => ['ls', 's3://refused']],
   ])('%s: %s', async (name, _what, args) => {
     const client = clientOf(name);
     await client.makeBucket('refused');

@@ -1,0 +1,101 @@
+import { type ApiRequest, ServiceError } from '../http.js';
+import { defineOperation } from '../operation.js';
+import { byBytes, keyEncoding, pageSize, person } from '../storage/pages.js';
+import { type StoredObject, sizeOf } from '../storage/records.js';
+import type { Storage } from '../storage/storage.js';
+import { xml } from '../storage/xml.js';
+
+export const listObjects = defineOperation({
+  request: 'GET /{bucket}',
+  options: ['delimiter', 'encoding-type', 'marker', 'max-keys', 'prefix'],
+  handle({ parameters: { bucket }, query }, { storage }) {
+    const marker = query.get('marker') ?? '';
+    const { encode, shared, contents, isTruncated, last, isGrouped } = listPage(storage, bucket, query, marker);
+    return xml('ListBucketResult', {
+      ...shared,
+      Marker: encode(marker),
+      // Without groups, clients go on from the last key.
+      NextMarker: isTruncated && isGrouped ? encode(last) : undefined,
+      Contents: contents.map((entry) => ({ ...entry, Owner: person })),
+    });
+  },
+});
+
+export const listObjectsV2 = defineOperation({
+  request: 'GET /{bucket}?list-type',
+  options: ['continuation-token', 'delimiter', 'encoding-type', 'fetch-owner', 'max-keys', 'prefix', 'start-after'],
+  handle({ parameters: { bucket }, query }, { storage }) {
+    if (query.get('list-type') !== '2') throw invalidArgument('list-type must be 2.');
+    const token = query.get('continuation-token');
+    const startAfter = query.get('start-after');
+    const after = token === undefined ? (startAfter ?? '') : readToken(token);
+    const { encode, shared, groups, contents, isTruncated, last } = listPage(storage, bucket, query, after);
+    const isOwned = query.get('fetch-owner') === 'true';
+    return xml('ListBucketResult', {
+      ...shared,
+      KeyCount: contents.length + groups,
+      StartAfter: startAfter && encode(startAfter),
+      ContinuationToken: token,
+      NextContinuationToken: isTruncated ? tokenOf(last) : undefined,
+      Contents: contents.map((entry) => ({ ...entry, ...(isOwned && { Owner: person }) })),
+    });
+  },
+});
+
+/** Objects of a bucket whose names come after another. Keys that have the delimiter behind the prefix become one group. */
+function listPage(storage: Storage, bucket: string, query: ApiRequest['query'], after: string) {
+  storage.findBucket(bucket);
+  const [prefix, delimiter] = [query.get('prefix') ?? '', query.get('delimiter') ?? ''];
+  const maximum = pageSize(query, 'max-keys');
+  const { encode, type } = keyEncoding(query);
+  const entries = new Map<string, StoredObject | undefined>();
+  for (const object of storage.objects.values()) {
+    const { key } = object;
+    if (object.bucket !== bucket || !key.startsWith(prefix) || byBytes(key, after) <= 0) continue;
+    const end = delimiter === '' ? -1 : key.indexOf(delimiter, prefix.length);
+    if (end < 0) entries.set(key, object);
+    else entries.set(key.slice(0, end + delimiter.length), undefined);
+  }
+  // A page that ended with a group is followed by what comes after all of its keys.
+  entries.delete(after);
+  const page = [...entries].sort(([a], [b]) => byBytes(a, b)).slice(0, maximum);
+  const groups = page.flatMap(([name, object]) => (object === undefined ? { Prefix: encode(name) } : []));
+  const isTruncated = maximum > 0 && entries.size > page.length;
+  return {
+    encode,
+    isTruncated,
+    isGrouped: delimiter !== '',
+    /** Name of the last object or group; empty if there is none. */
+    last: page.at(-1)?.[0] ?? '',
+    groups: groups.length,
+    contents: page.flatMap(([name, object]) => (object === undefined ? [] : contentsOf(encode(name), object))),
+    /** Elements of both versions. */
+    shared: {
+      Name: bucket,
+      Prefix: encode(prefix),
+      Delimiter: delimiter === '' ? undefined : encode(delimiter),
+      EncodingType: type,
+      MaxKeys: maximum,
+      IsTruncated: isTruncated,
+      CommonPrefixes: groups,
+    },
+  };
+}
+
+const contentsOf = (Key: string, { lastModified, etag, parts }: StoredObject) => ({
+  Key,
+  LastModified: lastModified,
+  ETag: `"${etag}"`,
+  Size: sizeOf(parts),
+  StorageClass: 'STANDARD',
+});
+
+const tokenOf = (name: string) => Buffer.from(name).toString('base64url');
+
+function readToken(token: string): string {
+  const name = Buffer.from(token, 'base64url').toString();
+  if (name !== '' && tokenOf(name) === token) return name;
+  throw invalidArgument('The continuation token is not one of an earlier answer.');
+}
+
+const invalidArgument = (message: string) => new ServiceError(400, 'InvalidArgument', message);
