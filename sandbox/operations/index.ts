@@ -1,6 +1,7 @@
 /** All operations of the sandbox. Routing, faults, marks, tests and docs/SANDBOX.md follow from these exports. */
 export { createBucket, getBucketLocation, headBucket, listBuckets } from './buckets.js';
 export { completeMultipartUpload } from './complete-multipart-upload.js';
+export { deleteObjects } from './delete-objects.js';
 export { listObjects, listObjectsV2 } from './list-objects.js';
 export { listMultipartUploads, listParts } from './listings.js';
 export { deleteObject, getObject, headObject, putObject } from './objects.js';

@@ -1,7 +1,7 @@
 import { type ApiRequest, empty, ServiceError } from '../http.js';
 import { defineOperation, invented } from '../operation.js';
 import { wholeChecksum } from '../storage/checksums.js';
-import { objectName, type StoredObject, sizeOf } from '../storage/records.js';
+import { type StoredObject, sizeOf } from '../storage/records.js';
 import { isListed, notOffered } from '../storage/requests.js';
 
 /** Headers that an object keeps from its upload. */
@@ -40,9 +40,7 @@ export const deleteObject = defineOperation({
   request: 'DELETE /{bucket}/{key}',
   async handle({ parameters }, { storage }) {
     storage.findBucket(parameters.bucket);
-    const object = storage.objects.get(objectName(parameters));
-    storage.objects.delete(objectName(parameters));
-    await storage.files.remove(object?.parts ?? []);
+    await storage.files.remove(storage.deleteObject(parameters));
     return empty({}, 204);
   },
 });

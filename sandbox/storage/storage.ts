@@ -77,6 +77,12 @@ export function openStorage(state: State, seeds: StorageSeeds) {
       objects.set(records.objectName(object), object);
       return previous?.parts ?? [];
     },
+    /** Deletes an object if it exists. Returns the parts that it had. */
+    deleteObject(name: ObjectName) {
+      const previous = objects.get(records.objectName(name));
+      objects.delete(records.objectName(name));
+      return previous?.parts ?? [];
+    },
     /** Deletes files that a killed process left behind. */
     async tidy(): Promise<void> {
       const unfinished = [...uploads.keys()].flatMap((uploadId) => [...partsOf(uploadId).values()]);

@@ -33,6 +33,18 @@ const special = /[&<>"\p{Cc}]/gu;
 const escapeXml = (text: string) =>
   text.replace(special, (character) => names[character] ?? `&#x${character.charCodeAt(0).toString(16).toUpperCase()};`);
 
+const entities = new Map(Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }));
+
+/** Texts of all elements of a name, unescaped, with the spaces around them. */
+export const textsOf = (xml: string, name: string): string[] =>
+  [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].map(([, text = '']) => unescapeXml(text));
+
+const unescapeXml = (text: string) =>
+  text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w+));/gi, (whole, hex?: string, decimal?: string, name = '') => {
+    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : (entities.get(name) ?? whole);
+  });
+
 /** Text of the first element of a name, unescaped as far as ETags need it. */
 export const textOf = (xml: string, name: string): string | undefined =>
   new RegExp(`<${name}>\\s*([^<]*?)\\s*</${name}>`).exec(xml)?.[1]?.replace(/&quot;|&#34;|&#x22;/g, '"');

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import aws4 from 'aws4';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
+
+/** DeleteObjects, as S3 documents it. */
+
+const there = ['a', 'b/c', ' & <d>"\'\u{1f600}\t', 'kept'];
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ now: () => new Date() });
+});
+afterAll(() => sandbox.close());
+beforeEach(() => {
+  for (const bucket of ['bucket', 'other']) {
+    sandbox.storage.buckets.set(bucket, { created: '2026-11-21T12:00:00.000Z' });
+    for (const key of there)
+      sandbox.storage.storeObject({ bucket, key, etag: '0', lastModified: '', headers: {}, parts: [], checksums: {} });
+  }
+});
+
+/** Keys that a bucket still has. */
+const left = (bucket = 'bucket') => there.filter((key) => sandbox.storage.objects.has(`${bucket}/${key}`));
+
+const md5 = (body: string) => ({ 'Content-MD5': createHash('md5').update(body).digest('base64') });
+
+async function send(body: string, headers: Record<string, string> = md5(body), bucket = 'bucket') {
+  const { host, origin } = new URL(sandbox.cloud.endpoints.storage);
+  const path = `/${bucket}?delete`;
+  const request = { method: 'POST', host, path, body, service: 's3', region: 'r', headers: { ...headers } };
+  // fetch writes these two itself.
+  const { Host: _, 'Content-Length': __, ...signed } = aws4.sign(request, sandbox.cloud.credentials).headers ?? {};
+  const response = await fetch(origin + path, { method: 'POST', headers: signed as Record<string, string>, body });
+  const text = await response.text();
+  const deleted = [...text.matchAll(/<Deleted><Key>(.*?)<\/Key><\/Deleted>/g)].map(([, key]) => key);
+  return { status: response.status, code: /<Code>(.*?)</.exec(text)?.[1], deleted };
+}
+
+const object = (key: string, more = '') => `<Object><Key>${key}</Key>${more}</Object>`;
+const deletion = (objects: string, more = '') =>
+  `<?xml version="1.0" encoding="UTF-8"?>\n<Delete xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${objects}${more}</Delete>`;
+
+test('deletes the objects of one bucket and names them, those that never existed as well', async () => {
+  const answer = await send(deletion(object('a') + object('b/c') + object('missing') + object('a')));
+  expect(answer).toEqual({ status: 200, code: undefined, deleted: ['a', 'b/c', 'missing', 'a'] });
+  expect(left()).toEqual(there.slice(2));
+  expect(left('other')).toEqual(there);
+});
+
+test('names none if it is to be quiet', async () => {
+  expect(await send(deletion(object('a'), '<Quiet>true</Quiet>'))).toMatchObject({ status: 200, deleted: [] });
+  expect((await send(deletion(object('b/c'), '<Quiet>false</Quiet>'))).deleted).toEqual(['b/c']);
+  expect(left()).toEqual(there.slice(2));
+});
+
+test.each([
+  ['names', ' &amp; &lt;d&gt;&quot;&apos;\u{1f600}&#9;'],
+  ['decimals', '&#32;&#38; &#60;d>&#34;&#39;&#128512;&#x9;'],
+  ['hexadecimals', ' &#x26; &#x3C;d&#x3e;"\'&#x1F600;\t'],
+])('reads keys that are escaped with %s', async (_with, key) => {
+  expect((await send(deletion(object(key)))).status).toBe(200);
+  expect(left()).toEqual(['a', 'b/c', 'kept']);
+});
+
+test('takes 1,000 keys', async () => {
+  const keys = Array.from({ length: 999 }, (_, index) => `missing-${index}`);
+  expect((await send(deletion([...keys, 'a'].map((key) => object(key)).join('')))).deleted).toHaveLength(1000);
+  expect(left()).toEqual(there.slice(1));
+});
+
+describe('deletes nothing', () => {
+  test.each<[string, string, number, string]>([
+    ['without a key', deletion(''), 400, 'MalformedXML'],
+    ['with an empty key', deletion(object('a') + object('')), 400, 'MalformedXML'],
+    ['with an object without a key', deletion(`${object('a')}<Object></Object>`), 400, 'MalformedXML'],
+    ['with two keys in an object', deletion(object('a', '<Key>kept</Key>')), 400, 'MalformedXML'],
+    ['with a key outside of an object', deletion(object('a'), '<Key>kept</Key>'), 400, 'MalformedXML'],
+    ['with more than 1,000 keys', deletion(object('a').repeat(1001)), 400, 'MalformedXML'],
+    ['with another document', '<Remove><Object><Key>a</Key></Object></Remove>', 400, 'MalformedXML'],
+    ['with half a document', deletion(object('a')).slice(0, -5), 400, 'MalformedXML'],
+    ['with elements of no meaning', deletion(object('a'), '<Force>true</Force>'), 400, 'MalformedXML'],
+    ['with a version', deletion(object('a') + object('kept', '<VersionId>1</VersionId>')), 501, 'NotImplemented'],
+    ['with a condition', deletion(object('a', '<ETag>"1"</ETag>')), 501, 'NotImplemented'],
+  ])('%s', async (_what, body, status, code) => {
+    expect(await send(body)).toMatchObject({ status, code });
+    expect(left()).toEqual(there);
+  });
+
+  test.each<[string, Record<string, string>, string]>([
+    ['without a digest', {}, 'InvalidRequest'],
+    ['with the MD5 of something else', md5('else'), 'BadDigest'],
+    ['with the CRC32 of something else', { 'x-amz-checksum-crc32': 'AAAAAA==' }, 'BadDigest'],
+  ])('%s', async (_what, headers, code) => {
+    expect(await send(deletion(object('a')), headers)).toMatchObject({ status: 400, code });
+    expect(left()).toEqual(there);
+  });
+
+  test('in a bucket that does not exist', async () => {
+    const body = deletion(object('a'));
+    expect(await send(body, md5(body), 'nowhere')).toMatchObject({ status: 404, code: 'NoSuchBucket' });
+  });
+});
