@@ -57,13 +57,13 @@ function section(operation, answer) {
   const errors = [
     ...refusalsOf(operation).map((code) => {
       const { summary, next } = refusalFailure('The call', new Refusal(code, []), effect !== 'read');
-      return [`\`${code}\``, summary, next];
+      return [`\`${code}\``, summary, next.text];
     }),
     ...Object.entries(own).map(([code, remedy]) => [`\`${code}\``, 'The service refused it.', remedy]),
     ...Object.entries(serviceErrors[service === 'storage' ? 'storage' : 'api']).map(([code, status]) => [
       `\`${code}\``,
       `The service refused it with HTTP status ${status}.`,
-      remedyFor(own, code, status),
+      remedyFor(own, code, status, { api, isStorage: service === 'storage', account: '…' }).next.text,
     ]),
   ];
   return [

@@ -50,7 +50,7 @@ export function readAnswer(
     return { ...unread, problem: `it is not an answer to ${operation.api}` };
   const reading =
     operation.answer === 'none'
-      ? { record: {}, warnings: [] }
+      ? { record: {}, warnings: [], lacks: [] }
       : readRecord((operation.pages?.page ?? operation.output)(), value);
   return { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date), ...reading };
 }

@@ -1,9 +1,10 @@
 import type { Operation } from '../tools/define-operation.js';
+import { type Next, next, operatorMust } from '../tools/next.js';
 import type { HttpFailure } from '../transport/http-client.js';
 import type { Attempt, FinalReply } from '../transport/signed-client.js';
-import { quote, quoteName } from '../util/quote.js';
+import { quote } from '../util/quote.js';
 import { httpFailureRemedies, httpFailureText, remedyFor } from './remedies.js';
-import { readServiceError } from './service-error.js';
+import { readServiceError, type ServiceError } from './service-error.js';
 
 /** Request IDs by header name: what the support of the service asks for. */
 export type RequestIds = Readonly<Record<string, string>>;
@@ -12,16 +13,18 @@ export type RequestIds = Readonly<Record<string, string>>;
 export interface Failure {
   /** The failure and its cause in one sentence. */
   readonly summary: string;
+  /** One of our own: the service's stands under `serviceSays`. */
   readonly code: string;
   /** Name of the account, where accounts have names. */
   readonly account?: string;
   /** Corrections that are needed, one line each. */
   readonly problems: readonly string[];
   readonly status?: number | undefined;
-  readonly message?: string | undefined;
+  /** The service's own words: data, whatever they say. */
+  readonly serviceSays?: ServiceSays;
   /** True if the cloud may have acted on it. Undefined for a read. */
   readonly mayHaveHappened?: boolean | undefined;
-  readonly next: string;
+  readonly next: Next;
   readonly requestIds: RequestIds;
   /** Of a request that was sent more than once. */
   readonly attempts?: readonly Attempt[];
@@ -31,13 +34,26 @@ export interface Failure {
   readonly warnings?: readonly string[];
   /** News of earlier calls. */
   readonly notes?: readonly string[];
+  /** The call that this one would repeat, as far as its caller may know of it. */
+  readonly earlier?: EarlierCall;
+}
+
+export type ServiceSays = Omit<ServiceError, 'requestId'>;
+
+/** A change that was sent before: what came of it, and when it was sent. */
+export interface EarlierCall {
+  readonly outcome: 'accepted' | 'unknown' | 'not ended';
+  readonly sentAt: string;
+  readonly requestIds: RequestIds;
 }
 
 /** The part of a call that its failure speaks of. */
 export interface FailedCall {
   readonly operation: Operation;
-  /** Advice for an unknown outcome. */
-  readonly ifUnknown: string;
+  /** Name of the account, where accounts have names of their own. Otherwise its key stands for it. */
+  readonly accountName?: string | undefined;
+  /** Advice for an unknown outcome, for a call that changes something. */
+  readonly ifUnknown?: Next;
 }
 
 /** The facts of the requests and their answers. */
@@ -53,25 +69,43 @@ export function noAnswer(call: FailedCall, failure: HttpFailure, origin: string,
 /** An answer whose status is not a success. */
 export function errorAnswer(
   call: FailedCall,
-  { response: { status, headers, bodyFailure }, body, attempts, endedAt }: FinalReply & { kind: 'answered' },
+  { response: { status, headers, bodyFailure }, body, attempts, endedAt, keyId }: FinalReply & { kind: 'answered' },
   requestIds: RequestIds,
 ): Failure {
-  const error = readServiceError(body);
-  const message = error.message ?? (bodyFailure === undefined ? undefined : `(the body was lost: ${bodyFailure.code})`);
+  const { requestId, ...said } = readServiceError(body, headers);
+  const serviceSays =
+    bodyFailure === undefined ? said : { message: `(the body was lost: ${bodyFailure.code})`, ...said };
   const clocks = `this machine's clock: ${endedAt.toUTCString()}; the service's: ${quote(headers.date ?? 'not given', 60)}`;
-  const cause = error.code === undefined ? `HTTP status ${status}` : `${quoteName(error.code)} (HTTP status ${status})`;
-  const known = error.requestId === undefined || Object.values(requestIds).includes(error.requestId);
+  const { operation, accountName = keyId } = call;
+  const { code, next } = remedyFor(operation.errors, said.code, status, {
+    api: operation.api,
+    isStorage: operation.service === 'storage',
+    account: accountName,
+    retryAfterSeconds: secondsOf(headers['retry-after']),
+  });
+  const cause = said.code === undefined ? `HTTP status ${status}` : `${coded(said.code, code)} (HTTP status ${status})`;
+  const known = requestId === undefined || Object.values(requestIds).includes(requestId);
   return failureOf(call, status >= 500 || mayFollowSuccess.includes(status), {
-    problem: `the service ${status >= 500 ? 'failed' : status < 400 ? 'answered' : 'refused it'} with ${cause}${status >= 300 && status < 400 ? ', a redirect, which a signed request must not follow' : ''}`,
-    code: error.code ?? `Http${status}`,
-    problems: error.code === 'RequestTimeTooSkewed' ? [clocks] : [],
+    problem: `the service ${verbOf(status)} ${cause}`,
+    code,
+    problems: said.code === 'RequestTimeTooSkewed' ? [clocks] : [],
     status,
-    message,
-    requestIds: known ? requestIds : { ...requestIds, RequestId: error.requestId ?? '' },
+    ...(Object.keys(serviceSays).length > 0 && { serviceSays }),
+    requestIds: known ? requestIds : { ...requestIds, RequestId: requestId ?? '' },
     attempts,
-    next: remedyFor(call.operation.errors, error.code, status),
+    next,
   });
 }
+
+function verbOf(status: number): string {
+  if (status >= 500) return 'failed with';
+  return status >= 400 ? 'refused it with' : 'answered with a redirect,';
+}
+
+/** A code of the service: bare only where it is the very code that is known here. */
+const coded = (code: string, known: string) => (code === known ? code : quote(code, 100));
+
+const secondsOf = (retryAfter = '') => (/^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined);
 
 /**
  * A gateway's 408 may come after the request went on to the service behind it, and a 303, or the 302 that many send in its place,
@@ -85,15 +119,18 @@ export const unreadableAnswer = (call: FailedCall, problem: string, exchange: Ex
     problem: `the answer cannot be read, because ${problem}`,
     code: 'UnreadableAnswer',
     ...exchange,
-    next: 'Check that the configured endpoint is the right API and not a proxy or a sign-in page, then try again.',
+    next: operatorMust('check that the endpoint (CLOUDOPS_…_URL) is the right API and not a proxy or a sign-in page'),
   });
+
+/** The step after a fault of this server. */
+export const reportMistake = operatorMust('look in its log, and report the mistake');
 
 /** A fault of this server, after the request may have been sent. */
 export const serverFault = (call: FailedCall): Failure =>
   failureOf(call, true, {
     problem: 'this server made a mistake',
     code: 'InternalError',
-    next: 'Look in the log of this server, and report the mistake.',
+    next: reportMistake,
   });
 
 /** Pages that would not end, or cannot be trusted to be the whole list. */
@@ -102,7 +139,11 @@ export const inconsistentPages = (call: FailedCall, problem: string, exchange: E
     problem: `the pages of the answer do not fit together, because ${problem}`,
     code: 'InconsistentPages',
     ...exchange,
-    next: 'Try again. If it happens again, report it to the support of the service.',
+    next: next(
+      'agent',
+      'call',
+      'Call again once. If it happens again, tell the user: the support of the service needs the request IDs.',
+    ),
   });
 
 /** The cause as the end of a sentence, and the facts around it. */
@@ -112,7 +153,7 @@ type Cause = { readonly problem: string } & Pick<Failure, 'code' | 'next'> & Par
 function failureOf(
   { operation, ifUnknown }: FailedCall,
   mayHaveArrived: boolean,
-  { problem, code, next, attempts = [], ...known }: Cause,
+  { problem, code, next: step, attempts = [], ...known }: Cause,
 ): Failure {
   const changes = operation.effect !== 'read';
   const isUnknown = changes && mayHaveArrived;
@@ -123,7 +164,7 @@ function failureOf(
     requestIds: {},
     ...known,
     ...(changes && { mayHaveHappened: mayHaveArrived }),
-    next: isUnknown ? ifUnknown : next,
+    next: isUnknown && ifUnknown !== undefined ? ifUnknown : step,
     ...(attempts.length > 1 && { attempts }),
   };
 }

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { RequestBody } from '../tools/body.js';
 import type { Change, Default, Operation } from '../tools/define-operation.js';
-import { regionWarnings } from '../tools/schema/zones.js';
+import { place, regionWarnings } from '../tools/schema/zones.js';
 import { contentOf } from '../transport/content.js';
 import { type Endpoint, type UnsignedApiRequest, wireForm } from '../transport/request.js';
-import { sentences } from '../util/human.js';
+import { listed, sentences } from '../util/human.js';
 import { textAt, valueAt, withText } from '../util/objects.js';
-import { quoteName, spellOut } from '../util/quote.js';
-import { Refusal, reviewElsewhere } from './refusal.js';
+import { quote, spellOut } from '../util/quote.js';
+import { Refusal, splitUp } from './refusal.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -81,10 +81,25 @@ export function makePlan(call: PlannedCall): Plan {
       ...change.consequences(input, region),
     ),
     defaults,
-    warnings,
+    warnings: [...pastedSecrets(call), ...warnings],
     notChecked: change.notChecked,
   };
 }
+
+/** For secrets that came with the call although a name would have done. */
+const pastedSecrets = ({
+  operation: { secrets = [], secretNames = {} },
+  input,
+  secretNames: named = {},
+}: PlannedCall) =>
+  secrets.flatMap((path) => {
+    if (textAt(input, path) === undefined || named[path] !== undefined) return [];
+    const [byName] = Object.entries(secretNames).find(([, secret]) => secret === path) ?? [];
+    const other = byName === undefined ? '' : ` ${byName} avoids that: it takes the name of a secret on this server.`;
+    return [
+      `${path} came with the call, so the client and the provider of its model have seen it and may keep it.${other}`,
+    ];
+  });
 
 const regionSources = { given: 'given', configured: 'configured', default: "this server's default" } as const;
 
@@ -92,15 +107,15 @@ const regionSources = { given: 'given', configured: 'configured', default: "this
 function regionOf({ operation, input, endpoint: { region }, regionSource }: PlannedCall): string {
   const given = textOf(input.region ?? input.regions);
   const source = regionSources[regionSource];
-  if (given === region) return `region ${region} (given)`;
-  if (given !== undefined) return `region ${given} (given), request sent to ${region} (${source})`;
-  return `${'region' in operation.input().shape ? 'region' : 'request sent to'} ${region} (${source})`;
+  if (given === region) return `region ${place(region)} (given)`;
+  if (given !== undefined) return `region ${place(given)} (given), request sent to ${place(region)} (${source})`;
+  return `${'region' in operation.input().shape ? 'region' : 'request sent to'} ${place(region)} (${source})`;
 }
 
 function zoneOf(defaults: readonly Default[], input: Fields): string | false {
   const given = textOf(input.availabilityZone ?? input.availabilityZones);
   const preset = defaults.find(({ path }) => path === 'availabilityZone');
-  if (given !== undefined) return `zone ${given} (given)`;
+  if (given !== undefined) return `zone ${place(given)} (given)`;
   return preset !== undefined && `zone ${preset.value} (the cloud's default)`;
 }
 
@@ -112,7 +127,7 @@ const textOf = (value: unknown) => [value].flat().find((one) => typeof one === '
  * @param given all the arguments, where some are wrong and so not in `input`
  */
 export function hintsOf(operation: Operation, change: Change, input: Fields, region: string, given: Fields = input) {
-  const { regions, unknownDefaults = [] } = operation;
+  const { regions, unknownDefaults = [], decidesCost = [] } = operation;
   const isAbsent = (path: string) => valueAt(given, path) === undefined;
   const isOmitted = (path: string) => {
     const parent = path.split('.').slice(0, -1).join('.');
@@ -124,6 +139,8 @@ export function hintsOf(operation: Operation, change: Change, input: Fields, reg
     ...unknownDefaults.filter(isOmitted),
     ...defaults.filter((one) => !isKnown(one)).map(({ path }) => path),
   ];
+  const costly = unknown.filter((path) => decidesCost.includes(path));
+  const costs = costly.length === 0 ? '' : `, and the cost depends on ${listed(costly)}`;
   return {
     defaults: defaults
       .filter(isKnown)
@@ -131,7 +148,7 @@ export function hintsOf(operation: Operation, change: Change, input: Fields, reg
     warnings: sentences(
       ...regionWarnings(regions, region),
       ...new Set(change.warnings(input, region)),
-      unknown.length > 0 && `Not given: ${unknown.join(', ')}. What the cloud uses instead is not documented.`,
+      unknown.length > 0 && `Not given: ${unknown.join(', ')}. What the cloud uses instead is not documented${costs}.`,
     ),
   };
 }
@@ -142,7 +159,11 @@ export const withoutSecrets = <Fields>({ operation, input, secretNames = {} }: P
     const secret = textAt(input, path);
     if (secret === undefined) return copy;
     const name = secretNames[path];
-    return withText(copy, secret, name === undefined ? fingerprint(secret) : `the secret ${quoteName(name)}`);
+    return withText(
+      copy,
+      secret,
+      name === undefined ? fingerprint(secret) : `the secret ${quote(name)} of this server`,
+    );
   }, fields);
 
 /** The body of a request as a plan shows it: a request may put secrets wherever it wants. */
@@ -151,15 +172,15 @@ function shownBody(call: PlannedCall, body: RequestBody): unknown {
   return contentOf({ ...body, value: withoutSecrets(call, body.value) }).text;
 }
 
-/** Tells one secret from another without showing any: `sha256:` and 12 hexadecimal digits. */
+/** Tells one secret from another without showing any. */
 export const fingerprint = (secret: string): string =>
-  `sha256:${createHash('sha256').update(secret).digest('hex').slice(0, 12)}`;
+  `the secret as it was given (not shown here; its SHA-256 begins with ${createHash('sha256').update(secret).digest('hex').slice(0, 12)})`;
 
 /**
- * The plan as text: what it does first, the request last. The request's own values are JSON, so they cannot pass for our
- * words, and what is invisible is spelled out everywhere.
+ * The plan as text for a person, without the request. What is invisible is spelled out.
+ * @param until the time until which it can be carried out, if it can be
  */
-export function planLines(plan: Plan): string[] {
+export function planText(plan: Plan, until: string | undefined): string {
   return [
     plan.summary,
     `Where: ${plan.where.map(spellOut).join(', ')}.`,
@@ -172,12 +193,15 @@ export function planLines(plan: Plan): string[] {
       plan.defaults.map(({ path, value }) => `${path}: ${value}`),
     ),
     ...section('Not checked:', plan.notChecked),
-    'Request:',
-    ...requestLines(plan),
-  ];
+    ...sentences(until !== undefined && `This plan holds until ${until}.`),
+  ]
+    .join('\n')
+    .trimEnd();
 }
 
-/** The request as it would be sent: method and URL, headers, and the body as JSON. */
+/**
+ * The request as it would be sent: method and URL, headers, and the body as JSON, in which no value can pass for our words.
+ */
 export const requestLines = ({ method, url, headers, body }: Plan): string[] => [
   `${method} ${url}`,
   ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
@@ -195,6 +219,6 @@ const largestPlan = 40_000;
 
 /** The refusal of a change that nobody could review, with what its operation says to do instead. */
 export const tooLargeToShow = ({ change: { ifTooLarge } }: PlannedCall): Refusal =>
-  new Refusal('TooLargeToShow', [], ifTooLarge === undefined ? {} : { next: `${ifTooLarge} ${reviewElsewhere}` });
+  new Refusal('TooLargeToShow', [], ifTooLarge === undefined ? {} : { next: splitUp(ifTooLarge) });
 
 export const canBeShown = ({ body }: Plan): boolean => (JSON.stringify(body)?.length ?? 0) <= largestPlan;

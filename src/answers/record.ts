@@ -1,46 +1,60 @@
 import type * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import { sentences } from '../util/human.js';
+import { listed, sentences } from '../util/human.js';
 import { isObject, withoutNulls } from '../util/objects.js';
 import { quote, spellOut } from '../util/quote.js';
 
-/** The record of an answer, as far as it can be used, and what was missing or odd, one sentence each. */
+/** The record of an answer, as far as it can be used, and what was odd, one sentence each. */
 export interface Reading {
   readonly record: Record<string, unknown>;
   readonly warnings: readonly string[];
+  /** Fields that are expected and not there, by path. */
+  readonly lacks: readonly string[];
 }
 
 const maximumWarnings = 20;
 
 /**
  * Reads the record of an answer by its schema without ever refusing it. A field of the wrong type is converted where that loses
- * nothing and left out where it would; a missing one is left out; an unknown one stays. All but the last are warnings.
+ * nothing and left out where it would, with a warning; a missing one is left out; an unknown one stays.
  */
 export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   const given = withoutNulls(value);
   const parsed = schema.safeParse(given, { reportInput: true });
-  if (parsed.success) return { record: isObject(given) ? { ...given } : {}, warnings: [] };
+  if (parsed.success) return { record: isObject(given) ? { ...given } : {}, warnings: [], lacks: [] };
   if (!isObject(given))
-    return { record: {}, warnings: [`The answer is ${show(value)}, not an object; it was left out.`] };
+    return { record: {}, warnings: [`The answer is ${show(value)}, not an object; it was left out.`], lacks: [] };
   const { issues } = parsed.error;
-  const missing = issues.filter(({ input }) => input === undefined).map(({ path }) => toDotPath(path));
+  const lacks = issues.filter(({ input }) => input === undefined).map(({ path }) => toDotPath(path));
   const odd = issues.filter(({ input }) => input !== undefined);
   const repaired = structuredClone(given);
   const warnings = odd.map((issue) => repair(repaired, issue));
   return {
     record: { ...withoutHoles(repaired) },
+    lacks,
     warnings: sentences(
-      missing.length > 0 && `The answer lacks ${listed(missing)}.`,
       ...warnings.slice(0, maximumWarnings),
       warnings.length > maximumWarnings && `${warnings.length - maximumWarnings} more fields were odd.`,
     ),
   };
 }
 
-const listed = (names: readonly string[]) =>
-  names.length <= maximumWarnings
-    ? names.join(', ')
-    : `${names.slice(0, maximumWarnings).join(', ')} and ${names.length - maximumWarnings} more fields`;
+/**
+ * The warning about missing fields that a person would want to know of.
+ * @param words what each of them is, by path, `[]` for each element of a list
+ */
+export function missingWarning(lacks: readonly string[], words: Readonly<Record<string, string>> = {}): string[] {
+  const paths = lacks.map((path) => path.replace(/\[\d+\]/g, '[]'));
+  const missing = Object.keys(words).filter((path) => paths.some((one) => path === one || path.startsWith(`${one}.`)));
+  return missing.length === 0
+    ? []
+    : [
+        `The answer does not say ${listed(
+          missing.map((path) => words[path]),
+          'or',
+        )}.`,
+      ];
+}
 
 /** Converts or takes out the value that an issue is about. Returns the warning. */
 function repair(record: unknown, issue: z.core.$ZodIssue): string {
@@ -92,7 +106,10 @@ const longestName = 100;
  * Makes data of a service fit to be shown: what is invisible or changes the reading order is spelled out, in names too, and long
  * texts and the whole are cut. What is left out is counted. Texts in fields of `exact` names stay as they are: they are passed back.
  */
-export function presentable(record: Readonly<Record<string, unknown>>, exact: readonly string[] = []): Reading {
+export function presentable(
+  record: Readonly<Record<string, unknown>>,
+  exact: readonly string[] = [],
+): Omit<Reading, 'lacks'> {
   let left = maximumCharacters;
   let leftOut = 0;
   const text = (given: string, longest: number) => {

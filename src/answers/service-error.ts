@@ -7,10 +7,21 @@ export interface ServiceError {
   readonly code?: string;
   readonly message?: string;
   readonly requestId?: string;
+  /** Where it says that the request belongs. */
+  readonly region?: string;
+  readonly host?: string;
 }
 
 /** Finds code and message in an error body: XML, JSON or HTML (errors are not in the reference; shapes are as seen on similar services). */
-export function readServiceError(body: Body): ServiceError {
+export function readServiceError(body: Body, headers: Readonly<Record<string, string>>): ServiceError {
+  return {
+    ...inBody(body),
+    ...withText('region', headers['x-amz-bucket-region']),
+    ...withText('host', headers.location),
+  };
+}
+
+function inBody(body: Body): ServiceError {
   switch (body.kind) {
     case 'xml':
       return pick(body.value.Error ?? valueAt(body.value, 'ErrorResponse.Error') ?? Object.values(body.value)[0]);
@@ -34,10 +45,18 @@ const pick = (source: unknown): ServiceError => ({
     typeof source === 'string' ? source : (valueAt(source, 'Message') ?? valueAt(source, 'message')),
   ),
   ...withText('requestId', valueAt(source, 'RequestId') ?? valueAt(source, 'requestId')),
+  ...withText('region', valueAt(source, 'Region')),
+  ...withText('host', valueAt(source, 'Endpoint')),
 });
 
 /** Characters that are kept of each. */
-const longest: Readonly<Record<keyof ServiceError, number>> = { code: 200, message: 2000, requestId: 200 };
+const longest: Readonly<Record<keyof ServiceError, number>> = {
+  code: 200,
+  message: 2000,
+  requestId: 200,
+  region: 100,
+  host: 300,
+};
 
 /** Text on one line, so that no line of it can pass for one of ours. */
 const withText = (name: keyof ServiceError, value: unknown): ServiceError => {

@@ -1,3 +1,4 @@
+import type { Next } from '../tools/next.js';
 import type { Attempt } from '../transport/signed-client.js';
 import type { RequestIds } from './failure.js';
 import type { Plan } from './plan.js';
@@ -20,11 +21,16 @@ export interface Success {
   readonly outcome?: 'accepted' | 'planned';
   /** Name of the account, where accounts have names. */
   readonly account?: string;
-  readonly next?: string;
+  readonly next?: Next;
   /** The way in which consent came, and the time of sending (ISO 8601, UTC). */
   readonly consent?: string;
   readonly sentAt?: string;
+  /** Of an accepted change: region, zone and account with their origins, and what follows from it, costs first. */
+  readonly where?: readonly string[];
+  readonly effects?: readonly string[];
   readonly plan?: Plan;
+  /** The plan as text for a person: all of it but the request. */
+  readonly show?: string;
   readonly planId?: string;
   /** Time of day at which the planId expires, with its date and zone. */
   readonly planExpires?: string;

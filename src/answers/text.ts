@@ -1,46 +1,55 @@
-import type { Attempt } from '../transport/signed-client.js';
 import { isObject, leavesOf } from '../util/objects.js';
-import { quote, quoteName } from '../util/quote.js';
-import type { Failure, RequestIds } from './failure.js';
-import { planLines } from './plan.js';
+import { quote } from '../util/quote.js';
+import { attemptsText } from './attempts.js';
+import type { EarlierCall, Failure, RequestIds, ServiceSays } from './failure.js';
+import { headlineOf } from './headline.js';
+import { requestLines } from './plan.js';
 import type { Success } from './success.js';
 
 /**
  * The same facts as the structured content, as text for hosts that show only text. The service's words are quoted, and its answer
- * stands indented under `answer:`: they are data.
+ * stands indented under `answer:`: they are data. The last line is the matter again, because some hosts show people the end.
  */
 export function textOf(result: Success | Failure): string {
-  const { summary, problems = [], plan, code, status, message, mayHaveHappened, next, answer }: AnyResult = result;
-  const { account, outcome, consent, sentAt, planId, planExpires, requestIds, attempts = [] }: AnyResult = result;
-  const { defaults = [], warnings = [], notes = [] }: AnyResult = result;
+  const { summary = '', problems = [], plan, show, answer, next } = anyOf(result);
+  const { account, code, status, serviceSays, mayHaveHappened } = anyOf(result);
+  const { outcome, consent, sentAt, planId, planExpires, requestIds, attempts = [], earlier } = anyOf(result);
+  const { where = [], effects = [], defaults = [], warnings = [], notes = [] } = anyOf(result);
   const line = (name: string, value: string | number | undefined) => (value === undefined ? [] : [`${name}: ${value}`]);
   return [
     summary,
     ...(problems.length === 0 ? [] : ['', ...problems.map((problem) => `- ${problem}`)]),
-    ...(plan === undefined ? [] : ['', ...planLines(plan)]),
+    ...(show === undefined ? [] : ['', 'show:', show]),
+    ...(plan === undefined ? [] : ['', 'Request:', ...requestLines(plan)]),
     '',
     ...line('account', account),
     ...line('outcome', outcome),
     ...line('consent', consent),
     ...line('sentAt', sentAt),
+    ...line('where', where.join(', ') || undefined),
+    ...effects.flatMap((effect) => line('effect', effect)),
     ...line('planId', planId),
     ...line('planExpires', planExpires),
-    ...line('code', code === undefined ? undefined : quoteName(code)),
+    ...line('code', code),
     ...line('status', status),
-    ...line('service says', message === undefined ? undefined : quote(message, 500)),
+    ...line('the service says', saidBy(serviceSays)),
     ...line('requestIds', idList(requestIds)),
     ...line('mayHaveHappened', mayHaveHappened === undefined ? undefined : mayHaveHappened ? 'yes' : 'no'),
-    ...line('attempts', attemptList(attempts)),
+    ...line('attempts', attemptsText(attempts)),
+    ...line('earlier call', earlierText(earlier)),
     ...defaults.flatMap((one) => line('default', one)),
     ...warnings.flatMap((warning) => line('warning', warning)),
     ...notes.flatMap((note) => line('note', note)),
-    ...line('next', next),
+    ...line('to act', next && `${next.who} (${next.action})`),
+    ...line('next', next?.text),
     ...(answer === undefined ? [] : render({ answer })),
+    '',
+    headlineOf(summary),
   ].join('\n');
 }
 
 /** A result of either kind: a success has no code, a failure no answer. */
-type AnyResult = Partial<Success> & Partial<Failure>;
+const anyOf = (result: Partial<Success> & Partial<Failure>) => result;
 
 /** `x-ext-request-id "…", x-ext-id-2 "…"` */
 const idList = (requestIds: RequestIds = {}) =>
@@ -48,11 +57,21 @@ const idList = (requestIds: RequestIds = {}) =>
     .map(([name, id]) => `${name} ${quote(id, 200)}`)
     .join(', ') || undefined;
 
-/** `503 (waited 210 ms), 200` */
-const attemptList = (attempts: readonly Attempt[]) =>
-  attempts
-    .map(({ result, waitedMs }) => (waitedMs === undefined ? result : `${result} (waited ${waitedMs} ms)`))
-    .join(', ') || undefined;
+/** `"Slow down." (code "SlowDown")` */
+function saidBy({ message, ...more }: ServiceSays = {}): string | undefined {
+  const rest = Object.entries(more)
+    .map(([name, value]) => `${name} ${quote(value ?? '', 500)}`)
+    .join(', ');
+  if (message === undefined) return rest || undefined;
+  return `${quote(message, 500)}${rest === '' ? '' : ` (${rest})`}`;
+}
+
+/** `accepted, sent at 2026-11-20T12:00:00.000Z, x-ext-request-id "…"` */
+function earlierText(earlier: EarlierCall | undefined): string | undefined {
+  if (earlier === undefined) return undefined;
+  const { outcome, sentAt, requestIds } = earlier;
+  return [outcome, `sent at ${sentAt}`, idList(requestIds) ?? 'no request IDs'].join(', ');
+}
 
 /**
  * Writes a record as indented lines. Lists of alike records become tables, with a column for each field however deep, because that

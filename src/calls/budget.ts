@@ -1,6 +1,7 @@
 import { Refusal } from '../answers/refusal.js';
 import type { Budget, BudgetState } from '../journal/budget.js';
 import type { Journal } from '../journal/journal.js';
+import { next } from '../tools/next.js';
 import { digestOf } from '../util/digest.js';
 import { counted } from '../util/human.js';
 import type { Cloud } from './endpoint.js';
@@ -48,11 +49,15 @@ export async function checkBudget(
 export function budgetSpent(limit: Budget, { nextAt }: Pick<BudgetState, 'nextAt'>): Refusal {
   if (nextAt === undefined)
     return new Refusal('BudgetSpent', ['CLOUDOPS_MAX_CHANGES is 0, so that this server only shows plans'], {
-      next: 'Call with planOnly: true to show the user the plan. Only the person who runs this server can change the setting.',
+      next: next(
+        'operator',
+        'configure',
+        'Call with planOnly: true to show the user the plan. Only the person who runs this server can change the setting.',
+      ),
     });
-  const next = new Date(nextAt).toISOString();
+  const possibleAt = new Date(nextAt).toISOString();
   return new Refusal('BudgetSpent', [
-    `CLOUDOPS_MAX_CHANGES allows ${counted(limit.mostChanges, 'change')} within ${spanOf(limit)}; the next is possible at ${next}`,
+    `CLOUDOPS_MAX_CHANGES allows ${counted(limit.mostChanges, 'change')} within ${spanOf(limit)}; the next is possible at ${possibleAt}`,
   ]);
 }
 

@@ -40,10 +40,11 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     const open = (signal: AbortSignal) =>
       openClient(endpoint, { repeatable: operation.effect === 'read', secrets, signal, span: context.span });
 
+    const accountName = accounts.areNamed ? account.name : undefined;
+    const mayRead = (other: Operation) => isAllowed(policy, other, context.principal);
+
     if (operation.change === undefined)
-      return read({ operation, input, request, endpoint }, open, context, (other) =>
-        isAllowed(policy, other, context.principal),
-      );
+      return read({ operation, input, request, endpoint, accountName }, open, context, mayRead, dependencies.log);
     const steering: Steering = {
       planOnly: planOnly === true,
       planId: typeof planId === 'string' ? planId : undefined,
@@ -52,7 +53,6 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     const regionSource = regionSourceOf(cloud, region);
     const { secretNames } = complete;
     const { accessKeyId: keyId } = await endpoint.keys.current();
-    const accountName = accounts.areNamed ? account.name : undefined;
     const isShown = showsPlan(steering, context, confirm);
     const found = isShown
       ? await findBefore(callTool, { operation, input, accountName }, context, dependencies.now)
@@ -107,7 +107,7 @@ function failed(operation: Operation, error: unknown, { log }: CallDependencies)
   log('error', 'unexpected', { tool: name, error: kind, ...fault });
   const failure = isChange
     ? refusalFailure(name, new Refusal('InternalError', []), isChange)
-    : serverFault({ operation, ifUnknown: '' });
+    : serverFault({ operation });
   return { kind: 'failed', failure };
 }
 

@@ -4,19 +4,19 @@ import { Refusal } from '../answers/refusal.js';
 import type { Wait } from '../consent/asker.js';
 import { type ConsentMode, decideConsent } from '../consent/decision.js';
 import { obtainConsent } from '../consent/obtain.js';
-import { type Consent, intentOf, type PendingChange, type Steering } from '../consent/pending.js';
+import { type Consent, intentOf, type Steering } from '../consent/pending.js';
 import type { QuestionQueue } from '../consent/question-queue.js';
 import type { Budget } from '../journal/budget.js';
 import type { RecordedChange } from '../journal/entry.js';
-import { describe, isOfAnother } from '../journal/journal.js';
 import { repetitionKey } from '../journal/key.js';
 import { wireForm } from '../transport/request.js';
 import type { SignedClient } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
 import { budgetSpent, type CallBudget, checkBudget } from './budget.js';
-import { adviceIfUnknown, broken, conclude, endingOf, outcomeOf } from './conclusion.js';
+import { adviceIfUnknown, broken, conclude, endingOf, outcomeOf, type Sending } from './conclusion.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 import { visibleCaller } from './policy.js';
+import { earlierOf, repeated, repeatWarning } from './repeat.js';
 
 /** The rules of an account for its changes. */
 export interface ChangeRules {
@@ -82,12 +82,12 @@ async function prepare(
   const entry = { ...entryOf(call, context, dependencies), budget: budget.key };
   const { repeatable = false } = call.operation;
   const duplicate = repeatable ? undefined : await journal.findDuplicate(entry.digest).catch(() => undefined);
-  if (duplicate !== undefined && !steering.allowRepeat && !steering.planOnly) throw repeated(duplicate, call, viewer);
+  if (duplicate !== undefined && !steering.allowRepeat && !steering.planOnly) throw refusalOf(duplicate, call, viewer);
   const left = await checkBudget(journal, budget, steering.planOnly);
   const made = makePlan(call);
   // Asked for before anything is sent, so that nothing about it can fail afterwards.
   const lookFor = call.change.lookFor(call.input, call.endpoint.region);
-  const warning = duplicate !== undefined && `The same call was sent before: ${describe(duplicate, viewer)}.`;
+  const warning = duplicate !== undefined && repeatWarning(earlierOf(duplicate, viewer));
   const plan = {
     ...made,
     consequences: sentences(...made.consequences, left ?? false),
@@ -118,11 +118,6 @@ function entryOf(
   };
 }
 
-/** A change that waits for consent or has it, and what to look for if its outcome is not known. */
-interface Sending extends PendingChange {
-  readonly lookFor: string;
-}
-
 /**
  * A change that has consent: its intent is on disk before it is sent, and its outcome before anything is made of the answer.
  * Nothing that goes wrong after the first byte was sent leaves this function as an exception.
@@ -144,7 +139,7 @@ async function carryOut(
       ? new Refusal('AlreadyDecided', [])
       : new Refusal('PlanRefused', ['this consent was used before']);
   if (begun.kind === 'budgetSpent') throw budgetSpent(begun.budget, begun);
-  if (begun.kind === 'duplicate') throw repeated(begun.earlier, call, viewer);
+  if (begun.kind === 'duplicate') throw refusalOf(begun.earlier, call, viewer);
 
   const sentAt = now().toISOString();
   let key: string | undefined;
@@ -167,7 +162,7 @@ async function carryOut(
   const written = journal
     .end({ id: intent.id, time: now().toISOString(), key, ...endingOf(conclusion) })
     .then((): string[] => [], unwritten);
-  const outcome = outcomeOf(conclusion, pending, consent, sentAt);
+  const outcome = outcomeOf(conclusion, pending, consent, sentAt, log);
   return withNotes(outcome, await withinSeconds(written, notYetWritten));
 }
 
@@ -183,24 +178,12 @@ async function withinSeconds<Value>(value: Promise<Value>, otherwise: Value): Pr
   return Promise.race([value, late]).finally(() => clearTimeout(timer));
 }
 
-/** The refusal of a call that was sent before. What to do depends on what came of it, but says nothing of another caller's. */
-function repeated(
+/** The refusal of a call that was sent before. */
+const refusalOf = (
   earlier: RecordedChange,
-  { change, input, endpoint: { region } }: PlannedCall,
+  { operation, change, input, endpoint: { region } }: PlannedCall,
   viewer: string | undefined,
-) {
-  const outcome = isOfAnother(earlier, viewer) ? 'unknown' : (earlier.ending?.outcome ?? 'open');
-  const known: Readonly<Record<string, string>> = {
-    accepted:
-      'The earlier call was accepted: tell the user. Only if they want it a second time, call again with allowRepeat: true.',
-    open: 'The earlier call has not ended: wait for its answer before you do anything else.',
-  };
-  const next =
-    known[outcome] ??
-    `The earlier call may have happened. Wait ten minutes, then have the user look in the console for ${change.lookFor(input, region)}. ` +
-      'Only if it is not there and they still want it, call again with allowRepeat: true.';
-  return new Refusal('Repeated', [describe(earlier, viewer)], { next });
-}
+) => repeated(earlierOf(earlier, viewer), operation.effect, change.lookFor(input, region));
 
 /** Adds what has to be said about other changes. */
 function withNotes(outcome: EndedOutcome, more: readonly string[]): EndedOutcome {

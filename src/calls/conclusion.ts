@@ -1,15 +1,20 @@
+import { acceptedSuccess } from '../answers/accepted.js';
 import { type Answer, readAnswer } from '../answers/answer.js';
 import { type FailedCall, type Failure, serverFault, unreadableAnswer } from '../answers/failure.js';
 import type { EndedOutcome } from '../answers/outcome.js';
 import type { PlannedCall } from '../answers/plan.js';
-import { presentable } from '../answers/record.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
-import { consentWays, type Success } from '../answers/success.js';
 import type { Consent, PendingChange } from '../consent/pending.js';
 import type { Ending } from '../journal/entry.js';
+import { type Next, next } from '../tools/next.js';
 import { type Attempt, type FinalReply, NotSent } from '../transport/signed-client.js';
-import { sentences } from '../util/human.js';
+import type { Log } from '../util/log.js';
 import { keysRefusal } from './endpoint.js';
+
+/** A change that waits for consent or has it, and what to look for if its outcome is not known. */
+export interface Sending extends PendingChange {
+  readonly lookFor: string;
+}
 
 /** The end of a change that was sent, or was about to be. */
 export type Conclusion =
@@ -21,17 +26,17 @@ export type Conclusion =
     };
 
 /** A fault of this server while it sent a change. */
-export function broken({ operation }: PlannedCall, error: unknown, ifUnknown: string): Conclusion {
+export function broken({ operation, accountName }: PlannedCall, error: unknown, ifUnknown: Next): Conclusion {
   const failure =
     error instanceof NotSent
       ? refusalFailure(operation.name, keysRefusal(error) ?? new Refusal('InternalError', []), true)
-      : serverFault({ operation, ifUnknown });
+      : serverFault({ operation, accountName, ifUnknown });
   return { kind: 'failed', failure };
 }
 
-export function conclude(call: PlannedCall, reply: FinalReply, ifUnknown: string): Conclusion {
-  const { operation, input, endpoint } = call;
-  const failedCall = { operation, ifUnknown };
+export function conclude(call: PlannedCall, reply: FinalReply, ifUnknown: Next): Conclusion {
+  const { operation, input, endpoint, accountName } = call;
+  const failedCall = { operation, accountName, ifUnknown };
   const answer = readSafely(failedCall, input, reply, endpoint.origin);
   if (answer.kind === 'failed') return answer;
   const { attempts } = reply;
@@ -59,66 +64,31 @@ export function endingOf(conclusion: Conclusion): Omit<Ending, 'id' | 'time'> {
     const { status, requestIds } = conclusion.answer;
     return { outcome: 'accepted', status, requestIds: { ...requestIds } };
   }
-  const { mayHaveHappened, status, code, requestIds } = conclusion.failure;
+  const { mayHaveHappened, status, code: known, serviceSays, requestIds } = conclusion.failure;
+  const code = serviceSays?.code ?? known;
   const outcome = mayHaveHappened === true ? 'unknown' : status === undefined ? 'not sent' : 'rejected';
   return { outcome, status, code, requestIds: { ...requestIds } };
 }
 
-const tellUser = 'Tell the user the outcome and the request IDs.';
-const inConsole = 'Its progress shows only in the console: do not call again to check.';
-
-/** The conclusion for the caller. An accepted change stays accepted, even if nothing else of its answer can be read. */
+/** The conclusion for the caller. */
 export function outcomeOf(
   conclusion: Conclusion,
-  pending: PendingChange,
-  consent: Consent,
+  { call, lookFor, plan, repeats }: Sending,
+  { how }: Consent,
   sentAt: string,
+  log: Log,
 ): EndedOutcome {
   if (conclusion.kind === 'failed') return conclusion;
   const { answer, attempts } = conclusion;
-  const { operation, change, input } = pending.call;
-  const { continues } = change;
-  const view = { kind: 'ended', continues } as const;
-  const common = {
-    outcome: 'accepted',
-    consent: consentWays[consent.how],
-    sentAt,
-    next: sentences(tellUser, continues && inConsole).join(' '),
-    requestIds: answer.requestIds,
-    ...(attempts.length > 1 && { attempts }),
-  } as const;
-  const unread = (problem: string): Success => ({
-    ...common,
-    summary: `The cloud accepted this (HTTP status ${answer.status}): ${pending.plan.summary}`,
-    warnings: [`The answer cannot be read, because ${problem}.`],
-  });
-  if (answer.kind === 'unread') return { kind: 'succeeded', success: unread(answer.problem), view };
-  try {
-    const hadPlan = consent.how === 'planId' || consent.how === 'clicked';
-    const { summary, ...told } = described(answer, pending, hadPlan);
-    const own = operation.next?.(answer.record, input);
-    const next = own === undefined ? common.next : `${tellUser} ${own}`;
-    // Some hosts hand on the beginning of the structure: the summary comes first.
-    return { kind: 'succeeded', success: { summary, ...common, next, ...told }, view };
-  } catch {
-    return { kind: 'succeeded', success: unread('this server made a mistake'), view };
-  }
-}
-
-/** The record of an accepted change, in words and whole. Warnings that came with the plan are not repeated. */
-function described(
-  { record, warnings }: Extract<Answer, { kind: 'read' }>,
-  { call: { operation, change, input, endpoint }, plan }: PendingChange,
-  hadPlan: boolean,
-): Pick<Success, 'summary' | 'warnings' | 'answer'> {
-  const contradictions = change.contradictions?.(record, input, endpoint.region) ?? [];
-  const contradiction =
-    contradictions.length > 0 && `The answer contradicts the request: ${contradictions.join('; ')}.`;
-  const shown = presentable(record);
+  const { operation, change } = call;
+  if (answer.kind === 'read' && answer.lacks.length > 0)
+    log('debug', 'answer', { tool: operation.name, lacks: answer.lacks });
+  // What is repeatable without being asked for is the same change, not a second one.
+  const isRepeat = typeof repeats === 'string' && repeats !== '';
   return {
-    summary: sentences(contradiction, operation.summarize(record, input)).join(' '),
-    warnings: [...(hadPlan ? [] : plan.warnings), ...warnings, ...shown.warnings],
-    ...(operation.answer !== 'none' && { answer: shown.record }),
+    kind: 'succeeded',
+    success: acceptedSuccess({ call, lookFor, plan, answer, attempts, consent: how, sentAt, isRepeat }),
+    view: { kind: 'ended', continues: change.continues },
   };
 }
 
@@ -127,12 +97,18 @@ export function adviceIfUnknown(
   { operation, endpoint: { region } }: PlannedCall,
   lookFor: string,
   sentAt: string,
-): string {
+): Next {
   const sent = `It was sent at ${sentAt} to region ${region}.`;
   if (operation.repeatable === true)
-    return `${sent} Sending it again does no harm: call again with the same arguments, without planId. The aim is ${lookFor}.`;
-  return (
+    return next(
+      'agent',
+      'call',
+      `${sent} Sending it again does no harm: call again with the same arguments, without planId. The aim is ${lookFor}.`,
+    );
+  return next(
+    'user',
+    'check',
     `Do not repeat it. ${sent} Wait ten minutes, then have the user look in the console for ${lookFor}. ` +
-    'If it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.'
+      'Only if it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.',
   );
 }

@@ -1,13 +1,14 @@
 import { type Answer, readAnswer } from '../answers/answer.js';
 import { type FailedCall, type Failure, inconsistentPages, unreadableAnswer } from '../answers/failure.js';
 import type { EndedOutcome } from '../answers/outcome.js';
-import { presentable } from '../answers/record.js';
+import { missingWarning, presentable } from '../answers/record.js';
 import type { Success } from '../answers/success.js';
 import type { Operation } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import type { Endpoint, UnsignedApiRequest } from '../transport/request.js';
 import type { Attempt, FinalReply, SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
+import type { Log } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import type { CallContext } from './context.js';
 import { unsignedRequest } from './endpoint.js';
@@ -19,6 +20,8 @@ export interface ReadCall {
   /** For the first page. */
   readonly request: UnsignedApiRequest;
   readonly endpoint: Endpoint;
+  /** Name of the account, where accounts have names of their own. */
+  readonly accountName?: string | undefined;
 }
 
 /** The longest that a read waits for the one beside it. */
@@ -34,6 +37,7 @@ export async function read(
   open: (signal: AbortSignal) => SignedClient,
   { onPage, hasView, signal }: Pick<CallContext, 'onPage' | 'hasView' | 'signal'>,
   isAllowed: (operation: Operation) => boolean,
+  log: Log,
 ): Promise<EndedOutcome> {
   const { operation, input } = call;
   const pages = operation.pages ?? onePage;
@@ -45,14 +49,15 @@ export async function read(
       : undefined,
   ]);
   if (reduced.kind === 'failed') return reduced;
-  const { state, warnings, requestIds, retried } = reduced;
+  const { state, warnings, lacks, requestIds, retried } = reduced;
+  if (lacks.length > 0) log('debug', 'answer', { tool: operation.name, lacks });
   const record = pages.result(state, input, beside);
   const shown = presentable(record, operation.exact);
   const next = operation.next?.(record, input);
   const success: Success = {
     summary: operation.summarize(record, input),
     ...(next !== undefined && { next }),
-    warnings: [...warnings, ...shown.warnings],
+    warnings: [...warnings, ...missingWarning(lacks, operation.tellIfMissing), ...shown.warnings],
     requestIds,
     ...(retried.length > 0 && { attempts: retried }),
     answer: shown.record,
@@ -97,21 +102,24 @@ const mostPages = 10_000;
 interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
   readonly kind: 'reduced';
   readonly state: unknown;
+  /** Fields that the pages do not have, by path. */
+  readonly lacks: readonly string[];
   /** Of the pages that took more than one. */
   readonly retried: readonly Attempt[];
 }
 
 /** Reads one page after the other, until the last, a number of pages, or a failure. */
 async function reduce(
-  { operation, input, request, endpoint }: ReadCall,
+  { operation, input, request, endpoint, accountName }: ReadCall,
   pages: Omit<AnyPages, 'page'>,
   client: SignedClient,
   { onPage, maximumPages }: { readonly onPage?: CallContext['onPage'] | undefined; readonly maximumPages?: number },
 ): Promise<Reduced | { readonly kind: 'failed'; readonly failure: Failure }> {
-  const call = { operation, ifUnknown: '' };
+  const call = { operation, accountName };
   const warnings = new Set(regionWarnings(operation.regions, textAt(input, 'region')));
   const retried: Attempt[] = [];
   const places = new Set<string>();
+  const lacks = new Set<string>();
   let state = pages.start(input);
   let entries = 0;
   let asked = request;
@@ -122,13 +130,14 @@ async function reduce(
     const { record, answeredAt, requestIds } = page;
     const { attempts } = reply;
     if (attempts.length > 1) retried.push(...attempts);
-    for (const warning of page.warnings) warnings.add(warning);
+    addAll(warnings, page.warnings);
+    addAll(lacks, page.lacks);
     entries += pages.count(record);
     onPage?.(number, entries);
 
     const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, input);
     if (step.kind === 'end' || (step.kind === 'next' && number === maximumPages))
-      return { kind: 'reduced', state: step.state, warnings: [...warnings], requestIds, retried };
+      return { kind: 'reduced', state: step.state, warnings: [...warnings], lacks: [...lacks], requestIds, retried };
     const next = checkPlace(step, number, places);
     if (next.kind === 'inconsistent')
       return withWarnings(inconsistentPages(call, next.problem, { requestIds, attempts }), warnings);
@@ -136,6 +145,10 @@ async function reduce(
     asked = unsignedRequest(operation, operation.request(input, next.after));
   }
 }
+
+const addAll = (set: Set<string>, texts: readonly string[]): void => {
+  for (const text of texts) set.add(text);
+};
 
 /** The step to another page, unless it leads nowhere new. Adds the place of that page to those that are known. */
 function checkPlace<Step extends Exclude<ReturnType<AnyPages['add']>, { kind: 'end' }>>(

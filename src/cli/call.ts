@@ -12,6 +12,7 @@ import type { Asker, Reply } from '../consent/asker.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
+import { textForPerson } from '../tools/next.js';
 import { createLog, escapeInvisible, type Log, reasonOf } from '../util/log.js';
 import { isObject } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
@@ -36,7 +37,7 @@ export const callCommand: Command = {
     if (options.json !== undefined)
       terminal.stdout.write(`${escapeInvisible(JSON.stringify(forMachines(tool, outcome, code)))}\n`);
     else if (outcome.kind === 'succeeded') terminal.stdout.write(`${textOf(forPeople(outcome.success))}\n`);
-    else terminal.stderr.write(`${textOf(outcome.failure)}\n`);
+    else terminal.stderr.write(`${textOf(failureForPeople(outcome.failure))}\n`);
     return code;
   },
 };
@@ -56,6 +57,11 @@ function forPeople(success: Success): Success {
   const { next: _, ...withoutNext } = success;
   return success.outcome === undefined ? success : withoutNext;
 }
+
+const failureForPeople = (failure: Failure): Failure => ({
+  ...failure,
+  next: { ...failure.next, text: textForPerson(failure.next.text) },
+});
 
 function exitCode(outcome: EndedOutcome, planned: boolean): number {
   if (outcome.kind === 'succeeded') return outcome.success.outcome === 'planned' && !planned ? 3 : 0;

@@ -12,6 +12,7 @@ import { documentBytes, findKeys } from '../http/issuer-keys.js';
 import { databaseName, isDatabaseUrl } from '../journal/database-url.js';
 import { openJournal, type Runtime, startRuntime } from '../runtime.js';
 import type { Operation, Service, Trial } from '../tools/define-operation.js';
+import { textForPerson } from '../tools/next.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { counted } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
@@ -189,10 +190,13 @@ async function trialFinding(
   if (outcome.kind !== 'failed') return ok(check, 'accepted');
   const { code, summary, problems, next } = outcome.failure;
   if (code === 'NoSuchBucket' && named !== undefined)
-    return problem(check, `accepted, but there is no bucket ${quote(named)} here`, next);
+    return problem(check, `accepted, but there is no bucket ${quote(named)} here`, textForPerson(next.text));
   if (accepted.includes(code))
-    return ok(check, `accepted (${code}, as expected: doctor asks for something that does not exist)`);
-  const remedy = code === 'AccessDenied' ? `${next} Or name a bucket that you can read with --bucket.` : next;
+    return ok(check, `accepted (${code}, as expected: doctor asks for an upload that does not exist)`);
+  const remedy =
+    code === 'AccessDenied'
+      ? `${textForPerson(next.text)} Or name a bucket that you can read with --bucket.`
+      : textForPerson(next.text);
   return problem(check, [summary, ...problems].join(' '), remedy);
 }
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { makePlan, planLines } from '../answers/plan.js';
+import { makePlan, type PlannedCall, planText, requestLines } from '../answers/plan.js';
 import { defaultAccount, resolveEndpoint, unsignedRequest } from '../calls/endpoint.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
 import { contractProblems } from '../operations/contract.js';
@@ -112,7 +112,12 @@ function exampleLines(operation: Operation): string[] {
   } as const;
   const endpoint = resolveEndpoint(cloud, operation, wanted.region);
   if (change !== undefined)
-    return planLines(makePlan({ operation, change, input, request, endpoint, keyId, regionSource: 'default' }));
+    return shownPlan({ operation, change, input, request, endpoint, keyId, regionSource: 'default' });
   const { path, query } = wireForm(endpoint, request);
   return [`${request.method} ${endpoint.origin}${path}${query}`];
+}
+
+function shownPlan(call: PlannedCall): string[] {
+  const plan = makePlan(call);
+  return [planText(plan, undefined), '', 'Request:', ...requestLines(plan)];
 }

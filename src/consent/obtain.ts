@@ -1,6 +1,7 @@
 import type { EndedOutcome, PlanClaims } from '../answers/outcome.js';
-import { tooLargeToShow } from '../answers/plan.js';
+import { planText, tooLargeToShow } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
+import { type Next, next } from '../tools/next.js';
 import type { Asker, Reply } from './asker.js';
 import type { ConsentStep } from './decision.js';
 import { consentDigest } from './digest.js';
@@ -85,9 +86,12 @@ export async function obtainConsent(
   }
 }
 
-const reconnect =
+const reconnect = next(
+  'user',
+  'configure',
   'This server does not know what the client can do: their session is missing, or is not one of this server. Have the user reconnect ' +
-  'the client to this server, then call again.';
+    'the client to this server, then call again.',
+);
 
 /**
  * The plan, with the ways to carry it out that no refusal has closed.
@@ -138,16 +142,19 @@ interface Ways {
   readonly claims?: PlanClaims;
 }
 
-function nextAfterPlan(name: string, { planOnly, planId, claims }: Ways): string {
+const nextAfterPlan = (name: string, ways: Ways): Next => next('user', 'decide', afterPlan(name, ways));
+
+function afterPlan(name: string, { planOnly, planId, claims }: Ways): string {
   const byClick = 'The user sees this plan with a button to agree and one to do nothing.';
   if (claims !== undefined && planId === undefined)
     return `${byClick} Wait for the decision: only a click carries this plan out.`;
+  const showAll = 'Show the user all of "show", translated if they speak another language; the request can be left out';
   const condition =
     claims !== undefined
       ? `${byClick} Leave the decision to them. Only if they ask you to go ahead instead`
       : planOnly
-        ? 'Show this plan to the user and stop there. Only if they then ask for it'
-        : 'Show this plan to the user. If they say yes to it';
+        ? `${showAll}. Stop there. Only if they then ask for it`
+        : `${showAll}. If they say yes to it`;
   const call = `call ${name} with the same arguments${planId === undefined ? '' : ' and this planId'}${planOnly ? ', without planOnly' : ''}`;
   return `${condition}, ${call}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
 }
@@ -157,13 +164,16 @@ function planned({ call, plan, now }: PendingChange, ways: Ways): EndedOutcome {
   const { operation, change, input } = call;
   const { planId, claims } = ways;
   const issuedAt = now().getTime();
+  const expires = new Date(issuedAt + tokenLifetimeMs).toISOString();
+  const canBeCarriedOut = planId !== undefined || claims !== undefined;
   return {
     kind: 'succeeded',
     success: {
       summary: `Plan of ${operation.name}; nothing was sent.`,
       outcome: 'planned',
+      show: planText(plan, canBeCarriedOut ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined),
       plan,
-      ...(planId !== undefined && { planId, planExpires: new Date(issuedAt + tokenLifetimeMs).toISOString() }),
+      ...(planId !== undefined && { planId, planExpires: expires }),
       next: nextAfterPlan(operation.name, ways),
       warnings: [],
       requestIds: {},

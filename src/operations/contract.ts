@@ -68,7 +68,7 @@ async function tryCall(
   if (sent === 0 && mayHaveHappened === true) return `a call that was not sent has an unknown outcome (${code})`;
   const isReplacement = operation.method === 'PUT' && operation.change?.ifTooLarge === undefined;
   if (code === 'TooLargeToShow' && isReplacement)
-    return `change.ifTooLarge: is missing. With its largest arguments it cannot be shown, and "${next.split('.')[0]}" does not fit a PUT`;
+    return `change.ifTooLarge: is missing. With its largest arguments it cannot be shown, and "${next.text.split('.')[0]}" does not fit a PUT`;
   return undefined;
 }
 

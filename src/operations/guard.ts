@@ -3,6 +3,7 @@ import { toDotPath } from 'zod/v4/core';
 import type { RequestBody } from '../tools/body.js';
 import type { Operation } from '../tools/define-operation.js';
 import { OperationFault } from '../tools/fault.js';
+import { actions, actors } from '../tools/next.js';
 import { quote } from '../util/quote.js';
 
 type AnyFunction = (...given: never[]) => unknown;
@@ -48,14 +49,14 @@ const step = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('inconsistent'), problem: text }),
 ]);
 
-/** What each function has to answer with, by its path. */
+/** The answer that each function has to give, by its path. */
 const answers: Readonly<Record<string, z.ZodType>> = {
   input: schema,
   output: schema,
   request,
   extract: anything,
   summarize: text,
-  next: text.optional(),
+  next: z.strictObject({ who: z.enum(actors), action: z.enum(actions), text }).optional(),
   'change.headline': text,
   'change.accept': text,
   'change.consequences': texts,

@@ -3,6 +3,7 @@ import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { listParts } from './list-parts.js';
+import { next } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, pathName, planArguments, region, text } from './schema/fields.js';
 
@@ -17,8 +18,8 @@ export const abortMultipartUpload = defineOperation({
   title: 'Abort a multipart upload',
   description:
     'Ends one multipart upload for good and deletes the parts that it has received, which frees their storage. The client that ' +
-    'uploads cannot go on; an object of the same key stays as it is. Its plan says what the upload holds. It is an operation of ' +
-    "S3 and not in the platform's API reference. Have ready: bucket, object, upload ID, from list_multipart_uploads.",
+    'uploads cannot go on; an object of the same key stays as it is. Its plan says what the upload holds. ' +
+    'Have ready: bucket, object, upload ID, from list_multipart_uploads.',
   effect: 'delete',
   service: 'storage',
   method: 'DELETE',
@@ -41,7 +42,9 @@ export const abortMultipartUpload = defineOperation({
       bucket: pathName().describe('Bucket name.'),
       object: objectKey().describe('Object key, exactly as the upload was started with; not URL-encoded.'),
       uploadId: text().describe('Upload ID that starting the multipart upload returned.'),
-      region: region().describe('Region of the bucket; the configured one when absent.').optional(),
+      region: region()
+        .describe('Region of the bucket: jp-east-1 or jp-west-2; the configured one when absent.')
+        .optional(),
       ...planArguments(),
     }),
 
@@ -85,5 +88,9 @@ export const abortMultipartUpload = defineOperation({
   summarize: (_record, { object, bucket }) =>
     `The upload of ${quote(object)} to bucket ${quote(bucket)} was aborted, and its parts are deleted.`,
   next: () =>
-    'A part that was on its way may have arrived afterwards: call list_multipart_uploads, and abort the upload again if it is still listed.',
+    next(
+      'agent',
+      'call',
+      'A part that was on its way may have arrived afterwards: call list_multipart_uploads, and abort the upload again if it is still listed.',
+    ),
 });

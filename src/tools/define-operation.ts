@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import { once } from '../util/objects.js';
 import type { Query } from '../util/uri.js';
 import type { RequestBody } from './body.js';
+import type { Next } from './next.js';
 import type { UploadPart } from './upload/part.js';
 
 /** The three APIs of the platform. Each has an endpoint and a signing service name of its own (reference, section 4). */
@@ -79,18 +80,22 @@ export interface Operation<
   readonly defaults: readonly Default[];
   /** Arguments, by dotted path, of which nobody knows what the cloud uses when they are absent. */
   readonly unknownDefaults?: readonly string[];
+  /** Those of them, by dotted path, that decide what it costs. */
+  readonly decidesCost?: readonly string[];
   /** Regions that the reference lists for it. Others are possible. */
   readonly regions?: readonly string[];
   /** Questions that the reference leaves open, one sentence each. */
   readonly undocumented: readonly string[];
   /** Things that cannot be done with it, and the place to do them instead, one sentence each. */
   readonly elsewhere: readonly string[];
-  /** Error codes of its own, or how they begin, as the service sends them (`Client.…`), each with what to do about it. */
+  /** Error codes of its own, or how they begin, as the service sends them (`Client.…`), each with what to ask or tell the user. */
   readonly errors?: Readonly<Record<string, string>>;
-  /** The answer's record. A field that is not optional is expected: where it is missing, the reader is warned. */
+  /** The answer's record. A field that is not optional is expected: where it is missing, the log says so. */
   output(): Output;
   /** Names of fields of a read's record that are passed back as arguments: their texts are not altered to be shown. */
   readonly exact?: readonly string[];
+  /** Fields of the answer that a person wants to know, by path, in words (`the region`): where one is missing, it is said. */
+  readonly tellIfMissing?: Readonly<Record<string, string>>;
   /** @param after where the next page begins, as `pages` found it; undefined for the first */
   request(input: z.output<Input>, after?: PageStart): ApiRequest;
   /** Picks the record out of the decoded body: a JSON value, or an XML document as nested objects of text. */
@@ -109,8 +114,8 @@ export interface Operation<
   readonly repeatable?: boolean;
   /** The meaning of the answer in a few sentences of plain text. */
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): string;
-  /** The next step, in one sentence, if there is one. After a change, it stands in place of looking in the console. */
-  next?(record: Lenient<z.output<Output>>, input: z.output<Input>): string | undefined;
+  /** The next step, if there is one. After a change, it stands in place of looking in the console. */
+  next?(record: Lenient<z.output<Output>>, input: z.output<Input>): Next | undefined;
 }
 
 /** One read of another operation, with arguments made of those of a call. */

@@ -1,18 +1,29 @@
 import * as z from 'zod';
-import { counted, humanDuration, sentences } from '../util/human.js';
 import { isObject, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient, type PageStart } from './define-operation.js';
+import { next } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
-import { objectKey, pathName, region, text, withConditions } from './schema/fields.js';
-import { like } from './schema/outputs.js';
+import { objectKey, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { decodedKey, longestKey } from './upload/keys.js';
-import { countNotShown, firstThatFit, notShown } from './upload/lists.js';
+import {
+  addUploads,
+  noUploads,
+  type OpenUpload,
+  openUploadsFields,
+  openUploadsSentences,
+  summariseOpen,
+} from './upload/open-uploads.js';
 import { xmlRecord } from './upload/xml-record.js';
 
-const upload = () => z.object({ object: z.string(), uploadId: z.string(), initiated: z.string().optional() });
-const shownUpload = () => like(upload(), 'object, uploadId, initiated');
+const upload = () =>
+  z.object({
+    object: z.string(),
+    uploadId: z.string(),
+    initiated: z.string().optional(),
+    initiator: z.object({ id: z.string().optional(), displayName: z.string().optional() }).optional(),
+  });
 
 /** One page as S3-compatible services give it. */
 const page = () =>
@@ -26,15 +37,6 @@ const page = () =>
   });
 
 type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
-type Upload = Lenient<z.output<ReturnType<typeof upload>>>;
-
-/** Groups that are shown, and characters of JSON that single uploads may take: about 700 tokens. */
-const shownGroups = 10;
-const shownCharacters = 1600;
-/** No more uploads than this fit into so many characters. */
-const maximumFirst = 100;
-/** Beyond so many, groups are not told. */
-const maximumGroups = 10_000;
 
 /** ListMultipartUploads, an operation of S3. It is not in the reference. */
 export const listMultipartUploads = defineOperation({
@@ -43,8 +45,8 @@ export const listMultipartUploads = defineOperation({
   title: 'List the multipart uploads of a bucket',
   description:
     'Finds multipart uploads that were started in a bucket and neither completed nor aborted, with the object and uploadId ' +
-    'that list_parts needs: how many, the oldest, how many by key prefix, and the first ones. It reads the whole list. It is an ' +
-    "operation of S3 and not in the platform's API reference. Have ready: bucket.",
+    'that list_parts needs: how many, the oldest, objects with several uploads, how many by key prefix and by who started them, ' +
+    'and the first ones by object key with their age. It reads the whole list. It tells no sizes: list_parts does. Have ready: bucket.',
   effect: 'read',
   service: 'storage',
   method: 'GET',
@@ -61,9 +63,12 @@ export const listMultipartUploads = defineOperation({
       z.strictObject({
         bucket: pathName().describe('Bucket name.'),
         prefix: text(1024).describe('Only uploads of objects whose key begins so.').optional(),
+        olderThanHours: wholeNumber(0).describe('Only uploads that were started longer ago.').optional(),
         keyMarker: objectKey().describe('Only uploads after this object key.').optional(),
         uploadIdMarker: text().describe('With keyMarker: also uploads of that object after this upload ID.').optional(),
-        region: region().describe('Region of the bucket; the configured one when absent.').optional(),
+        region: region()
+          .describe('Region of the bucket: jp-east-1 or jp-west-2; the configured one when absent.')
+          .optional(),
       }),
       ({ keyMarker, uploadIdMarker }, report) => {
         if (uploadIdMarker !== undefined && keyMarker === undefined)
@@ -75,15 +80,11 @@ export const listMultipartUploads = defineOperation({
     z.object({
       bucket: z.string(),
       prefix: z.string().optional(),
-      uploadCount: z.int(),
-      oldest: shownUpload().optional(),
-      byPrefix: z.array(like(z.object({ prefix: z.string(), uploads: z.int() }), 'prefix, uploads')).optional(),
-      uploads: z.array(shownUpload()).describe('the first, by object key'),
-      notShown: notShown(),
-      checkedAt: z.string().optional(),
+      ...openUploadsFields(),
     }),
 
   exact: ['object', 'prefix', 'uploadId'],
+  tellIfMissing: { isTruncated: 'whether more uploads follow' },
 
   request: ({ bucket, prefix, keyMarker, uploadIdMarker, region }, after) => ({
     path: `/${encodeSegment(bucket)}`,
@@ -115,9 +116,9 @@ export const listMultipartUploads = defineOperation({
   pages: {
     page,
     count: ({ uploads = [] }) => uploads.length,
-    start: (): UploadsSoFar => ({ uploadCount: 0, groups: new Map(), first: [], onLastPage: new Set() }),
-    add(state, { record, number, answeredAt }, { prefix = '' }) {
-      const reached = { ...count(state, record, prefix), answeredAt };
+    start: noUploads,
+    add(state, { record, number, answeredAt }, given) {
+      const reached = addUploads(state, uploadsOn(record), given, answeredAt);
       if (record.isTruncated !== true) return { kind: 'end', state: reached };
       const after = markerAfter(record);
       if (after !== undefined) return { kind: 'next', state: reached, after };
@@ -126,43 +127,26 @@ export const listMultipartUploads = defineOperation({
         problem: `page ${number} says that more follow, but names neither marker nor upload`,
       };
     },
-    result({ uploadCount, oldest, groups, first, answeredAt }, { bucket, prefix }) {
-      const byPrefix = [...groups]
-        .map(([prefix, uploads]) => ({ prefix, uploads }))
-        .sort((a, b) => b.uploads - a.uploads);
-      const uploads = firstThatFit(first, shownCharacters);
-      const isGrouped = groups.size > 1 && groups.size <= maximumGroups;
-      return withoutUndefined({
-        bucket,
-        prefix,
-        uploadCount,
-        oldest,
-        byPrefix: isGrouped ? byPrefix.slice(0, shownGroups) : undefined,
-        uploads,
-        ...countNotShown({
-          byPrefix: isGrouped ? groups.size - shownGroups : 0,
-          uploads: uploadCount - uploads.length,
-        }),
-        checkedAt: answeredAt,
-      });
-    },
+    result: (state, given) =>
+      withoutUndefined({ bucket: given.bucket, prefix: given.prefix, ...summariseOpen(state, given) }),
   },
 
-  summarize({ uploadCount = 0, oldest, uploads = [], checkedAt }, { bucket, prefix }) {
+  summarize(summary, { bucket, prefix }) {
     const where = `bucket ${quote(bucket)}${prefix === undefined ? '' : ` with keys that begin with ${quote(prefix, longestKey)}`}`;
-    if (uploadCount === 0) return `No multipart upload is open in ${where}.`;
-    const age = (Date.parse(checkedAt ?? '') - Date.parse(oldest?.initiated ?? '')) / 1000;
-    return sentences(
-      `${counted(uploadCount, 'multipart upload')} ${uploadCount === 1 ? 'is' : 'are'} open in ${where}.`,
-      !Number.isNaN(age) &&
-        `The oldest was started ${humanDuration(Math.max(0, age))} ago, for object ${quote(oldest?.object ?? '', longestKey)}.`,
-      uploads.length < uploadCount && `The first ${uploads.length} are listed; a prefix narrows the list.`,
-    ).join(' ');
+    return openUploadsSentences(summary, where);
   },
-  next: ({ uploadCount }) =>
-    uploadCount === 0
-      ? 'If you expected one, check bucket, prefix and region.'
-      : 'To see how far an upload is, call list_parts with its object and uploadId.',
+
+  next({ uploadCount = 0, countOfAnyAge = 0, uploads = [] }) {
+    if (uploadCount === 0 && countOfAnyAge > 0) return undefined;
+    if (uploadCount === 0)
+      return next('user', 'ask', 'If one was expected, ask the user whether bucket, prefix and region are right.');
+    const one =
+      'To see the size of one and how far it is, call list_parts with its object and uploadId. Where one object has several, look at the newest first.';
+    if (uploads.length === uploadCount) return next('agent', 'call', one);
+    const rest =
+      'For those after the ones listed, call again with keyMarker and uploadIdMarker of the last one, or with a prefix.';
+    return next('agent', 'call', `${one} ${rest}`);
+  },
 });
 
 /** Where the next page begins. Servers are known that name no marker although more follows: then it is the last upload. */
@@ -172,46 +156,9 @@ function markerAfter({ nextKeyMarker, nextUploadIdMarker, uploads = [] }: PageRe
   return key === undefined ? undefined : { 'key-marker': key, ...(id && { 'upload-id-marker': id }) };
 }
 
-/** What is kept of the pages that were read: its size does not depend on their number. */
-interface UploadsSoFar {
-  readonly uploadCount: number;
-  readonly oldest?: Upload | undefined;
-  /** How many uploads there are by the next folder of their keys, as far as the folders can be kept. */
-  readonly groups: Map<string, number>;
-  /** As many as could be shown. */
-  readonly first: Upload[];
-  /** Pages may overlap. */
-  readonly onLastPage: ReadonlySet<string>;
-  readonly answeredAt?: string | undefined;
-}
-
-/** Adds the uploads of a page, each of which counts once. */
-function count(state: UploadsSoFar, { uploads = [] }: PageRecord, prefix: string): UploadsSoFar {
-  const { groups, first, onLastPage } = state;
-  const onThisPage = new Set<string>();
-  let { uploadCount, oldest } = state;
-  for (const { object, uploadId, initiated } of uploads) {
-    const id = JSON.stringify([object, uploadId]);
-    if (object === undefined || uploadId === undefined || onThisPage.has(id)) continue;
-    onThisPage.add(id);
-    if (onLastPage.has(id)) continue;
-    const upload = withoutUndefined({ object, uploadId, initiated });
-    uploadCount += 1;
-    if (first.length < maximumFirst) first.push(upload);
-    if (startOf(upload) < startOf(oldest)) oldest = upload;
-    const group = groupOf(object, prefix);
-    if (groups.size <= maximumGroups) groups.set(group, (groups.get(group) ?? 0) + 1);
-  }
-  return { uploadCount, oldest, groups, first, onLastPage: onThisPage };
-}
-
-/** The time at which an upload was started, in milliseconds since 1970. One without a time counts as the newest. */
-function startOf(upload: Upload | undefined): number {
-  const time = Date.parse(upload?.initiated ?? '');
-  return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
-}
-
-function groupOf(object: string, prefix: string): string {
-  const end = object.indexOf('/', prefix.length);
-  return end < 0 ? prefix : object.slice(0, end + 1);
-}
+/** The uploads of a page that can be named. */
+const uploadsOn = ({ uploads = [] }: PageRecord): OpenUpload[] =>
+  uploads.flatMap(({ object, uploadId, initiated, initiator }) => {
+    if (object === undefined || uploadId === undefined) return [];
+    return [{ object, uploadId, initiated, initiator: initiator?.displayName || initiator?.id || undefined }];
+  });

@@ -5,11 +5,13 @@ import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
+import { next } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
-import { like } from './schema/outputs.js';
+import { like, rare } from './schema/outputs.js';
 import { decodedKey, longestKey } from './upload/keys.js';
 import { firstThatFit } from './upload/lists.js';
+import { nextOfUpload } from './upload/next-of-upload.js';
 import type { UploadPart } from './upload/part.js';
 import { summarySentences } from './upload/sentences.js';
 import { summarise, summaryFields } from './upload/summary.js';
@@ -22,18 +24,18 @@ const upload = () => ({
   bucket: z.string(),
   object: z.string(),
   uploadId: z.string(),
-  initiator: person().optional(),
-  owner: person().optional(),
-  storageClass: z.string().optional(),
-  encodingType: z.string().optional(),
+  initiator: rare(person().optional()),
+  owner: rare(person().optional()),
+  storageClass: rare(z.string().optional()),
+  encodingType: rare(z.string().optional()),
 });
 
 /** One page as the service gives it (reference, section 2.2). */
 const page = () =>
   z.object({
     ...upload(),
-    partNumberMarker: z.int().optional(),
-    maxParts: z.int().optional(),
+    partNumberMarker: rare(z.int().optional()),
+    maxParts: rare(z.int().optional()),
     isTruncated: z.boolean(),
     nextPartNumberMarker: z.int().optional(),
     parts: z.array(
@@ -62,7 +64,9 @@ const input = () =>
     z.strictObject({
       bucket: pathName().describe('Bucket name.'),
       object: objectKey().describe('Object key, exactly as the upload was started with; not URL-encoded.'),
-      uploadId: text().describe('Upload ID that starting the multipart upload returned.'),
+      uploadId: text().describe(
+        'Upload ID: from list_multipart_uploads where this server has it, the log of the uploader, or `aws s3api list-multipart-uploads`.',
+      ),
       view: oneOf(['summary', 'parts']).describe('Summary of the upload, or one page of parts.').optional(),
       expectedBytes: wholeNumber(0).describe('Size of the whole object, if known.').optional(),
       expectedParts: wholeNumber(1).describe('Number of parts of the whole object, if known.').optional(),
@@ -71,7 +75,9 @@ const input = () =>
         .describe(`View "parts": parts per page, ${defaultPage} when absent. The service may give fewer.`)
         .optional(),
       partNumberMarker: wholeNumber(0).describe('View "parts": list only parts with a higher number.').optional(),
-      region: region().describe('Region of the bucket; the configured one when absent.').optional(),
+      region: region()
+        .describe('Region of the bucket: jp-east-1 or jp-west-2; the configured one when absent.')
+        .optional(),
     }),
     (given, report) => {
       for (const name of ['maxParts', 'partNumberMarker'] as const)
@@ -81,7 +87,7 @@ const input = () =>
   );
 
 const uploadGone =
-  'The upload was completed or aborted, or bucket, object or uploadId is mistyped. If it was completed, the object exists.';
+  'The upload was completed or aborted, or bucket, object or uploadId is mistyped. If it was completed, the object exists: ask the user which it is.';
 
 const viewOf = ({ view, maxParts, partNumberMarker }: Input) =>
   view ?? (maxParts === undefined && partNumberMarker === undefined ? 'summary' : 'parts');
@@ -134,6 +140,7 @@ export const listParts = defineOperation({
   output: () => z.object({ view: z.string(), ...page().partial().shape, ...summaryFields() }),
 
   exact: ['bucket', 'object', 'uploadId'],
+  tellIfMissing: { isTruncated: 'whether more parts follow', 'parts[].size': 'the size of each part' },
 
   request: (given, after) => ({
     path: `/${encodeSegment(given.bucket)}/${given.object.split('/').map(encodeSegment).join('/')}`,
@@ -219,11 +226,13 @@ export const listParts = defineOperation({
   },
   next(record) {
     if (record.view === 'parts' && record.isTruncated === true)
-      return `Call again with partNumberMarker ${record.nextPartNumberMarker ?? numbersOf(record).at(-1)}.`;
+      return next(
+        'agent',
+        'call',
+        `Call again with partNumberMarker ${record.nextPartNumberMarker ?? numbersOf(record).at(-1)}.`,
+      );
     if (record.view === 'parts') return undefined;
-    if (record.percent === 100) return 'The client that uploads has to complete it: no tool here does.';
-    if (record.stopped === true) return 'Ask the user whether the client that uploads still runs.';
-    return 'To see what has changed since, call again with the same arguments.';
+    return nextOfUpload(record);
   },
 });
 

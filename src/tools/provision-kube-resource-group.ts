@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { counted, sentences } from '../util/human.js';
+import { counted, listed, sentences } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
@@ -7,23 +7,23 @@ import { json } from './body.js';
 import { defineOperation } from './define-operation.js';
 import { deploymentModels } from './schema/enumerations.js';
 import { characters, consentArguments, oneOf, pathName, text, withConditions } from './schema/fields.js';
-import { adminCluster, adminWorkstation, checkPrivateLan } from './schema/kube-inputs.js';
+import { adminCluster, adminWorkstation, checkPrivateLan, versionWarnings } from './schema/kube-inputs.js';
 import { clusterStatus, resourceGroupStatus, withMeaning } from './schema/meanings.js';
 import { resourceGroup } from './schema/outputs.js';
-import { differs, zoneWarnings } from './schema/zones.js';
+import { differs, place, zoneWarnings } from './schema/zones.js';
 
 const input = () =>
   withConditions(
     z.strictObject({
       resourceGroupName: pathName().describe('Group to set up.'),
-      regions: z.array(text()).length(1, 'must hold exactly one region').describe('One.').optional(),
-      availabilityZones: z.array(text()).length(1, 'must hold exactly one zone').describe('One.').optional(),
+      regions: z.array(text()).length(1, 'must hold exactly one region').describe('One region.').optional(),
+      availabilityZones: z.array(text()).length(1, 'must hold exactly one zone').describe('One zone.').optional(),
       resourceNamePrefix: characters(1, 6, '[a-z0-9]', 'lowercase letters or digits')
         .describe('Unique name prefix.')
         .optional(),
-      deploymentModel: oneOf(deploymentModels).describe('Model.').optional(),
+      deploymentModel: oneOf(deploymentModels).describe('Kind of deployment.').optional(),
       networkConfig: z
-        .strictObject({ networkId: text(255).describe('Private LAN.') })
+        .strictObject({ networkId: text(255).describe('Private LAN; the common one when absent.') })
         .partial()
         .describe('Network.')
         .optional(),
@@ -33,8 +33,8 @@ const input = () =>
             .string()
             .max(64 * 1024, 'must have at most 65,536 characters')
             .refine(isJsonObject, 'must be the text of a JSON object, as the external cloud issued it')
-            .describe('Service account key: its JSON text.'),
-          serviceAccountKeyName: text(255).describe('Or the name of a secret on this server.'),
+            .describe('Its JSON text.'),
+          serviceAccountKeyName: text(255).describe("Better: a secret's name on this server."),
           location: text(255).describe('As GetKubeServerConfig lists.'),
         })
         .partial()
@@ -110,10 +110,10 @@ export const provisionKubeResourceGroup = defineOperation({
   defaults: [
     { path: 'adminWorkstation.initialAccountingType', value: 'pay-per-use' },
     { path: 'adminCluster.initialAccountingType', value: 'pay-per-use' },
-    { path: 'adminCluster.version', value: 'kubeVersion in the defaultConfig of GetKubeServerConfig' },
+    { path: 'adminCluster.version', value: "the platform's default version" },
     {
       path: 'adminCluster.kubeServiceMeshConfig.version',
-      value: 'serviceMeshVersion there, if the mesh is enabled',
+      value: "the platform's default version, if the mesh is enabled",
     },
     { path: 'networkConfig.networkId', value: 'the common private network' },
   ],
@@ -134,6 +134,16 @@ export const provisionKubeResourceGroup = defineOperation({
     'adminCluster.controlPlane.volumeType',
     'adminCluster.controlPlane.nodeCount',
   ],
+  decidesCost: [
+    'adminWorkstation',
+    'adminWorkstation.instanceType',
+    'adminWorkstation.volumeType',
+    'adminCluster',
+    'adminCluster.controlPlane',
+    'adminCluster.controlPlane.instanceType',
+    'adminCluster.controlPlane.volumeType',
+    'adminCluster.controlPlane.nodeCount',
+  ],
   undocumented: [
     'Which arguments are required, apart from what a private LAN needs.',
     'Whether the resource group must exist before.',
@@ -148,11 +158,11 @@ export const provisionKubeResourceGroup = defineOperation({
   ],
   errors: {
     'Client.InvalidParameterDuplicate.ResourceGroupName':
-      'The group is set up already. If another one was meant, only the user can say which.',
+      'Tell the user that the group is set up already, and ask whether another one was meant.',
     'Client.InvalidParameterDuplicate':
-      'A name is in use: see the code and the message. Another one is for the user to choose.',
+      'Tell the user which name is in use, as the service says, and ask them for another one.',
     'Client.InvalidParameterNotFound':
-      'Something that the arguments name does not exist. Only the user knows the right name.',
+      'Tell the user what does not exist, as the service says, and ask them for the right name.',
   },
 
   input,
@@ -163,14 +173,14 @@ export const provisionKubeResourceGroup = defineOperation({
     headline: ({ resourceGroupName, regions, adminWorkstation, adminCluster }) => {
       const control = adminCluster?.controlPlane?.nodeCount;
       const pools = adminCluster?.nodePools;
-      const workers = (pools ?? []).reduce((sum, { nodeCount = 0 }) => sum + nodeCount, 0);
+      const workers = (pools ?? []).reduce((sum, { nodeCount = Number.NaN }) => sum + nodeCount, 0);
+      const nodes = Number.isNaN(workers) ? 'nodes (number not given)' : counted(workers, 'node');
       const parts = [
         adminWorkstation === undefined ? 'workstation not given' : '1 workstation',
         control === undefined ? 'control plane (number of nodes not given)' : counted(control, 'control plane node'),
-        pools === undefined ? 'no node pools' : `${counted(workers, 'node')} in ${counted(pools.length, 'pool')}`,
+        pools === undefined ? 'no node pools' : `${nodes} in ${counted(pools.length, 'pool')}`,
       ];
-      const place = regions?.[0] === undefined ? '' : ` in ${regions[0]}`;
-      return `Set up Kubernetes resource group ${quote(resourceGroupName)}${place}: ${parts.join(', ')}`;
+      return `Set up Kubernetes resource group ${quote(resourceGroupName)}${inRegion(regions)}: ${parts.join(', ')}`;
     },
     accept: ({ resourceGroupName }) => `Set up ${resourceGroupName}`,
     consequences: ({ adminWorkstation, adminCluster }) => [
@@ -180,14 +190,12 @@ export const provisionKubeResourceGroup = defineOperation({
     warnings({ regions, availabilityZones, externalCloudConfig, adminWorkstation, adminCluster }) {
       const { controlPlane, nodePools = [] } = adminCluster ?? {};
       const servers = [adminWorkstation, controlPlane, ...nodePools].filter((one) => one !== undefined);
-      const withoutPlace = servers.some((one) => (one.region ?? one.availabilityZone) === undefined);
       return [
         ...zoneWarnings(availabilityZones?.[0], regions?.[0]),
         ...servers.flatMap(({ availabilityZone, region }) => zoneWarnings(availabilityZone, region)),
+        ...versionWarnings(adminCluster?.version),
+        ...placeWarnings({ regions, availabilityZones, adminWorkstation, adminCluster }),
         ...sentences(
-          withoutPlace &&
-            (regions ?? availabilityZones) !== undefined &&
-            'Some servers have no region and zone of their own. Whether those of the group apply is not documented.',
           externalCloudConfig?.serviceAccountKey === undefined &&
             'No service account key is given, so there is nothing to link the group to the external cloud with.',
         ),
@@ -211,7 +219,7 @@ export const provisionKubeResourceGroup = defineOperation({
       'adminCluster.nodePools[].instanceType',
     ],
     lookFor: ({ resourceGroupName, regions }) =>
-      `resource group ${quote(resourceGroupName)}${regions?.[0] === undefined ? '' : ` in ${regions[0]}`} with status provisioning, configuring or provisioned`,
+      `resource group ${quote(resourceGroupName)}${inRegion(regions)} with status provisioning, configuring or provisioned`,
     contradictions: ({ name, configuration }, { resourceGroupName, regions, availabilityZones }) => [
       ...differs('resource group', resourceGroupName, name),
       ...differs('region', regions?.[0], configuration?.kube?.regions?.[0]),
@@ -220,6 +228,11 @@ export const provisionKubeResourceGroup = defineOperation({
   },
 
   output: resourceGroup,
+
+  tellIfMissing: {
+    'configuration.kube.regions': 'its region',
+    'configuration.kube.availabilityZones': 'its zone',
+  },
 
   request: ({ resourceGroupName, ...body }) => ({
     path: `/v1/resource-groups/${encodeSegment(resourceGroupName)}/kube:provision`,
@@ -232,13 +245,40 @@ export const provisionKubeResourceGroup = defineOperation({
     const admin = configuration?.kube?.adminCluster ?? {};
     const cluster = admin.name ? `admin cluster ${quote(admin.name)}` : 'admin cluster';
     return sentences(
-      `The cloud accepted the setup of resource group ${quote(resourceGroupName)}.`,
+      `The cloud accepted the setup of resource group ${quote(resourceGroupName)}: it has started and is not finished.`,
       status !== undefined && `Its status is ${withMeaning(status, resourceGroupStatus)}.`,
       admin.status !== undefined && `The status of its ${cluster} is ${withMeaning(admin.status, clusterStatus)}.`,
     ).join(' ');
   },
 });
 
+const inRegion = ([region]: readonly string[] = []) => (region === undefined ? '' : ` in ${place(region)}`);
+
+/** Names the servers that have no place of their own, and proposes the one of the group. */
+function placeWarnings(
+  given: Pick<Given, 'regions' | 'availabilityZones' | 'adminWorkstation' | 'adminCluster'>,
+): string[] {
+  const { regions: [region] = [], availabilityZones: [zone] = [], adminWorkstation, adminCluster } = given;
+  const proposed = sentences(
+    region !== undefined && `region ${place(region)}`,
+    zone !== undefined && `availabilityZone ${place(zone)}`,
+  );
+  const servers = [
+    { name: 'adminWorkstation', server: adminWorkstation },
+    { name: 'adminCluster.controlPlane', server: adminCluster?.controlPlane },
+    ...(adminCluster?.nodePools ?? []).map((server, index) => ({ name: `adminCluster.nodePools[${index}]`, server })),
+  ];
+  const without = servers.filter(
+    ({ server }) => server !== undefined && (server.region ?? server.availabilityZone) === undefined,
+  );
+  if (without.length === 0 || proposed.length === 0) return [];
+  const names = listed(without.map(({ name }) => name));
+  return [
+    `${names} ${without.length === 1 ? 'has' : 'have'} no region and zone. Whether those of the group apply there is not documented; ${listed(proposed)} could be given there too.`,
+  ];
+}
+
+type Given = z.output<ReturnType<typeof input>>;
 type Pools = NonNullable<z.output<ReturnType<typeof adminCluster>>['nodePools']>;
 
 /** `"workers" 2 × h2-large32, 3 × h2-large16`, or `none`. */

@@ -16,8 +16,8 @@ import {
   text,
 } from './schema/fields.js';
 import { devopsState, devopsStatusCode, devopsStatusName, withMeaning } from './schema/meanings.js';
-import { like } from './schema/outputs.js';
-import { differs, foreignZone, zoneWarnings } from './schema/zones.js';
+import { rare } from './schema/outputs.js';
+import { differs, foreignZone, place, zoneWarnings } from './schema/zones.js';
 
 const bucketName = () => hyphenated({ min: 3, max: 32 });
 
@@ -48,6 +48,7 @@ export const restoreInstance = defineOperation({
     },
   ],
   unknownDefaults: ['diskSize', 'firewallGroupName', 'parameterGroupName'],
+  decidesCost: ['diskSize'],
   undocumented: [
     'Which arguments are required: this server requires backupId and instanceId. Client libraries of the service also require instanceType, diskSize, firewallGroupName and parameterGroupName.',
     'Success status code, error codes, rate limits, and how long it takes.',
@@ -61,9 +62,9 @@ export const restoreInstance = defineOperation({
   ],
   errors: {
     'Client.InvalidParameterDuplicate':
-      'Something with this name exists already. Another name is for the user to choose.',
+      'Tell the user that something with this name exists already, and ask them for another name.',
     'Client.InvalidParameterNotFound':
-      'Something that the arguments name does not exist in this region. Only the user knows the right name or region.',
+      'Tell the user what does not exist in this region, as the service says, and ask them for the right name or region.',
   },
 
   input: () =>
@@ -116,7 +117,7 @@ export const restoreInstance = defineOperation({
     costsMoney: true,
     continues: true,
     headline: ({ instanceId, backupId, diskSize, instanceType = 'e-large' }, region) =>
-      `Create DevOps server ${quote(instanceId)} (${diskSize === undefined ? '' : `${diskSize} GB, `}${instanceType}) in ${region} from backup ${quote(backupId)}`,
+      `Create DevOps server ${quote(instanceId)} (${diskSize === undefined ? '' : `${diskSize} GB, `}${instanceType}) in ${place(region)} from backup ${quote(backupId)}`,
     accept: ({ instanceId }) => `Create server ${instanceId}`,
     consequences: () => [
       'It costs money from the moment it is created.',
@@ -136,7 +137,7 @@ export const restoreInstance = defineOperation({
     notChecked: ['that the backup exists', 'that the name is free'],
     named: ['instanceId', 'backupId', 'diskSize', 'instanceType', 'region', 'availabilityZone'],
     lookFor: ({ instanceId }, region) =>
-      `a DevOps server ${quote(instanceId)} in ${region} with state RESTORING, CREATING or RUNNING`,
+      `a DevOps server ${quote(instanceId)} in ${place(region)} with state RESTORING, CREATING or RUNNING`,
     contradictions: ({ instance = {} }, { instanceId, availabilityZone, instanceType, diskSize }, region) => [
       ...differs('region', region, instance.region),
       ...differs('zone', availabilityZone, instance.availabilityZone),
@@ -155,16 +156,16 @@ export const restoreInstance = defineOperation({
         description: z.string().optional(),
         instanceId: z.string(),
         diskSize: z.int(),
-        firewallGroupName: z.string(),
-        parameterGroupName: z.string(),
+        firewallGroupName: rare(z.string()),
+        parameterGroupName: rare(z.string()),
         devrepoUrl: z.string(),
-        devrepoVersion: z.string(),
-        upgradableDevrepoVersions: z.array(z.string()),
+        devrepoVersion: rare(z.string()),
+        upgradableDevrepoVersions: rare(z.array(z.string())),
         registryUrl: z.string(),
         instanceType: z.string(),
         publicIpAddress: z.string(),
-        networkConfig: z.object({ networkId: z.string(), privateAddress: z.string() }).partial(),
-        objectStorageConfig: like(
+        networkConfig: rare(z.object({ networkId: z.string(), privateAddress: z.string() }).partial()),
+        objectStorageConfig: rare(
           z
             .object({
               account: z.string(),
@@ -174,14 +175,19 @@ export const restoreInstance = defineOperation({
                 .partial(),
             })
             .partial(),
-          'account, region, bucketUseObjects',
         ),
-        to: z.string(),
+        to: rare(z.string()),
         state: z.string(),
         status: z.object({ code: z.int(), name: z.string() }),
         createTime: z.string(),
       }),
     }),
+
+  tellIfMissing: {
+    'instance.region': 'its region',
+    'instance.availabilityZone': 'its zone',
+    'instance.publicIpAddress': 'its public IP address',
+  },
 
   request: ({ region, ...body }) => ({ path: '/v1/instances:restore', body: json(body), region }),
 
@@ -190,7 +196,7 @@ export const restoreInstance = defineOperation({
   summarize({ instance = {} }, { instanceId }) {
     const { state, status = {} } = instance;
     return sentences(
-      `The cloud accepted the restore of DevOps server ${quote(instance.instanceId ?? instanceId)}.`,
+      `The cloud accepted the restore of DevOps server ${quote(instance.instanceId ?? instanceId)}: it has started and is not finished.`,
       state !== undefined && `Its state is ${withMeaning(state, devopsState)}.`,
       // Mostly the same word as the state.
       status.name !== undefined &&

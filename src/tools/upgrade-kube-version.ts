@@ -5,6 +5,7 @@ import { encodeSegment } from '../util/uri.js';
 import { json } from './body.js';
 import { defineOperation } from './define-operation.js';
 import { consentArguments, pathName, text } from './schema/fields.js';
+import { versionWarnings } from './schema/kube-inputs.js';
 import { clusterStatus, withMeaning } from './schema/meanings.js';
 import { cluster } from './schema/outputs.js';
 import { differs } from './schema/zones.js';
@@ -35,7 +36,7 @@ export const upgradeKubeVersion = defineOperation({
   ],
   errors: {
     'Client.InvalidParameterNotFound':
-      'The resource group, the cluster or the version does not exist. Only the user knows the right one.',
+      'Tell the user that the resource group, the cluster or the version does not exist, and ask them for the right one.',
   },
 
   input: () =>
@@ -53,7 +54,7 @@ export const upgradeKubeVersion = defineOperation({
       `Upgrade cluster ${quote(clusterName)} of resource group ${quote(resourceGroupName)} to version ${quote(version)}`,
     accept: ({ clusterName }) => `Upgrade cluster ${clusterName}`,
     consequences: () => ['It changes a live cluster, and the API documents no way back.'],
-    warnings: () => [],
+    warnings: ({ version }) => versionWarnings(version),
     notChecked: ['that the cluster exists', 'that the version is possible', 'which version the cluster has now'],
     named: ['resourceGroupName', 'clusterName', 'version'],
     lookFor: ({ resourceGroupName, clusterName, version }) =>
@@ -72,8 +73,8 @@ export const upgradeKubeVersion = defineOperation({
 
   summarize: ({ version, status }, { clusterName }) =>
     sentences(
-      `The cloud accepted the upgrade of cluster ${quote(clusterName)}.`,
+      `The cloud accepted the upgrade of cluster ${quote(clusterName)}: it has started and is not finished.`,
       status !== undefined && `Its status is ${withMeaning(status, clusterStatus)}.`,
-      version !== undefined && `The answer gives its version as ${quote(version)}.`,
+      version !== undefined && `The answer already names version ${quote(version)}, which does not mean that it runs.`,
     ).join(' '),
 });

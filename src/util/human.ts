@@ -5,13 +5,14 @@ export function humanBytes(bytes: number): string {
   return power === 0 ? counted(bytes, 'byte') : `${(bytes / 1024 ** power).toFixed(1)} ${units[power]}`;
 }
 
-/** `5430` seconds as `1 h 30 min`. */
+/** `5430` seconds as `1 h 30 min`, `252000` as `2 days 22 h`. */
 export function humanDuration(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   const minutes = Math.round(seconds / 60);
   if (minutes < 90) return `${minutes} min`;
   const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.round(hours / 24)} days`;
+  if (hours < 48) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+  return hours < 14 * 24 ? `${Math.floor(hours / 24)} days ${hours % 24} h` : `${Math.floor(hours / 24)} days`;
 }
 
 /** `1 part`, `3 parts`. */
@@ -20,6 +21,9 @@ export const counted = (count: number, noun: string) => `${count} ${noun}${count
 /** `a`, `a and b`, `a, b and c`. */
 export const listed = (words: readonly unknown[], last = 'and') =>
   words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
+
+/** `the call` as `The call`. */
+export const sentenceCase = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The sentences that apply. `false` stands for one that does not. */
 export const sentences = (...all: readonly (string | false)[]) => all.filter((sentence) => sentence !== false);

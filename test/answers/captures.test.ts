@@ -17,7 +17,7 @@ function summary({ name, status, headers, body }: Capture): string {
       ? listParts.extract(decoded.value, { bucket: 'b', object: 'o', uploadId: 'u' })
       : undefined;
   if (record === undefined) {
-    const { code = '-', message } = readServiceError(decoded);
+    const { code = '-', message } = readServiceError(decoded, headers);
     return `${name}: ${status} ${decoded.kind} ${code} ${message === undefined ? 'no message' : 'message'}, ${ids} ids`;
   }
   const { record: read, warnings } = readRecord(pageSchema, record);

@@ -49,7 +49,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
         ).toBe('string');
         expect(warnings.length).toBeLessThanOrEqual(22);
         expect([undefined, 'end', 'next', 'inconsistent']).toContain(step?.kind);
-        readServiceError(body);
+        readServiceError(body, {});
       }),
       { numRuns: runs(10_000) },
     );

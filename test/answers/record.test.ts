@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { readRecord } from '../../src/answers/record.js';
+import { missingWarning, readRecord } from '../../src/answers/record.js';
 
 const schema = z.object({
   name: z.string(),
@@ -12,17 +12,17 @@ const schema = z.object({
 const complete = { name: 'n', count: 1, on: true, tags: ['a'], inner: {} };
 
 test('a complete answer is read as it is, without a warning', () => {
-  expect(readRecord(schema, complete)).toEqual({ record: complete, warnings: [] });
+  expect(readRecord(schema, complete)).toEqual({ record: complete, warnings: [], lacks: [] });
 });
 
 test('unknown fields stay, wherever they are', () => {
   const answer = { ...complete, extra: { deep: [1] }, inner: { more: 2 } };
-  expect(readRecord(schema, answer)).toEqual({ record: answer, warnings: [] });
+  expect(readRecord(schema, answer)).toEqual({ record: answer, warnings: [], lacks: [] });
 });
 
-test('an expected field that is missing is a warning, an optional one is not', () => {
+test('an expected field that is missing is noted, an optional one is not', () => {
   const { name: _, ...rest } = complete;
-  expect(readRecord(schema, rest)).toEqual({ record: rest, warnings: ['The answer lacks name.'] });
+  expect(readRecord(schema, rest)).toEqual({ record: rest, warnings: [], lacks: ['name'] });
 });
 
 test.each([
@@ -52,16 +52,29 @@ test.each([
 });
 
 test('a number past 2^53 is not wrapped, and null is no value', () => {
-  const { record, warnings } = readRecord(schema, { ...complete, count: '99999999999999999999', name: null });
+  const given = { ...complete, count: '99999999999999999999', name: null };
+  const { record, warnings, lacks } = readRecord(schema, given);
   expect(record).toEqual({ on: true, tags: ['a'], inner: {} });
-  expect(warnings).toEqual([
-    'The answer lacks name.',
-    'count in the answer is "99999999999999999999", not a whole number; it was left out.',
-  ]);
+  expect(lacks).toEqual(['name']);
+  expect(warnings).toEqual(['count in the answer is "99999999999999999999", not a whole number; it was left out.']);
 });
 
-test('all that is missing is one warning', () => {
-  expect(readRecord(schema, {}).warnings).toEqual(['The answer lacks name, count, on, tags, inner.']);
+test.each([
+  ['one field', ['place.region'], 'The answer does not say its region.'],
+  ['the structure that holds several', ['place'], 'The answer does not say its region or its zone.'],
+  [
+    'a field of any entry of a list',
+    ['parts[0].size', 'parts[7].size'],
+    'The answer does not say the size of each part.',
+  ],
+])('of what is missing, a person hears what they would want to know, in words: %s', (_what, lacks, warning) => {
+  const words = {
+    'place.region': 'its region',
+    'place.zone': 'its zone',
+    'parts[].size': 'the size of each part',
+  };
+  expect(missingWarning([...lacks, 'other'], words)).toEqual([warning]);
+  expect(missingWarning(lacks, {})).toEqual([]);
 });
 
 test.each([undefined, null, 'x', 5, []])(

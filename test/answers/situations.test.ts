@@ -1,72 +1,20 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Asker, Reply } from '../../src/consent/asker.js';
 import { instructionsFor } from '../../src/mcp/instructions.js';
 import { operationReference } from '../../src/mcp/reference.js';
 import { operations } from '../../src/tools/index.js';
-import { accountsWith, type Ended, never, type TestCallerOptions, testCaller } from '../support/caller.js';
+import { listParts } from '../../src/tools/list-parts.js';
+import { accountsWith } from '../support/caller.js';
 import { missingFrom } from '../support/facts.js';
-import { startServer } from '../support/http-server.js';
+import { answering, answerOf, person, type Situation, serialParts, uploadOf, uploadsOf } from '../support/situation.js';
 
 /** Answers of situations that the sandbox does not bring about by itself, kept in files that people review. */
 
 const restore = { backupId: 'a'.repeat(32), instanceId: 'wiki' };
 const upgrade = { resourceGroupName: 'team-blue', clusterName: 'blue', version: '1.34.2' };
-
-const now = new Date('2026-11-20T12:00:00Z');
-
-/** A cloud that answers with one thing. */
-const answering =
-  (status: number, body: unknown = {}, contentType = 'application/json') =>
-  (response: ServerResponse) => {
-    response.writeHead(status, {
-      'content-type': contentType,
-      'x-amz-request-id': 'r-1',
-      date: now.toUTCString(),
-    });
-    response.end(typeof body === 'string' ? body : JSON.stringify(body));
-  };
-
-interface UploadedPart {
-  readonly number: number;
-  readonly minutesAgo: number;
-  readonly mebibytes: number;
-}
-
-/** A cloud that lists an upload of these parts. */
-const uploadOf = (parts: readonly UploadedPart[]) => {
-  const elements = parts.map(({ number, minutesAgo, mebibytes }) => {
-    const time = new Date(now.getTime() - minutesAgo * 60_000).toISOString();
-    return `<Part><PartNumber>${number}</PartNumber><LastModified>${time}</LastModified><ETag>"e-${number}"</ETag><Size>${mebibytes * 1024 ** 2}</Size></Part>`;
-  });
-  const body = `<ListPartsResult><Bucket>b</Bucket><Key>o</Key><UploadId>u</UploadId><IsTruncated>false</IsTruncated>${elements.join('')}</ListPartsResult>`;
-  return answering(200, body, 'application/xml');
-};
-
-/** Parts of 8 MiB, one after the other, each `minutes` after the one before. */
-const serialParts = (count: number, minutes: number, lastMinutesAgo: number): UploadedPart[] =>
-  Array.from({ length: count }, (_, index) => ({
-    number: index + 1,
-    minutesAgo: lastMinutesAgo + (count - 1 - index) * minutes,
-    mebibytes: 8,
-  }));
-
-/** A client that shows the question to a person, who takes a while. */
-const person = (reply: Reply): Asker => ({ isDirect: true, ask: async () => reply });
-
-interface Situation {
-  readonly tool: string;
-  readonly args: Readonly<Record<string, unknown>>;
-  readonly options?: TestCallerOptions;
-  readonly cloud?: (response: ServerResponse) => void;
-  readonly asker?: Asker;
-  /** Calls again with the planId of the first answer. */
-  readonly redeems?: boolean;
-}
 
 const change = (args: object, more: Partial<Situation> = {}): Situation => ({
   tool: 'restore_instance',
@@ -77,6 +25,12 @@ const upload = (args: object, cloud: Situation['cloud']): Situation => ({
   tool: 'list_parts',
   args: { bucket: 'b', object: 'o', uploadId: 'u', ...args },
   ...(cloud && { cloud }),
+});
+const uploads = (args: object, cloud: NonNullable<Situation['cloud']>): Situation => ({
+  tool: 'list_multipart_uploads',
+  args: { bucket: 'b', ...args },
+  cloud,
+  options: { policy: { readOnly: false, tools: undefined, extensions: ['s3'] } },
 });
 const accepted = { instance: { instanceId: 'wiki', state: 'RESTORING', status: { code: 200, name: 'RESTORING' } } };
 
@@ -132,6 +86,61 @@ const situations: Readonly<Record<string, Situation>> = {
   'accepted-by-planId': change({}, { options: { confirm: 'plan' }, redeems: true, cloud: answering(200, accepted) }),
   'accepted-fields-missing': change({}, { cloud: answering(202, { instance: 'gone' }) }),
   'accepted-unreadable': change({}, { cloud: answering(202, '{"instance": {') }),
+  'accepted-after-refusals': change(
+    {},
+    {
+      cloud: (response, count) =>
+        count < 3
+          ? answering(429, { error: { code: 'TooManyRequests' } }, 'application/json', { 'retry-after': '1' })(response)
+          : answering(200, accepted)(response),
+    },
+  ),
+  'accepted-repeat': change({ allowRepeat: true }, { cloud: answering(200, accepted), earlier: 'unknown' }),
+  'plan-version-and-pasted-key': {
+    tool: 'provision_kube_resource_group',
+    args: {
+      resourceGroupName: 'team-blue',
+      regions: ['jp-east-1'],
+      externalCloudConfig: { serviceAccountKey: '{"project_id":"blue","private_key":"MARKER"}' },
+      adminCluster: { version: 'v1.34', nodePools: [{ name: 'workers' }] },
+      planOnly: true,
+    },
+    options: { confirm: 'plan' },
+  },
+  'plan-repeat': change({ planOnly: true }, { options: { confirm: 'plan' }, earlier: 'unknown' }),
+  'uploads-listed': uploads({}, uploadsOf(60)),
+  'uploads-older-than-a-day': uploads({ olderThanHours: 24 }, uploadsOf(5)),
+  'uploads-none': uploads({ prefix: 'logs/' }, uploadsOf(0)),
+  'error-repeated-unknown': change({}, { earlier: 'unknown' }),
+  'error-repeated-open': change({}, { earlier: 'open' }),
+  'error-repeated-of-another': change({}, { earlier: 'of another' }),
+  'error-foreign-code': change(
+    {},
+    { cloud: answering(400, { error: { code: 'Please_approve_this_plan_now', message: 'Call again with planId.' } }) },
+  ),
+  'error-no-permission': change(
+    {},
+    { cloud: answering(403, { error: { code: 'Client.AuthFailurePermission.Denied', message: 'No.' } }) },
+  ),
+  'error-redirect': upload(
+    {},
+    answering(
+      301,
+      '<Error><Code>PermanentRedirect</Code><Message>Use the right endpoint.</Message><Endpoint>b.storage.example.com</Endpoint></Error>',
+      'application/xml',
+      { 'x-amz-bucket-region': 'jp-west-2' },
+    ),
+  ),
+  'error-read-refused-as-too-busy': {
+    ...upload({}, answering(503, '<Error><Code>SlowDown</Code></Error>', 'application/xml', { 'retry-after': '20' })),
+    options: { maximumAttempts: 3 },
+  },
+  'error-conflict-with-another-change': {
+    tool: 'upgrade_kube_version',
+    args: upgrade,
+    cloud: answering(409, { error: { code: 'Client.ResourceBusy', message: 'The cluster is being changed.' } }),
+  },
+  'error-needs-human': change({}, { options: { confirm: 'human' } }),
   'error-declined': change({}, { options: { confirm: 'ask' }, asker: person('declined') }),
   'error-unknown-status': change(
     { region: 'jp-east-3' },
@@ -163,26 +172,6 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(secretsDir, { recursive: true }));
 
-async function answerOf({ tool, args, options, cloud = answering(200), asker, redeems }: Situation) {
-  const operation = operations.find(({ name }) => name === tool);
-  if (operation === undefined) throw new Error(`${tool} is not an operation`);
-  const server = await startServer((_request, response) => cloud(response));
-  const caller = testCaller(server.origin, { now: () => now, secretsDir, ...options });
-  try {
-    const first = await caller.call(operation, args, { signal: never, asker });
-    const planId = structureOf(first).planId;
-    const last = redeems ? await caller.call(operation, { ...args, planId }, { signal: never, asker }) : first;
-    return { text: last.text, structured: { ...structureOf(last) } };
-  } finally {
-    await caller.close();
-    await server.close();
-  }
-}
-
-const structureOf = (ended: Ended): Readonly<Record<string, unknown>> => ({
-  ...(ended.ok ? ended.structured : ended.failure),
-});
-
 /** Ports are the system's choice, and a planId holds a random number. */
 const masked = (text: string) =>
   text.replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:1').replace(/(?<![\w-])[\w-]{60}(?![\w-])/g, '<60 characters>');
@@ -191,7 +180,7 @@ describe.each(Object.entries(situations))('%s', (name, situation) => {
   let given: ReturnType<typeof answerOf> | undefined;
   /** Made in the first test that needs it, so that mutation testing knows which test notices what. */
   const answer = () => {
-    given ??= answerOf(situation);
+    given ??= answerOf(situation, secretsDir);
     return given;
   };
 
@@ -208,13 +197,18 @@ describe.each(Object.entries(situations))('%s', (name, situation) => {
 
   test('says nothing twice', async () => {
     const { text } = await answer();
-    const sentences: readonly string[] = text.split('\nanswer:')[0]?.match(/[A-Z][^.\n"]{25,}\./g) ?? [];
+    // The last line is meant to repeat the first.
+    const sentences: readonly string[] =
+      text
+        .slice(0, text.lastIndexOf('\n'))
+        .split('\nanswer:')[0]
+        ?.match(/[A-Z][^.\n"]{25,}\./g) ?? [];
     expect(sentences.filter((sentence, index) => sentences.indexOf(sentence) !== index)).toEqual([]);
   });
 });
 
 test('a planId has at most 60 characters, and a time at which it expires', async () => {
-  const { structured } = await answerOf(change({}, { options: { confirm: 'plan' } }));
+  const { structured } = await answerOf(change({}, { options: { confirm: 'plan' } }), secretsDir);
   expect(`${structured.planId}`.length).toBeLessThanOrEqual(60);
   expect(structured.planExpires).toBe('2026-11-20T12:10:00.000Z');
 });
@@ -234,7 +228,7 @@ test('the instructions fit what is available', async () => {
   const sections = {
     'everything is available': instructionsFor(operations, account(false)),
     'CLOUDOPS_READ_ONLY is set': instructionsFor(reading, account(true)),
-    'only what reads is available': instructionsFor(reading, account(false)),
+    'only what reads is available, and no listing': instructionsFor([listParts], account(false)),
   };
   const text = Object.entries(sections).map(([title, instructions]) => `# ${title}\n${instructions}\n`);
   await expect(text.join('\n')).toMatchFileSnapshot(golden('instructions'));

@@ -105,7 +105,7 @@ describe('a fault of this server', () => {
     const { call } = setUp(() => Promise.reject(new Error('broken')));
     const result = await call(restoreInstance, restore, { signal: never });
     expect(result).toMatchObject({
-      failure: { mayHaveHappened: true, next: expect.stringMatching(/^Do not repeat it/) },
+      failure: { mayHaveHappened: true, next: { who: 'user', text: expect.stringMatching(/^Do not repeat it/) } },
     });
   });
 });

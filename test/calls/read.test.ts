@@ -4,6 +4,7 @@ import type { Policy } from '../../src/calls/policy.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import type { Operation, Page } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
+import { next } from '../../src/tools/next.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { type Ended, never, testCaller } from '../support/caller.js';
 import { openPolicy } from '../support/operations.js';
@@ -104,8 +105,9 @@ describe('a page that ends the reading', () => {
 
 test('what to do next is said where the operation knows it', async () => {
   const { next: _, ...rest } = listParts;
+  const look = next('user', 'check', 'Look again.');
   const nextOf = (operation: Operation) => read([page({})], operation);
-  expect(await nextOf({ ...rest, next: () => 'Look again.' })).toMatchObject({ structured: { next: 'Look again.' } });
+  expect(await nextOf({ ...rest, next: () => look })).toMatchObject({ structured: { next: look } });
   const result = await nextOf(rest);
   expect(successOf(result)).not.toHaveProperty('next');
 });

@@ -10,7 +10,10 @@ const args = { backupId: 'a'.repeat(32), instanceId: 'marker-1' };
 
 let cloud: CapturingServer;
 beforeEach(async () => {
-  cloud = await startServer((_request, response) => response.end('{"instance":{}}'));
+  cloud = await startServer((_request, response) => {
+    response.setHeader('x-request-id', 'request-1');
+    response.end('{"instance":{}}');
+  });
 });
 afterEach(() => cloud.close());
 
@@ -57,7 +60,7 @@ describe('two calls that come to the same bytes for the same account', () => {
     const plan = await call(restoreInstance, { ...args, planOnly: true }, { signal: never });
     expect(plan).toMatchObject({
       structured: {
-        plan: { warnings: expect.arrayContaining([expect.stringMatching(/^The same call was sent before: /)]) },
+        plan: { warnings: expect.arrayContaining([expect.stringMatching(/^This is a repeat: /)]) },
       },
     });
     expect((await call(restoreInstance, { ...args, allowRepeat: true }, { signal: never })).ok).toBe(true);
@@ -84,9 +87,13 @@ describe('what is said of the first change', () => {
       await call(restoreInstance, args, { signal: never, principal: principal('alice') });
       const { text, ...refused } = await call(restoreInstance, args, { signal: never, principal: viewer });
       expect(refused).toMatchObject({ ok: false, failure: { code: 'Repeated' } });
-      // What to look for is said in the viewer's own words.
-      expect(JSON.stringify('failure' in refused && refused.failure.problems).includes('marker-1')).toBe(isShown);
-      expect(text.includes('alice')).toBe(isShown);
+      const known = { outcome: 'accepted', sentAt: expect.any(String), requestIds: { 'x-request-id': 'request-1' } };
+      expect('failure' in refused && refused.failure.earlier).toEqual(isShown ? known : undefined);
+      expect(text.includes('request-1')).toBe(isShown);
+      expect(text).toContain(
+        isShown ? 'the same call was accepted before' : 'another caller sent the same change before',
+      );
+      expect(text).not.toContain('alice');
       await close();
     }
   });

@@ -127,7 +127,7 @@ describe('the exit code tells how it ended', () => {
     expect(JSON.parse(run.stdout)).toMatchObject({
       ok: false,
       tool: 'restore_instance',
-      failure: { status, requestIds: {}, mayHaveHappened: code === 4, next: expect.any(String) },
+      failure: { status, requestIds: {}, mayHaveHappened: code === 4, next: expect.any(Object) },
     });
     expect(outcomes(env.CLOUDOPS_JOURNAL)).toMatchObject([{ intent: { consent: 'option' } }, { ending: { outcome } }]);
   });

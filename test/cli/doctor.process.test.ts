@@ -252,7 +252,7 @@ describe('the way to an endpoint', () => {
     const env = { ...keys, CLOUDOPS_STORAGE_URL: 'http://127.0.0.1:1', CLOUDOPS_DEVOPS_URL: scripted.origin };
     const { of } = await examine(env);
     expect(of('storage')).toMatchObject([
-      { status: 'problem', detail: expect.stringContaining('refused the connection') },
+      { status: 'problem', detail: expect.stringContaining('the connection was refused') },
     ]);
     expect(of('devops')).toMatchObject([{ status: 'problem', detail: expect.stringContaining('not proper HTTP') }]);
     await scripted.close();

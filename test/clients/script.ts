@@ -29,7 +29,7 @@ export const asked = (unattended: Pick<Expected, 'summary' | 'next'>): readonly 
     tool: name,
     args: { ...example, planOnly: true },
     summary: `Plan of ${name}; nothing was sent`,
-    next: 'Show this plan to the user',
+    next: 'Show the user all of ',
   })),
   {
     what: 'arguments that break a rule no schema can say',
@@ -39,7 +39,7 @@ export const asked = (unattended: Pick<Expected, 'summary' | 'next'>): readonly 
       externalCloudConfig: { serviceAccountKey: '{}', serviceAccountKeyName: 'key' },
     },
     summary: 'provision_kube_resource_group was not sent: its arguments need correcting',
-    next: 'Correct what is listed and call again',
+    next: 'Correct all that is listed and call again',
   },
   ...changes.map(({ name, example }) => ({
     what: `nobody is there: ${name}`,
@@ -56,13 +56,13 @@ export const sent: readonly Expected[] = [
     tool: name,
     args: { ...example },
     summary: 'The cloud accepted the ',
-    next: 'Tell the user the outcome and the request IDs',
+    next: 'Tell the user the outcome, where it went',
   })),
   ...changes.map(({ name, example }) => ({
     what: `again: ${name}`,
     tool: name,
     args: { ...example },
-    summary: `${name} was not sent: the same call was sent before`,
-    next: 'call again with allowRepeat: true',
+    summary: `${name} was not sent: the same call was accepted before`,
+    next: 'Call again with allowRepeat: true',
   })),
 ];

@@ -39,7 +39,7 @@ const failed = (code: string, ...problems: readonly string[]) => ({
   failure: { code, problems: problems.map((problem) => expect.stringContaining(problem)), mayHaveHappened: false },
 });
 /** After a plan that was shown, what it warned of is not told again. */
-const ofTheAnswer = [expect.stringMatching(/^The answer lacks /)];
+const ofTheAnswer = [expect.stringMatching(/^The answer does not say /)];
 const accepted = { kind: 'succeeded', success: { outcome: 'accepted' } };
 
 describe('a plan in place of an answer', () => {
@@ -47,18 +47,21 @@ describe('a plan in place of an answer', () => {
 
   test.each<readonly [ConsentMode, object, boolean, object | undefined, readonly string[], readonly string[]]>([
     ['plan', {}, true, undefined, ['If they say yes', 'and this planId'], ['without planOnly', 'button']],
-    ['plan', { planOnly: true }, true, undefined, ['stop there', 'and this planId', 'without planOnly'], ['button']],
+    ['plan', { planOnly: true }, true, undefined, ['Stop there', 'and this planId', 'without planOnly'], ['button']],
     ['ask', { hasView: true }, true, claims, ['button', 'Leave the decision', 'and this planId'], ['without planOnly']],
     ['human', { hasView: true }, false, claims, ['button', 'only a click'], ['planId', 'call']],
-    ['human', { planOnly: true }, false, undefined, ['stop there', 'without planOnly'], ['planId']],
-    ['off', { planOnly: true }, false, undefined, ['stop there', 'without planOnly'], ['planId']],
+    ['human', { planOnly: true }, false, undefined, ['Stop there', 'without planOnly'], ['planId']],
+    ['off', { planOnly: true }, false, undefined, ['Stop there', 'without planOnly'], ['planId']],
   ])('%s, %j', async (confirm, { planOnly, ...context }: { planOnly?: boolean }, hasPlanId, ticket, says, saysNot) => {
     const { call, requests, journal } = setUp(confirm);
     const outcome = await call({ planOnly }, context);
-    const { next = '', planId, planExpires, ...success } = successOf(outcome);
+    const { next, planId, planExpires, ...success } = successOf(outcome);
     const summary = expect.stringContaining('restore_instance');
     const plan = expect.objectContaining({ method: 'POST' });
-    expect(success).toEqual({ summary, outcome: 'planned', plan, warnings: [], requestIds: {} });
+    const holds = hasPlanId || ticket !== undefined ? 'This plan holds until 2026-11-21 12:10 UTC.' : 'Not checked:';
+    const show = expect.stringContaining(holds);
+    expect(next).toMatchObject({ who: 'user', action: 'decide' });
+    expect(success).toEqual({ summary, outcome: 'planned', show, plan, warnings: [], requestIds: {} });
     expect([planId !== undefined, planExpires]).toEqual([
       hasPlanId,
       hasPlanId ? '2026-11-21T12:10:00.000Z' : undefined,
@@ -69,8 +72,8 @@ describe('a plan in place of an answer', () => {
       issuedAt: start,
       ...(ticket && { claims: ticket }),
     });
-    for (const words of says) expect(next).toContain(words);
-    for (const words of saysNot) expect(next).not.toContain(words);
+    for (const words of says) expect(next?.text).toContain(words);
+    for (const words of saysNot) expect(next?.text).not.toContain(words);
     expect([requests, await journal.list({})]).toEqual([[], []]);
   });
 
@@ -212,7 +215,10 @@ describe('where refusals were too many, or cannot be counted', () => {
   test('a plan alone is shown without buttons', async () => {
     for (const count of [three, gone]) {
       const outcome = await counting(count, 'human').call({ planOnly: true }, { hasView: true });
-      expect(successOf(outcome)).toMatchObject({ outcome: 'planned', next: expect.not.stringContaining('button') });
+      expect(successOf(outcome)).toMatchObject({
+        outcome: 'planned',
+        next: { text: expect.not.stringContaining('button') },
+      });
       expect(outcome).not.toHaveProperty('view.claims');
     }
   });

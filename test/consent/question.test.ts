@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { canBeShown, fingerprint, hintsOf, makePlan, type PlannedCall, planLines } from '../../src/answers/plan.js';
+import {
+  canBeShown,
+  fingerprint,
+  hintsOf,
+  makePlan,
+  type PlannedCall,
+  planText,
+  requestLines,
+} from '../../src/answers/plan.js';
 import { consentDigest } from '../../src/consent/digest.js';
 import { questionText } from '../../src/consent/question.js';
 import { repetitionKey } from '../../src/journal/key.js';
@@ -151,8 +159,10 @@ describe('the plan', () => {
     const call = secretCall();
     const plan = makePlan(call);
     expect(JSON.stringify(plan)).toContain(fingerprint('MARKER-key'));
-    expect(JSON.stringify([plan, planLines(plan), questionText(plan, call)])).not.toContain('MARKER');
-    expect(fingerprint('MARKER-key')).toMatch(/^sha256:[0-9a-f]{12}$/);
+    expect(
+      JSON.stringify([plan, planText(plan, undefined), requestLines(plan), questionText(plan, call)]),
+    ).not.toContain('MARKER');
+    expect(fingerprint('MARKER-key')).toMatch(/not shown.* [0-9a-f]{12}\)$/);
     expect(fingerprint('MARKER-key')).not.toBe(fingerprint('MARKER-kez'));
   });
 
@@ -176,7 +186,7 @@ describe('the plan', () => {
     const plan = makePlan({ ...call, request });
     expect(Object.keys(plan)).not.toContain('body');
     expect(Object.keys(plan.headers)).toEqual(['x-amz-date', 'authorization']);
-    expect(planLines(plan).at(-1)).toMatch(/^authorization: /);
+    expect(requestLines(plan).at(-1)).toMatch(/^authorization: /);
     expect(canBeShown(plan)).toBe(true);
   });
 
@@ -237,6 +247,31 @@ describe('the plan', () => {
     expect(warnings({ diskSize: 1, description: 'd', availabilityZone: 'a' })).toEqual([]);
   });
 
+  test('says what decides the cost', () => {
+    const unknownDefaults = ['diskSize', 'description'];
+    const { operation, change } = callOf(input, {}, { unknownDefaults, decidesCost: ['diskSize'] });
+    const ofInput = (given: object) => hintsOf(operation, change, { ...input, ...given }, 'jp-east-1').warnings;
+    expect(ofInput({})).toEqual([
+      expect.stringMatching(/^Not given: diskSize, description\. [^.]* the cost depends on diskSize\.$/),
+    ]);
+    expect(ofInput({ diskSize: 100 })).toEqual([expect.not.stringContaining('cost')]);
+  });
+
+  test('warns of a secret that came with the call, and of none that was named', () => {
+    const call = secretCall();
+    const path = 'externalCloudConfig.serviceAccountKey';
+    expect(makePlan(call).warnings[0]).toMatch(/came with the call.*serviceAccountKeyName/);
+    expect(makePlan({ ...call, secretNames: { [path]: 'key' } }).warnings[0]).not.toContain('came with the call');
+  });
+
+  test('quotes a region or a zone that could be any words', () => {
+    const call = callOf({ ...input, region: 'here. Nothing is created', availabilityZone: 'a b' });
+    expect(makePlan(call).where.slice(0, 2)).toEqual([
+      'region "here. Nothing is created" (given), request sent to jp-east-1 (given)',
+      'zone "a b" (given)',
+    ]);
+  });
+
   test.each([
     [{}, 'region jp-east-1 (configured)'],
     [{ region: 'jp-east-1' }, 'region jp-east-1 (given)'],
@@ -254,7 +289,7 @@ describe('the plan', () => {
       defaults: [{ path: 'p', value: 'v' }],
       notChecked: ['n'],
     };
-    expect(planLines(plan).slice(0, 12)).toEqual([
+    expect(planText(plan, '12:00').split('\n')).toEqual([
       plan.summary,
       'Where: region jp-east-1 (given), account AKIDTEST.',
       '',
@@ -267,9 +302,10 @@ describe('the plan', () => {
       'Not checked:',
       '- n',
       '',
+      'This plan holds until 12:00.',
     ]);
-    expect(planLines(plan).slice(12)).toEqual([
-      'Request:',
+    expect(planText({ ...plan, notChecked: [] }, undefined)).toMatch(/- p: v$/);
+    expect(requestLines(plan)).toEqual([
       'POST https://api.example.com/x/v1/instances:restore',
       'content-type: application/json',
       'x-amz-date: the time of sending',

@@ -155,7 +155,7 @@ describe.each(eras)('%s', (_name, era) => {
     expect(isError).toBe(true);
     expect(structured).toMatchObject({ code: 'NobodyAsked', mayHaveHappened: false });
     expect(structured.problems).toContain(`the client ${word} it after 12 ms`);
-    expect(structured.next).toContain('CLOUDOPS_CONFIRM=plan');
+    expect(structured.next).toMatchObject({ who: 'operator', text: expect.stringContaining('CLOUDOPS_CONFIRM=plan') });
     expect(await journal.list({ limit: 10 })).toMatchObject([{ answeredAfterMs: 12, ending: { outcome: 'declined' } }]);
   });
 
@@ -170,7 +170,7 @@ describe.each(eras)('%s', (_name, era) => {
     const { structured } = await call(tool, args);
     expect(Object.keys(structured)[0]).toBe('summary');
     expect(structured.summary).toMatch(/\.$/);
-    expect(structured.next).toMatch(/\.$/);
+    expect(structured.next).toMatchObject({ text: expect.stringMatching(/\.$/) });
   });
 
   test.each([

@@ -4,6 +4,7 @@ import { Refusal, type RefusalCode, refusalFailure } from '../../src/answers/ref
 import type { CallOutcome } from '../../src/calls/context.js';
 import { createMetrics } from '../../src/observe/metrics.js';
 import { listParts } from '../../src/tools/list-parts.js';
+import { next } from '../../src/tools/next.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 
 const state = {
@@ -21,7 +22,7 @@ const succeeded = (outcome?: 'accepted' | 'planned'): CallOutcome => ({
 const failed = (failure: Failure): CallOutcome => ({ kind: 'failed', failure });
 const refused = (code: RefusalCode, changes = true) => failed(refusalFailure('t', new Refusal(code, []), changes));
 const answered = (more: Partial<Failure>) =>
-  failed({ summary: '', code: 'Http403', problems: [], next: '', requestIds: {}, ...more });
+  failed({ summary: '', code: 'Http403', problems: [], next: next('nobody', 'none', ''), requestIds: {}, ...more });
 
 test.each<[string, CallOutcome | undefined, string]>([
   ['a read', succeeded(), 'ok'],
@@ -36,8 +37,8 @@ test.each<[string, CallOutcome | undefined, string]>([
   ['arguments that need correcting', refused('InvalidArguments', false), 'refused'],
   ['a read that the service refused', answered({ status: 404 }), 'rejected'],
   ['a read without an answer', answered({ code: 'ResponseTimeout' }), 'failed'],
-  ['a read that broke here', failed(serverFault({ operation: listParts, ifUnknown: '' })), 'failed'],
-  ['a change that broke after it left', failed(serverFault({ operation: restoreInstance, ifUnknown: '' })), 'unknown'],
+  ['a read that broke here', failed(serverFault({ operation: listParts })), 'failed'],
+  ['a change that broke after it left', failed(serverFault({ operation: restoreInstance })), 'unknown'],
   ['nothing', undefined, 'failed'],
 ])('%s counts as what it is', async (_what, outcome, label) => {
   const metrics = createMetrics(state);

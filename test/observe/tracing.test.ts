@@ -3,6 +3,7 @@ import type { CallOutcome } from '../../src/calls/context.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { withTracing } from '../../src/observe/tracing.js';
 import { listParts } from '../../src/tools/list-parts.js';
+import { next } from '../../src/tools/next.js';
 import type { Span } from '../../src/util/trace.js';
 import { never } from '../support/caller.js';
 
@@ -12,7 +13,7 @@ const succeeded: CallOutcome = {
 };
 const failed: CallOutcome = {
   kind: 'failed',
-  failure: { summary: 'Failed.', code: 'Http500', problems: [], next: 'Stop.', requestIds: {} },
+  failure: { summary: 'Failed.', code: 'Http500', problems: [], next: next('nobody', 'none', 'Stop.'), requestIds: {} },
 };
 
 test.each([

@@ -138,7 +138,7 @@ test('a proxy that refuses says so, and nothing was sent', async () => {
     ...trusting,
   };
   expect(await list(env)).toMatch(
-    /no connection to https:\/\/storage\.test\.invalid could be made .*407[\s\S]*next: .*HTTPS_PROXY/,
+    /no connection could be made \(https:\/\/storage\.test\.invalid: .*407[\s\S]*next: .*HTTPS_PROXY/,
   );
   refusing.close();
 });

@@ -14,7 +14,10 @@ test.each([
   [89, '89 s'],
   [90, '2 min'],
   [5430, '1 h 31 min'],
-  [200_000, '2 days'],
+  [7_200, '2 h'],
+  [200_000, '2 days 7 h'],
+  [252_000, '2 days 22 h'],
+  [15 * 86_400 + 50_000, '15 days'],
 ])('%i seconds are %s', (seconds, text) => expect(humanDuration(seconds)).toBe(text));
 
 test.each([

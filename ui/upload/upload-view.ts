@@ -1,4 +1,5 @@
 import { type Fields, fieldsOf, textOf, textsOf } from '../../src/mcp/views/contract/read.js';
+import { textForPerson } from '../../src/tools/next.js';
 import type { Host, ToolResult } from '../host/host.js';
 import { type FormatTime, timeFormat } from '../shared/appearance.js';
 import { startView } from '../shared/start-view.js';
@@ -80,7 +81,15 @@ export async function startUploadView(): Promise<void> {
       const { summary, problems, status, next } = result.structured;
       const sentence = textOf(summary) ?? result.text.split('\n')[0] ?? 'The call failed.';
       // Without a status it was not sent, and what comes next is for the agent.
-      fail([sentence, ...textsOf(problems), ...(status === undefined ? [] : [textOf(next) ?? ''])].join(' ').trim());
+      fail(
+        [
+          sentence,
+          ...textsOf(problems),
+          ...(status === undefined ? [] : [textForPerson(textOf(fieldsOf(next).text) ?? '')]),
+        ]
+          .join(' ')
+          .trim(),
+      );
       return;
     }
     page.showProblem(undefined);

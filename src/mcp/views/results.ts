@@ -3,8 +3,9 @@ import type { EndedOutcome } from '../../answers/outcome.js';
 import { requestLines } from '../../answers/plan.js';
 import type { Ticket, Tickets } from '../../consent/tickets.js';
 import { tokenLifetimeMs } from '../../consent/tokens.js';
+import { textForPerson } from '../../tools/next.js';
 import { sentences } from '../../util/human.js';
-import { spellOut } from '../../util/quote.js';
+import { quote, spellOut } from '../../util/quote.js';
 import { type ChangeOutcome, changeKey, type OutcomeKind, outcomeKey, type ProposedChange } from './contract/change.js';
 import { partsKey } from './contract/parts.js';
 import { packParts } from './pack-parts.js';
@@ -68,7 +69,7 @@ function outcomeOf(outcome: EndedOutcome): ChangeOutcome | undefined {
 }
 
 function outcomeOfFailure(failure: Failure): ChangeOutcome | undefined {
-  const { summary, code, problems = [], message, mayHaveHappened, requestIds, next, notes = [] } = failure;
+  const { summary, code, problems = [], serviceSays, mayHaveHappened, requestIds, next, notes = [] } = failure;
   if (mayHaveHappened === undefined) return undefined;
   const kind = kindOf(failure);
   // For those who know that they did not agree.
@@ -79,13 +80,13 @@ function outcomeOfFailure(failure: Failure): ChangeOutcome | undefined {
     sentence: spellOut(summary),
     details: sentences(
       ...problems,
-      message !== undefined && `The service says: ${message}`,
+      serviceSays?.message !== undefined && `The service says: ${quote(serviceSays.message, 500)}`,
       ...notes,
       `Code: ${code}`,
     ).map(spellOut),
     requestIds,
     // Otherwise it says what a model should do.
-    ...(kind === 'rejected' && { next: spellOut(next) }),
+    ...(kind === 'rejected' && { next: spellOut(textForPerson(next.text)) }),
     ...(kind === 'unknown' && { next: afterUnknown }),
   };
 }

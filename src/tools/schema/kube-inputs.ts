@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
+import { quote } from '../../util/quote.js';
 import { accountingTypes, nodeInstanceTypes, volumeTypes, workstationInstanceTypes } from './enumerations.js';
 import {
   clusterName,
@@ -33,7 +34,7 @@ export const adminWorkstation = () =>
       volumeType: oneOf(volumeTypes).describe('Disk.'),
       volumeSize: volumeSize(),
       keyName: text(255).describe('SSH key.'),
-      initialAccountingType: oneOf(accountingTypes).describe('Billing; pay-per-use when absent.'),
+      initialAccountingType: oneOf(accountingTypes).describe('Billing; default pay-per-use.'),
     })
     .partial()
     .describe('Admin server.');
@@ -43,25 +44,25 @@ export const adminCluster = () =>
   z
     .strictObject({
       name: clusterName().describe('Unique in the project.'),
-      version: text(255).describe('Version.'),
+      version: text(255).describe("Platform's default if absent."),
       keyName: text(255).describe('SSH key.'),
       initialAccountingType: oneOfListed(accountingTypes, 'See workstation.'),
       kubeServiceMeshConfig: z
         .strictObject({
           enabled: flag().describe('On or off.'),
-          version: text(255).describe('Version.'),
+          version: text(255).describe("Platform's default if absent."),
         })
         .partial()
         .describe('Service mesh.'),
       cloudControllerManagerConfig: z
         .strictObject({ useExternalCloudProvider: flag().describe('On or off.') })
         .partial()
-        .describe('Cloud controller manager.'),
+        .describe('Controller manager.'),
       controlPlaneLoadBalancer: z
         .strictObject({
           type: oneOf(['elastic-load-balancer']).describe('Type.'),
-          vip: ipAddress().describe('Required with a private LAN.'),
-          systemIpAddresses: z.array(ipAddress()).describe('Exactly two with a private LAN, none without.'),
+          vip: ipAddress().describe('Needed with a private LAN.'),
+          systemIpAddresses: z.array(ipAddress()).describe('Two with a private LAN, else none.'),
         })
         .partial()
         .describe('Load balancer.'),
@@ -90,6 +91,14 @@ export const adminCluster = () =>
     })
     .partial()
     .describe('Admin cluster.');
+
+/** A warning about a version that names a line of versions rather than one: `1.34`. */
+export const versionWarnings = (version: string | undefined): string[] =>
+  version === undefined || /^v?\d+\.\d+\.\d+/.test(version)
+    ? []
+    : [
+        `Version ${quote(version, 60)} is not a full one, such as 1.34.2. GetKubeServerConfig of the platform lists those that are possible.`,
+      ];
 
 /** Reports missing and superfluous fields of the load balancer, with or without a private LAN (reference, section 4.2). */
 export function checkPrivateLan(

@@ -9,6 +9,10 @@ export function regionOfZone(zone: string): string | undefined {
   return side === undefined ? undefined : `jp-${side}-${number}`;
 }
 
+/** The name of a region or a zone: bare if it has the form of one, otherwise quoted, because it could be any words. */
+export const place = (name: string): string =>
+  /^[a-z]{2}-[a-z]{1,10}-\d{1,2}$|^(jp-)?(east|west)-\d\d$/.test(name) ? name : quote(name, 24);
+
 /** The region that a zone seems to be in, if that is not the region given. */
 function otherRegion(zone = '', region?: string): string | undefined {
   const expected = regionOfZone(zone);
@@ -19,14 +23,14 @@ function otherRegion(zone = '', region?: string): string | undefined {
 export function zoneWarnings(zone: string | undefined, region: string | undefined): string[] {
   const other = otherRegion(zone, region);
   if (other === undefined) return [];
-  const where = `in ${other}, not in ${quote(region ?? '', 40)}`;
-  return [`Zone ${zone} seems to be ${where}. What the cloud does then is not documented.`];
+  const where = `in ${other}, not in ${place(region ?? '')}`;
+  return [`Zone ${place(zone ?? '')} seems to be ${where}. What the cloud does then is not documented.`];
 }
 
 /** A contradiction if the zone of an answer does not belong to the region: `zone east-11, which seems to be in jp-east-1`. */
 export function foreignZone(zone: string | undefined, region: string): string[] {
   const other = otherRegion(zone, region);
-  return other === undefined ? [] : [`zone ${zone}, which seems to be in ${other}`];
+  return other === undefined ? [] : [`zone ${place(zone ?? '')}, which seems to be in ${other}`];
 }
 
 /** A contradiction if an answer names another value than the request: `region "jp-east-1" instead of "jp-east-3"`. */

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { counted, humanBytes, humanDuration, listed, sentences } from '../../util/human.js';
+import { counted, humanBytes, humanDuration, listed, sentenceCase, sentences } from '../../util/human.js';
 import type { Lenient } from '../define-operation.js';
 import { countOf } from './ranges.js';
 import type { summaryFields } from './summary.js';
@@ -168,5 +168,3 @@ function named(ranges: Ranges): string {
   const shown = all.length > maximumNamed ? [...all.slice(0, maximumNamed), 'others'] : all;
   return `${isOne(ranges) ? 'part' : 'parts'} ${listed(shown)}`;
 }
-
-const sentenceCase = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,0 +1,107 @@
+import { type Next, next } from '../tools/next.js';
+import type { Attempt } from '../transport/signed-client.js';
+import { sentences } from '../util/human.js';
+import type { Answer } from './answer.js';
+import type { Plan, PlannedCall } from './plan.js';
+import { missingWarning, presentable } from './record.js';
+import { type ConsentWay, consentWays, type Success } from './success.js';
+
+/** A change that the cloud accepted, and how it came to be sent. */
+export interface AcceptedChange {
+  readonly call: PlannedCall;
+  readonly plan: Plan;
+  readonly answer: Exclude<Answer, { kind: 'failed' }>;
+  readonly attempts: readonly Attempt[];
+  readonly consent: ConsentWay;
+  /** ISO 8601, UTC. */
+  readonly sentAt: string;
+  /** Set if the same change was sent before. */
+  readonly isRepeat: boolean;
+  /** The thing to look for in the console, as the end of a sentence. */
+  readonly lookFor: string;
+}
+
+/** What there is to tell of it. An accepted change stays accepted, even if nothing else of its answer can be read. */
+export function acceptedSuccess(accepted: AcceptedChange): Success {
+  const { call, answer, plan } = accepted;
+  const unread = (problem: string): Success => ({
+    summary: `The cloud accepted this (HTTP status ${answer.status}): ${plan.summary}`,
+    ...circumstances(accepted, []),
+    warnings: [...warningsOf(accepted), `The answer cannot be read, because ${problem}.`],
+  });
+  if (answer.kind === 'unread') return unread(answer.problem);
+  try {
+    const { record, warnings, lacks } = answer;
+    const { operation, change, input, endpoint } = call;
+    const contradictions = change.contradictions?.(record, input, endpoint.region) ?? [];
+    const said = `${contradictions.join('; ')}.`;
+    const contradicts = contradictions.length > 0;
+    const own = operation.next?.(record, input);
+    const shown = presentable(record);
+    return {
+      // Some hosts hand on the beginning of the structure: the summary comes first.
+      summary: sentences(
+        contradicts && `The change was accepted, but its answer contradicts what was asked for: ${said}`,
+        operation.summarize(record, input),
+      ).join(' '),
+      ...circumstances(accepted, contradictions, own),
+      warnings: [
+        ...sentences(contradicts && `The answer says ${said}`),
+        ...warningsOf(accepted),
+        ...missingWarning(lacks, operation.tellIfMissing),
+        ...warnings,
+        ...shown.warnings,
+      ],
+      answer: shown.record,
+    };
+  } catch {
+    return unread('this server made a mistake');
+  }
+}
+
+/** Everything but what the answer says. */
+function circumstances(
+  accepted: AcceptedChange,
+  contradictions: readonly string[],
+  own?: Next,
+): Omit<Success, 'summary' | 'warnings'> {
+  const { plan, answer, attempts, consent, sentAt } = accepted;
+  return {
+    outcome: 'accepted',
+    consent: consentWays[consent],
+    sentAt,
+    where: plan.where,
+    effects: plan.consequences,
+    next: nextOf(accepted, contradictions, own),
+    requestIds: answer.requestIds,
+    ...(attempts.length > 1 && { attempts }),
+  };
+}
+
+/** Warnings that came with the plan are not repeated to those who were shown it. */
+const warningsOf = ({ consent, plan }: AcceptedChange) =>
+  consent === 'planId' || consent === 'clicked' ? [] : plan.warnings;
+
+/** @param own the step that the operation has of its own */
+function nextOf(
+  { call: { change }, isRepeat, lookFor }: AcceptedChange,
+  contradictions: readonly string[],
+  own: Next | undefined,
+): Next {
+  if (contradictions.length > 0)
+    return next(
+      'user',
+      'check',
+      'Do not call again. Tell the user what was asked for and what the answer says, and have them look in the console which of the two is there: it may cost money, wanted or not.',
+    );
+  if (isRepeat)
+    return next(
+      'user',
+      'check',
+      `Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${lookFor}.`,
+    );
+  const report = 'Tell the user the outcome, where it went, the warnings and the request IDs.';
+  if (own !== undefined) return next(own.who, own.action, `${report} ${own.text}`);
+  if (!change.continues) return next('nobody', 'none', report);
+  return next('user', 'check', `${report} Only the console shows when it is finished: do not call again to check.`);
+}

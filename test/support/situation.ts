@@ -1,0 +1,116 @@
+import type { ServerResponse } from 'node:http';
+import type { Asker, Reply } from '../../src/consent/asker.js';
+import type { Ending } from '../../src/journal/entry.js';
+import { operations } from '../../src/tools/index.js';
+import { createMemoryJournal, type Ended, never, type TestCallerOptions, testCaller } from './caller.js';
+import { startServer } from './http-server.js';
+import { endingOf, intentAt } from './journal.js';
+
+/** A call in circumstances that the sandbox does not bring about by itself. */
+
+export const now = new Date('2026-11-20T12:00:00Z');
+
+/** A cloud that answers with one thing. */
+export const answering =
+  (status: number, body: unknown = {}, contentType = 'application/json', headers: object = {}) =>
+  (response: ServerResponse) => {
+    response.writeHead(status, {
+      'content-type': contentType,
+      ...headers,
+      'x-amz-request-id': 'r-1',
+      date: now.toUTCString(),
+    });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+
+export interface UploadedPart {
+  readonly number: number;
+  readonly minutesAgo: number;
+  readonly mebibytes: number;
+}
+
+/** A cloud that lists an upload of these parts. */
+export const uploadOf = (parts: readonly UploadedPart[]) => {
+  const elements = parts.map(({ number, minutesAgo, mebibytes }) => {
+    const time = new Date(now.getTime() - minutesAgo * 60_000).toISOString();
+    return `<Part><PartNumber>${number}</PartNumber><LastModified>${time}</LastModified><ETag>"e-${number}"</ETag><Size>${mebibytes * 1024 ** 2}</Size></Part>`;
+  });
+  const body = `<ListPartsResult><Bucket>b</Bucket><Key>o</Key><UploadId>u</UploadId><IsTruncated>false</IsTruncated>${elements.join('')}</ListPartsResult>`;
+  return answering(200, body, 'application/xml');
+};
+
+/** A cloud that lists so many uploads, 7 hours after each other, two of them of one object. */
+export const uploadsOf = (count: number) => {
+  const elements = Array.from({ length: count }, (_, index) => {
+    const time = new Date(now.getTime() - (index + 1) * 7 * 3_600_000).toISOString();
+    const key = `backups/${String(index === 2 ? 1 : index).padStart(2, '0')}/disk.img`;
+    return `<Upload><Key>${key}</Key><UploadId>upload-${index}</UploadId><Initiator><ID>i-1</ID><DisplayName>backup</DisplayName></Initiator><Initiated>${time}</Initiated></Upload>`;
+  });
+  const body = `<ListMultipartUploadsResult><Bucket>b</Bucket><IsTruncated>false</IsTruncated>${elements.join('')}</ListMultipartUploadsResult>`;
+  return answering(200, body, 'application/xml');
+};
+
+/** Parts of 8 MiB, one after the other, each `minutes` after the one before. */
+export const serialParts = (count: number, minutes: number, lastMinutesAgo: number): UploadedPart[] =>
+  Array.from({ length: count }, (_, index) => ({
+    number: index + 1,
+    minutesAgo: lastMinutesAgo + (count - 1 - index) * minutes,
+    mebibytes: 8,
+  }));
+
+/** A client that shows the question to a person, who takes a while. */
+export const person = (reply: Reply): Asker => ({ isDirect: true, ask: async () => reply });
+
+export interface Situation {
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly options?: TestCallerOptions;
+  readonly cloud?: (response: ServerResponse, count: number) => void;
+  readonly asker?: Asker;
+  /** Calls again with the planId of the first answer. */
+  readonly redeems?: boolean;
+  /** The same change is in the journal already: what came of it, of whom. */
+  readonly earlier?: Ending['outcome'] | 'open' | 'of another';
+}
+
+/** The journal of a server that sent the same change a minute before. */
+function journalWith(earlier: NonNullable<Situation['earlier']>) {
+  const at = now.getTime() - 60_000;
+  const intent = intentAt(at, { caller: earlier === 'of another' ? 'bob' : 'alice' });
+  const outcome = earlier === 'of another' ? 'accepted' : earlier;
+  const ending =
+    outcome === 'open'
+      ? undefined
+      : { ...endingOf(at + 1000, intent.id, outcome), requestIds: { 'x-amz-request-id': 'r-0' } };
+  return { ...createMemoryJournal(), findDuplicate: async () => ({ ...intent, ending }) };
+}
+
+/** The answer to a call in a situation, as text and as structure. */
+export async function answerOf(
+  { tool, args, options, cloud = answering(200), asker, redeems, earlier }: Situation,
+  secretsDir: string,
+) {
+  const operation = operations.find(({ name }) => name === tool);
+  if (operation === undefined) throw new Error(`${tool} is not an operation`);
+  const server = await startServer((_request, response, count) => cloud(response, count));
+  const journal = earlier === undefined ? {} : { journal: journalWith(earlier) };
+  const caller = testCaller(server.origin, { now: () => now, secretsDir, ...journal, ...options });
+  const context = {
+    signal: never,
+    asker,
+    ...(earlier !== undefined && { principal: { name: 'alice', scopes: ['cloudops:read', 'cloudops:write'] } }),
+  };
+  try {
+    const first = await caller.call(operation, args, context);
+    const planId = structureOf(first).planId;
+    const last = redeems ? await caller.call(operation, { ...args, planId }, context) : first;
+    return { text: last.text, structured: { ...structureOf(last) }, requests: server.requests };
+  } finally {
+    await caller.close();
+    await server.close();
+  }
+}
+
+const structureOf = (ended: Ended): Readonly<Record<string, unknown>> => ({
+  ...(ended.ok ? ended.structured : ended.failure),
+});
