@@ -10,6 +10,11 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
     simplify(jsonSchema);
     // "Not empty" goes without saying.
     if (jsonSchema.minLength === 1) delete jsonSchema.minLength;
+    // The description says so.
+    if (jsonSchema.minItems === 1 && jsonSchema.maxItems === 1) {
+      delete jsonSchema.minItems;
+      delete jsonSchema.maxItems;
+    }
     // Not at the literal itself: a description belongs to what is around it, and would replace the one that is made here.
     if (zodSchema._zod.def.type !== 'literal' && jsonSchema.enum?.every(Number.isInteger))
       describeNumbers(jsonSchema, jsonSchema.enum.map(Number));
@@ -52,6 +57,8 @@ export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
       delete jsonSchema.like;
       delete jsonSchema.properties;
     }
+    if (jsonSchema.properties !== undefined && Object.keys(jsonSchema.properties).length === 0)
+      delete jsonSchema.properties;
     delete jsonSchema.propertyNames;
     delete jsonSchema.required;
     delete jsonSchema.additionalProperties;

@@ -21,15 +21,16 @@ export const toolSchemas = ({ input, output, effect }: Operation): ToolSchemas =
 function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
   const change = {
     outcome: z.enum(['accepted', 'planned']).optional(),
-    plan: z.looseObject({}).describe('what would be sent').optional(),
+    show: z.string().describe('the plan, for the user').optional(),
+    plan: z.looseObject({}).optional(),
     planId: z.string().optional(),
   };
   return z.object({
     summary: z.string(),
-    next: z.string().optional(),
+    next: z.looseObject({}).describe('who has to act, action, text').optional(),
     ...(effect !== 'read' && change),
     warnings: z.array(z.string()),
-    requestIds: z.record(z.string(), z.string()).describe('for the support of the service'),
+    requestIds: z.record(z.string(), z.string()).describe('for support'),
     answer: answer.describe('from the service'),
   });
 }

@@ -112,7 +112,7 @@ export const planArguments = () => ({
 /** Arguments of every other tool that is not a read. */
 export const consentArguments = () => ({
   ...planArguments(),
-  allowRepeat: flag().describe('If the user wants it twice.').optional(),
+  allowRepeat: flag().describe('Only if the user, told of the first, asks for a second.').optional(),
 });
 
 /**
