@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ConsentMode } from '../../src/consent/decision.js';
 import { instructionsFor } from '../../src/mcp/instructions.js';
 import { operationReference } from '../../src/mcp/reference.js';
 import { operations } from '../../src/tools/index.js';
 import { listParts } from '../../src/tools/list-parts.js';
+import { namedAccounts } from '../support/accounts.js';
 import { accountsWith } from '../support/caller.js';
 import { missingFrom } from '../support/facts.js';
 import { answering, answerOf, person, type Situation, serialParts, uploadOf, uploadsOf } from '../support/situation.js';
@@ -224,9 +226,18 @@ test.each(operations.map((operation) => [operation.name, operation] as const))(
 
 test('the instructions fit what is available', async () => {
   const reading = operations.filter(({ effect }) => effect === 'read');
-  const account = (readOnly: boolean) => accountsWith({ readOnly, tools: undefined });
+  const account = (readOnly: boolean, confirm?: ConsentMode) => accountsWith({ readOnly, tools: undefined }, confirm);
+  const several = namedAccounts('', [
+    { name: 'prod', confirm: 'human' },
+    { name: 'staging' },
+    { name: 'archive', policy: { readOnly: true, tools: undefined } },
+  ]);
   const sections = {
     'everything is available': instructionsFor(operations, account(false)),
+    'CLOUDOPS_CONFIRM is human': instructionsFor(operations, account(false, 'human')),
+    'CLOUDOPS_CONFIRM is plan': instructionsFor(operations, account(false, 'plan')),
+    'CLOUDOPS_CONFIRM is off': instructionsFor(operations, account(false, 'off')),
+    'accounts ask in different ways': instructionsFor(operations, several),
     'CLOUDOPS_READ_ONLY is set': instructionsFor(reading, account(true)),
     'only what reads is available, and no listing': instructionsFor([listParts], account(false)),
   };

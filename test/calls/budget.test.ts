@@ -72,7 +72,9 @@ test('0 shows plans and sends nothing', async () => {
     ok: true,
   });
   const refused = await call(restoreInstance, change('i-1'), { signal: never });
-  expect(refused).toMatchObject({ failure: { code: 'BudgetSpent', next: expect.stringContaining('planOnly') } });
+  expect(refused).toMatchObject({
+    failure: { code: 'BudgetSpent', next: { text: expect.stringContaining('planOnly') } },
+  });
   expect(cloud.requests).toEqual([]);
   await close();
 });

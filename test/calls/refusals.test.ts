@@ -375,7 +375,7 @@ describe('a repetition that is meant', () => {
     const asker = planned(questions);
     const args = { backupId, instanceId: 'one', allowRepeat: true };
     const outcomes = await Promise.all([1, 2].map(() => call(restoreInstance, args, { signal: never, asker })));
-    expect(questions.map((question) => question.includes('The same call was sent before'))).toEqual([false, true]);
+    expect(questions.map((question) => question.includes('This is a repeat'))).toEqual([false, true]);
     expect(outcomes).toMatchObject([{ ok: true }, { ok: true }]);
     await close();
   });

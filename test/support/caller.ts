@@ -203,8 +203,8 @@ export type Ended =
 export const never = new AbortController().signal;
 
 /** One account without a name, for what asks accounts for their policy alone. */
-export function accountsWith(policy: Policy): Accounts {
+export function accountsWith(policy: Policy, confirm: ConsentMode = 'ask'): Accounts {
   const cloud = () => Promise.reject(new Error('nothing is called'));
-  const account: Account = { name: defaultAccount, cloud, policy, confirm: 'ask' };
+  const account: Account = { name: defaultAccount, cloud, policy, confirm };
   return { all: [account], byDefault: account, areNamed: false };
 }
