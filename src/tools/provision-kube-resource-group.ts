@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { counted, listed, sentences } from '../util/human.js';
+import { counted, sentences } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { encodeSegment } from '../util/uri.js';
@@ -10,7 +10,7 @@ import { characters, consentArguments, oneOf, pathName, text, withConditions } f
 import { adminCluster, adminWorkstation, checkPrivateLan, versionWarnings } from './schema/kube-inputs.js';
 import { clusterStatus, resourceGroupStatus, withMeaning } from './schema/meanings.js';
 import { resourceGroup } from './schema/outputs.js';
-import { differs, place, zoneWarnings } from './schema/zones.js';
+import { differs, place, unplacedWarnings, zoneWarnings } from './schema/zones.js';
 
 const input = () =>
   withConditions(
@@ -194,7 +194,15 @@ export const provisionKubeResourceGroup = defineOperation({
         ...zoneWarnings(availabilityZones?.[0], regions?.[0]),
         ...servers.flatMap(({ availabilityZone, region }) => zoneWarnings(availabilityZone, region)),
         ...versionWarnings(adminCluster?.version),
-        ...placeWarnings({ regions, availabilityZones, adminWorkstation, adminCluster }),
+        ...unplacedWarnings(
+          {
+            adminWorkstation,
+            'adminCluster.controlPlane': controlPlane,
+            ...Object.fromEntries(nodePools.map((pool, index) => [`adminCluster.nodePools[${index}]`, pool])),
+          },
+          availabilityZones?.[0],
+          regions?.[0],
+        ),
         ...sentences(
           externalCloudConfig?.serviceAccountKey === undefined &&
             'No service account key is given, so there is nothing to link the group to the external cloud with.',
@@ -254,31 +262,6 @@ export const provisionKubeResourceGroup = defineOperation({
 
 const inRegion = ([region]: readonly string[] = []) => (region === undefined ? '' : ` in ${place(region)}`);
 
-/** Names the servers that have no place of their own, and proposes the one of the group. */
-function placeWarnings(
-  given: Pick<Given, 'regions' | 'availabilityZones' | 'adminWorkstation' | 'adminCluster'>,
-): string[] {
-  const { regions: [region] = [], availabilityZones: [zone] = [], adminWorkstation, adminCluster } = given;
-  const proposed = sentences(
-    region !== undefined && `region ${place(region)}`,
-    zone !== undefined && `availabilityZone ${place(zone)}`,
-  );
-  const servers = [
-    { name: 'adminWorkstation', server: adminWorkstation },
-    { name: 'adminCluster.controlPlane', server: adminCluster?.controlPlane },
-    ...(adminCluster?.nodePools ?? []).map((server, index) => ({ name: `adminCluster.nodePools[${index}]`, server })),
-  ];
-  const without = servers.filter(
-    ({ server }) => server !== undefined && (server.region ?? server.availabilityZone) === undefined,
-  );
-  if (without.length === 0 || proposed.length === 0) return [];
-  const names = listed(without.map(({ name }) => name));
-  return [
-    `${names} ${without.length === 1 ? 'has' : 'have'} no region and zone. Whether those of the group apply there is not documented; ${listed(proposed)} could be given there too.`,
-  ];
-}
-
-type Given = z.output<ReturnType<typeof input>>;
 type Pools = NonNullable<z.output<ReturnType<typeof adminCluster>>['nodePools']>;
 
 /** `"workers" 2 × h2-large32, 3 × h2-large16`, or `none`. */

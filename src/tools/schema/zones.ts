@@ -1,3 +1,4 @@
+import { listed, sentences } from '../../util/human.js';
 import { quote } from '../../util/quote.js';
 
 /**
@@ -46,9 +47,31 @@ export const differs = <Value extends string | number>(
 const show = (value: string | number) => (typeof value === 'string' ? quote(value, 60) : String(value));
 
 /** The warning about a region that the reference does not list for an operation, if it lists any. */
-export const regionWarnings = (listed: readonly string[] | undefined, region: string | undefined): string[] =>
-  listed === undefined || region === undefined || listed.includes(region)
+export const regionWarnings = (known: readonly string[] | undefined, region: string | undefined): string[] =>
+  known === undefined || region === undefined || known.includes(region)
     ? []
     : [
-        `Region ${quote(region, 40)} is not among those that the API reference lists: ${listed.join(', ')}. Whether the operation is available there is not documented.`,
+        `Region ${quote(region, 40)} is not among those that the API reference lists: ${known.join(', ')}. Whether the operation is available there is not documented.`,
       ];
+
+/**
+ * Names the servers that have no place of their own, and proposes the one of the whole.
+ * @param servers by the path of their arguments
+ */
+export function unplacedWarnings(
+  servers: Readonly<Record<string, { readonly region?: unknown; readonly availabilityZone?: unknown } | undefined>>,
+  zone: string | undefined,
+  region: string | undefined,
+): string[] {
+  const proposed = sentences(
+    region !== undefined && `region ${place(region)}`,
+    zone !== undefined && `availabilityZone ${place(zone)}`,
+  );
+  const unplaced = Object.entries(servers).flatMap(([path, server]) =>
+    server !== undefined && (server.region ?? server.availabilityZone) === undefined ? [path] : [],
+  );
+  if (unplaced.length === 0 || proposed.length === 0) return [];
+  return [
+    `${listed(unplaced)} ${unplaced.length === 1 ? 'has' : 'have'} no region and zone. Whether those of the group apply there is not documented; ${listed(proposed)} could be given there too.`,
+  ];
+}
