@@ -6,7 +6,14 @@ export const prefixes = { catalog: '/_catalog', devops: '/_devops' };
 
 export type ServiceName = 'storage' | keyof typeof prefixes;
 
-export type ApiRequest = Readonly<ReturnType<typeof requestOf>>;
+/**
+ * Compares the signature of the next chunk of a body, or of its trailers, with the one calculated from a SHA-256 (hex).
+ * Each signature covers the one before. Throws a `ServiceError` if they differ.
+ */
+export type CheckNext = (kind: 'PAYLOAD' | 'TRAILER', sha256: string, signature: string) => void;
+
+/** A request has `checkNext` once the signature of its headers was found right. */
+export type ApiRequest = Readonly<ReturnType<typeof requestOf>> & { readonly checkNext?: CheckNext };
 
 /** A request whose body is still to be read. Answers repeat the `id`. */
 export function requestOf(incoming: IncomingMessage, id: string) {

@@ -10,7 +10,7 @@ import { createFaults, type FaultRules, loadFaults } from './faults.js';
 import { type Answer, type ApiRequest, collect, document, isLoopback, prefixes, requestOf, splitOnce } from './http.js';
 import { describeCloud, type Logged } from './inspect.js';
 import { seedsOf } from './seeds.js';
-import { checkSignature, type Keys, signingServices } from './signature.js';
+import { checkSignature, chunkSignatures, type Keys, signingServices } from './signature.js';
 import { derive, openState, SandboxProblem, type State, temporaryState } from './state.js';
 
 export { seededEmptyUpload, seededLargeUpload, seededUpload } from './seeds.js';
@@ -99,7 +99,8 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
     const isStorage = unread.service === 'storage';
     const request = isStorage ? unread : { ...unread, body: await collect(unread.stream, maximumBody) };
     const problem = checkSignature(request, keys, now());
-    return problem === undefined ? answer(route, request, cloud) : refusal(request, problem);
+    if (problem !== undefined) return refusal(request, problem);
+    return answer(route, { ...request, checkNext: chunkSignatures(request, keys) }, cloud);
   }
 
   function showState(incoming: IncomingMessage): Answer {

@@ -1,6 +1,6 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { posix } from 'node:path';
-import { type ApiRequest, ServiceError, splitOnce } from './http.js';
+import { type ApiRequest, type CheckNext, ServiceError, splitOnce } from './http.js';
 
 export interface Keys {
   readonly accessKeyId: string;
@@ -35,26 +35,23 @@ function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceErro
   if (headers.authorization === undefined && /[?&](X-Amz-)?Signature=/i.test(url))
     return refuse(501, 'NotImplemented', 'Presigned URLs are not offered: sign with the Authorization header.');
   if (headers.authorization === undefined) return refuse(403, 'AccessDenied', 'The request is not signed.');
-  const parsed = authorization.exec(headers.authorization);
-  if (parsed === null) return refuse(400, 'AuthorizationHeaderMalformed', 'The Authorization header is malformed.');
-  const [, accessKeyId = '', day = '', region = '', scopeService = '', signedHeaders = '', signature = ''] = parsed;
+  const parsed = parseAuthorization(headers.authorization);
+  if (parsed === undefined)
+    return refuse(400, 'AuthorizationHeaderMalformed', 'The Authorization header is malformed.');
+  const { accessKeyId, day, scopeService, signedHeaders, signature } = parsed;
   const own = signingServices[service];
   if (scopeService !== own)
     return refuse(400, 'AuthorizationHeaderMalformed', `The scope names the service ${scopeService}; this is ${own}.`);
   if (accessKeyId !== keys.accessKeyId) return refuse(403, 'InvalidAccessKeyId', 'The access key does not exist.');
-  const prefix = service === 'storage' && headers['x-ext-date'] !== undefined ? 'x-ext' : 'x-amz';
+  const prefix = prefixOf(request);
   const date = headers[`${prefix}-date`] ?? '';
   const names = signedHeaders.split(';');
   const problem = checkDate(date, day, now) ?? checkNames(request, names, prefix);
   if (problem !== undefined) return problem;
 
   const canonicalRequest = canonicalise(request, names, prefix);
-  const scope = [day, region, own, 'aws4_request'];
-  const stringToSign = ['AWS4-HMAC-SHA256', date, scope.join('/'), sha256(canonicalRequest)].join('\n');
-  const expected = [...scope, stringToSign].reduce<Buffer>(
-    (key, text) => createHmac('sha256', key).update(text).digest(),
-    Buffer.from(`AWS4${keys.secretAccessKey}`),
-  );
+  const stringToSign = ['AWS4-HMAC-SHA256', date, parsed.scope, sha256(canonicalRequest)].join('\n');
+  const expected = hmac(signingKey(keys, parsed.scope), stringToSign);
   if (timingSafeEqual(expected, Buffer.from(signature, 'hex'))) return undefined;
   const message = 'The signature does not match the one calculated here. Compare the texts that were signed.';
   return refuse(403, 'SignatureDoesNotMatch', message, {
@@ -64,6 +61,42 @@ function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceErro
     StringToSignBytes: bytes(stringToSign),
   });
 }
+
+/** Checks of the signatures that follow one in the headers, which `checkSignature` found right. */
+export function chunkSignatures(request: SignedRequest, keys: Keys): CheckNext {
+  const { scope = '', signature = '' } = parseAuthorization(request.headers.authorization ?? '') ?? {};
+  const date = request.headers[`${prefixOf(request)}-date`] ?? '';
+  const key = signingKey(keys, scope);
+  let previous = signature;
+  return (kind, digest, given) => {
+    // A chunk has room for headers of its own, which the protocol leaves empty.
+    const headers = kind === 'PAYLOAD' ? [sha256('')] : [];
+    const stringToSign = [`AWS4-HMAC-SHA256-${kind}`, date, scope, previous, ...headers, digest].join('\n');
+    const expected = hmac(key, stringToSign);
+    previous = expected.toString('hex');
+    const received = Buffer.from(given, 'hex');
+    if (received.length === expected.length && timingSafeEqual(expected, received)) return;
+    const message = 'The signature of a chunk or of the trailers does not match the one calculated here.';
+    throw refuse(403, 'SignatureDoesNotMatch', message, { StringToSign: stringToSign });
+  };
+}
+
+function parseAuthorization(text: string) {
+  const parsed = authorization.exec(text);
+  if (parsed === null) return undefined;
+  const [, accessKeyId = '', day = '', region = '', scopeService = '', signedHeaders = '', signature = ''] = parsed;
+  const scope = [day, region, scopeService, 'aws4_request'].join('/');
+  return { accessKeyId, day, scopeService, scope, signedHeaders, signature };
+}
+
+/** The dialect of a request's own headers. */
+const prefixOf = ({ service, headers }: SignedRequest) =>
+  service === 'storage' && headers['x-ext-date'] !== undefined ? 'x-ext' : 'x-amz';
+
+const hmac = (key: Buffer, text: string) => createHmac('sha256', key).update(text).digest();
+
+const signingKey = ({ secretAccessKey }: Keys, scope: string) =>
+  scope.split('/').reduce<Buffer>(hmac, Buffer.from(`AWS4${secretAccessKey}`));
 
 const refuse = (...refusal: ConstructorParameters<typeof ServiceError>) => new ServiceError(...refusal);
 

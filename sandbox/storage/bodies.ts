@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { type ApiRequest, ServiceError } from '../http.js';
 import { checksumAlgorithms, checksumHeader, checksumHeaders, createDigest } from './checksums.js';
+import { pieces, unchunked } from './chunks.js';
 import { notOffered } from './requests.js';
 
 export const readShort = (request: ApiRequest): Promise<Buffer> =>
@@ -13,12 +13,12 @@ export const readShort = (request: ApiRequest): Promise<Buffer> =>
  * and trailers. Resolves with the checksums that the client sent and, in any case, the one `wanted`.
  */
 export async function receive<Stored>(
-  { headers, stream }: ApiRequest,
+  { headers, stream, checkNext }: ApiRequest,
   maximum: number,
   store: (payload: AsyncIterable<Buffer>) => Promise<Stored>,
   wanted?: string,
 ) {
-  const { isChunked, trailer, sha256: declared } = announcementOf(headers);
+  const { isChunked, isSigned, trailer, sha256: declared } = announcementOf(headers);
   const isSent = (header: string) => header in headers || header === trailer;
   const checked = checksumAlgorithms.filter((one) => one === wanted || isSent(checksumHeader(one)));
   const digests = new Map(checked.map((one) => [checksumHeader(one), createDigest(one)]));
@@ -30,7 +30,8 @@ export async function receive<Stored>(
   const trailers: Record<string, string> = {};
   let size = 0;
   async function* payload() {
-    for await (const piece of isChunked ? unchunked(stream, trailers) : pieces(stream)) {
+    const decoded = isChunked ? unchunked(stream, trailers, isSigned ? checkNext : undefined) : pieces(stream);
+    for await (const piece of decoded) {
       size += piece.length;
       if (size > maximum) throw tooLarge;
       for (const digest of [md5, sha256, ...digests.values()]) digest?.update(piece);
@@ -56,54 +57,19 @@ export async function receive<Stored>(
 /** The form of a body as its headers announce it. Throws a `ServiceError` for one that is not offered. */
 function announcementOf(headers: ApiRequest['headers']) {
   const declared = headers['x-ext-content-sha256'] ?? headers['x-amz-content-sha256'] ?? '';
-  if (declared.startsWith('STREAMING-AWS4-')) throw notOffered('bodies whose chunks are signed');
+  const isSigned = signedForms.includes(declared);
+  if (declared.startsWith('STREAMING-AWS4-') && !isSigned) throw notOffered(`bodies of the form ${declared}`);
+  if (isSigned && headers['x-amz-decoded-content-length'] === undefined)
+    throw new ServiceError(411, 'MissingContentLength', 'The header x-amz-decoded-content-length is missing.');
   const trailer = headers['x-amz-trailer'];
   if (trailer !== undefined && !checksumHeaders.includes(trailer)) throw notOffered(`the trailer ${trailer}`);
   const sha256 = /^[0-9a-f]{64}$/.test(declared) ? declared : undefined;
-  const isChunked = declared === 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
+  const isChunked = isSigned || declared === 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
   const isUnsigned = declared === 'UNSIGNED-PAYLOAD' && !('x-ext-content-sha256' in headers);
   if (sha256 === undefined && !isChunked && !isUnsigned)
     throw new ServiceError(400, 'InvalidArgument', 'The content-sha256 header must be the SHA-256 of the body.');
-  return { isChunked, trailer, sha256 };
+  return { isChunked, isSigned, trailer, sha256 };
 }
 
-/** Pieces of a stream, which stays open if the reading ends early, so that an answer can be sent. */
-const pieces = (stream: Readable): AsyncIterableIterator<Buffer> => stream.iterator({ destroyOnReturn: false });
-
-/** Decodes a body in the encoding `aws-chunked`. Adds the headers after the last chunk to `trailers`. */
-async function* unchunked(stream: Readable, trailers: Record<string, string>): AsyncGenerator<Buffer> {
-  const arriving = pieces(stream);
-  const malformed = new ServiceError(400, 'IncompleteBody', 'The chunks of the body are malformed or incomplete.');
-  let buffer: Buffer = Buffer.alloc(0);
-  const more = async () => {
-    const { value, done } = await arriving.next();
-    if (done === true) throw malformed;
-    buffer = buffer.length === 0 ? value : Buffer.concat([buffer, value]);
-  };
-  const line = async (): Promise<string> => {
-    const end = buffer.indexOf('\r\n');
-    if (end < 0 && buffer.length > 4096) throw malformed;
-    if (end < 0) return more().then(line);
-    const text = buffer.toString('latin1', 0, end);
-    buffer = buffer.subarray(end + 2);
-    return text;
-  };
-  for (;;) {
-    const size = await line();
-    if (!/^[0-9a-f]{1,10}$/i.test(size)) throw malformed;
-    let left = Number.parseInt(size, 16);
-    if (left === 0) break;
-    while (left > 0) {
-      if (buffer.length === 0) await more();
-      const piece = buffer.subarray(0, left);
-      buffer = buffer.subarray(piece.length);
-      left -= piece.length;
-      yield piece;
-    }
-    if ((await line()) !== '') throw malformed;
-  }
-  for (let text = await line(); text !== ''; text = await line()) {
-    const [, name = '', value = ''] = /^([^:]+):\s*(.*)$/.exec(text) ?? [];
-    trailers[name.toLowerCase()] = value;
-  }
-}
+/** Bodies whose chunks are signed, without and with trailers. */
+const signedForms = ['STREAMING-AWS4-HMAC-SHA256-PAYLOAD', 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER'];
