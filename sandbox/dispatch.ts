@@ -75,9 +75,11 @@ async function carryOut(route: Route | undefined, request: ApiRequest, cloud: Cl
   return invented(answer, ...sourceWords[source], ...invents);
 }
 
-/** An error in the form of the service that was called. */
-export function refusal({ service, id }: ApiRequest, { status, code, message, details }: ServiceError): Answer {
+/** An error in the form of the service that was called. The answer to a HEAD has no body, so a header says why. */
+export function refusal({ service, id, method }: ApiRequest, { status, code, message, details }: ServiceError): Answer {
   const elements = { Code: code, Message: message, ...details, RequestId: id };
-  if (service === 'storage') return invented(xmlDocument(status, 'Error', elements), 'error');
-  return invented(json(status, { code, message, ...details }), 'error');
+  const answer =
+    service === 'storage' ? xmlDocument(status, 'Error', elements) : json(status, { code, message, ...details });
+  const reason = method === 'HEAD' && { 'x-sandbox-error': `${code}: ${message}`.replace(/[^ -~]/g, '?') };
+  return invented({ ...answer, headers: { ...answer.headers, ...reason } }, 'error');
 }

@@ -1,7 +1,17 @@
+import { isIP } from 'node:net';
 import { empty, ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { notOffered } from '../storage/requests.js';
 import { isDocumentOf, textOf, xml } from '../storage/xml.js';
+
+/** Regions with object storage (reference, section 4.4). */
+const regions = ['jp-east-1', 'jp-west-2'];
+
+/** Names that S3 keeps for itself begin or end so. */
+const reserved = /^(xn--|sthree-|amzn-s3-demo-)|(-s3alias|--ol-s3|\.mrap|--x-s3|--table-s3)$/;
+
+const isBucketName = (name: string) =>
+  /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name) && !name.includes('..') && isIP(name) === 0 && !reserved.test(name);
 
 export const listBuckets = defineOperation({
   request: 'GET /',
@@ -14,14 +24,17 @@ export const listBuckets = defineOperation({
 export const createBucket = defineOperation({
   request: 'PUT /{bucket}',
   handle({ parameters: { bucket }, body }, { storage, now }) {
-    if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
-      throw new ServiceError(400, 'InvalidBucketName', 'The specified bucket is not valid.');
+    if (!isBucketName(bucket)) throw new ServiceError(400, 'InvalidBucketName', 'The specified bucket is not valid.');
     if (storage.buckets.has(bucket))
       throw new ServiceError(409, 'BucketAlreadyOwnedByYou', 'You have this bucket already.');
     const configuration = body.toString('utf8');
     if (configuration !== '' && !isDocumentOf(configuration, 'CreateBucketConfiguration', ['LocationConstraint']))
       throw notOffered('more about a bucket than its LocationConstraint');
     const region = textOf(configuration, 'LocationConstraint');
+    if (region !== undefined && region !== '' && !regions.includes(region))
+      throw new ServiceError(400, 'InvalidLocationConstraint', `The location must be ${regions.join(' or ')}.`, {
+        LocationConstraint: region,
+      });
     storage.buckets.set(bucket, { created: now().toISOString(), region });
     return empty({ location: `/${bucket}` });
   },

@@ -157,6 +157,36 @@ test('the location of a bucket is the one that it was created with', async () =>
   expect((await send({ method: 'GET', path: '/bucket?location' })).body).toMatch(/<LocationConstraint[^>]*><\/Loc/);
 });
 
+test.each(['jp-east-9', 'EU', 'us-east-1', ' jp-east-1-', '&lt;'])(
+  'a bucket is not created in %j',
+  async (location) => {
+    const body = `<CreateBucketConfiguration><LocationConstraint>${location}</LocationConstraint></CreateBucketConfiguration>`;
+    const before = await held();
+    expect(await send({ path: '/elsewhere', body })).toMatchObject({ status: 400, code: 'InvalidLocationConstraint' });
+    expect(await held()).toBe(before);
+  },
+);
+
+test.each<[string, number, string, Sent]>([
+  ['an unknown object', 404, 'NoSuchKey: The specified key does not exist.', { path: '/bucket/nothing' }],
+  ['an unknown bucket', 404, 'NoSuchBucket: The specified bucket does not exist.', { path: '/nowhere' }],
+  [
+    'what is not offered',
+    501,
+    'NotImplemented: The sandbox does not offer "n?" in the query here. Nothing was done.',
+    { path: '/bucket/key?n%C3%BC' },
+  ],
+])('a HEAD of %s says why in a header', async (_what, status, reason, sent) => {
+  const answer = await send({ method: 'HEAD', ...sent });
+  expect(answer).toMatchObject({ status, body: '' });
+  expect(answer.headers['x-sandbox-error']).toBe(reason);
+});
+
+test('an answer that is no refusal or has a body has no such header', async () => {
+  expect((await send({ method: 'HEAD' })).headers).not.toHaveProperty('x-sandbox-error');
+  expect((await send({ method: 'GET', path: '/bucket/nothing' })).headers).not.toHaveProperty('x-sandbox-error');
+});
+
 test('an object is deleted once and for all', async () => {
   await send({ path: '/bucket/deleted', body: 'x' });
   expect((await send({ method: 'DELETE', path: '/bucket/deleted' })).status).toBe(204);

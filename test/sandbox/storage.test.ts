@@ -261,8 +261,16 @@ describe('buckets and objects', () => {
     [Bucket, 'BucketAlreadyOwnedByYou'],
     ['Capital', 'InvalidBucketName'],
     ['under_score', 'InvalidBucketName'],
+    ['192.168.1.1', 'InvalidBucketName'],
+    ['a..b', 'InvalidBucketName'],
+    ['xn--abc', 'InvalidBucketName'],
+    ['abc-s3alias', 'InvalidBucketName'],
   ])('a bucket %s is not created: %s', async (name, code) => {
     expect(await failure(s3.send(new CreateBucketCommand({ Bucket: name })))).toBe(code);
+  });
+
+  test.each(['192.168.1', '1.2.3.4.5', 'a.b', 'a-xn--b', 's3alias'])('a bucket %s is created', async (name) => {
+    expect(await failure(s3.send(new CreateBucketCommand({ Bucket: name })))).toBe('none');
   });
 
   test('an unknown object: NoSuchKey', async () => {
