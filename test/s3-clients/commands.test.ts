@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sandbox, seededUpload, startSandbox } from '../../sandbox/sandbox.js';
 import { type CommandClient, commandClients, type Ended } from './commands.js';
@@ -38,6 +38,20 @@ const ends = ({ code, stdout, stderr }: Ended) => expect(code, stdout + stderr).
 const requests = async (operation: string) =>
   (await sandbox.describe()).split('\n').filter((line) => line.includes(` ${operation}: 200, `)).length;
 
+/** Texts by path, written into a folder. */
+function write(place: string, files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(place, path)), { recursive: true });
+    writeFileSync(join(place, path), text);
+  }
+}
+const read = (place: string) =>
+  Object.fromEntries(
+    readdirSync(place, { recursive: true, encoding: 'utf8' })
+      .filter((path) => statSync(join(place, path)).isFile())
+      .map((path) => [path, readFileSync(join(place, path), 'utf8')]),
+  );
+
 describe.each(names)('%s', (name) => {
   const own = `${bucket}-${names.indexOf(name)}`;
 
@@ -62,6 +76,34 @@ describe.each(names)('%s', (name) => {
     expect((await client.download(own, key, back)).code).not.toBe(0);
   });
 
+  test('brings a folder up and back, and then only what changed', async () => {
+    const client = clientOf(name);
+    const files = { 'a.txt': 'a', 'b/ü + 日本.txt': 'b', 'b/c/large.bin': 'c'.repeat(100_000), 'd & <e>.txt': 'd' };
+    const [from, to] = [join(folder, `from-${own}`), join(folder, `to-${own}`)];
+    const place = client.place(`${own}-tree`);
+    write(from, files);
+    mkdirSync(to);
+    ends(await client.makeBucket(`${own}-tree`));
+    ends(await client.sync(from, place));
+    const { stdout } = await client.list(`${own}-tree`);
+    for (const key of Object.keys(files)) expect(stdout).toContain(key);
+    ends(await client.sync(place, to));
+    expect(read(to)).toEqual(files);
+
+    const puts = await requests('put_object');
+    const { 'a.txt': _, ...others } = files;
+    const changed = { ...others, 'b/c/new.txt': 'new' };
+    rmSync(join(from, 'a.txt'));
+    write(from, { 'b/c/new.txt': 'new' });
+    ends(await client.sync(from, place));
+    expect(await requests('put_object')).toBe(puts + 1);
+    ends(await client.sync(place, to));
+    expect(read(to)).toEqual(changed);
+
+    ends(await client.removeAll(`${own}-tree`));
+    expect((await client.list(`${own}-tree`)).stdout.trim()).toBe('');
+  });
+
   test('lists uploads that are not completed', async () => {
     const listed = await clientOf(name).uploads(seededUpload.bucket);
     ends(listed);
@@ -75,6 +117,8 @@ describe('is refused, and nothing is kept', () => {
   test.each<[string, string, (file: string) => string[]]>([
     ['AWS CLI', 'an ACL', (file) => [...put, file, '--acl=public-read']],
     ['AWS CLI', 'a key of KMS', (file) => [...put, file, '--server-side-encryption=aws:kms']],
+    ['AWS CLI', 'a list of versions', () => ['s3api', 'list-object-versions', '--bucket=refused']],
+    ['AWS CLI', 'a copy', () => ['s3api', 'copy-object', '--bucket=refused', '--key=k', '--copy-source=refused/k']],
     ['rclone', 'an ACL', (file) => ['copyto', '--s3-acl=public-read', file, 'sandbox:refused/k']],
     ['rclone', 'a storage class', (file) => ['copyto', '--s3-storage-class=GLACIER', file, 'sandbox:refused/k']],
   ])('%s: %s', async (name, _what, args) => {
