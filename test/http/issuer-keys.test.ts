@@ -128,7 +128,7 @@ describe('keys of an issuer', () => {
 describe('the log has the reason why there are none', () => {
   const failure = (code: HttpFailure['code'], detail: string): HttpFailure => ({ ...refused, code, detail });
   test.each([
-    ['no such host', failure('NameNotResolved', 'ENOTFOUND'), 'cannot be resolved ("ENOTFOUND")'],
+    ['no such host', failure('NameNotResolved', 'ENOTFOUND'), '"ENOTFOUND"'],
     ['an untrusted certificate', failure('TlsFailed', 'SELF_SIGNED'), 'no secure connection'],
     ['no answer in time', failure('CallTimeout', ''), 'https://id.example.com did not answer within 5 s'],
     ['an error', answer(500, ''), '/.well-known/openid-configuration answers with HTTP status 500'],

@@ -316,7 +316,7 @@ describe('a session', () => {
       const tools = await answerOf(await client.send(message('tools/list'), headers));
       expect(tools.result).toBeDefined();
       const { first } = await client.call('restore_instance', restore, { headers });
-      expect(outcomeOf(first)).toMatchObject({ code: 'NeedsHuman', next: expect.stringContaining('reconnect') });
+      expect(outcomeOf(first)).toMatchObject({ code: 'NeedsHuman', next: { who: 'user', action: 'configure' } });
     }
     expect(cloud.requests).toHaveLength(0);
   });
