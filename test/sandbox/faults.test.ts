@@ -170,7 +170,7 @@ describe('through an S3 client', () => {
     const started = await startSandbox({ now: () => new Date(), fault });
     sandbox = started;
     const { credentials, endpoints } = started.cloud;
-    const s3 = new S3Client({ endpoint: endpoints.storage, region: 'r', credentials, forcePathStyle: true });
+    const s3 = new S3Client({ endpoint: endpoints.storage, region: 'jp-east-1', credentials, forcePathStyle: true });
     await s3.send(new CreateBucketCommand({ Bucket: 'faulty' }));
     return s3;
   };
