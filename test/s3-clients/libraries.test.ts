@@ -8,9 +8,12 @@ import {
   CompleteMultipartUploadCommand,
   CreateBucketCommand,
   CreateMultipartUploadCommand,
+  DeleteObjectsCommand,
   GetObjectCommand,
   ListMultipartUploadsCommand,
   ListPartsCommand,
+  PutObjectCommand,
+  paginateListObjectsV2,
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
@@ -90,6 +93,22 @@ describe('AWS SDK', () => {
     expect((await read()).equals(large)).toBe(true);
   });
 
+  test('many objects are listed to the end, and deleted at once', async () => {
+    const Keys = Array.from({ length: 5 }, (_, at) => `many/${at} & <ü>`);
+    for (const key of Keys) await client.send(new PutObjectCommand({ Bucket, Key: key, Body: 'x' }));
+    const list = async () => {
+      const seen: (string | undefined)[] = [];
+      for await (const { Contents = [] } of paginateListObjectsV2({ client, pageSize: 2 }, { Bucket, Prefix: 'many/' }))
+        seen.push(...Contents.map((object) => object.Key));
+      return seen;
+    };
+    expect(await list()).toEqual(Keys);
+    const Delete = { Objects: Keys.map((key) => ({ Key: key })) };
+    const { Deleted = [] } = await client.send(new DeleteObjectsCommand({ Bucket, Delete }));
+    expect(Deleted.map((object) => object.Key)).toEqual(Keys);
+    expect(await list()).toEqual([]);
+  });
+
   test('an upload that is aborted leaves nothing', async () => {
     const upload = new Upload({
       client,
@@ -137,6 +156,22 @@ describe('minio-js', () => {
     expect(piece.equals(large.subarray(6_000_000, 6_000_100))).toBe(true);
     await client.removeObject(bucket, Key);
     await expect(client.statObject(bucket, Key)).rejects.toThrow('Not Found');
+  });
+
+  test('lists a folder page by page, and removes all of it at once', async () => {
+    const names = ['folder/a', 'folder/b & <c>', 'folder/d/e'];
+    for (const name of [...names, 'other']) await client.putObject(bucket, name, 'x');
+    const list = async (recursive: boolean) => {
+      const seen: string[] = [];
+      for await (const { name, prefix } of client.listObjectsV2(bucket, 'folder/', recursive))
+        seen.push(name ?? prefix);
+      return seen;
+    };
+    expect((await list(false)).sort()).toEqual(['folder/a', 'folder/b & <c>', 'folder/d/']);
+    expect(await list(true)).toEqual(names);
+    await client.removeObjects(bucket, names);
+    expect(await list(true)).toEqual([]);
+    await client.statObject(bucket, 'other');
   });
 
   test('lists uploads that are not completed, and aborts one', async () => {
