@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
-import { type ApiRequest, ServiceError } from '../http.js';
+import { type ApiRequest, type CheckNext, ServiceError } from '../http.js';
 import { checksumAlgorithms, checksumHeader, checksumHeaders, createDigest } from './checksums.js';
 import { pieces, unchunked } from './chunks.js';
 import { notOffered } from './requests.js';
@@ -13,7 +13,7 @@ export const readShort = (request: ApiRequest): Promise<Buffer> =>
  * and trailers. Resolves with the checksums that the client sent and, in any case, the one `wanted`.
  */
 export async function receive<Stored>(
-  { headers, stream, checkNext }: ApiRequest,
+  { headers, stream, checkNext = uncheckable }: ApiRequest,
   maximum: number,
   store: (payload: AsyncIterable<Buffer>) => Promise<Stored>,
   wanted?: string,
@@ -53,6 +53,11 @@ export async function receive<Stored>(
       throw new ServiceError(400, 'BadDigest', `The body does not match ${header}.`);
   return { stored, size, etag: binary.toString('hex'), checksums };
 }
+
+/** Refuses signed chunks where nothing can check them. */
+const uncheckable: CheckNext = () => {
+  throw notOffered('signed chunks without a checked signature of the headers');
+};
 
 /** The form of a body as its headers announce it. Throws a `ServiceError` for one that is not offered. */
 function announcementOf(headers: ApiRequest['headers']) {
