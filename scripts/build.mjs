@@ -8,6 +8,7 @@ import { bundle } from './bundle.mjs';
 import writeSchemas from './schemas.mjs';
 import { writeThirdParties } from './third-parties.mjs';
 import { writeTypes } from './types.mjs';
+import { withoutUnusedLocales } from './unused-locales.mjs';
 import { withoutUnusedSchemas } from './unused-schemas.mjs';
 
 const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
@@ -15,7 +16,7 @@ const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
 const options = {
   platform: 'node',
   transform: { target: 'node20' },
-  plugins: [withoutUnusedSchemas()],
+  plugins: [withoutUnusedSchemas(), withoutUnusedLocales()],
   resolve: {
     // Unused code can be left out of ES modules, so they are preferred where a library has both.
     mainFields: ['module', 'main'],
@@ -46,11 +47,19 @@ await rm('dist', { recursive: true, force: true });
 const files = await bundle({
   ...options,
   input: { main: 'src/main.ts' },
+  preserveEntrySignatures: 'allow-extension',
   output: {
     ...output,
     // One file of what every start needs, and one of what the first call needs: each further one takes a millisecond.
     codeSplitting: {
       groups: [
+        // Files of operations are given zod as a whole.
+        {
+          name: 'all-of-zod',
+          test: /zod[\\/](?:index|v4[\\/](?:classic[\\/](?:external|from-json-schema|deep-partial|in-out)|core[\\/](?:index|compile|visit)|locales[\\/]index))\.js$/,
+          priority: 3,
+          includeDependenciesRecursively: false,
+        },
         { name: 'start', test: /src[\\/]cli[\\/]run\.ts$/, priority: 2 },
         { name: 'sender', test: /src[\\/]calls[\\/]sender\.ts$/, priority: 1 },
       ],

@@ -35,6 +35,7 @@ export interface Kit {
   >(definition: Definition<Input, Output, PageSchema, State>): Operation;
   /** The operations that are built in, by tool name, for `before`. */
   readonly operations: Readonly<Record<string, Operation>>;
+  /** Its messages are in English only: the package leaves the other locales out. */
   readonly z: typeof z;
   /** Rules for arguments. */
   readonly fields: typeof fields;

@@ -44,6 +44,7 @@ test.each([
   ['a database', /node_modules\/pg/],
   ['telemetry', /node_modules\/@opentelemetry/],
   ['what loads operations from outside', /^src\/operations\//],
+  ['what only files of operations use of zod', /zod\/v4\/(classic\/from-json-schema|core\/compile)/],
   ['the HTTP server', /^src\/http\/serve\./],
 ])('the start loads without %s, and something else loads it', (_what, pattern) => {
   expect(modulesIn(start).filter((module) => pattern.test(module))).toEqual([]);
