@@ -81,7 +81,7 @@ test('an upload is shown, refreshed while an S3 client uploads, and told to the 
   await expect.poll(legend).toBe('2 too small 2 still to come');
   await upload(4);
   await view.getByRole('button', { name: 'Refresh' }).click();
-  await expect.poll(legend).toBe('1 new since the last look 2 too small 1 missing');
+  await expect.poll(legend).toBe('1 new since the last look 2 too small 1 still to come');
   await expect.poll(() => told.length).toBe(2);
   expect(told).toEqual(answers.map(({ structuredContent }) => Object(structuredContent).summary));
   s3.destroy();

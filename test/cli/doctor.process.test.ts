@@ -127,9 +127,9 @@ describe('the signed read', () => {
     [403, 'SignatureDoesNotMatch', 'problem', 'CLOUDOPS_SECRET_ACCESS_KEY'],
     [403, 'InvalidAccessKeyId', 'problem', 'CLOUDOPS_ACCESS_KEY_ID'],
     [403, 'AccessDenied', 'problem', '--bucket'],
-    [403, 'RequestTimeTooSkewed', 'problem', 'clocks'],
+    [403, 'RequestTimeTooSkewed', 'problem', 'clock'],
     [400, 'AuthorizationHeaderMalformed', 'problem', 'CLOUDOPS_REGION'],
-    [503, 'SlowDown', 'problem', 'Wait'],
+    [503, 'SlowDown', 'problem', 'Call again'],
   ])('%i %s is %s', async (status, code, expected, remedy) => {
     const { env } = await storage((response) => response.writeHead(status).end(error(code)));
     const [finding] = (await examine(env)).of('storage signature');

@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import type { RecordedChange } from '../../src/journal/entry.js';
 import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
+import { printedChanges } from '../support/journal.js';
 import { readAsAPerson } from '../support/person.js';
 import { hasPgBouncer, type PgBouncer, startPgBouncer } from '../support/pgbouncer.js';
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
@@ -119,7 +120,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
   const restore = (client: Client, instanceId: string) =>
     client.callTool({ name: 'restore_instance', arguments: { backupId: 'a'.repeat(32), instanceId } });
   const journal = async (): Promise<RecordedChange[]> =>
-    JSON.parse((await runServer(['journal', '--json'], { env: settings() })).stdout);
+    printedChanges((await runServer(['journal', '--json'], { env: settings() })).stdout);
   const replicaOf = (what: string) => reached.findLast((message) => message.what === what)?.replica;
 
   /** People who answer when they are let go. */
@@ -212,7 +213,10 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     expect(contents).toMatchObject([{ mimeType: 'text/html;profile=mcp-app' }]);
     const planned = await restore(client, 'viewed');
     expect(planned).toMatchObject({
-      structuredContent: { outcome: 'planned', next: expect.stringContaining('click') },
+      structuredContent: {
+        outcome: 'planned',
+        next: { who: 'user', action: 'decide', text: expect.stringContaining('click') },
+      },
     });
     const { ticket } = Object.values(planned._meta ?? {}).find(
       (value): value is { ticket: string } => typeof value === 'object' && value !== null && 'ticket' in value,

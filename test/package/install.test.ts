@@ -61,6 +61,7 @@ describe('the tarball', () => {
       'dist/ui/change.html',
       'dist/ui/page.html',
       'dist/ui/upload.html',
+      'docs/accounts.schema.json',
       'mcp.json',
       'package.json',
       'server.json',
