@@ -57,6 +57,7 @@ function newcomer(): { readonly folder: string; readonly env: NodeJS.ProcessEnv 
 /** What differs from run to run. */
 const masks: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>'],
+  [/until \d{4}-\d\d-\d\d \d\d:\d\d UTC/g, 'until <time>'],
   [/planId: [\w-]{60}/g, 'planId: <token>'],
   [/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>'],
   [/\bv?2\d\.\d+\.\d+\b/g, '<node>'],
