@@ -25,7 +25,7 @@ const [quote, backslash, comma, bracket, brace] = Buffer.from('"\\,[{');
 
 /**
  * True if JSON has more values than a number. It counts what stands before a value, outside of strings: a comma or an opening bracket.
- * Text that is not JSON may count as anything.
+ * For text that is not JSON the result means nothing: parsing refuses it.
  */
 export function hasMoreValuesThan(maximum: number, json: Buffer): boolean {
   let count = 0;

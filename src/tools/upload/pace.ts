@@ -56,7 +56,7 @@ const usualConnections = 10;
 /** Gaps that differ by such a share of their mean are those of parts one after the other; of many parts, by a larger one. */
 const even = 0.25;
 const fairlyEven = 0.5;
-/** A wait that is so many times as long as any other is odd. */
+/** A wait this many times as long as the longest other one is an outlier. */
 const oddFactor = 2.5;
 /** Times of parts are in whole seconds for some services: a shorter time is mostly rounding. */
 const minimumBaseMs = 5000;

@@ -4,7 +4,7 @@ import type { Lenient } from '../define-operation.js';
 import { countOf } from './ranges.js';
 import type { summaryFields } from './summary.js';
 
-/** A summary as its reader may find it: any field may be missing. */
+/** A summary read back from an answer: any field may be missing. */
 export type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof summaryFields>>>>;
 
 /** What a summary means, in sentences, the most urgent first. `upload` names it: `The upload of "…"`. */
