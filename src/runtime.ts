@@ -10,9 +10,11 @@ import type { CallingDependencies, Sender, SenderOptions } from './calls/sender.
 import { describeConfig } from './config/describe.js';
 import type { Config } from './config/load.js';
 import { openAccounts } from './config/open-accounts.js';
+import { createMemoryPlanStore } from './consent/plan-store.js';
+import { createPlans, type Plans } from './consent/plans.js';
 import { createQuestionQueue, type QuestionQueue } from './consent/question-queue.js';
 import { createRefusals } from './consent/refusals.js';
-import { newNonce } from './consent/tokens.js';
+import { newNonce, tokenLifetimeMs } from './consent/tokens.js';
 import { isDatabaseUrl } from './journal/database-url.js';
 import type { RecordedChange } from './journal/entry.js';
 import { createFileJournal } from './journal/file.js';
@@ -22,6 +24,7 @@ import type { SharedMessages } from './journal/shared-messages.js';
 import { withTracing } from './observe/tracing.js';
 import type { ServerDependencies } from './server.js';
 import { type Log, reasonOf } from './util/log.js';
+import type { SealingKeys } from './util/seal.js';
 import type { Tracer } from './util/trace.js';
 
 /** Everything that carries out calls, put together from a configuration, for whatever serves or makes them. */
@@ -90,6 +93,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
       await wired.inFlight.finish(graceMs);
       await reports.settled();
       await wired.refusals.close();
+      await wired.plans.close();
       await journal.close();
       await wired.sender.close();
       await sandbox?.close();
@@ -101,27 +105,38 @@ export async function startRuntime(config: Config, version: string, log: Log, no
 /** The parts of a runtime that reach beyond the process, and its account of itself. */
 export interface RuntimeParts
   extends Pick<CallDependencies, 'accounts' | 'journal' | 'process' | 'takeReports' | 'log' | 'now'>,
+    Partial<Pick<CallDependencies, 'decideAt' | 'statusWaitMs'>>,
     Pick<ServerDependencies, 'version' | 'configuration' | 'sandbox'> {
+  /** Plans that wait for a person; kept in this process alone if absent. */
+  readonly plans?: Plans | undefined;
   readonly openSender: (calling: CallingDependencies) => Sender;
   readonly tracer?: Tracer | undefined;
 }
 
+/** A call that asks what became of a plan waits so long: clients give up after 30 to 60 seconds. */
+const longestStatusMs = 25_000;
+
 /** Puts together what carries out calls, and what servers need for them. */
 export function wireCalls(
-  { stateKeys, operations }: Pick<Config, 'stateKeys' | 'operations'>,
-  { version, configuration, sandbox, tracer, openSender, ...parts }: RuntimeParts,
+  { stateKeys: configured, operations }: Pick<Config, 'stateKeys' | 'operations'>,
+  { version, configuration, sandbox, tracer, openSender, statusWaitMs = longestStatusMs, ...parts }: RuntimeParts,
 ) {
   const { accounts, journal, log, now } = parts;
+  const stateKeys: SealingKeys = configured ?? [randomBytes(32)];
+  const plans =
+    parts.plans ?? createPlans({ store: createMemoryPlanStore(), keys: stateKeys, now, lifetimeMs: tokenLifetimeMs });
   const inFlight = createInFlightCalls();
   const questions = createQuestionQueue();
   const refusals = createRefusals(journal, now, randomUUID, log);
-  const sender = openSender({ ...parts, newId: randomUUID, newNonce, inFlight, questions, refusals });
+  const consent = { newNonce, questions, refusals, plans, statusWaitMs };
+  const sender = openSender({ ...parts, ...consent, newId: randomUUID, inFlight });
   const call = tracer === undefined ? sender.call : withTracing(sender.call, tracer);
   return {
     call,
     inFlight,
     refusals,
     questions,
+    plans,
     sender,
     server: {
       version,
@@ -129,7 +144,7 @@ export function wireCalls(
       operations,
       accounts,
       call,
-      stateKeys: stateKeys ?? [randomBytes(32)],
+      stateKeys,
       configuration,
       journal: (caller: string | undefined, ofAccounts: readonly string[] | undefined) =>
         journalText(journal, caller, ofAccounts),

@@ -78,9 +78,11 @@ function circumstances(
   };
 }
 
+/** The ways of consent that come after an answer with the plan. */
+const shownBefore: readonly ConsentWay[] = ['planId', 'clicked', 'page'];
+
 /** Warnings that came with the plan are not repeated to those who were shown it. */
-const warningsOf = ({ consent, plan }: AcceptedChange) =>
-  consent === 'planId' || consent === 'clicked' ? [] : plan.warnings;
+const warningsOf = ({ consent, plan }: AcceptedChange) => (shownBefore.includes(consent) ? [] : plan.warnings);
 
 /** @param own the step that the operation has of its own */
 function nextOf(

@@ -40,6 +40,8 @@ export interface PlannedCall {
   readonly change: Change;
   /** Arguments, without those that steer the call. */
   readonly input: Fields;
+  /** Arguments as the client gave them, with `allowRepeat` and the account: the same call can be made of them. They hold no secret that has a name. */
+  readonly args: Fields;
   readonly request: UnsignedApiRequest;
   readonly endpoint: Endpoint;
   /** Name of the account, where accounts have names of their own. */

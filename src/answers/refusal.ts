@@ -147,6 +147,26 @@ const refusals = {
       'Do not call this tool: it belongs to the buttons that the user sees. Call the tool of the change itself.',
     ),
   },
+  TooManyWaiting: {
+    reason: 'too many plans of this caller wait for a decision',
+    next: next(
+      'user',
+      'decide',
+      'Ask the user to have them decided, or withdraw those that are no longer wanted (withdraw: true with their planId).',
+    ),
+  },
+  SecretByValue: {
+    reason: 'it holds a secret, and a plan with a secret cannot wait for a decision',
+    next: next(
+      'agent',
+      'call',
+      'Give the name of the secret instead: see cloudops://reference/{operation}. The person who runs this server sets CLOUDOPS_SECRETS_DIR.',
+    ),
+  },
+  Withdrawn: {
+    reason: 'its caller withdrew the plan',
+    next: next('nobody', 'none', 'Nothing else is needed.'),
+  },
   PlanRefused: {
     reason: 'its plan is not valid',
     next: next(

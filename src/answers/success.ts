@@ -7,9 +7,11 @@ import type { Plan } from './plan.js';
 export const consentWays = {
   asked: 'the user was asked through the client and agreed',
   clicked: 'the user agreed with a click in the change view',
+  page: 'a person agreed on the page for decisions',
   planId: 'the call carried the planId of its plan',
   option: 'given beforehand with --yes',
   off: 'nobody was asked (CLOUDOPS_CONFIRM=off)',
+  withdrawn: 'the caller withdrew the plan',
 } as const;
 export type ConsentWay = keyof typeof consentWays;
 
@@ -18,7 +20,7 @@ export interface Success {
   /** The result in a few sentences. */
   readonly summary: string;
   /** Of a change. */
-  readonly outcome?: 'accepted' | 'planned';
+  readonly outcome?: 'accepted' | 'planned' | 'waiting' | 'withdrawn';
   /** Name of the account, where accounts have names. */
   readonly account?: string;
   readonly next?: Next;
@@ -32,7 +34,9 @@ export interface Success {
   /** The plan as text for a person: all of it but the request. */
   readonly show?: string;
   readonly planId?: string;
-  /** Time of day at which the planId expires, with its date and zone. */
+  /** The page on which a person decides on the plan. The address has no power of its own. */
+  readonly decideAt?: string;
+  /** Time of day at which the plan expires, with its date and zone. */
   readonly planExpires?: string;
   readonly warnings: readonly string[];
   readonly requestIds: RequestIds;

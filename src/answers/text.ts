@@ -13,7 +13,8 @@ import type { Success } from './success.js';
 export function textOf(result: Success | Failure): string {
   const { summary = '', problems = [], plan, show, answer, next } = anyOf(result);
   const { account, code, status, serviceSays, mayHaveHappened } = anyOf(result);
-  const { outcome, consent, sentAt, planId, planExpires, requestIds, attempts = [], earlier } = anyOf(result);
+  const { outcome, consent, sentAt, planId, decideAt, planExpires } = anyOf(result);
+  const { requestIds, attempts = [], earlier } = anyOf(result);
   const { where = [], effects = [], defaults = [], warnings = [], notes = [] } = anyOf(result);
   const line = (name: string, value: string | number | undefined) => (value === undefined ? [] : [`${name}: ${value}`]);
   return [
@@ -29,6 +30,7 @@ export function textOf(result: Success | Failure): string {
     ...line('where', where.join(', ') || undefined),
     ...effects.flatMap((effect) => line('effect', effect)),
     ...line('planId', planId),
+    ...line('decideAt', decideAt),
     ...line('planExpires', planExpires),
     ...line('code', code),
     ...line('status', status),

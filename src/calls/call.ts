@@ -27,7 +27,7 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     const cloud = await account.cloud();
     const valid = validate(operation, args, cloud.region);
     const complete = await insertSecrets(operation, valid, secretFiles, cloud.region);
-    const { planOnly, planId, allowRepeat, ...input } = complete.input;
+    const { planOnly, planId, allowRepeat, withdraw, ...input } = complete.input;
 
     const wanted = operation.request(input);
     const { region } = wanted;
@@ -49,6 +49,7 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
       planOnly: planOnly === true,
       planId: typeof planId === 'string' ? planId : undefined,
       allowRepeat: allowRepeat === true,
+      withdraw: withdraw === true,
     };
     const regionSource = regionSourceOf(cloud, region);
     const { secretNames } = complete;
@@ -57,9 +58,11 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     const found = isShown
       ? await findBefore(callTool, { operation, input, accountName }, context, dependencies.now)
       : undefined;
+    const { planOnly: _, planId: __, withdraw: ___, ...kept } = valid;
     const call = {
       ...{ operation, change: operation.change, input, request, endpoint },
       ...{ accountName, keyId, regionSource, found, secretNames },
+      args: accountName === undefined ? kept : { ...kept, account: accountName },
     };
     const budget = budgetOf(cloud, account.budget, context.principal?.name);
     return change(call, { confirm, budget }, steering, open, context, dependencies);
@@ -76,8 +79,8 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
 
 /** False for a call that brings its decision: its plan was shown before, or is not shown at all. */
 const showsPlan = ({ planOnly, planId }: Steering, { asker, click, agreed }: CallContext, confirm: ConsentMode) =>
-  planOnly ||
-  (planId === undefined && click === undefined && asker?.brought === undefined && agreed !== true && confirm !== 'off');
+  planId === undefined &&
+  (planOnly || (click === undefined && asker?.brought === undefined && agreed !== true && confirm !== 'off'));
 
 /** What the read before a change finds, in sentences. A change is not stopped by a read that fails, or is not allowed. */
 async function findBefore(

@@ -4,7 +4,7 @@ import { Refusal } from '../answers/refusal.js';
 import type { Wait } from '../consent/asker.js';
 import { type ConsentMode, decideConsent } from '../consent/decision.js';
 import { obtainConsent } from '../consent/obtain.js';
-import { type Consent, intentOf, type Steering } from '../consent/pending.js';
+import { type Consent, intentOf, type PendingEntry, type Steering } from '../consent/pending.js';
 import type { QuestionQueue } from '../consent/question-queue.js';
 import type { Budget } from '../journal/budget.js';
 import type { RecordedChange } from '../journal/entry.js';
@@ -12,9 +12,21 @@ import { repetitionKey } from '../journal/key.js';
 import { wireForm } from '../transport/request.js';
 import type { SignedClient } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
+import { spellOut } from '../util/quote.js';
 import { budgetSpent, type CallBudget, checkBudget } from './budget.js';
-import { adviceIfUnknown, broken, conclude, endingOf, outcomeOf, type Sending } from './conclusion.js';
+import {
+  adviceIfUnknown,
+  broken,
+  conclude,
+  endingOf,
+  notYetWritten,
+  outcomeOf,
+  type Sending,
+  withinSeconds,
+  withNotes,
+} from './conclusion.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
+import { settlingPlan, tell } from './plan-standing.js';
 import { visibleCaller } from './policy.js';
 import { earlierOf, repeated, repeatWarning } from './repeat.js';
 
@@ -34,29 +46,43 @@ export async function change(
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
   const { confirm, budget } = rules;
-  const { inFlight, questions, takeReports, log } = dependencies;
-  const { asker, hasView = false, agreed = false } = context;
+  const { inFlight, questions, plans, takeReports, decideAt, log } = dependencies;
+  const { asker, click, hasView = false, agreed = false, principal } = context;
   const { planOnly, planId } = steering;
-  const canAsk = asker !== undefined;
-  const step = decideConsent({ mode: confirm, planOnly, hasPlanId: planId !== undefined, canAsk, hasView, agreed });
+  const tool = call.operation.name;
+  const entry = { ...entryOf(call, context, dependencies), budget: budget.key };
+  const step = decideConsent({
+    mode: confirm,
+    ...{ planOnly, hasView, agreed },
+    hasPlanId: planId !== undefined,
+    canAsk: asker !== undefined,
+    hasPage: decideAt !== undefined,
+  });
+  log('info', 'consent', { tool, decision: step.kind, caller: principal?.name });
+  const told = click === undefined ? await tell(step, entry, steering, context, dependencies) : undefined;
+  if (told?.kind === 'answer') return told.outcome;
 
-  log('info', 'consent', { tool: call.operation.name, decision: step.kind, caller: context.principal?.name });
-
-  const asks = step.kind === 'ask' && context.click === undefined;
+  const asks = step.kind === 'ask' && click === undefined;
   const waiting: Wait = (asks ? asker?.wait : undefined) ?? ((work) => work());
   const decideAndSend = async (): Promise<CallOutcome> => {
-    const pending = await prepare(call, rules, steering, context, dependencies);
-    const consent = await waiting(() => obtainConsent(step, pending, context, dependencies));
-    if (consent.kind !== 'given') return consent;
-    const outcome = await inFlight.track(context.signal, async (signal) => {
-      using client = openClient(signal);
-      return await carryOut(pending, budget.limit, consent, client, visibleCaller(context.principal), dependencies);
+    const prepared = {
+      ...(await prepare(call, entry, rules, steering, context, dependencies)),
+      planNonce: told?.nonce,
+    };
+    return settlingPlan(tool, plans, async (claim) => {
+      const pending = { ...prepared, claim };
+      const consent = await waiting(() => obtainConsent(step, pending, context, { ...dependencies, confirm }));
+      if (consent.kind !== 'given') return consent;
+      const outcome = await inFlight.track(context.signal, async (signal) => {
+        using client = openClient(signal);
+        return await carryOut(pending, budget.limit, consent, client, visibleCaller(principal), dependencies);
+      });
+      return withNotes(outcome, await takeReports(entry.caller).catch(() => []));
     });
-    return withNotes(outcome, await takeReports(pending.entry.caller).catch(() => []));
   };
   if (!asks || asker?.brought !== undefined) return decideAndSend();
   // A question that is shown at once waits here, so that its plan knows what came of those before it.
-  const leave = await waiting(() => enter(questions, context.principal?.name));
+  const leave = await waiting(() => enter(questions, principal?.name));
   return decideAndSend().finally(leave);
 }
 
@@ -72,14 +98,14 @@ const enter = (questions: QuestionQueue, caller: string | undefined) =>
  */
 async function prepare(
   call: PlannedCall,
+  entry: PendingEntry,
   { confirm, budget }: ChangeRules,
   steering: Steering,
   context: CallContext,
   dependencies: CallDependencies,
-): Promise<Sending> {
+): Promise<Omit<Sending, 'claim'>> {
   const { journal, now } = dependencies;
   const viewer = visibleCaller(context.principal);
-  const entry = { ...entryOf(call, context, dependencies), budget: budget.key };
   const { repeatable = false } = call.operation;
   const duplicate = repeatable ? undefined : await journal.findDuplicate(entry.digest).catch(() => undefined);
   if (duplicate !== undefined && !steering.allowRepeat && !steering.planOnly) throw refusalOf(duplicate, call, viewer);
@@ -95,19 +121,20 @@ async function prepare(
   };
   if (confirm !== 'off' && !canBeShown(plan)) throw tooLargeToShow(call);
   const repeats = repeatable || (steering.allowRepeat && (duplicate?.id ?? ''));
-  return { call, lookFor, plan, steering, repeats, entry: { ...entry, what: plan.summary }, now };
+  return { call, lookFor, plan, steering, repeats, entry, now };
 }
 
-/** The part of the journal's entry that is known before the plan is made. */
+/** The part of the journal's entry that is known before anybody decides. */
 function entryOf(
-  { operation, request, endpoint, keyId }: PlannedCall,
+  { operation, change, input, request, endpoint, keyId }: PlannedCall,
   context: CallContext,
   dependencies: CallDependencies,
-) {
+): PendingEntry {
   const { path, query } = wireForm(endpoint, request);
   return {
     id: dependencies.newId(),
     tool: operation.name,
+    what: spellOut(`${change.headline(input, endpoint.region)}.`),
     target: `${request.method} ${endpoint.origin}${path}${query}`,
     account: endpoint.account,
     key: keyId,
@@ -166,31 +193,9 @@ async function carryOut(
   return withNotes(outcome, await withinSeconds(written, notYetWritten));
 }
 
-/** An answer waits so long for its outcome to be in the journal. Writing continues after that. */
-const outcomeMs = 10_000;
-const notYetWritten = ['The outcome is not in the journal yet. It is written as soon as that is possible.'];
-
-async function withinSeconds<Value>(value: Promise<Value>, otherwise: Value): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Value>((resolve) => {
-    timer = setTimeout(resolve, outcomeMs, otherwise);
-  });
-  return Promise.race([value, late]).finally(() => clearTimeout(timer));
-}
-
 /** The refusal of a call that was sent before. */
 const refusalOf = (
   earlier: RecordedChange,
   { operation, change, input, endpoint: { region } }: PlannedCall,
   viewer: string | undefined,
 ) => repeated(earlierOf(earlier, viewer), operation.effect, change.lookFor(input, region));
-
-/** Adds what has to be said about other changes. */
-function withNotes(outcome: EndedOutcome, more: readonly string[]): EndedOutcome {
-  if (more.length === 0) return outcome;
-  const { notes = [] } = outcome.kind === 'failed' ? outcome.failure : outcome.success;
-  const all = { notes: [...notes, ...more] };
-  return outcome.kind === 'failed'
-    ? { ...outcome, failure: { ...outcome.failure, ...all } }
-    : { ...outcome, success: { ...outcome.success, ...all } };
-}

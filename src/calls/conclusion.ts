@@ -112,3 +112,25 @@ export function adviceIfUnknown(
       'Only if it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.',
   );
 }
+
+/** An answer waits so long for its outcome to be in the journal. Writing continues after that. */
+const outcomeMs = 10_000;
+export const notYetWritten = ['The outcome is not in the journal yet. It is written as soon as that is possible.'];
+
+export async function withinSeconds<Value>(value: Promise<Value>, otherwise: Value): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Value>((resolve) => {
+    timer = setTimeout(resolve, outcomeMs, otherwise);
+  });
+  return Promise.race([value, late]).finally(() => clearTimeout(timer));
+}
+
+/** Adds what has to be said about other changes. */
+export function withNotes(outcome: EndedOutcome, more: readonly string[]): EndedOutcome {
+  if (more.length === 0) return outcome;
+  const { notes = [] } = outcome.kind === 'failed' ? outcome.failure : outcome.success;
+  const all = { notes: [...notes, ...more] };
+  return outcome.kind === 'failed'
+    ? { ...outcome, failure: { ...outcome.failure, ...all } }
+    : { ...outcome, success: { ...outcome.success, ...all } };
+}

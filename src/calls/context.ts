@@ -1,5 +1,5 @@
 import type { EndedOutcome } from '../answers/outcome.js';
-import type { ConsentInput, ConsentSettings, Question } from '../consent/obtain.js';
+import type { ConsentInput, ConsentSettings, Question } from '../consent/input.js';
 import type { QuestionQueue } from '../consent/question-queue.js';
 import type { Intent } from '../journal/entry.js';
 import type { Journal } from '../journal/journal.js';
@@ -21,6 +21,8 @@ export interface CallDependencies extends Omit<ConsentSettings, 'confirm'> {
   readonly openClient: OpenClient;
   readonly journal: Journal;
   readonly questions: QuestionQueue;
+  /** The time that a call waits that asks what became of a plan, in milliseconds. */
+  readonly statusWaitMs: number;
   readonly inFlight: InFlightCalls;
   readonly secretFiles: SecretFiles;
   readonly now: () => Date;

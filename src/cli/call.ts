@@ -63,8 +63,11 @@ const failureForPeople = (failure: Failure): Failure => ({
   next: { ...failure.next, text: textForPerson(failure.next.text) },
 });
 
+/** The outcomes of a change that still needs somebody's consent. */
+const withoutDecision: readonly (string | undefined)[] = ['planned', 'waiting'];
+
 function exitCode(outcome: EndedOutcome, planned: boolean): number {
-  if (outcome.kind === 'succeeded') return outcome.success.outcome === 'planned' && !planned ? 3 : 0;
+  if (outcome.kind === 'succeeded') return withoutDecision.includes(outcome.success.outcome) && !planned ? 3 : 0;
   return failureCode(outcome.failure);
 }
 

@@ -275,6 +275,7 @@ const stateKeyMeaning = (keys: Config['stateKeys']) => {
 const consentMeanings: Record<ConsentMode, string> = {
   ask: 'clients that can ask their user do; for others, a first call returns a plan and a second call with its planId acts',
   human: 'only clients that can ask their user can change anything',
+  approval: 'somebody else than the caller decides, on the page for decisions',
   plan: 'a first call returns a plan, and a second call with its planId acts',
   off: 'changes are sent without consent',
 };

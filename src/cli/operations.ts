@@ -97,7 +97,13 @@ async function check(file: string, { stdout }: Terminal): Promise<number> {
 
 /** The plan of a change, or the request of a read, with the example's arguments. */
 function exampleLines(operation: Operation): string[] {
-  const { planOnly: _, planId: __, allowRepeat: ___, ...input } = operation.input().parse(operation.example);
+  const {
+    planOnly: _,
+    planId: __,
+    allowRepeat: ___,
+    withdraw: ____,
+    ...input
+  } = operation.input().parse(operation.example);
   const wanted = operation.request(input);
   const request = unsignedRequest(operation, wanted);
   const { service, change } = operation;
@@ -112,7 +118,7 @@ function exampleLines(operation: Operation): string[] {
   } as const;
   const endpoint = resolveEndpoint(cloud, operation, wanted.region);
   if (change !== undefined)
-    return shownPlan({ operation, change, input, request, endpoint, keyId, regionSource: 'default' });
+    return shownPlan({ operation, change, input, args: input, request, endpoint, keyId, regionSource: 'default' });
   const { path, query } = wireForm(endpoint, request);
   return [`${request.method} ${endpoint.origin}${path}${query}`];
 }

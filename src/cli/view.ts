@@ -46,7 +46,7 @@ async function show(
   const name = viewOf(operation);
   if (name === undefined) throw new UsageError(`${operation.name} has no view.`);
   const log = logFor(config, terminal);
-  // Nothing is done before the button of the page is clicked, even if agents need no consent.
+  // Nothing is done before the button of the page is clicked, whatever is set for agents.
   const runtime = await startRuntime(withConfirm(config, 'human'), version, log, now);
   const { peer, close } = await connect(runtime.server, version);
   try {

@@ -1,9 +1,9 @@
 import { endpointSetting } from '../calls/endpoint.js';
-import type { ConsentMode } from '../consent/decision.js';
+import { type ConsentMode, isAsStrict } from '../consent/decision.js';
 import type { Service } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
 import type { Proxies } from '../transport/http-client.js';
-import type { AccountsConfig } from './account.js';
+import type { AccountConfig, AccountsConfig } from './account.js';
 import {
   accountsOfFile,
   isPlainHttp,
@@ -97,10 +97,12 @@ function configOf(
   };
 }
 
-/** A configuration in which every account asks for the same consent. */
-export const withConfirm = (config: Config, confirm: ConsentMode): Config => {
+/** A configuration in which every account asks for consent that is at least as strict as a mode. */
+export const withConfirm = (config: Config, least: ConsentMode): Config => {
+  const strict = (account: AccountConfig) =>
+    isAsStrict(account.confirm, least) ? account : { ...account, confirm: least };
   const [first, ...others] = config.accounts.all;
-  const all = [{ ...first, confirm }, ...others.map((account) => ({ ...account, confirm }))] as const;
+  const all = [strict(first), ...others.map(strict)] as const;
   return { ...config, accounts: { ...config.accounts, all } };
 };
 

@@ -1,12 +1,12 @@
 /** Whose word lets a change go ahead. */
-export const consentModes = ['ask', 'human', 'plan', 'off'] as const;
+export const consentModes = ['ask', 'human', 'approval', 'plan', 'off'] as const;
 export type ConsentMode = (typeof consentModes)[number];
 
 /** True if one mode asks for no less than another. */
 export const isAsStrict = (mode: ConsentMode, other: ConsentMode): boolean =>
   byStrictness.indexOf(mode) >= byStrictness.indexOf(other);
 
-const byStrictness: readonly ConsentMode[] = ['off', 'plan', 'ask', 'human'];
+const byStrictness: readonly ConsentMode[] = ['off', 'plan', 'ask', 'human', 'approval'];
 
 /** The facts that the decision depends on. */
 export interface ConsentRequest {
@@ -18,6 +18,8 @@ export interface ConsentRequest {
   readonly canAsk: boolean;
   /** Set if the client shows the change view, in which a person can decide with a click. */
   readonly hasView: boolean;
+  /** Set if there is a page on which a person can decide. */
+  readonly hasPage: boolean;
   /** Set if the person who makes the call said yes beforehand, with an option of the command line. */
   readonly agreed: boolean;
 }
@@ -29,26 +31,83 @@ export type ConsentStep =
   | { readonly kind: 'ask' }
   /** Check the planId; if it is valid, consent is there. */
   | { readonly kind: 'redeem' }
-  /** Answer with the plan. */
-  | { readonly kind: 'plan'; readonly withPlanId: boolean; readonly withTicket: boolean }
+  /** Tell where the plan of the planId stands. */
+  | { readonly kind: 'status' }
+  /** Answer with the plan, and the ways to carry it out. */
+  | {
+      readonly kind: 'plan';
+      readonly withPlanId: boolean;
+      readonly withTicket: boolean;
+      readonly withPage: boolean;
+    }
   | { readonly kind: 'refuse'; readonly problem: string };
 
 /** Decides what a change needs before it may go ahead. Whatever is not covered here is refused. */
-export function decideConsent({ mode, planOnly, hasPlanId, canAsk, hasView, agreed }: ConsentRequest): ConsentStep {
-  const asksPerson = mode === 'ask' || mode === 'human';
-  const takesPlanId = mode === 'plan' || (mode === 'ask' && !canAsk);
-  const takesClick = asksPerson && !canAsk && hasView;
-  const plan = { kind: 'plan', withPlanId: takesPlanId, withTicket: takesClick } as const;
-  if (planOnly) return plan;
+export function decideConsent(request: ConsentRequest): ConsentStep {
+  const { mode, planOnly, hasPlanId, canAsk, agreed } = request;
+  const ways = waysOf(request);
+  const plan = { kind: 'plan', ...ways } as const;
+  if (planOnly) return hasPlanId ? { kind: 'status' } : plan;
   if (mode === 'off') return { kind: 'given', how: 'off' };
-  if (agreed)
-    return mode === 'human'
-      ? refuse('CLOUDOPS_CONFIRM is "human": what is typed at the question counts, --yes does not')
-      : { kind: 'given', how: 'option' };
-  if (asksPerson && canAsk) return { kind: 'ask' };
-  if (takesPlanId && hasPlanId) return { kind: 'redeem' };
-  if (takesPlanId || takesClick) return plan;
-  return refuse('CLOUDOPS_CONFIRM is "human", and this client cannot ask its user');
+  if (agreed) return isSatisfiedByOption(mode) ? { kind: 'given', how: 'option' } : refuse(whyNoOption[mode]);
+  if (asksPerson(mode) && canAsk) return { kind: 'ask' };
+  if (hasPlanId) return ways.withPlanId ? { kind: 'redeem' } : { kind: 'status' };
+  if (Object.values(ways).includes(true)) return plan;
+  return refuse(
+    mode === 'approval'
+      ? 'CLOUDOPS_CONFIRM is "approval", and there is no page on which somebody else could decide'
+      : 'CLOUDOPS_CONFIRM is "human", and this client cannot ask its user',
+  );
 }
 
+/** The ways in which a plan can be carried out that was not agreed to while it was made. */
+function waysOf({ mode, planOnly, canAsk, hasView, hasPage }: ConsentRequest) {
+  const isForPerson = asksPerson(mode) && !canAsk;
+  return {
+    withPlanId: mode === 'plan' || (mode === 'ask' && !canAsk),
+    withTicket: isForPerson && hasView,
+    // On a page, a plan waits; one that is only to be shown does not.
+    withPage: hasPage && !planOnly && (mode === 'approval' || isForPerson),
+  };
+}
+
+const asksPerson = (mode: ConsentMode) => mode === 'ask' || mode === 'human';
+
 const refuse = (problem: string): ConsentStep => ({ kind: 'refuse', problem });
+
+const whyNoOption = {
+  human: 'CLOUDOPS_CONFIRM is "human": what is typed at the question counts, --yes does not',
+  approval: 'CLOUDOPS_CONFIRM is "approval": somebody else has to decide, --yes does not count',
+} as const;
+
+const isSatisfiedByOption = (mode: 'ask' | 'plan' | keyof typeof whyNoOption): mode is 'ask' | 'plan' =>
+  mode === 'ask' || mode === 'plan';
+
+/** True if a click counts at all: one in a chat is the word of whoever asked for the change. */
+export const takesClicks = (mode: ConsentMode, where: 'view' | 'page'): boolean =>
+  mode === 'ask' || mode === 'human' || (mode === 'approval' && where === 'page');
+
+/** A person who is signed in to the page, and the plan that they want to decide on. */
+export interface PageDecision {
+  readonly mode: ConsentMode;
+  /** Undefined where callers are not told apart. */
+  readonly caller: string | undefined;
+  readonly person: string;
+  /** Set if the person has the scope `cloudops:approve`. */
+  readonly mayApprove: boolean;
+}
+
+/** The reason why a person may not decide on a plan on the page; undefined if they may. */
+export function reasonAgainstDeciding({ mode, caller, person, mayApprove }: PageDecision): string | undefined {
+  const isOwn = caller === person;
+  switch (mode) {
+    case 'approval':
+      if (!mayApprove) return 'Only somebody with the scope cloudops:approve decides here.';
+      return isOwn ? 'Your own changes are for somebody else to decide on.' : undefined;
+    case 'ask':
+    case 'human':
+      return isOwn || mayApprove ? undefined : 'This change was asked for by somebody else.';
+    default:
+      return 'This server does not leave decisions to this page.';
+  }
+}

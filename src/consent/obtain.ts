@@ -1,52 +1,16 @@
-import type { EndedOutcome, PlanClaims } from '../answers/outcome.js';
-import { planText, tooLargeToShow } from '../answers/plan.js';
+import type { EndedOutcome } from '../answers/outcome.js';
+import { tooLargeToShow } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
-import { type Next, next } from '../tools/next.js';
+import { next } from '../tools/next.js';
 import type { Asker, Reply } from './asker.js';
-import type { ConsentStep } from './decision.js';
+import { type ConsentStep, takesClicks } from './decision.js';
 import { consentDigest } from './digest.js';
+import type { Click, ConsentInput, ConsentSettings, Question } from './input.js';
 import { type Consent, intentOf, type PendingChange } from './pending.js';
+import { planOf } from './plan-ways.js';
 import { questionText } from './question.js';
 import type { Refusals } from './refusals.js';
-import { type ConsentClaims, type ConsentTokens, InvalidToken, tokenLifetimeMs } from './tokens.js';
-
-/** The ways in which the person behind a call can be reached, and the consent that the call brings along. */
-export interface ConsentInput {
-  /** Aborts when the client cancels. */
-  readonly signal: AbortSignal;
-  /** Absent if the client cannot ask its user. */
-  readonly asker?: Asker | undefined;
-  /** Set if nobody knows what the client can do, because its session cannot be read. */
-  readonly isUnknownClient?: boolean;
-  /** Set if the client shows views (MCP Apps). */
-  readonly hasView?: boolean;
-  /** The click on the change view that makes this call. */
-  readonly click?: Click | undefined;
-  /** Set if the person who makes the call said yes beforehand, with an option of the command line. */
-  readonly agreed?: boolean;
-  readonly tokens: ConsentTokens;
-}
-
-/** The same for all calls of a process. */
-export interface ConsentSettings {
-  readonly refusals: Refusals;
-  /** A new text that nobody can guess. */
-  readonly newNonce: () => string;
-}
-
-/** The decision of a person who clicked on a plan, and the plan that it is bound to. */
-export interface Click {
-  readonly decision: 'accept' | 'decline';
-  readonly claims: Omit<ConsentClaims, 'use'>;
-}
-
-/** A question that the client brings the answer to, with another entry of the same call. */
-export interface Question {
-  readonly kind: 'inputRequired';
-  readonly message: string;
-  readonly accept: string;
-  readonly claims: Omit<ConsentClaims, 'issuedAt'>;
-}
+import { type ConsentTokens, InvalidToken } from './tokens.js';
 
 /**
  * Gets the consent that the settings ask for, or what the call ends with instead: a plan, or a question.
@@ -59,29 +23,30 @@ export async function obtainConsent(
   input: ConsentInput,
   settings: ConsentSettings,
 ): Promise<Consent | EndedOutcome | Question> {
-  const { call, steering, entry, repeats } = pending;
+  const { call, repeats } = pending;
   const { asker, click } = input;
-  const { newNonce, refusals } = settings;
+  const { confirm, newNonce, refusals } = settings;
+  if (click !== undefined) {
+    if (!takesClicks(confirm, click.page === undefined ? 'view' : 'page'))
+      throw new Refusal('PlanRefused', [`CLOUDOPS_CONFIRM is "${confirm}" by now, and this click does not count`]);
+    return clicked(pending, click, refusals);
+  }
   const digest = consentDigest(call, repeats);
-  if (click !== undefined) return clicked(pending, digest, click, refusals);
   switch (step.kind) {
     case 'given':
       return step;
     case 'refuse':
       throw new Refusal('NeedsHuman', [step.problem], input.isUnknownClient ? { next: reconnect } : {});
-    case 'redeem': {
-      const nonce = redeem(steering.planId ?? '', digest, input.tokens);
-      const refusal = refusals.isSpent(nonce)
-        ? new Refusal('Declined', ['the user declined this plan'])
-        : await refusals.againstPlanId(entry);
-      if (refusal !== undefined) throw refusal;
-      return { kind: 'given', how: 'planId', nonce };
-    }
+    case 'redeem':
+      return redeemed(pending, digest, input.tokens, refusals);
+    case 'status':
+      throw new Refusal('PlanRefused', ['only a person can decide on this plan']);
     case 'plan':
       return planOf(step, pending, digest, input, settings);
     case 'ask': {
       if (asker === undefined) throw new Refusal('NeedsHuman', ['this client cannot ask its user']);
-      return ask(pending, { use: 'question', digest, nonce: newNonce() }, asker, input.signal, refusals);
+      const nonce = pending.planNonce ?? newNonce();
+      return ask(pending, { use: 'question', digest, nonce }, asker, input.signal, refusals);
     }
   }
 }
@@ -93,31 +58,20 @@ const reconnect = next(
     'the client to this server, then call again.',
 );
 
-/**
- * The plan, with the ways to carry it out that no refusal has closed.
- * @throws Refusal if none is left, and more than the plan was wanted
- */
-async function planOf(
-  { withPlanId, withTicket }: Extract<ConsentStep, { kind: 'plan' }>,
+/** A planId is consent once, if no refusal stands against it. */
+async function redeemed(
   pending: PendingChange,
   digest: string,
-  { tokens }: ConsentInput,
-  { newNonce, refusals }: ConsentSettings,
-): Promise<EndedOutcome> {
-  const { entry, steering } = pending;
-  const againstPlanId = withPlanId ? await refusals.againstPlanId(entry) : undefined;
-  const againstTicket = withTicket ? await refusals.againstAsking(entry) : undefined;
-  const byPlanId = withPlanId && againstPlanId === undefined;
-  const byClick = withTicket && againstTicket === undefined;
-  const refusal = againstTicket ?? againstPlanId;
-  if (!steering.planOnly && !byPlanId && !byClick && refusal !== undefined) throw refusal;
-  // The same for both, so that a click spends the planId too: no model carries out what a person turned down.
-  const claims = { digest, nonce: newNonce() };
-  return planned(pending, {
-    ...(byPlanId && { planId: tokens.issue({ use: 'plan', ...claims }) }),
-    planOnly: steering.planOnly,
-    ...(byClick && { claims }),
-  });
+  tokens: ConsentTokens,
+  refusals: Refusals,
+): Promise<Consent> {
+  const nonce = redeem(pending.steering.planId ?? '', digest, tokens);
+  const refusal = refusals.isSpent(nonce)
+    ? new Refusal('Declined', ['the user declined this plan'])
+    : await refusals.againstPlanId(pending.entry);
+  if (refusal !== undefined) throw refusal;
+  await pending.claim(nonce);
+  return { kind: 'given', how: 'planId', nonce };
 }
 
 /** The nonce of a planId that is valid for a call. */
@@ -135,75 +89,31 @@ function redeem(planId: string, digest: string, tokens: ConsentTokens): string {
   ]);
 }
 
-/** The ways to carry a plan out, and whether the plan is all that was wanted. */
-interface Ways {
-  readonly planOnly: boolean;
-  readonly planId?: string;
-  readonly claims?: PlanClaims;
-}
-
-const nextAfterPlan = (name: string, ways: Ways): Next => next('user', 'decide', afterPlan(name, ways));
-
-function afterPlan(name: string, { planOnly, planId, claims }: Ways): string {
-  const byClick = 'The user sees this plan with a button to agree and one to do nothing.';
-  if (claims !== undefined && planId === undefined)
-    return `${byClick} Wait for the decision: only a click carries this plan out.`;
-  const showAll = 'Show the user all of "show", translated if they speak another language; the request can be left out';
-  const condition =
-    claims !== undefined
-      ? `${byClick} Leave the decision to them. Only if they ask you to go ahead instead`
-      : planOnly
-        ? `${showAll}. Stop there. Only if they then ask for it`
-        : `${showAll}. If they say yes to it`;
-  const call = `call ${name} with the same arguments${planId === undefined ? '' : ' and this planId'}${planOnly ? ', without planOnly' : ''}`;
-  return `${condition}, ${call}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
-}
-
-/** The plan in place of an answer. A planId, a click, either, or neither would carry it out. */
-function planned({ call, plan, now }: PendingChange, ways: Ways): EndedOutcome {
-  const { operation, change, input } = call;
-  const { planId, claims } = ways;
-  const issuedAt = now().getTime();
-  const expires = new Date(issuedAt + tokenLifetimeMs).toISOString();
-  const canBeCarriedOut = planId !== undefined || claims !== undefined;
-  return {
-    kind: 'succeeded',
-    success: {
-      summary: `Plan of ${operation.name}; nothing was sent.`,
-      outcome: 'planned',
-      show: planText(plan, canBeCarriedOut ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined),
-      plan,
-      ...(planId !== undefined && { planId, planExpires: expires }),
-      next: nextAfterPlan(operation.name, ways),
-      warnings: [],
-      requestIds: {},
-    },
-    view: { kind: 'plan', accept: change.accept(input), issuedAt, ...(claims !== undefined && { claims }) },
-  };
-}
-
 /** An answer that comes sooner was given by a program: nobody reads a question in that time (milliseconds). */
 const shortestReadMs = 1000;
 
 /** A click is consent, or a refusal that is recorded. Either spends the plan. */
 async function clicked(
   pending: PendingChange,
-  digest: string,
-  { decision, claims }: Click,
+  { decision, claims, page }: Click,
   refusals: Refusals,
 ): Promise<Consent> {
-  if (claims.digest !== digest)
+  // The change that the plan said it repeats may be so long ago by now that this is none.
+  const repeats = pending.repeats === '' && page !== undefined ? page.repeats : pending.repeats;
+  if (claims.digest !== consentDigest(pending.call, repeats))
     throw new Refusal('PlanRefused', [
       'the plan was shown for another endpoint, another account or other arguments, or the same change was sent since',
     ]);
   const answeredAfterMs = pending.now().getTime() - claims.issuedAt;
-  const consent = { kind: 'given', how: 'clicked', nonce: claims.nonce, answeredAfterMs } as const;
+  const how = page === undefined ? 'clicked' : 'page';
+  const consent = { kind: 'given', how, nonce: claims.nonce, answeredAfterMs, approver: page?.person } as const;
   const byProgram = answeredAfterMs < shortestReadMs;
   if (refusals.isSpent(claims.nonce)) throw new Refusal('AlreadyDecided', []);
+  await pending.claim(claims.nonce);
   if (decision === 'accept' && !byProgram) return consent;
   const reason = byProgram
     ? new Refusal('NobodyAsked', [`the click came after ${answeredAfterMs} ms`])
-    : new Refusal('Declined', ['the user clicked "Do nothing"']);
+    : new Refusal('Declined', [`${page === undefined ? 'the user' : 'a person on the page'} clicked "Do nothing"`]);
   throw await declined(pending, consent, refusals, reason, new Refusal('AlreadyDecided', []));
 }
 
@@ -256,6 +166,7 @@ async function ask(
   const consent = { kind: 'given', how: 'asked', nonce: claims.nonce, answeredAfterMs } as const;
   const answeredBefore = new Refusal('PlanRefused', ['this question was answered before']);
   if (refusals.isSpent(claims.nonce)) throw answeredBefore;
+  await pending.claim(claims.nonce);
   const refusal = refusalOf(reply, asker.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs, message);
   if (refusal === undefined) return consent;
   throw await declined(pending, consent, refusals, refusal, answeredBefore);

@@ -7,7 +7,12 @@ export interface Steering {
   readonly planOnly: boolean;
   readonly planId: string | undefined;
   readonly allowRepeat: boolean;
+  /** Set if the plan of the planId is no longer wanted. */
+  readonly withdraw: boolean;
 }
+
+/** The entry of a change in the journal, as far as that is known before anybody decides. */
+export type PendingEntry = Omit<Intent, 'time' | 'consent' | 'nonce' | 'answeredAfterMs' | 'approver'>;
 
 /** A change that waits for consent. */
 export interface PendingChange {
@@ -16,9 +21,15 @@ export interface PendingChange {
   readonly steering: Steering;
   /** The id of the change that it may repeat, as its plan says; empty if there is none, true for any, false if it may repeat none. */
   readonly repeats: string | boolean;
-  /** Its entry in the journal, as far as that is known before anybody decides. */
-  readonly entry: Omit<Intent, 'time' | 'consent' | 'nonce' | 'answeredAfterMs'>;
+  readonly entry: PendingEntry;
+  /** The nonce of the plan that the call brings the planId of, if nobody has decided on it. */
+  readonly planNonce?: string | undefined;
   readonly now: () => Date;
+  /**
+   * Takes the plan with a nonce out of those that wait.
+   * @throws Refusal if somebody else has decided on it
+   */
+  readonly claim: (nonce: string) => Promise<void>;
 }
 
 /** Consent to a change, and how it came. */
@@ -27,15 +38,18 @@ export interface Consent {
   readonly how: ConsentWay;
   /** Makes it count once. */
   readonly nonce?: string | undefined;
+  /** The name of the person who decided, where that is not the caller. */
+  readonly approver?: string | undefined;
   /** The time that the person took to answer. */
   readonly answeredAfterMs?: number | undefined;
 }
 
 /** The entry of a change in the journal, now that somebody has decided on it. */
-export const intentOf = ({ entry, now }: PendingChange, consent: Consent): Intent => ({
+export const intentOf = ({ entry, now }: Pick<PendingChange, 'entry' | 'now'>, consent: Consent): Intent => ({
   ...entry,
   time: now().toISOString(),
   consent: consent.how,
   nonce: consent.nonce,
+  approver: consent.approver,
   answeredAfterMs: consent.answeredAfterMs,
 });

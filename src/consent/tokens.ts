@@ -2,18 +2,28 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { PlanClaims } from '../answers/outcome.js';
 import type { SealingKey, SealingKeys } from '../util/seal.js';
 
-/** A consent token stands for one plan, or one question, shown once. */
+/**
+ * A consent token stands for one plan, or one question, shown once. A `handle` is for a plan that only a person can decide on: with it,
+ * a client asks what became of the plan.
+ */
 export interface ConsentClaims extends PlanClaims {
-  readonly use: 'plan' | 'question';
+  readonly use: ConsentUse;
   /** Milliseconds since 1970. */
   readonly issuedAt: number;
 }
+
+export type ConsentUse = (typeof uses)[number];
 
 /** Issues consent tokens, and verifies those that clients bring back. */
 export interface ConsentTokens {
   issue(claims: Omit<ConsentClaims, 'issuedAt'>): string;
   /** @throws InvalidToken */
   verify(token: string): ConsentClaims;
+  /**
+   * The claims of a token, however old it is.
+   * @throws InvalidToken
+   */
+  read(token: string): ConsentClaims;
 }
 
 /** A token that is not accepted. */
@@ -31,11 +41,12 @@ export const tokenLifetimeMs = 10 * 60 * 1000;
 const digestBytes = 16;
 const nonceBytes = 8;
 const macBytes = 16;
-/** Use and time are one number of 40 bits. The highest is set for a question. */
+/** Use and time are one number of 40 bits. The two highest say the use. */
 const headBytes = 5;
-const questionBit = 2 ** 39;
+const useStep = 2 ** 38;
+const uses = ['plan', 'question', 'handle'] as const;
 /** Time is in steps of so many milliseconds, which lasts until the year 2109. */
-const stepMs = 8;
+const stepMs = 16;
 const nonceAt = headBytes + digestBytes;
 const claimsBytes = nonceAt + nonceBytes;
 
@@ -51,35 +62,41 @@ export const newNonce = (): string => randomBytes(nonceBytes).toString('hex');
 export function createConsentTokens(keys: SealingKeys, caller: string, now: () => Date): ConsentTokens {
   const macOf = (key: SealingKey, claims: Uint8Array) =>
     createHmac('sha256', key)
-      .update('cloudops consent token 2\0')
+      .update('cloudops consent token 3\0')
       .update(claims)
       .update(caller)
       .digest()
       .subarray(0, macBytes);
+  const read = (token: string): ConsentClaims => {
+    const bytes = Buffer.from(token, 'base64url');
+    const [claims, mac] = [bytes.subarray(0, claimsBytes), bytes.subarray(claimsBytes)];
+    const isSigned =
+      bytes.length === claimsBytes + macBytes && keys.some((key) => timingSafeEqual(mac, macOf(key, claims)));
+    if (!isSigned) throw new InvalidToken('forged');
+    const head = claims.readUIntBE(0, headBytes);
+    const use = uses[Math.floor(head / useStep)];
+    if (use === undefined) throw new InvalidToken('forged');
+    return {
+      use,
+      digest: claims.toString('hex', headBytes, nonceAt),
+      nonce: claims.toString('hex', nonceAt),
+      issuedAt: (head % useStep) * stepMs,
+    };
+  };
   return {
+    read,
     issue: ({ use, digest, nonce }) => {
       const claims = Buffer.alloc(claimsBytes);
       const steps = Math.floor(now().getTime() / stepMs);
-      claims.writeUIntBE((use === 'question' ? questionBit : 0) + steps, 0, headBytes);
+      claims.writeUIntBE(uses.indexOf(use) * useStep + steps, 0, headBytes);
       claims.write(digest, headBytes, digestBytes, 'hex');
       claims.write(nonce, nonceAt, nonceBytes, 'hex');
       return Buffer.concat([claims, macOf(keys[0], claims)]).toString('base64url');
     },
     verify: (token) => {
-      const bytes = Buffer.from(token, 'base64url');
-      const [claims, mac] = [bytes.subarray(0, claimsBytes), bytes.subarray(claimsBytes)];
-      const isSigned =
-        bytes.length === claimsBytes + macBytes && keys.some((key) => timingSafeEqual(mac, macOf(key, claims)));
-      if (!isSigned) throw new InvalidToken('forged');
-      const head = claims.readUIntBE(0, headBytes);
-      const issuedAt = (head % questionBit) * stepMs;
-      if (now().getTime() - issuedAt > tokenLifetimeMs) throw new InvalidToken('expired');
-      return {
-        use: head < questionBit ? 'plan' : 'question',
-        digest: claims.toString('hex', headBytes, nonceAt),
-        nonce: claims.toString('hex', nonceAt),
-        issuedAt,
-      };
+      const claims = read(token);
+      if (now().getTime() - claims.issuedAt > tokenLifetimeMs) throw new InvalidToken('expired');
+      return claims;
     },
   };
 }

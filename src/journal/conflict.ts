@@ -53,9 +53,13 @@ export const findDuplicate = (
     return mayBeMade(ending) && (endedAt ?? Date.parse(ending.time)) >= now - duplicateWindowMs;
   });
 
-/** True if the consent with a nonce was used or refused. A change that was not sent did not use it. */
+/** The change that used the consent with a nonce, or was refused with it. A change that was not sent did not use it. */
+export const findByNonce = (changes: readonly RecordedChange[], nonce: string): RecordedChange | undefined =>
+  changes.find((other) => other.nonce === nonce && other.ending?.outcome !== 'not sent');
+
+/** True if the consent with a nonce was used or refused. */
 export const isNonceSpent = (changes: readonly RecordedChange[], nonce: string | undefined): boolean =>
-  nonce !== undefined && changes.some((other) => other.nonce === nonce && other.ending?.outcome !== 'not sent');
+  nonce !== undefined && findByNonce(changes, nonce) !== undefined;
 
 /** The conflict of an intent with earlier changes, at a time by the clock of the journal. It may be sent if there is none. */
 export function findConflict(

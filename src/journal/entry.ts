@@ -23,7 +23,9 @@ export const intentSchema = once(() =>
     /** Name of the caller, where callers are authenticated. */
     caller: z.string().optional(),
     /** The way of consent; `other` is one that only a newer version knows. */
-    consent: z.enum(['asked', 'clicked', 'planId', 'option', 'off', 'other']).catch('other'),
+    consent: z.enum(['asked', 'clicked', 'page', 'planId', 'option', 'off', 'withdrawn', 'other']).catch('other'),
+    /** Name of the person who decided, where that is another than the caller. */
+    approver: z.string().optional(),
     /** The time that the person took to answer. */
     answeredAfterMs: z.number().optional().catch(undefined),
     /** Digest of the request: two changes with the same one are the same change. */
@@ -89,6 +91,7 @@ export const boundedIntent = (intent: Intent): Intent => ({
   key: intent.key === undefined ? undefined : bounded(intent.key, 1024),
   client: bounded(intent.client, 1024),
   caller: boundedCaller(intent.caller),
+  approver: boundedCaller(intent.approver),
 });
 
 /** An ending whose texts are within bounds, with 8 request IDs at most. */

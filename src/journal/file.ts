@@ -2,8 +2,8 @@ import { basename } from 'node:path';
 import type { Log } from '../util/log.js';
 import { budgetState } from './budget.js';
 import { clockWarnings, createClockWarning } from './clock.js';
-import { findConflict, findDuplicate, findOverspending, isNonceSpent } from './conflict.js';
-import { boundedCaller, boundedEnding, boundedIntent, type Ending, type Entry } from './entry.js';
+import { findByNonce, findConflict, findDuplicate, findOverspending, isNonceSpent } from './conflict.js';
+import { boundedCaller, boundedEnding, boundedIntent, type Ending, type Entry, type RecordedChange } from './entry.js';
 import { append, checkWritable } from './file-open.js';
 import { listNewest, readChanges } from './file-read.js';
 import { createFileWindow } from './file-window.js';
@@ -35,6 +35,7 @@ export function createFileJournal(path: string, now: () => Date, log: Log = () =
       const time = now().getTime();
       return findDuplicate((await window.upToDate()).related(digest, time), digest, time);
     },
+    findByNonce: async (nonce) => findByNonce((await window.upToDate()).withNonce(nonce, now().getTime()), nonce),
     begin: async (given, { allowRepeat, budget }) => {
       const intent = boundedIntent(given);
       let mayBeWritten = false;
@@ -73,11 +74,14 @@ export function createFileJournal(path: string, now: () => Date, log: Log = () =
     listDeclined: async (since, caller) => {
       const name = boundedCaller(caller);
       const time = now().getTime();
-      // By the clocks of those who refused: one that was ahead must not keep people from being asked for as long as it was.
-      const isRecent = (refused: string) => Date.parse(refused) >= since && Date.parse(refused) <= time;
+      const isDeclined = ({ ending, consent, caller: other }: RecordedChange) => {
+        const refused = Date.parse(ending?.time ?? '');
+        // By the clocks of those who refused: one that was ahead must not keep people from being asked for as long as it was.
+        return consent !== 'withdrawn' && other === name && refused >= since && refused <= time;
+      };
       return (await window.upToDate())
         .listDeclined(time)
-        .filter((each) => each.caller === name && isRecent(each.ending?.time ?? ''))
+        .filter(isDeclined)
         .map(({ digest }) => digest);
     },
     list: (options) => listNewest(path, options),

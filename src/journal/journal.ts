@@ -56,6 +56,11 @@ export interface Journal {
    */
   findDuplicate(digest: string): Promise<RecordedChange | undefined>;
   /**
+   * The change that the consent with a nonce was used for, or refused; at most a day old where the journal is a file.
+   * @throws if the journal cannot be read
+   */
+  findByNonce(nonce: string): Promise<RecordedChange | undefined>;
+  /**
    * Writes an intent durably, before anything is sent. Of intents in conflict the one that was written first may be sent,
    * the others are ended as `not sent`. `allowRepeat` is the id of the change that it may repeat, the one
    * that the plan showed, or true for any.
@@ -73,12 +78,12 @@ export interface Journal {
    */
   end(ending: Ending, signal?: AbortSignal): Promise<void>;
   /**
-   * Writes that a change was refused instead of agreed to, and spends its nonce. Resolves with false if the nonce was spent before.
+   * Writes that a change was refused instead of agreed to, or withdrawn by its caller, and spends its nonce. Resolves with false if the nonce was spent before.
    * @throws if it cannot be written
    */
   decline(intent: Intent): Promise<boolean>;
   /**
-   * Digests of the changes of a caller (undefined where callers are not authenticated) that were declined since a time (milliseconds),
+   * Digests of the changes of a caller (undefined where callers are not authenticated) that were declined by a person since a time (milliseconds),
    * which is at most two hours ago.
    * @throws if the journal cannot be read
    */
@@ -124,13 +129,14 @@ export const shownDeed = ({ tool, what, target }: Pick<Intent, 'tool' | 'what' |
  * without a caller, everything is shown.
  */
 export function describe(change: RecordedChange, viewer?: string): string {
-  const { time, consent, answeredAfterMs, client, caller, ending } = change;
+  const { time, consent, answeredAfterMs, client, caller, approver, ending } = change;
   if (isOfAnother(change, viewer)) return 'another caller asked for the same change';
   const outcome = ending === undefined ? 'no outcome yet' : ending.outcome;
   const code = ending?.code === undefined ? '' : ` (${quoteName(ending.code)})`;
   const answered = answeredAfterMs === undefined ? '' : ` after ${Math.round(answeredAfterMs / 1000)} s`;
   const by = caller === undefined ? '' : `  caller: ${quote(caller, 100)}`;
-  return `${shownTime(time)}  ${outcome}${code}  ${shownDeed(change)}  consent: ${consent}${answered}  client: ${quote(client, 100)}${by}`;
+  const decided = approver === undefined ? '' : `  decided by: ${quote(approver, 100)}`;
+  return `${shownTime(time)}  ${outcome}${code}  ${shownDeed(change)}  consent: ${consent}${answered}  client: ${quote(client, 100)}${by}${decided}`;
 }
 
 export const nothingYet = 'No changes yet.';

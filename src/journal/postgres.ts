@@ -6,6 +6,7 @@ import { createClockWarning } from './clock.js';
 import {
   abandonedMs,
   type DatedChange,
+  findByNonce,
   findConflict,
   findDuplicate,
   findOverspending,
@@ -67,6 +68,11 @@ export function createPostgresJournal(
       database.run(async (transaction) =>
         findDuplicate(await selectRelated(transaction, digest, undefined), digest, transaction.now),
       ),
+    findByNonce: (nonce) =>
+      database.run(async ({ client }) => {
+        const { rows } = await client.query('select intent, ending from cloudops_mutations where nonce = $1', [nonce]);
+        return findByNonce(changesIn(rows), nonce);
+      }),
     budgetState: (key, budget) =>
       database.run(async (transaction) =>
         budgetState(await selectSpent(transaction, key, budget), budget, transaction.now),
@@ -108,7 +114,8 @@ export function createPostgresJournal(
       database.run(async ({ client, now: time }) => {
         const { rows } = await client.query(
           `select digest from cloudops_mutations
-           where outcome = 'declined' and ended >= $1 and caller is not distinct from $2`,
+           where outcome = 'declined' and ended >= $1 and caller is not distinct from $2
+             and intent->>'consent' <> 'withdrawn'`,
           [new Date(time - (now().getTime() - since)), storedCaller(caller)],
         );
         return digestsSchema()

@@ -158,6 +158,12 @@ export function createWindow() {
      * @throws if there is a recent one that is not understood: it may be in conflict with any
      */
     related: (digest: string, now: number): DatedChange[] => related(digest, undefined, now),
+    /** The changes whose consent has a nonce, oldest first. */
+    withNonce: (nonce: string, now: number): DatedChange[] =>
+      inOrder(
+        (byNonce.get(nonce) ?? []).flatMap((id) => changes.get(id) ?? []),
+        now,
+      ),
     /**
      * The changes that may be in conflict with an intent and were written before it, oldest first.
      * @throws like `related`, and if the intent itself is not there: then nobody knows which ones are before it

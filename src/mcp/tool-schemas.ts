@@ -20,7 +20,7 @@ export const toolSchemas = ({ input, output, effect }: Operation): ToolSchemas =
 /** The advertised schema of an answer. Rare fields are left out: a list of tools has to stay short. */
 function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
   const change = {
-    outcome: z.enum(['accepted', 'planned']).optional(),
+    outcome: z.string().optional(),
     show: z.string().describe('the plan, for the user').optional(),
     plan: z.looseObject({}).optional(),
     planId: z.string().optional(),

@@ -4,8 +4,11 @@ import type { CallContext } from '../calls/context.js';
 import { defaultAccount } from '../calls/endpoint.js';
 import { createInFlightCalls } from '../calls/in-flight.js';
 import type { ConsentMode } from '../consent/decision.js';
+import { createMemoryPlanStore } from '../consent/plan-store.js';
+import { createPlans } from '../consent/plans.js';
 import { createQuestionQueue } from '../consent/question-queue.js';
 import { createRefusals } from '../consent/refusals.js';
+import { InvalidToken } from '../consent/tokens.js';
 import type { Journal } from '../journal/journal.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { Operation } from '../tools/define-operation.js';
@@ -109,6 +112,8 @@ function callTool(openClient: OpenClient, confirm: ConsentMode) {
     process: { pid: 0, host: 'trial' },
     takeReports: async () => [],
     questions: createQuestionQueue(),
+    plans: createPlans({ store: createMemoryPlanStore(), keys: ['trial'], now: () => trialTime, lifetimeMs: 0 }),
+    statusWaitMs: 0,
     newNonce: () => 'trial',
     log: () => undefined,
   });
@@ -123,17 +128,21 @@ const context = (): CallContext => ({
   asker: { isDirect: true, ask: async () => 'agreed' },
   tokens: {
     issue: () => 'trial',
-    verify: () => {
-      throw new Error('no plan was shown');
-    },
+    verify: noPlan,
+    read: noPlan,
   },
 });
+
+function noPlan(): never {
+  throw new InvalidToken('forged');
+}
 
 /** A trial leaves nothing behind. */
 const forgetful: Journal = {
   examine: async () => [],
   unwritten: () => 0,
   findDuplicate: async () => undefined,
+  findByNonce: async () => undefined,
   begin: async () => ({ kind: 'begun' }),
   budgetState: async () => ({ left: 1 }),
   end: async () => undefined,

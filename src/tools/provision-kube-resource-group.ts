@@ -23,7 +23,7 @@ const input = () =>
         .optional(),
       deploymentModel: oneOf(deploymentModels).describe('Kind of deployment.').optional(),
       networkConfig: z
-        .strictObject({ networkId: text(255).describe('Private LAN; the common one when absent.') })
+        .strictObject({ networkId: text(255).describe('Private LAN; else the common one.') })
         .partial()
         .describe('Network.')
         .optional(),
@@ -34,7 +34,7 @@ const input = () =>
             .max(64 * 1024, 'must have at most 65,536 characters')
             .refine(isJsonObject, 'must be the text of a JSON object, as the external cloud issued it')
             .describe('Its JSON text.'),
-          serviceAccountKeyName: text(255).describe("Better: a secret's name on this server."),
+          serviceAccountKeyName: text(255).describe("Better: a secret's name here."),
           location: text(255).describe('As GetKubeServerConfig lists.'),
         })
         .partial()

@@ -58,7 +58,16 @@ const plannedCall = (operation: Operation, input: Record<string, unknown>): Plan
   };
   const unsigned = { method: operation.method, query, ...request };
   const { accessKeyId: keyId } = testKeys;
-  return { operation, change: operation.change, input, request: unsigned, endpoint, keyId, regionSource: 'default' };
+  return {
+    operation,
+    change: operation.change,
+    input,
+    request: unsigned,
+    endpoint,
+    keyId,
+    regionSource: 'default',
+    args: {},
+  };
 };
 
 const keyOf = ({ endpoint, request }: PlannedCall) => repetitionKey(endpoint, request);

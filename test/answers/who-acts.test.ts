@@ -38,6 +38,9 @@ const refusals: Readonly<Record<RefusalCode, Step>> = {
   AlreadyDecided: 'agent: check',
   TicketExpired: 'agent: call',
   TicketRefused: 'agent: call',
+  TooManyWaiting: 'user: decide',
+  SecretByValue: 'agent: call',
+  Withdrawn: 'nobody: none',
   PlanRefused: 'agent: call',
 };
 

@@ -154,24 +154,31 @@ describe.each(eras)('%s', (_name, era) => {
       ['plan', { confirm: 'plan' }],
       ['plan, with a client that could ask', { confirm: 'plan', answer: () => ({ action: 'decline' }) }],
     ];
-    test.each(setups)('%s: the first call plans, the second acts, a third is refused', async (_what, setup) => {
-      const { call, questions } = await connect({ era, ...setup });
-      const plan = await call();
-      expect(plan.structured.outcome).toBe('planned');
-      expect(plan.text).toContain('nothing was sent');
-      expect(cloud.requests).toEqual([]);
-      const { planId } = plan.structured;
-      expect((await call({ ...args, planId })).structured.outcome).toBe('accepted');
-      expect((await call({ ...args, planId })).text).toContain('code: Repeated');
-      const repeat = { ...args, allowRepeat: true };
-      const second = await call(repeat);
-      expect(second.text).toContain('This is a repeat: the same call was accepted before.');
-      const { planId: secondId } = second.structured;
-      expect((await call({ ...repeat, planId: secondId })).structured.outcome).toBe('accepted');
-      expect((await call({ ...repeat, planId: secondId })).text).toContain('code: PlanRefused');
-      expect(cloud.requests).toHaveLength(2);
-      expect(questions).toEqual([]);
-    });
+    test.each(setups)(
+      '%s: the first call plans, the second acts, a third tells what became of it',
+      async (_what, setup) => {
+        const { call, questions } = await connect({ era, ...setup });
+        const plan = await call();
+        expect(plan.structured.outcome).toBe('planned');
+        expect(plan.text).toContain('nothing was sent');
+        expect(cloud.requests).toEqual([]);
+        const { planId } = plan.structured;
+        expect((await call({ ...args, planId })).structured.outcome).toBe('accepted');
+        expect((await call({ ...args, planId })).structured).toMatchObject({
+          outcome: 'accepted',
+          requestIds: expect.any(Object),
+        });
+        expect((await call()).text).toContain('code: Repeated');
+        const repeat = { ...args, allowRepeat: true };
+        const second = await call(repeat);
+        expect(second.text).toContain('This is a repeat: the same call was accepted before.');
+        const { planId: secondId } = second.structured;
+        expect((await call({ ...repeat, planId: secondId })).structured.outcome).toBe('accepted');
+        expect((await call({ ...repeat, planId: secondId })).structured.outcome).toBe('accepted');
+        expect(cloud.requests).toHaveLength(2);
+        expect(questions).toEqual([]);
+      },
+    );
 
     const tampered: readonly [string, (planId: string) => Record<string, unknown>][] = [
       ['a changed argument', (planId) => ({ ...args, instanceId: 'other', planId })],

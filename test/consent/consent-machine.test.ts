@@ -118,6 +118,7 @@ function expectHonest({ what, allowRepeat }: Step, acted: string[], result: Call
 }
 
 const memoryTokens = (issued: Map<string, ConsentClaims>): ConsentTokens => ({
+  read: (token) => memoryTokens(issued).verify(token),
   issue: (claims) => {
     const token = `token-${issued.size}`;
     issued.set(token, { ...claims, digest: claims.digest.slice(0, 32), issuedAt: Date.now() });

@@ -1,47 +1,74 @@
-import { expect, test } from 'vitest';
-import { type ConsentRequest, type ConsentStep, consentModes, decideConsent } from '../../src/consent/decision.js';
+import { describe, expect, test } from 'vitest';
+import {
+  type ConsentMode,
+  type ConsentRequest,
+  type ConsentStep,
+  consentModes,
+  decideConsent,
+  reasonAgainstDeciding,
+  takesClicks,
+} from '../../src/consent/decision.js';
 
 /** Which of several kinds of consent a call needs: for every input there is, one row. */
 
-const plan = (withPlanId: boolean, withTicket: boolean): ConsentStep => ({ kind: 'plan', withPlanId, withTicket });
+const plan = (...ways: readonly ('planId' | 'ticket' | 'page')[]): ConsentStep => ({
+  kind: 'plan',
+  withPlanId: ways.includes('planId'),
+  withTicket: ways.includes('ticket'),
+  withPage: ways.includes('page'),
+});
 const ask: ConsentStep = { kind: 'ask' };
 const redeem: ConsentStep = { kind: 'redeem' };
+const status: ConsentStep = { kind: 'status' };
 const byOption: ConsentStep = { kind: 'given', how: 'option' };
 const withoutAny: ConsentStep = { kind: 'given', how: 'off' };
 const refuse: ConsentStep = { kind: 'refuse', problem: expect.any(String) };
 
 /**
- * A dot stands for either. `client` is what the client can do: ask its user, show views. `call` is what the call brings:
- * planOnly, planId, a yes beforehand.
+ * A dot stands for either. `client` is what there is: a client that can ask its user, or shows views, and a page to decide on. `call` is
+ * what the call brings: planOnly, planId, a yes beforehand.
  */
 const rows: readonly (readonly [mode: string, client: string, call: string, ConsentStep])[] = [
-  // Only the plan is wanted: it is always given, with what would carry it out.
-  ['ask  ', 'ask  ....', 'planOnly ...... ...', plan(false, false)],
-  ['ask  ', '---  view', 'planOnly ...... ...', plan(true, true)],
-  ['ask  ', '---  ----', 'planOnly ...... ...', plan(true, false)],
-  ['human', 'ask  ....', 'planOnly ...... ...', plan(false, false)],
-  ['human', '---  view', 'planOnly ...... ...', plan(false, true)],
-  ['human', '---  ----', 'planOnly ...... ...', plan(false, false)],
-  ['plan ', '...  ....', 'planOnly ...... ...', plan(true, false)],
-  ['off  ', '...  ....', 'planOnly ...... ...', plan(false, false)],
+  // A plan that is there already is only looked at.
+  ['........', '...  ....  ....', 'planOnly planId ...', status],
+  // Only the plan is wanted: it is always given, with what would carry it out, and waits nowhere.
+  ['ask     ', 'ask  ....  ....', 'planOnly ------ ...', plan()],
+  ['ask     ', '---  view  ....', 'planOnly ------ ...', plan('planId', 'ticket')],
+  ['ask     ', '---  ----  ....', 'planOnly ------ ...', plan('planId')],
+  ['human   ', 'ask  ....  ....', 'planOnly ------ ...', plan()],
+  ['human   ', '---  view  ....', 'planOnly ------ ...', plan('ticket')],
+  ['human   ', '---  ----  ....', 'planOnly ------ ...', plan()],
+  ['approval', '...  ....  ....', 'planOnly ------ ...', plan()],
+  ['plan    ', '...  ....  ....', 'planOnly ------ ...', plan('planId')],
+  ['off     ', '...  ....  ....', 'planOnly ------ ...', plan()],
   // Nobody is asked.
-  ['off  ', '...  ....', '-------- ...... ...', withoutAny],
+  ['off     ', '...  ....  ....', '-------- ...... ...', withoutAny],
   // A yes beforehand counts, but not where a person has to decide.
-  ['ask  ', '...  ....', '-------- ...... yes', byOption],
-  ['plan ', '...  ....', '-------- ...... yes', byOption],
-  ['human', '...  ....', '-------- ...... yes', refuse],
+  ['ask     ', '...  ....  ....', '-------- ...... yes', byOption],
+  ['plan    ', '...  ....  ....', '-------- ...... yes', byOption],
+  ['human   ', '...  ....  ....', '-------- ...... yes', refuse],
+  ['approval', '...  ....  ....', '-------- ...... yes', refuse],
   // Whoever can be asked is asked, whatever planId the call brings.
-  ['ask  ', 'ask  ....', '-------- ...... ---', ask],
-  ['human', 'ask  ....', '-------- ...... ---', ask],
-  // Otherwise two calls, or a click.
-  ['ask  ', '---  ....', '-------- planId ---', redeem],
-  ['ask  ', '---  view', '-------- ------ ---', plan(true, true)],
-  ['ask  ', '---  ----', '-------- ------ ---', plan(true, false)],
-  ['plan ', '...  ....', '-------- planId ---', redeem],
-  ['plan ', '...  ....', '-------- ------ ---', plan(true, false)],
-  // Only a person's answer acts: a planId is none.
-  ['human', '---  view', '-------- ...... ---', plan(false, true)],
-  ['human', '---  ----', '-------- ...... ---', refuse],
+  ['ask     ', 'ask  ....  ....', '-------- ...... ---', ask],
+  ['human   ', 'ask  ....  ....', '-------- ...... ---', ask],
+  // Otherwise two calls, a click, or the page.
+  ['ask     ', '---  ....  ....', '-------- planId ---', redeem],
+  ['ask     ', '---  view  page', '-------- ------ ---', plan('planId', 'ticket', 'page')],
+  ['ask     ', '---  view  ----', '-------- ------ ---', plan('planId', 'ticket')],
+  ['ask     ', '---  ----  page', '-------- ------ ---', plan('planId', 'page')],
+  ['ask     ', '---  ----  ----', '-------- ------ ---', plan('planId')],
+  ['plan    ', '...  ....  ....', '-------- planId ---', redeem],
+  ['plan    ', '...  ....  ....', '-------- ------ ---', plan('planId')],
+  // Only a person's answer acts: with a planId, one learns what it was.
+  ['human   ', '---  ....  ....', '-------- planId ---', status],
+  ['human   ', '---  view  page', '-------- ------ ---', plan('ticket', 'page')],
+  ['human   ', '---  view  ----', '-------- ------ ---', plan('ticket')],
+  ['human   ', '---  ----  page', '-------- ------ ---', plan('page')],
+  ['human   ', '---  ----  ----', '-------- ------ ---', refuse],
+  // Only the page is somebody else's.
+  ['approval', '...  ....  ....', '-------- planId ---', status],
+  ['approval', '...  ....  page', '-------- ------ ---', plan('page')],
+  ['approval', '...  ....  ----', '-------- ------ ---', refuse],
 ];
 
 const booleans = [true, false];
@@ -50,17 +77,19 @@ const requests: ConsentRequest[] = consentModes.flatMap((mode) =>
     booleans.flatMap((hasPlanId) =>
       booleans.flatMap((canAsk) =>
         booleans.flatMap((hasView) =>
-          booleans.map((agreed) => ({ mode, planOnly, hasPlanId, canAsk, hasView, agreed })),
+          booleans.flatMap((hasPage) =>
+            booleans.map((agreed) => ({ mode, planOnly, hasPlanId, canAsk, hasView, hasPage, agreed })),
+          ),
         ),
       ),
     ),
   ),
 );
 
-const spelled = ({ mode, planOnly, hasPlanId, canAsk, hasView, agreed }: ConsentRequest): string =>
+const spelled = ({ mode, planOnly, hasPlanId, canAsk, hasView, hasPage, agreed }: ConsentRequest): string =>
   [
-    mode.padEnd(5),
-    `${canAsk ? 'ask' : '---'}  ${hasView ? 'view' : '----'}`,
+    mode.padEnd(8),
+    `${canAsk ? 'ask' : '---'}  ${hasView ? 'view' : '----'}  ${hasPage ? 'page' : '----'}`,
     `${planOnly ? 'planOnly' : '--------'} ${hasPlanId ? 'planId' : '------'} ${agreed ? 'yes' : '---'}`,
   ].join('|');
 
@@ -68,7 +97,7 @@ const isFor = (row: (typeof rows)[number], request: ConsentRequest) =>
   new RegExp(`^${row.slice(0, 3).join('[|]')}$`).test(spelled(request));
 
 test('every input has one row', () => {
-  expect(requests).toHaveLength(128);
+  expect(requests).toHaveLength(320);
   for (const request of requests) expect(rows.filter((row) => isFor(row, request)).length, spelled(request)).toBe(1);
 });
 
@@ -80,11 +109,48 @@ test.each(rows.map((row) => [row.slice(0, 3).join(' | '), row] as const))('%s', 
 });
 
 test('a refusal names the setting, and the option where that is why', () => {
-  const request = { mode: 'human', planOnly: false, hasPlanId: true, canAsk: false, hasView: false } as const;
-  expect(decideConsent({ ...request, agreed: false })).toMatchObject({
-    problem: expect.stringMatching(/CLOUDOPS_CONFIRM is "human".*cannot ask/),
-  });
-  expect(decideConsent({ ...request, agreed: true })).toMatchObject({
-    problem: expect.stringMatching(/CLOUDOPS_CONFIRM is "human".*--yes/),
+  const request = { planOnly: false, hasPlanId: false, canAsk: false, hasView: false, hasPage: false } as const;
+  for (const mode of ['human', 'approval'] as const)
+    for (const agreed of [false, true])
+      expect(decideConsent({ ...request, mode, agreed })).toMatchObject({
+        problem: expect.stringMatching(
+          new RegExp(`CLOUDOPS_CONFIRM is "${mode}".*${agreed ? '--yes' : 'page|cannot ask'}`),
+        ),
+      });
+});
+
+test.each([
+  ['ask', 'view', true],
+  ['human', 'view', true],
+  ['approval', 'view', false],
+  ['plan', 'view', false],
+  ['off', 'view', false],
+  ['ask', 'page', true],
+  ['human', 'page', true],
+  ['approval', 'page', true],
+  ['plan', 'page', false],
+  ['off', 'page', false],
+] as const)('%s: a click in a %s counts: %j', (mode, where, counts) => {
+  expect(takesClicks(mode, where)).toBe(counts);
+});
+
+describe('who decides on the page', () => {
+  test.each<readonly [ConsentMode, string, 'alice' | 'bob', boolean, boolean]>([
+    ['approval', 'with the scope, on the change of another', 'bob', true, true],
+    ['approval', 'with the scope, on their own', 'alice', true, false],
+    ['approval', 'without the scope, on the change of another', 'bob', false, false],
+    ['approval', 'without the scope, on their own', 'alice', false, false],
+    ...(['ask', 'human'] as const).flatMap(
+      (mode): (readonly [ConsentMode, string, 'alice' | 'bob', boolean, boolean])[] => [
+        [mode, 'on their own', 'alice', false, true],
+        [mode, 'with the scope, on the change of another', 'bob', true, true],
+        [mode, 'without the scope, on the change of another', 'bob', false, false],
+      ],
+    ),
+    ['plan', 'with the scope', 'bob', true, false],
+    ['off', 'with the scope', 'bob', true, false],
+  ])('%s: a person %s', (mode, _who, person, mayApprove, may) => {
+    const reason = reasonAgainstDeciding({ mode, caller: 'alice', person, mayApprove });
+    expect(reason === undefined).toBe(may);
   });
 });

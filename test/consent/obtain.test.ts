@@ -49,7 +49,7 @@ describe('a plan in place of an answer', () => {
     ['plan', {}, true, undefined, ['If they say yes', 'and this planId'], ['without planOnly', 'button']],
     ['plan', { planOnly: true }, true, undefined, ['Stop there', 'and this planId', 'without planOnly'], ['button']],
     ['ask', { hasView: true }, true, claims, ['button', 'Leave the decision', 'and this planId'], ['without planOnly']],
-    ['human', { hasView: true }, false, claims, ['button', 'only a click'], ['planId', 'call']],
+    ['human', { hasView: true }, true, claims, ['button', 'only a click', 'what became of it'], ['planOnly']],
     ['human', { planOnly: true }, false, undefined, ['Stop there', 'without planOnly'], ['planId']],
     ['off', { planOnly: true }, false, undefined, ['Stop there', 'without planOnly'], ['planId']],
   ])('%s, %j', async (confirm, { planOnly, ...context }: { planOnly?: boolean }, hasPlanId, ticket, says, saysNot) => {
@@ -123,7 +123,7 @@ describe('a planId', () => {
     [
       'that is the token of a question',
       (planId) => ({ planId: tokens.issue({ ...tokens.verify(planId), use: 'question' }) }),
-      'another tool',
+      'did not issue',
     ],
   ])('%s carries nothing out', async (_what, given, problem) => {
     const session = setUp('plan');

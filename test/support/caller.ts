@@ -8,10 +8,12 @@ import { type Cloud, defaultAccount } from '../../src/calls/endpoint.js';
 import type { Policy } from '../../src/calls/policy.js';
 import { createSecretFiles } from '../../src/calls/secrets.js';
 import type { ConsentMode } from '../../src/consent/decision.js';
+import type { Plans } from '../../src/consent/plans.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { type Budget, budgetState, mayBeMade } from '../../src/journal/budget.js';
 import {
   addEntry,
+  findByNonce,
   findConflict,
   findDuplicate,
   findOverspending,
@@ -55,6 +57,9 @@ export interface TestCallerOptions {
   readonly secretsDir?: string;
   readonly stateKey?: string;
   readonly reports?: string[];
+  readonly plans?: Plans;
+  readonly decideAt?: (nonce: string) => string;
+  readonly statusWaitMs?: number;
   /** In place of those reports. */
   readonly takeReports?: CallDependencies['takeReports'];
   /** Whether a change goes on when its client has gone. */
@@ -116,6 +121,9 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
         }),
         close: () => httpClient.close(),
       }),
+      statusWaitMs: options.statusWaitMs ?? 0,
+      decideAt: options.decideAt,
+      plans: options.plans,
       configuration: () => '# Configuration\n',
     },
   );
@@ -142,6 +150,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     carryOut: wired.call,
     server: wired.server,
     refusals: wired.refusals,
+    plans: wired.plans,
     waits,
     logged,
     close: () => httpClient.close(),
@@ -161,6 +170,7 @@ export function createMemoryJournal(now = () => new Date()): Journal {
     examine: async () => [],
     unwritten: () => 0,
     findDuplicate: async (digest) => findDuplicate(all(), digest, now().getTime()),
+    findByNonce: async (nonce) => findByNonce(all(), nonce),
     begin: async (intent, options) => {
       const conflict = findConflict(all(), intent, options);
       const result =
@@ -183,7 +193,10 @@ export function createMemoryJournal(now = () => new Date()): Journal {
       all()
         .filter(
           (each) =>
-            each.ending?.outcome === 'declined' && each.caller === caller && Date.parse(each.ending.time) >= since,
+            each.ending?.outcome === 'declined' &&
+            each.consent !== 'withdrawn' &&
+            each.caller === caller &&
+            Date.parse(each.ending.time) >= since,
         )
         .map(({ digest }) => digest),
     list: async ({ caller }) => all().filter((each) => caller === undefined || each.caller === caller),

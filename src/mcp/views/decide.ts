@@ -1,7 +1,7 @@
 import type { EndedOutcome } from '../../answers/outcome.js';
 import { Refusal, refusalFailure } from '../../answers/refusal.js';
 import type { CallOutcome } from '../../calls/context.js';
-import type { Click } from '../../consent/obtain.js';
+import type { Click } from '../../consent/input.js';
 import type { Ticket, Tickets } from '../../consent/tickets.js';
 import { InvalidToken } from '../../consent/tokens.js';
 import type { Operation } from '../../tools/define-operation.js';

@@ -106,13 +106,14 @@ export const region = () =>
 /** Arguments of every change that can be repeated, for the call itself. They are not sent. */
 export const planArguments = () => ({
   planOnly: flag().describe('Only show the plan.').optional(),
-  planId: text(200).describe('From a plan that the user agreed to.').optional(),
+  planId: text(200).describe('From a plan.').optional(),
+  withdraw: flag().describe('Take that plan back.').optional(),
 });
 
 /** Arguments of every other tool that is not a read. */
 export const consentArguments = () => ({
   ...planArguments(),
-  allowRepeat: flag().describe('Only if the user, told of the first, asks for a second.').optional(),
+  allowRepeat: flag().describe('Only if the user, told of the first, wants a second.').optional(),
 });
 
 /**

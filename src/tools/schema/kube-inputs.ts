@@ -44,13 +44,13 @@ export const adminCluster = () =>
   z
     .strictObject({
       name: clusterName().describe('Unique in the project.'),
-      version: text(255).describe("Platform's default if absent."),
+      version: text(255).describe("Else the platform's."),
       keyName: text(255).describe('SSH key.'),
       initialAccountingType: oneOfListed(accountingTypes, 'See workstation.'),
       kubeServiceMeshConfig: z
         .strictObject({
           enabled: flag().describe('On or off.'),
-          version: text(255).describe("Platform's default if absent."),
+          version: text(255).describe("Else the platform's."),
         })
         .partial()
         .describe('Service mesh.'),

@@ -128,7 +128,7 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     const { result, proposed } = await plan();
     expect(proposed).toMatchObject({ decline: 'Do nothing', expiresAt: '2026-11-20T12:10:00.000Z' });
     expect(result.structuredContent).toMatchObject({ outcome: 'planned' });
-    expect(result.structuredContent).not.toHaveProperty('planId');
+    expect(result.structuredContent).toMatchObject({ next: { text: expect.stringContaining('only a click') } });
     expect(await requests()).toBe(0);
 
     const first = await decide(proposed?.ticket, 'accept');
@@ -184,8 +184,8 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     await decide(proposed?.ticket, decision);
     const { planId } = Object(result.structuredContent);
     const again = await client.callTool({ ...restore, arguments: { ...given, planId } });
-    const code = decision === 'accept' ? 'PlanRefused' : 'Declined';
-    expect(again.structuredContent).toMatchObject({ code, mayHaveHappened: false });
+    const told = decision === 'accept' ? { outcome: 'accepted', answer: expect.any(Object) } : { code: 'Declined' };
+    expect(again.structuredContent).toMatchObject(told);
     expect(await requests()).toBe(decision === 'accept' ? 1 : 0);
   });
 

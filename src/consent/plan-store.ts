@@ -1,0 +1,55 @@
+/** A plan in a store. What it says is sealed: the store knows as much of it as it needs to keep it within bounds. */
+export interface StoredPlan {
+  /** 16 hexadecimal digits. */
+  readonly nonce: string;
+  /** Stands for the caller: 16 hexadecimal digits. */
+  readonly owner: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+  readonly state: 'waiting' | 'decided';
+  readonly sealed: string;
+}
+
+/** The plans that wait for a person, and what became of those that were decided, until they expire. Several processes may share one. */
+export interface PlanStore {
+  /** Adds a plan that waits. False if its owner has `most` of them already. */
+  add(plan: Omit<StoredPlan, 'state'>, most: number): Promise<boolean>;
+  find(nonce: string): Promise<StoredPlan | undefined>;
+  /** Makes a plan that waits a decided one. Of all who try, one gets true. */
+  claim(nonce: string): Promise<boolean>;
+  /** Replaces what a decided plan says. */
+  update(nonce: string, sealed: string): Promise<void>;
+  list(): Promise<readonly StoredPlan[]>;
+  /** Erases the plans that expired before a time (milliseconds). */
+  eraseBefore(time: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A store that is gone with its process. */
+export function createMemoryPlanStore(): PlanStore {
+  const plans = new Map<string, StoredPlan>();
+  return {
+    add: async (plan, most) => {
+      const waiting = [...plans.values()].filter(({ owner, state }) => owner === plan.owner && state === 'waiting');
+      if (waiting.length >= most || plans.has(plan.nonce)) return false;
+      plans.set(plan.nonce, { ...plan, state: 'waiting' });
+      return true;
+    },
+    find: async (nonce) => plans.get(nonce),
+    claim: async (nonce) => {
+      const plan = plans.get(nonce);
+      if (plan?.state !== 'waiting') return false;
+      plans.set(nonce, { ...plan, state: 'decided' });
+      return true;
+    },
+    update: async (nonce, sealed) => {
+      const plan = plans.get(nonce);
+      if (plan?.state === 'decided') plans.set(nonce, { ...plan, sealed });
+    },
+    list: async () => [...plans.values()],
+    eraseBefore: async (time) => {
+      for (const { nonce, expiresAt } of plans.values()) if (expiresAt < time) plans.delete(nonce);
+    },
+    close: async () => undefined,
+  };
+}

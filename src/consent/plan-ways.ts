@@ -1,0 +1,146 @@
+import type { EndedOutcome, PlanClaims } from '../answers/outcome.js';
+import { planText } from '../answers/plan.js';
+import { Refusal } from '../answers/refusal.js';
+import { type Next, next } from '../tools/next.js';
+import type { ConsentStep } from './decision.js';
+import type { ConsentInput, ConsentSettings } from './input.js';
+import type { PendingChange } from './pending.js';
+import { holdsSecret, type Plans } from './plans.js';
+import { tokenLifetimeMs } from './tokens.js';
+
+type PlanStep = Extract<ConsentStep, { kind: 'plan' }>;
+
+/**
+ * The plan, with the ways to carry it out that no refusal has closed.
+ * @throws Refusal if none is left, and more than the plan was wanted
+ */
+export async function planOf(
+  step: PlanStep,
+  pending: PendingChange,
+  digest: string,
+  { tokens, principal }: ConsentInput,
+  settings: ConsentSettings,
+): Promise<EndedOutcome> {
+  const { call, entry, steering } = pending;
+  const { newNonce, refusals, plans, decideAt } = settings;
+  const againstPlanId = step.withPlanId ? await refusals.againstPlanId(entry) : undefined;
+  const byPlanId = step.withPlanId && againstPlanId === undefined;
+  // The same for all ways, so that a decision spends the planId too: no model carries out what a person turned down.
+  const claims = { digest, nonce: newNonce() };
+  const { byClick, byPage, isStored, refusal } = await waysOfPeople(step, pending, claims, principal?.scopes, settings);
+  const reason = refusal ?? againstPlanId;
+  if (!steering.planOnly && !byPlanId && !byClick && !byPage && reason !== undefined) throw reason;
+  const use = byPlanId ? 'plan' : 'handle';
+  return planned(pending, {
+    byPlanId,
+    planOnly: steering.planOnly,
+    ...((byPlanId || isStored) && { planId: tokens.issue({ use, ...claims }) }),
+    ...(byClick && { claims }),
+    ...(byPage && { decideAt: decideAt?.(claims.nonce), waitsUntil: plans.expiry() }),
+    name: call.operation.name,
+  });
+}
+
+/** The ways in which a person may decide on a plan, which is kept for that; with the reason if one of them is closed. */
+async function waysOfPeople(
+  { withTicket, withPage }: PlanStep,
+  pending: PendingChange,
+  claims: PlanClaims,
+  scopes: readonly string[] | undefined,
+  { refusals, plans }: ConsentSettings,
+) {
+  const none = { byClick: false, byPage: false, isStored: false, refusal: undefined };
+  if (!withTicket && !withPage) return none;
+  const againstAsking = await refusals.againstAsking(pending.entry);
+  if (againstAsking !== undefined) return { ...none, refusal: againstAsking };
+  const refusal = await store(pending, claims, scopes, plans);
+  const isStored = refusal === undefined;
+  return { byClick: withTicket, byPage: withPage && isStored, isStored, refusal };
+}
+
+/** Keeps a plan for the person who decides on it, and for the agent that asks what became of it. The result is why that cannot be. */
+async function store(
+  pending: PendingChange,
+  claims: PlanClaims,
+  scopes: readonly string[] | undefined,
+  plans: Plans,
+): Promise<Refusal | undefined> {
+  const { call, entry, plan, repeats, now } = pending;
+  if (holdsSecret(call)) return new Refusal('SecretByValue', []);
+  try {
+    const isAdded = await plans.add({
+      ...claims,
+      ...{ repeats, plan, scopes },
+      args: call.args,
+      requestKey: entry.digest,
+      issuedAt: now().getTime(),
+      tool: call.operation.name,
+      caller: entry.caller,
+      client: entry.client,
+      accept: call.change.accept(call.input),
+    });
+    return isAdded ? undefined : new Refusal('TooManyWaiting', []);
+  } catch {
+    return new Refusal('JournalUnavailable', ['the plans that wait beside it cannot be written']);
+  }
+}
+
+/** The ways to carry a plan out, and whether the plan is all that was wanted. */
+interface Ways {
+  readonly name: string;
+  readonly planOnly: boolean;
+  /** Set if the planId carries the plan out. */
+  readonly byPlanId: boolean;
+  readonly planId?: string;
+  readonly claims?: PlanClaims;
+  readonly decideAt?: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly waitsUntil?: number;
+}
+
+const nextAfterPlan = (ways: Ways): Next => next('user', 'decide', afterPlan(ways));
+
+function afterPlan({ name, planOnly, planId, byPlanId, claims, decideAt }: Ways): string {
+  const byPage = decideAt === undefined ? '' : 'Give the user the link in decideAt: a person decides there. ';
+  const byClick = claims === undefined ? '' : 'The user sees this plan with a button to agree and one to do nothing. ';
+  const byPerson = `${byClick}${byPage}`;
+  if (!byPlanId && byPerson !== '') {
+    const only = claims === undefined ? '' : 'Wait for the decision: only a click carries this plan out. ';
+    const status = `To learn what became of it, call ${name} with the same arguments and this planId.`;
+    return `${byPerson}${only}${planId === undefined ? '' : status}`.trim();
+  }
+  const showAll = 'Show the user all of "show", translated if they speak another language; the request can be left out';
+  const condition =
+    byPerson !== ''
+      ? `${byPerson}Leave the decision to them. Only if they ask you to go ahead instead`
+      : planOnly
+        ? `${showAll}. Stop there. Only if they then ask for it`
+        : `${showAll}. If they say yes to it`;
+  const call = `call ${name} with the same arguments${planId === undefined ? '' : ' and this planId'}${planOnly ? ', without planOnly' : ''}`;
+  return `${condition}, ${call}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
+}
+
+/** The plan in place of an answer. A planId, a click, either, or neither would carry it out. */
+function planned({ call, plan, now }: PendingChange, ways: Ways): EndedOutcome {
+  const { operation, change, input } = call;
+  const { byPlanId, planId, claims, decideAt, waitsUntil } = ways;
+  const issuedAt = now().getTime();
+  const expiresAt = byPlanId || waitsUntil === undefined ? issuedAt + tokenLifetimeMs : waitsUntil;
+  const expires = new Date(expiresAt).toISOString();
+  const canBeCarriedOut = planId !== undefined || claims !== undefined;
+  return {
+    kind: 'succeeded',
+    success: {
+      summary: `Plan of ${operation.name}; nothing was sent.`,
+      outcome: byPlanId || claims !== undefined || decideAt === undefined ? 'planned' : 'waiting',
+      show: planText(plan, canBeCarriedOut ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined),
+      plan,
+      ...(planId !== undefined && { planId, planExpires: expires }),
+      ...(decideAt !== undefined && { decideAt }),
+      next: nextAfterPlan(ways),
+      warnings: [],
+      requestIds: {},
+    },
+    view: { kind: 'plan', accept: change.accept(input), issuedAt, ...(claims !== undefined && { claims }) },
+  };
+}

@@ -1,0 +1,146 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Failure } from '../answers/failure.js';
+import type { EndedOutcome } from '../answers/outcome.js';
+import { Refusal, refusalFailure } from '../answers/refusal.js';
+import type { RecordedChange } from '../journal/entry.js';
+import { type Journal, shownTime } from '../journal/journal.js';
+import { next } from '../tools/next.js';
+import { quote, quoteName } from '../util/quote.js';
+import type { PendingEntry } from './pending.js';
+import type { FoundPlan, Plans } from './plans.js';
+import { type ConsentClaims, type ConsentTokens, InvalidToken, tokenLifetimeMs } from './tokens.js';
+
+/** The state of the plan that a planId stands for. */
+export type Standing =
+  /** Nobody has decided yet. `plan` is there if it waits in the store. */
+  | {
+      readonly kind: 'open';
+      readonly nonce: string;
+      /** Set if the planId may carry the plan out, where the mode allows that. */
+      readonly isRedeemable: boolean;
+      readonly expiresAt: number;
+      readonly plan?: FoundPlan;
+    }
+  /** Somebody has agreed, and the change is on its way. */
+  | { readonly kind: 'underWay' }
+  | { readonly kind: 'ended'; readonly outcome: EndedOutcome };
+
+/** Whatever can tell of plans. */
+export interface PlanSources {
+  readonly tokens: ConsentTokens;
+  readonly plans: Plans;
+  readonly journal: Journal;
+  readonly now: () => Date;
+}
+
+/**
+ * Finds where the plan of a planId stands.
+ * @throws Refusal if the planId is not one of this server's for this caller and this change, or if its plan has expired
+ */
+export async function standingOf(planId: string, entry: PendingEntry, sources: PlanSources): Promise<Standing> {
+  const { tokens, plans, journal, now } = sources;
+  const claims = readClaims(planId, tokens);
+  const plan = await plans.find(claims.nonce);
+  if (plan !== undefined && plan.requestKey !== entry.digest) throw ofAnotherChange();
+  if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome };
+  const change = await journal.findByNonce(claims.nonce).catch(() => undefined);
+  if (change !== undefined && change.digest !== entry.digest) throw ofAnotherChange();
+  if (change?.ending !== undefined) return { kind: 'ended', outcome: endOf(change) };
+  if (change !== undefined || plan?.state === 'decided') return { kind: 'underWay' };
+  const tokenExpiresAt = claims.issuedAt + tokenLifetimeMs;
+  const expiresAt = plan?.expiresAt ?? tokenExpiresAt;
+  const time = now().getTime();
+  if (time > expiresAt) throw new Refusal('PlanRefused', ['the planId has expired']);
+  const isRedeemable = claims.use === 'plan' && time <= tokenExpiresAt;
+  return { kind: 'open', nonce: claims.nonce, isRedeemable, expiresAt, ...(plan !== undefined && { plan }) };
+}
+
+/**
+ * Waits for a decision, but not for longer than a client waits for an answer.
+ * @throws Refusal as `standingOf` does
+ */
+export async function awaitDecision(
+  planId: string,
+  entry: PendingEntry,
+  sources: PlanSources,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<Standing> {
+  let waited = 0;
+  for (;;) {
+    const standing = await standingOf(planId, entry, sources);
+    if (standing.kind === 'ended' || waited >= waitMs || signal.aborted) return standing;
+    await delay(pollMs, undefined, { signal }).catch(() => undefined);
+    waited += pollMs;
+  }
+}
+
+const pollMs = 500;
+
+const ofAnotherChange = () => new Refusal('PlanRefused', ['the planId belongs to another change']);
+
+function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims {
+  try {
+    const claims = tokens.read(planId);
+    if (claims.use !== 'question') return claims;
+  } catch (error) {
+    if (!(error instanceof InvalidToken)) throw error;
+  }
+  throw new Refusal('PlanRefused', ['this server did not issue the planId, or it was altered']);
+}
+
+/** The end of a change as the journal has it, which others than this server may have written. */
+function endOf({ tool, what, time, consent, ending }: RecordedChange): EndedOutcome {
+  const { outcome, status, code, requestIds = {} } = ending ?? { outcome: 'unknown' };
+  const deed = quote(what, 500);
+  const problems = code === undefined ? [] : [`its code in the journal is ${quoteName(code)}`];
+  const failed = (failure: Pick<Failure, 'summary' | 'code' | 'mayHaveHappened' | 'next'>): EndedOutcome => ({
+    kind: 'failed',
+    failure: { ...failure, problems, status, requestIds },
+  });
+  switch (outcome) {
+    case 'accepted':
+      return {
+        kind: 'succeeded',
+        success: {
+          summary: `The cloud accepted this earlier: ${deed}.`,
+          outcome: 'accepted',
+          sentAt: shownTime(time),
+          next: next(
+            'user',
+            'check',
+            'Tell the user the outcome and the request IDs. Only the console shows its progress: do not call again to check.',
+          ),
+          warnings: ['The answer of the cloud was not kept.'],
+          requestIds,
+        },
+      };
+    case 'declined':
+      return {
+        kind: 'failed',
+        failure: refusalFailure(
+          tool,
+          consent === 'withdrawn' ? new Refusal('Withdrawn', []) : new Refusal('Declined', ['this plan was declined']),
+          true,
+        ),
+      };
+    case 'rejected':
+      return failed({
+        summary: `The service refused this: ${deed}.`,
+        code: `Http${status ?? ''}`,
+        mayHaveHappened: false,
+        next: next('nobody', 'none', 'Tell the user the code and the request IDs.'),
+      });
+    default:
+      return failed({
+        summary: `Nobody knows whether this was carried out: ${deed}.`,
+        code: 'OutcomeUnknown',
+        mayHaveHappened: true,
+        next: next(
+          'user',
+          'check',
+          `Do not repeat it. It was sent at ${shownTime(time)}. Wait ten minutes, then have the user look in the console.`,
+        ),
+      });
+  }
+}

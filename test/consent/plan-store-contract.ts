@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import type { PlanStore } from '../../src/consent/plan-store.js';
+
+/** The promises of every store of plans that wait. */
+export function describePlanStore(name: string, setUp: () => () => PlanStore): void {
+  const expiresAt = Date.parse('2026-11-21T12:00:00Z');
+  const plan = (changes: object = {}) => ({
+    ...{ nonce: randomBytes(8).toString('hex'), owner: randomBytes(8).toString('hex'), expiresAt, sealed: 'sealed' },
+    ...changes,
+  });
+
+  describe(`plans ${name}`, () => {
+    test('come back as they were added, to every process', async () => {
+      const open = setUp();
+      const [one, other] = [plan(), plan()];
+      for (const each of [one, other]) expect(await open().add(each, 20)).toBe(true);
+      expect(await open().find(one.nonce)).toMatchObject({ ...one, state: 'waiting' });
+      expect((await open().list()).map(({ nonce }) => nonce)).toEqual(expect.arrayContaining([one.nonce, other.nonce]));
+      expect(await open().find('0'.repeat(16))).toBeUndefined();
+    });
+
+    test('are bounded for each owner, without those that were decided', async () => {
+      const open = setUp();
+      const plans = [1, 2, 3].map(() => plan({ owner: 'a'.repeat(16) }));
+      const added = [];
+      for (const each of plans) added.push(await open().add(each, 2));
+      expect(added).toEqual([true, true, false]);
+      expect(await open().add(plan(), 2)).toBe(true);
+      expect(await open().claim(plans[0]?.nonce ?? '')).toBe(true);
+      expect(await open().add(plan({ owner: 'a'.repeat(16) }), 2)).toBe(true);
+    });
+
+    test('are claimed by one of many', async () => {
+      const open = setUp();
+      const one = plan();
+      await open().add(one, 20);
+      const claims = await Promise.all(Array.from({ length: 10 }, () => open().claim(one.nonce)));
+      expect(claims.filter(Boolean)).toHaveLength(1);
+      expect(await open().claim('0'.repeat(16))).toBe(false);
+      expect(await open().find(one.nonce)).toMatchObject({ state: 'decided' });
+    });
+
+    test('keep what became of them once they are decided, not before', async () => {
+      const open = setUp();
+      const one = plan();
+      await open().add(one, 20);
+      await open().update(one.nonce, 'too early');
+      expect(await open().find(one.nonce)).toMatchObject({ sealed: 'sealed' });
+      await open().claim(one.nonce);
+      await open().update(one.nonce, 'the end');
+      expect(await open().find(one.nonce)).toMatchObject({ sealed: 'the end', state: 'decided' });
+    });
+
+    test('are erased at their end, decided or not', async () => {
+      const open = setUp();
+      const [waiting, decided, later] = [plan(), plan(), plan({ expiresAt: expiresAt + 1000 })];
+      for (const each of [waiting, decided, later]) await open().add(each, 20);
+      await open().claim(decided.nonce);
+      await open().eraseBefore(expiresAt + 1);
+      expect((await open().list()).map(({ nonce }) => nonce)).toEqual([later.nonce]);
+    });
+  });
+}
