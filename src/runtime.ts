@@ -10,6 +10,7 @@ import type { CallingDependencies, Sender, SenderOptions } from './calls/sender.
 import { describeConfig } from './config/describe.js';
 import type { Config } from './config/load.js';
 import { openAccounts } from './config/open-accounts.js';
+import { createPlanFiles } from './consent/plan-files.js';
 import { createMemoryPlanStore } from './consent/plan-store.js';
 import { createPlans, type Plans } from './consent/plans.js';
 import { createQuestionQueue, type QuestionQueue } from './consent/question-queue.js';
@@ -56,13 +57,24 @@ export async function openSharedMessages(
   return (await import('./journal/postgres-messages.js')).createPostgresMessages(journal, now, log);
 }
 
+/** The plans that wait for the page, beside the journal; undefined without a page. */
+export async function openPlans(config: Config, now: () => Date, log: Log): Promise<Plans | undefined> {
+  const { journal, publicUrl, stateKeys, planLifetimeMs: lifetimeMs } = config;
+  if (publicUrl === undefined || stateKeys === undefined) return undefined;
+  const store = isDatabaseUrl(journal)
+    ? (await import('./consent/plan-table.js')).createPlanTable(journal, now, log)
+    : createPlanFiles(`${journal}.plans`);
+  return createPlans({ store, keys: stateKeys, now, lifetimeMs });
+}
+
 /** Starts what a configuration asks for, the sandbox included. */
 export async function startRuntime(config: Config, version: string, log: Log, now: () => Date): Promise<Runtime> {
   const started = now();
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
   const accounts = openAccounts(config.accounts, { env: config.otherVariables, now, log, sandbox: sandbox?.cloud });
   const journal = await openJournal(config, now, log);
-  const { proxies, secretsDir, timeoutMs, maximumAttempts } = config;
+  const plans = await openPlans(config, now, log);
+  const { proxies, secretsDir, timeoutMs, maximumAttempts, publicUrl } = config;
   const own = { pid: process.pid, host: hostname() };
   const reports = createReports(() => recoverInterrupted({ journal, process: own, started, now, timeoutMs, log }));
   const telemetry = config.telemetry
@@ -79,6 +91,8 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     journal,
     process: own,
     takeReports: reports.take,
+    plans,
+    decideAt: plans && ((nonce) => `${publicUrl}/decisions/${nonce}/`),
     openSender: (calling) => openLazily({ ...calling, ...sending }),
     configuration: (names) => describeConfig(config, 'operator', names),
     sandbox: sandbox?.describe,

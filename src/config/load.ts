@@ -46,6 +46,7 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
   reportHttp(values, gathered.texts, report);
   const environment = { values, texts, files: gathered.files, endpoints, operations };
   const accounts = loadAccounts(environment, sources.readFile, report);
+  reportDecisions(values, accounts, report);
   return problems.size > 0
     ? { ok: false, problems: [...problems] }
     : { ok: true, config: configOf(environment, accounts, gathered, proxies, sources) };
@@ -67,6 +68,14 @@ function configOf(
     viewsForAll: values.VIEWS === 'on',
     /** The first signs tokens that clients bring back, and all verify them; undefined means one of this process's own. */
     stateKeys: values.STATE_KEY,
+    /** The time that a plan waits for a person on the page. */
+    planLifetimeMs: values.PLAN_HOURS * 3_600_000,
+    webhook:
+      values.DECISIONS_WEBHOOK === undefined
+        ? undefined
+        : { url: values.DECISIONS_WEBHOOK, key: values.DECISIONS_WEBHOOK_KEY },
+    /** The origin under which people reach the page for decisions: set only together with a state key. */
+    publicUrl: values.HTTP_PUBLIC_URL === undefined ? undefined : new URL(values.HTTP_PUBLIC_URL).origin,
     secretsDir: values.SECRETS_DIR,
     /** Path of a file, or the address of a PostgreSQL database, which may hold a password. */
     journal: values.JOURNAL ?? defaultJournal(env, values.SANDBOX),
@@ -84,6 +93,8 @@ function configOf(
       issuer: values.HTTP_ISSUER,
       audience: values.HTTP_AUDIENCE,
       scopeClaim: values.HTTP_SCOPE_CLAIM,
+      clientId: values.HTTP_CLIENT_ID,
+      clientSecret: values.HTTP_CLIENT_SECRET,
       allowedHosts: values.HTTP_ALLOWED_HOSTS ?? [],
       /** Calls per second for each caller. */
       rate: values.HTTP_RATE,
@@ -116,12 +127,24 @@ function loadAccounts(environment: Parsed, readFile: ConfigSources['readFile'], 
 /** Settings for HTTP that are fine alone and not together. */
 function reportHttp(values: SettingValues, texts: Gathered['texts'], report: Report): void {
   const { HTTP_ISSUER: issuer, HTTP_AUDIENCE: audience, HTTP_TOKENS_FILE: tokensFile } = texts;
-  if (isPlainHttp(values.HTTP_ISSUER))
-    report('CLOUDOPS_HTTP_ISSUER is not usable: plain http is for loopback only; use https.');
+  for (const name of ['HTTP_ISSUER', 'HTTP_PUBLIC_URL', 'DECISIONS_WEBHOOK'] as const)
+    if (isPlainHttp(values[name]))
+      report(`${variableName(name)} is not usable: plain http is for loopback only; use https.`);
   if ((issuer === undefined) !== (audience === undefined))
     report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE go together; set both.');
   if (issuer === undefined && texts.HTTP_SCOPE_CLAIM !== undefined)
     report('CLOUDOPS_HTTP_SCOPE_CLAIM is of use only with CLOUDOPS_HTTP_ISSUER; set both, or neither.');
   if (issuer !== undefined && tokensFile !== undefined)
     report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_TOKENS_FILE are both set; set one.');
+}
+
+/** Settings of the page for decisions that are fine alone and not together. */
+function reportDecisions(values: SettingValues, { all }: AccountsConfig, report: Report): void {
+  const { HTTP_PUBLIC_URL: publicUrl, STATE_KEY: stateKeys } = values;
+  if (publicUrl !== undefined && new URL(publicUrl).pathname !== '/')
+    report('CLOUDOPS_HTTP_PUBLIC_URL must have no path.');
+  if (publicUrl !== undefined && stateKeys === undefined)
+    report('CLOUDOPS_HTTP_PUBLIC_URL needs CLOUDOPS_STATE_KEY: plans wait sealed for those who decide there.');
+  if (publicUrl === undefined && all.some(({ confirm }) => confirm === 'approval'))
+    report('CLOUDOPS_CONFIRM=approval needs CLOUDOPS_HTTP_PUBLIC_URL: somebody else decides there.');
 }

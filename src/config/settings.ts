@@ -113,7 +113,7 @@ export const sections = {
     CONFIRM: {
       default: 'ask',
       account: 'other',
-      help: 'consent to changes: ask, human, plan or off',
+      help: 'consent to changes: ask, human, approval, plan or off',
       value: values.oneOf(consentModes),
     },
     MAX_CHANGES: {
@@ -131,6 +131,23 @@ export const sections = {
       file: true,
       help: 'key that signs plan IDs and consent, 32 characters or more; a file may hold several, one a line; random if not set',
       value: values.longSecrets(32),
+    },
+    PLAN_HOURS: {
+      default: '24',
+      help: 'hours that a plan waits for a person on the page for decisions',
+      value: values.wholeNumber(1, 24 * 14),
+    },
+    DECISIONS_WEBHOOK: {
+      secret: true,
+      file: true,
+      help: 'address that is told of each plan that waits, such as one of Slack',
+      value: values.endpoint,
+    },
+    DECISIONS_WEBHOOK_KEY: {
+      secret: true,
+      file: true,
+      help: 'key that signs what is sent there, 32 characters or more',
+      value: values.longSecret(32),
     },
     SECRETS_DIR: { kind: 'path', help: 'folder of secrets that an agent may name but never read', value: z.string() },
   },
@@ -171,6 +188,15 @@ export const sections = {
       help: 'claim of the tokens that has the scopes, such as realm_access.roles for Keycloak; scope or scp if not set',
       value: z.string().min(1),
     },
+    HTTP_PUBLIC_URL: {
+      help: 'address under which people reach this server, such as https://cloudops.example.com; it serves /decisions there',
+      value: values.endpoint,
+    },
+    HTTP_CLIENT_ID: {
+      help: 'client ID of this server at the issuer, with which people sign in to /decisions',
+      value: values.headerText,
+    },
+    HTTP_CLIENT_SECRET: { secret: true, file: true, help: 'its secret', value: z.string() },
     HTTP_ALLOWED_HOSTS: {
       help: 'comma-separated host names that clients use for the server; the host of the audience if not set',
       value: values.hostNames,

@@ -44,6 +44,9 @@ export const headerText = z
   .string()
   .regex(/^[\x21-\x7e]*$/, 'has a character that no key has: a space, a line break or one that is not ASCII');
 
+/** A secret, which is in no message. */
+export const longSecret = (minimum: number) => z.string().min(minimum, `must have at least ${minimum} characters`);
+
 /** Secrets, one a line. None of them is in a message. */
 export const longSecrets = (minimum: number) =>
   z

@@ -39,6 +39,18 @@ const required: readonly Part[] = [
       message text
     )`,
   },
+  {
+    name: 'cloudops_plans',
+    sql: `create table if not exists cloudops_plans (
+        nonce text primary key,
+        owner text not null,
+        expires timestamptz not null,
+        decided boolean not null default false,
+        sealed text not null
+      );
+      create index if not exists cloudops_plans_owner_idx on cloudops_plans (owner) where not decided;
+      create index if not exists cloudops_plans_expires_idx on cloudops_plans (expires)`,
+  },
   { name: 'cloudops_guards', sql: 'create table if not exists cloudops_guards (key text primary key)' },
   {
     name: 'cloudops_journal',

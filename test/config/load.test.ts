@@ -37,6 +37,7 @@ test('without any setting, the defaults', () => {
       byDefault: 'default',
       areNamed: false,
     },
+    planLifetimeMs: 24 * 3_600_000,
     journal: join('.local', 'state', 'cloudops-mcp', 'journal.jsonl'),
     timeoutMs: 60_000,
     maximumAttempts: 4,
@@ -196,4 +197,32 @@ test('callers over HTTP are shown how calls behave, but no key ID, path or addre
   expect(text).not.toMatch(/marker|10\.9\.8\.7|_FILE|_URL/i);
   expect(text).toContain('| CLOUDOPS_READ_ONLY | 1 | environment |');
   expect(text).toContain('| CLOUDOPS_TIMEOUT_MS | 60000 | default |');
+});
+
+describe('the page for decisions', () => {
+  const key = 'k'.repeat(32);
+  const page = 'https://cloudops.example.com';
+
+  test('has an origin, and plans wait for it as long as is set', () => {
+    const loaded = config({
+      CLOUDOPS_HTTP_PUBLIC_URL: `${page}/`,
+      CLOUDOPS_STATE_KEY: key,
+      CLOUDOPS_CONFIRM: 'approval',
+      CLOUDOPS_PLAN_HOURS: '2',
+    });
+    expect(loaded).toMatchObject({
+      publicUrl: page,
+      accounts: { all: [{ confirm: 'approval' }] },
+      planLifetimeMs: 2 * 3_600_000,
+    });
+  });
+
+  test.each<readonly [string, Record<string, string>]>([
+    ['approval without a page', { CLOUDOPS_CONFIRM: 'approval', CLOUDOPS_STATE_KEY: key }],
+    ['a page without a state key', { CLOUDOPS_HTTP_PUBLIC_URL: page }],
+    ['a page below a path', { CLOUDOPS_HTTP_PUBLIC_URL: `${page}/x`, CLOUDOPS_STATE_KEY: key }],
+    ['a page over plain http', { CLOUDOPS_HTTP_PUBLIC_URL: 'http://cloudops.example.com', CLOUDOPS_STATE_KEY: key }],
+  ])('%s is refused', (_what, env) => {
+    expect(problems(env)).toHaveLength(1);
+  });
 });
