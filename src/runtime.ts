@@ -35,6 +35,8 @@ export interface Runtime {
   readonly inFlight: InFlightCalls;
   readonly questions: QuestionQueue;
   readonly journal: Journal;
+  /** Plans that wait for a person. */
+  readonly plans: Plans;
   /** The dependencies of `createServer`. */
   readonly server: ServerDependencies;
   /** Lets changes under way end, for some milliseconds, and closes everything. */

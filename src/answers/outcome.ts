@@ -19,5 +19,12 @@ export type ViewData =
   | { readonly kind: 'parts'; readonly parts: readonly UploadPart[] }
   /** A change that was accepted, and whether it continues in the cloud. */
   | { readonly kind: 'ended'; readonly continues: boolean }
-  /** A plan. Without claims, it is not decided on in the view. `issuedAt` is in milliseconds since 1970. */
-  | { readonly kind: 'plan'; readonly accept: string; readonly issuedAt: number; readonly claims?: PlanClaims };
+  /** A plan. Without claims, it is not decided on in the view. Times are in milliseconds since 1970. */
+  | {
+      readonly kind: 'plan';
+      readonly accept: string;
+      readonly issuedAt: number;
+      /** Ten minutes after it was made, if absent. */
+      readonly expiresAt?: number;
+      readonly claims?: PlanClaims;
+    };

@@ -27,6 +27,8 @@ export const writeScope = 'cloudops:write';
 /** Lets its bearer see what other callers did. It allows no operation. */
 export const auditScope = 'cloudops:audit';
 export const scopes: readonly string[] = [readScope, writeScope, auditScope];
+/** Lets a person decide on changes of others, on the page for decisions. It is no scope of a caller: no agent holds it. */
+export const approveScope = 'cloudops:approve';
 
 /** The scope that an operation asks of its caller. */
 export const scopeOf = ({ effect }: Pick<Operation, 'effect'>) => (effect === 'read' ? readScope : writeScope);

@@ -2,16 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { allowChanges } from '../calls/account.js';
+import type { Principal } from '../calls/policy.js';
 import { describeConfig } from '../config/describe.js';
 import type { Config } from '../config/load.js';
 import type { Authenticate } from '../http/auth.js';
+import type { DecisionsOptions } from '../http/decisions.js';
 import { authenticateByIssuer, type IssuerOptions } from '../http/issuer.js';
 import { createIssuerKeys, documentBytes } from '../http/issuer-keys.js';
 import { defaultHttpLimits } from '../http/limits.js';
 import { serveHttp } from '../http/serve.js';
+import { signInAtIssuer, signInByToken } from '../http/sign-in.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
 import { watchJournal } from '../journal/watch.js';
-import { openSharedMessages } from '../runtime.js';
+import { openSharedMessages, type Runtime } from '../runtime.js';
 import { createHttpClient, defaultLimits, type Proxies } from '../transport/http-client.js';
 import { sentences } from '../util/human.js';
 import { type Log, reasonOf } from '../util/log.js';
@@ -54,6 +57,7 @@ export const httpCommand: Command = {
         hosts: access.hosts,
         resource: access.resource,
         authenticate: identity?.authenticate,
+        decisions: decisionsOf(config, runtime, identity, log, terminal.now),
         limits: defaultHttpLimits,
         timeoutMs: config.timeoutMs,
         isReady: watch?.wasReady ?? (() => true),
@@ -75,13 +79,36 @@ export const httpCommand: Command = {
   },
 };
 
+/** The page for decisions, if people can sign in to one. */
+function decisionsOf(
+  { http, publicUrl }: Config,
+  { plans, server: { accounts, operations, call, stateKeys } }: Runtime,
+  identity: Identity | undefined,
+  log: Log,
+  now: () => Date,
+): DecisionsOptions | undefined {
+  const { issuer, audience, clientId, clientSecret } = http;
+  if (publicUrl === undefined || identity === undefined) return undefined;
+  const { authenticate, principalNamed } = identity;
+  const signIn =
+    issuer === undefined || audience === undefined || clientId === undefined
+      ? signInByToken(authenticate, now)
+      : signInAtIssuer({ issuer, audience, clientId, clientSecret, publicUrl, authenticate, now, log });
+  // An issuer tells nobody's scopes of now. Those that the caller had are as good as its token, which may be as old.
+  const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) => {
+    if (caller === undefined) return undefined;
+    return principalNamed === undefined ? { name: caller, scopes } : principalNamed(caller);
+  };
+  return { publicUrl, signIn, plans, accounts, operations, call, stateKeys, callerOf, now, log };
+}
+
 /**
  * The host names under which the server is reached, and how it authenticates callers.
  * @throws UsageError
  */
-async function accessOf(host: string, { http, proxies }: Config, now: () => Date) {
+async function accessOf(host: string, { http, proxies, publicUrl }: Config, now: () => Date) {
   const { tokensFile, issuer, audience, scopeClaim } = http;
-  const publicHost = hostOf(audience);
+  const publicHost = hostOf(audience) ?? hostOf(publicUrl);
   const { hosts, stranger } = hostsOf(host, http.allowedHosts, publicHost);
   const isOpen = tokensFile === undefined && issuer === undefined;
   const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
@@ -89,6 +116,13 @@ async function accessOf(host: string, { http, proxies }: Config, now: () => Date
     isOpen &&
       stranger !== undefined &&
       `${stranger} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
+    publicUrl !== undefined &&
+      isOpen &&
+      'CLOUDOPS_HTTP_PUBLIC_URL is set, but nobody could sign in to /decisions: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER.',
+    publicUrl !== undefined &&
+      issuer !== undefined &&
+      http.clientId === undefined &&
+      'CLOUDOPS_HTTP_CLIENT_ID must be set, so that people can sign in to /decisions with the issuer.',
     hosts.length === 0 && 'CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.',
     ...(tokens?.problems ?? []),
   );
@@ -102,16 +136,23 @@ async function accessOf(host: string, { http, proxies }: Config, now: () => Date
   return {
     hosts,
     resource: undefined,
-    identify: tokens && ((log: Log): Identity => ({ authenticate: authenticateByTokensFile({ ...tokens, now, log }) })),
+    identify: tokens && ((log: Log): Identity => openTokensFile({ ...tokens, now, log })),
   };
 }
 
 /** A way to tell callers apart. */
 interface Identity {
   readonly authenticate: Authenticate;
+  /** For a tokens file: the caller with a name and its scopes of now. */
+  readonly principalNamed?: (name: string) => Promise<Principal | undefined>;
   /** For an issuer: true if it answered last. */
   readonly reachable?: () => boolean;
   close?(): Promise<void>;
+}
+
+function openTokensFile(options: Parameters<typeof authenticateByTokensFile>[0]): Identity {
+  const authenticate = authenticateByTokensFile(options);
+  return { authenticate, principalNamed: authenticate.principalNamed };
 }
 
 /** Fetches the issuer's keys at once: a mistake in its address shows in the log, and the first caller need not wait. */
@@ -135,10 +176,10 @@ function hostsOf(host: string, allowed: readonly string[], publicHost: string | 
   return { hosts: [...named, 'localhost', '127.0.0.1', '[::1]'], stranger };
 }
 
-/** The host name in the audience of tokens, if that is a URL. */
-function hostOf(audience: string | undefined): string | undefined {
-  const isUrl = audience !== undefined && /^https?:/i.test(audience) && URL.canParse(audience);
-  return isUrl ? new URL(audience).hostname : undefined;
+/** The host name in a text, if that is a URL: the audience of tokens need not be one. */
+function hostOf(text: string | undefined): string | undefined {
+  const isUrl = text !== undefined && /^https?:/i.test(text) && URL.canParse(text);
+  return isUrl ? new URL(text).hostname : undefined;
 }
 
 /** The tokens file as it is at the start, when a problem in it keeps the server from starting. */

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createMetrics, type ProcessState } from '../observe/metrics.js';
 import { createRequestLimiter, limitConnections } from './addresses.js';
 import { isMetadataPath, resourceMetadata } from './auth.js';
+import { createDecisions, type DecisionsOptions, isDecisionsPath } from './decisions.js';
 import { createConcurrencyLimiter } from './limits.js';
 import { createMcpEndpoint, type McpEndpointOptions } from './mcp-endpoint.js';
 import { createMetricsServer } from './metrics-server.js';
@@ -15,6 +16,8 @@ export interface HttpOptions extends McpEndpointOptions {
   readonly metricsAt: Address | undefined;
   /** Host names without port by which clients may reach the server, and from whose pages browsers may. */
   readonly hosts: readonly string[];
+  /** The page on which people decide on changes; none if undefined. */
+  readonly decisions?: DecisionsOptions | undefined;
   /** The longest that a call takes, in milliseconds. */
   readonly timeoutMs: number;
   /** False until changes could be recorded for the first time. */
@@ -99,12 +102,17 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<v
 
 /** Answers requests by method and path. It throws an HttpError for a request that is not served. */
 function createRouter(
-  { hosts, resource, limits }: HttpOptions,
+  { hosts, resource, limits, decisions }: HttpOptions,
   serveMcp: Handler,
   probes: Probes,
   isStopping: () => boolean,
 ): Handler {
   const enter = createRequestLimiter(limits);
+  const serveDecisions = decisions && createDecisions(decisions);
+  const handlerOf = (path: string) => {
+    if (path === '/mcp') return serveMcp;
+    return isDecisionsPath(path) ? serveDecisions : undefined;
+  };
   return async (request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
     const reads = request.method === 'GET';
@@ -112,10 +120,11 @@ function createRouter(
     checkHostAndOrigin(request, hosts);
     if (reads && resource !== undefined && isMetadataPath(path))
       return sendJson(response, 200, resourceMetadata(resource));
-    if (path !== '/mcp') throw new HttpError(404, 'path', 'MCP is served at /mcp.');
+    const serve = handlerOf(path);
+    if (serve === undefined) throw new HttpError(404, 'path', 'MCP is served at /mcp.');
     if (isStopping()) throw unavailable('stopping', 'This server is stopping.', 1);
     const leave = enter(request);
-    await serveMcp(request, response).finally(leave);
+    await serve(request, response).finally(leave);
   };
 }
 

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { isAccountScope } from '../calls/account.js';
-import { scopes as knownScopes, type Principal, readScope, writeScope } from '../calls/policy.js';
+import { approveScope, scopes as callerScopes, type Principal, readScope, writeScope } from '../calls/policy.js';
 import { type Log, reasonOf } from '../util/log.js';
 import type { Authenticate } from './auth.js';
 
@@ -11,12 +11,20 @@ interface StaticToken extends Principal {
   readonly digest: Buffer;
 }
 
+/** Scopes that a line may have. */
+const knownScopes = [...callerScopes, approveScope];
+
+/** True for the scopes of a token that decides, in the accounts that they name, and does nothing else. */
+export const decidesOnly = (scopes: readonly string[]): boolean =>
+  scopes.includes(approveScope) && scopes.every((scope) => scope === approveScope || isAccountScope(scope));
+
 const maximumBytes = 1024 * 1024;
 const maximumName = 255;
 
 /**
  * Reads a file of tokens. A line is a name, the SHA-256 of the token in hex and, if it differs from reading and writing,
- * its scopes. Empty lines and those that begin with # are left out. Problems name the line, never what is in it.
+ * its scopes. A line with `cloudops:approve` has no other but those of accounts: its token decides on the page, and is refused at
+ * `/mcp`. Empty lines and those that begin with # are left out. Problems name the line, never what is in it.
  */
 export function parseTokens(text: string): { tokens: readonly StaticToken[]; problems: readonly string[] } {
   const tokens: StaticToken[] = [];
@@ -46,6 +54,8 @@ function problemOf(
   if (!/^[0-9a-f]{64}$/.test(hex)) return 'has no SHA-256 in hex after the name';
   if (scopes.some((scope) => !knownScopes.includes(scope) && !isAccountScope(scope)))
     return `names a scope that is none of ${knownScopes.join(', ')} and names no account`;
+  if (scopes.includes(approveScope) && !decidesOnly(scopes))
+    return `gives ${approveScope} together with what callers do; a token that decides can do nothing else`;
   if (taken.names.has(name)) return 'has the name of an earlier line';
   return taken.digests.has(hex) ? 'has the token of an earlier line' : undefined;
 }
@@ -72,6 +82,12 @@ interface TokensFileOptions {
 
 const rereadAfterMs = 1000;
 
+/** Authenticates by a file, and knows what its lines say now. */
+export type AuthenticateByFile = Authenticate & {
+  /** The caller with a name and its scopes, if the file has it. */
+  readonly principalNamed: (name: string) => Promise<Principal | undefined>;
+};
+
 /** Undefined while the file cannot be read. */
 type Contents = { readonly text: string; readonly tokens: readonly StaticToken[] } | undefined;
 
@@ -79,7 +95,7 @@ type Contents = { readonly text: string; readonly tokens: readonly StaticToken[]
  * Authenticates by the tokens of a file, which is read again at most once a second, so that a token can be revoked without
  * a restart. A file with a mistake revokes tokens but adds none; while it cannot be read, no caller is authenticated.
  */
-export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions): Authenticate {
+export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions): AuthenticateByFile {
   let good = parseTokens(text).tokens;
   let contents: Promise<Contents> = Promise.resolve({ text, tokens: good });
   let readAt = now().getTime();
@@ -100,13 +116,22 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     return { text: changed, tokens };
   };
 
-  return async (token) => {
+  const currentContents = async () => {
     const at = now().getTime();
     if (Math.abs(at - readAt) >= rereadAfterMs) {
       readAt = at;
       contents = contents.then(readAgain);
     }
-    const current = await contents;
+    return contents;
+  };
+
+  const principalNamed = async (wanted: string): Promise<Principal | undefined> => {
+    const found = (await currentContents())?.tokens.find(({ name }) => name === wanted);
+    return found && { name: found.name, scopes: found.scopes };
+  };
+
+  const authenticate: Authenticate = async (token) => {
+    const current = await currentContents();
     if (current === undefined) return { kind: 'unavailable', reason: 'tokens file' };
     const digest = createHash('sha256').update(token).digest();
     // The time must not tell how much of a digest was right, nor its place in the file.
@@ -114,6 +139,7 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     if (found === undefined) return { kind: 'invalid', reason: 'unknown token' };
     return { kind: 'authenticated', principal: { name: found.name, scopes: found.scopes } };
   };
+  return Object.assign(authenticate, { principalNamed });
 }
 
 /** The tokens and scopes that are in both versions of a file. */

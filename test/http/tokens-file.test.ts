@@ -24,6 +24,7 @@ describe('a file of tokens', () => {
   const mistakes: Readonly<Record<string, string>> = {
     'a token in place of its digest': 'alice s3cret',
     'a scope that does not exist': `bob ${sha256('b')} cloudops:all`,
+    'a scope that decides beside another': `bob ${sha256('b')} cloudops:approve cloudops:read`,
     'a name twice': `bob ${sha256('b')}\nbob ${sha256('c')}`,
     'a token twice': `a ${sha256('b')}\nb ${sha256('b').toUpperCase()}`,
     'a name that is too long': `${'n'.repeat(256)} ${sha256('b')}`,

@@ -10,13 +10,16 @@ export async function serveInProcess({
   limits = {},
   caller: callerOptions = {},
   serverOptions = {},
+  decisions,
   ...given
-}: Partial<Omit<HttpOptions, 'limits'>> & {
+}: Partial<Omit<HttpOptions, 'limits' | 'decisions'>> & {
   cloud?: string;
   limits?: Partial<HttpLimits>;
   caller?: TestCallerOptions;
   /** What the server has beside what its calls need. */
   serverOptions?: Partial<ServerDependencies>;
+  /** The page for decisions, of what carries out calls. */
+  decisions?: (caller: ReturnType<typeof testCaller>) => HttpOptions['decisions'];
 } = {}) {
   const caller = testCaller(cloud, callerOptions);
   const logged: string[] = [];
@@ -40,6 +43,7 @@ export async function serveInProcess({
       logged.push(JSON.stringify({ level, event, ...fields }));
     },
     now: () => new Date(),
+    decisions: decisions?.(caller),
     ...given,
   });
   const origin = `http://127.0.0.1:${http.port}`;
@@ -48,6 +52,7 @@ export async function serveInProcess({
     port: http.port,
     metricsPort: http.metricsPort ?? 0,
     url: new URL(`${origin}/mcp`),
+    caller,
     logged,
     callerLogged: caller.logged,
     metrics: async () => (await fetch(`http://127.0.0.1:${http.metricsPort}/metrics`)).text(),

@@ -3,8 +3,8 @@ import { type Fields, fieldsOf, numberOf } from '../../src/mcp/views/contract/re
 import { element } from '../shared/elements.js';
 
 /**
- * The page of `cloudops-mcp view`: a host with one view, for people without a chat that shows any. It has the view's call from the
- * process that serves it, and passes the view's own calls on to it.
+ * The page of `cloudops-mcp view`, and of a change on the page for decisions: a host with one view, for people without a chat that shows
+ * any. It has the view's call from the process that serves it, and passes the view's own calls on to it.
  */
 export function startHostPage(): void {
   const frame = element('iframe', { sandbox: 'allow-scripts', title: 'View' });
@@ -38,7 +38,8 @@ export function startHostPage(): void {
       peer.notify('ui/notifications/tool-input', { arguments: fieldsOf(args) });
       peer.notify('ui/notifications/tool-result', fieldsOf(result));
     } catch {
-      said.textContent = 'cloudops-mcp view does not answer. See the terminal that it runs in.';
+      said.textContent =
+        'The server does not answer. If this page is from cloudops-mcp view, see the terminal that it runs in; otherwise load it again.';
     }
   }
 
@@ -50,7 +51,8 @@ export function startHostPage(): void {
 
 /** Asks the process. Rejects where it does not answer. */
 async function ask(path: string, body: Fields): Promise<Fields> {
-  const headers = { 'content-type': 'application/json' };
+  const csrf = document.querySelector<HTMLMetaElement>('meta[name="csrf-token"]')?.content;
+  const headers = { 'content-type': 'application/json', ...(csrf !== undefined && { 'x-csrf-token': csrf }) };
   const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`HTTP status ${response.status}`);
   return fieldsOf(await response.json());

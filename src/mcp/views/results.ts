@@ -14,7 +14,7 @@ import { packParts } from './pack-parts.js';
 export function viewMeta(
   outcome: EndedOutcome,
   call: Pick<Ticket, 'tool' | 'args'>,
-  tickets: Tickets,
+  tickets: Pick<Tickets, 'seal'>,
 ): Record<string, unknown> {
   if (outcome.kind === 'succeeded' && outcome.view?.kind === 'parts') {
     const packed = packParts(outcome.view.parts);
@@ -30,14 +30,14 @@ export function viewMeta(
 function proposedChange(
   outcome: EndedOutcome,
   { tool, args }: Pick<Ticket, 'tool' | 'args'>,
-  tickets: Tickets,
+  tickets: Pick<Tickets, 'seal'>,
 ): ProposedChange | undefined {
   if (outcome.kind === 'failed' || outcome.success.plan === undefined || outcome.view?.kind !== 'plan')
     return undefined;
   const { plan } = outcome.success;
-  const { accept, issuedAt, claims } = outcome.view;
+  const { accept, issuedAt, expiresAt = issuedAt + tokenLifetimeMs, claims } = outcome.view;
   // A click is the decision itself: what steers the call towards another one stays behind.
-  const { planOnly: _, planId: __, ...rest } = args;
+  const { planOnly: _, planId: __, withdraw: ___, ...rest } = args;
   return {
     sentence: spellOut(plan.summary),
     effects: [...sentences(plan.found ?? false), ...plan.consequences, `Where: ${plan.where.join(', ')}.`].map(
@@ -46,7 +46,7 @@ function proposedChange(
     warnings: [...plan.warnings, ...plan.notChecked.map((what) => `Not checked: ${what}.`)].map(spellOut),
     defaults: plan.defaults.map(({ path, value }) => spellOut(`${path}: ${value}`)),
     request: requestLines(plan).join('\n'),
-    expiresAt: new Date(issuedAt + tokenLifetimeMs).toISOString(),
+    expiresAt: new Date(expiresAt).toISOString(),
     accept: spellOut(accept),
     decline: 'Do nothing',
     ...(claims !== undefined && { ticket: tickets.seal({ tool, args: rest, claims: { ...claims, issuedAt } }) }),

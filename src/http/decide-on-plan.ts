@@ -1,0 +1,100 @@
+import type { EndedOutcome } from '../answers/outcome.js';
+import { Refusal, refusalFailure } from '../answers/refusal.js';
+import { type Account, type Accounts, accountsOf } from '../calls/account.js';
+import type { CallTool } from '../calls/context.js';
+import type { Principal } from '../calls/policy.js';
+import { reasonAgainstDeciding } from '../consent/decision.js';
+import type { FoundPlan, Plans } from '../consent/plans.js';
+import { createConsentTokens } from '../consent/tokens.js';
+import { viewMeta } from '../mcp/views/results.js';
+import type { Operation } from '../tools/define-operation.js';
+import type { SealingKeys } from '../util/seal.js';
+import type { Session } from './decision-session.js';
+
+export interface PlanDeciding {
+  readonly plans: Plans;
+  readonly accounts: Accounts;
+  readonly operations: readonly Operation[];
+  readonly call: CallTool;
+  readonly stateKeys: SealingKeys;
+  readonly now: () => Date;
+  /** The caller of a plan with the scopes of now; undefined if there is no such caller any more. */
+  readonly callerOf: (plan: FoundPlan) => Promise<Principal | undefined>;
+}
+
+/** The account of a plan, if a person may use it. */
+export function accountOf({ args }: FoundPlan, { person, scopes }: Session, accounts: Accounts): Account | undefined {
+  const { all, areNamed } = accountsOf(accounts, { name: person, scopes });
+  return all.find(({ name }) => !areNamed || name === args.account);
+}
+
+/** The reason why a person may not decide on a plan; undefined if they may. */
+export function reasonAgainst(plan: FoundPlan, session: Session, accounts: Accounts): string | undefined {
+  const account = accountOf(plan, session, accounts);
+  if (account === undefined) return 'The account of this change is not one of yours.';
+  return reasonAgainstDeciding({ ...session, mode: account.confirm, caller: plan.caller });
+}
+
+/** Failures that say nothing about the change itself: the plan goes on waiting. */
+const passing = ['AlreadyDecided', 'JournalUnavailable', 'SenderUnavailable', 'NotConfigured', 'InternalError'];
+
+/**
+ * Carries out the decision of a person on a plan. The call takes the way of any other, so that policy, scopes and limits are checked
+ * again; a click that is bound to another request or plan than the one that was shown is refused.
+ */
+export async function decideOnPlan(
+  plan: FoundPlan,
+  decision: 'accept' | 'decline',
+  session: Session,
+  { plans, accounts, operations, call, stateKeys, now, callerOf }: PlanDeciding,
+): Promise<EndedOutcome> {
+  const { person } = session;
+  const { nonce, digest, issuedAt, repeats, caller } = plan;
+  const refuse = (...refusal: ConstructorParameters<typeof Refusal>): EndedOutcome => ({
+    kind: 'failed',
+    failure: refusalFailure(plan.tool, new Refusal(...refusal), true),
+  });
+  const reason = reasonAgainst(plan, session, accounts);
+  if (reason !== undefined) return refuse('NotAllowed', [reason]);
+  const operation = operations.find(({ name }) => name === plan.tool);
+  const principal = await callerOf(plan);
+  if (operation === undefined || (caller !== undefined && principal === undefined))
+    return refuse('NotAllowed', ['the caller, or the tool, does not exist here any more']);
+  const outcome = await call(operation, plan.args, {
+    tokens: createConsentTokens(stateKeys, caller ?? '', now),
+    client: plan.client,
+    principal,
+    // A decision outlives the page.
+    signal: new AbortController().signal,
+    click: { decision, claims: { digest, nonce, issuedAt }, page: { person, repeats } },
+  });
+  // A click answers every question: there is none left to ask.
+  if (outcome.kind === 'inputRequired') return refuse('TicketRefused', []);
+  const isOver = outcome.kind === 'succeeded' || !passing.includes(outcome.failure.code);
+  // What stopped the call before anybody took the plan stops it for good: the caller has to learn that.
+  if (isOver && (await plans.claim(nonce)) === 'claimed') await plans.settle(nonce, { outcome });
+  if (isOver) await plans.settle(nonce, { approver: person });
+  return outcome;
+}
+
+/** What the change view shows of a plan: the plan with its buttons, or what became of it. */
+export function shownPlan(found: FoundPlan, mayDecide: boolean): object {
+  const { plan, accept, issuedAt, expiresAt, digest, nonce, tool, args, state, outcome } = found;
+  const waiting: EndedOutcome = {
+    kind: 'succeeded',
+    success: { summary: plan.summary, outcome: 'waiting', plan, warnings: [], requestIds: {} },
+    view: { kind: 'plan', accept, issuedAt, expiresAt, ...(mayDecide && { claims: { digest, nonce } }) },
+  };
+  if (state === 'decided' && outcome === undefined)
+    return resultOf({ kind: 'failed', failure: refusalFailure(tool, new Refusal('AlreadyDecided', []), true) }, found);
+  return resultOf(outcome ?? waiting, { tool, args, nonce });
+}
+
+/** A result for the change view. What it brings back as a ticket is the name of the plan, which has no power without the session. */
+export function resultOf(
+  outcome: EndedOutcome,
+  { tool, args, nonce }: Pick<FoundPlan, 'tool' | 'args' | 'nonce'>,
+): object {
+  const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
+  return { content: [], structuredContent, _meta: viewMeta(outcome, { tool, args }, { seal: () => nonce }) };
+}

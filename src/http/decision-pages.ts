@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import type { FoundPlan } from '../consent/plans.js';
+import { spellOut } from '../util/quote.js';
+import type { Session } from './decision-session.js';
+
+/** The pages around the decisions, as HTML without any script. */
+
+const style = `:root{color-scheme:light dark;--text:light-dark(#1b1f24,#e8eaed);--quiet:light-dark(#525a65,#aab2bd);--page:light-dark(#fff,#1e2126);--line:light-dark(#767f8b,#8b94a1);--link:light-dark(#0b57d0,#8ab4f8)}
+*{box-sizing:border-box}body{background:var(--page);color:var(--text);font:15px/1.5 system-ui,sans-serif;margin:0 auto;max-width:760px;overflow-wrap:anywhere;padding:16px}
+h1{font-size:1.4em;margin:0 0 12px}h2{font-size:1.1em;margin:24px 0 8px}ul{list-style:none;margin:0;padding:0}li{border-top:1px solid var(--line);padding:10px 0}a{color:var(--link)}
+small{color:var(--quiet);display:block;font-size:.9em}label{display:block;margin-bottom:4px}input{font:inherit;max-width:100%;padding:6px 8px;width:28em}
+button,.button{background:light-dark(#0b57d0,#8ab4f8);border:0;border-radius:6px;color:light-dark(#fff,#0d1b33);cursor:pointer;display:inline-block;font:inherit;font-weight:600;margin-top:12px;padding:8px 16px;text-decoration:none}
+header{align-items:baseline;display:flex;flex-wrap:wrap;gap:4px 16px;justify-content:space-between;margin-bottom:16px}header form{display:inline}header button{background:none;color:var(--link);font-weight:400;margin:0;padding:0;text-decoration:underline}
+:focus-visible{outline:2px solid var(--link);outline-offset:2px}`;
+
+const styleHash = `sha256-${createHash('sha256').update(style).digest('base64')}`;
+
+/** Nothing but the style is loaded; nobody frames the page or keeps it. */
+const headers = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': `default-src 'none'; style-src '${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+  'cache-control': 'no-store',
+  // With no-referrer, browsers would send forms without their origin.
+  'referrer-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'cross-origin-opener-policy': 'same-origin',
+};
+
+const escaped = (text: string) => spellOut(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+
+export function sendHtml(
+  response: ServerResponse,
+  status: number,
+  title: string,
+  body: string,
+  more: Readonly<Record<string, string | readonly string[]>> = {},
+): void {
+  const text = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escaped(title)}</title><style>${style}</style></head><body>${body}</body></html>`;
+  response.writeHead(status, { ...headers, ...more });
+  response.end(text);
+}
+
+export const signInPage = (kind: 'token' | 'issuer', nonce: string | undefined, problem?: string): string => {
+  const query = nonce === undefined ? '' : `?plan=${nonce}`;
+  const said = problem === undefined ? '' : `<p role="alert">${escaped(problem)}</p>`;
+  const way =
+    kind === 'issuer'
+      ? `<a class="button" href="/decisions/start${query}">Sign in</a>`
+      : `<form method="post" action="/decisions/sign-in${query}"><label for="token">Token with the scope cloudops:approve</label><input id="token" name="token" type="password" autocomplete="current-password" required><br><button>Sign in</button></form>`;
+  return `<main><h1>Decisions on changes</h1>${said}${way}</main>`;
+};
+
+export const problemPage = (title: string, text: string): string =>
+  `<main><h1>${escaped(title)}</h1><p>${escaped(text)}</p><p><a href="/decisions">All changes</a></p></main>`;
+
+/** The changes that wait, and those that were decided lately. */
+export function listPage({ person, csrf }: Session, plans: readonly FoundPlan[]): string {
+  const waiting = plans.filter(({ state }) => state === 'waiting');
+  const decided = plans.filter(({ state }) => state === 'decided').reverse();
+  return `<header><span>Signed in as ${escaped(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></header><main><h1>Decisions on changes</h1><h2>Waiting</h2>${
+    waiting.length === 0 ? '<p>No change waits for a decision.</p>' : `<ul>${waiting.map(itemOf).join('')}</ul>`
+  }${decided.length === 0 ? '' : `<h2>Decided lately</h2><ul>${decided.map(itemOf).join('')}</ul>`}</main>`;
+}
+
+const at = (time: number) => new Date(time).toISOString().replace('T', ' ').slice(0, 16);
+
+function itemOf({ nonce, plan, caller, approver, issuedAt, expiresAt, state, outcome }: FoundPlan): string {
+  const by = caller === undefined ? '' : ` by ${escaped(caller)}`;
+  const end = state === 'waiting' ? `waits until ${at(expiresAt)} UTC` : endOf(outcome);
+  const who = approver === undefined ? '' : `, decided by ${escaped(approver)}`;
+  return `<li><a href="/decisions/${nonce}/">${escaped(plan.summary)}</a><small>Asked for${by} at ${at(issuedAt)} UTC; ${end}${who}</small></li>`;
+}
+
+function endOf(outcome: FoundPlan['outcome']): string {
+  if (outcome === undefined) return 'under way';
+  if (outcome.kind === 'succeeded') return 'accepted';
+  const { mayHaveHappened, status, code } = outcome.failure;
+  if (mayHaveHappened === true) return 'outcome unknown';
+  if (status !== undefined) return 'rejected by the service';
+  return code === 'Declined' ? 'declined' : 'not sent';
+}

@@ -1,0 +1,242 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import * as z from 'zod';
+import type { FoundPlan } from '../consent/plans.js';
+import { decideTool } from '../mcp/views/contract/apps.js';
+import { decisionSchema, readView } from '../mcp/views/offer.js';
+import type { Log } from '../util/log.js';
+import { accountOf, decideOnPlan, type PlanDeciding, reasonAgainst, resultOf, shownPlan } from './decide-on-plan.js';
+import { listPage, problemPage, sendHtml, signInPage } from './decision-pages.js';
+import { createSessions, isOwnPage, type Session } from './decision-session.js';
+import { createBodyReader, HttpError, sendJson } from './server.js';
+import type { SignIn } from './sign-in.js';
+
+export interface DecisionsOptions extends PlanDeciding {
+  /** The origin under which people reach this server. */
+  readonly publicUrl: string;
+  readonly signIn: SignIn;
+  readonly log: Log;
+}
+
+const maximumBody = 64 * 1024;
+
+/** True for the paths of the page for decisions. */
+export const isDecisionsPath = (path: string) => path === '/decisions' || path.startsWith('/decisions/');
+
+/**
+ * Serves the page on which people decide on changes. Everything but the sign-in needs a session; what changes something needs in
+ * addition our origin and the session's proof that the request comes from a page of ours. It throws an HttpError for what is not served.
+ */
+export function createDecisions(options: DecisionsOptions) {
+  const { publicUrl, signIn, plans, accounts, stateKeys, now, log } = options;
+  const sessions = createSessions(stateKeys, now);
+  const readBody = createBodyReader(maximumBody, 16 * maximumBody);
+
+  /** The person, if the session still holds: a token is looked up again. */
+  const sessionOf = async (request: IncomingMessage): Promise<Session | undefined> => {
+    const session = sessions.session(request);
+    if (session === undefined || signIn.kind !== 'token') return session;
+    const again = session.token === undefined ? undefined : await signIn.check(session.token);
+    return again?.person === session.person ? { ...session, ...again } : undefined;
+  };
+  const checkOrigin = ({ headers: { origin } }: IncomingMessage) => {
+    if (origin !== publicUrl) throw new HttpError(403, 'origin', 'The request comes from another site.');
+  };
+  const isVisible = (plan: FoundPlan, session: Session) =>
+    (session.mayApprove || plan.caller === session.person) && accountOf(plan, session, accounts) !== undefined;
+
+  const signOut = async (request: IncomingMessage, response: ServerResponse, session: Session) => {
+    checkOrigin(request);
+    const csrf = new URLSearchParams(String(await readBody(request))).get('csrf') ?? undefined;
+    if (!isOwnPage(session, csrf)) throw new HttpError(403, 'csrf', 'The request comes from another page.');
+    redirect(response, '/decisions', [sessions.clear('session')]);
+  };
+
+  const showList = async (response: ServerResponse, session: Session) => {
+    const visible = (await plans.list()).filter((plan) => isVisible(plan, session));
+    sendHtml(response, 200, 'Decisions on changes', listPage(session, visible));
+  };
+
+  const serveSignIn = async (request: IncomingMessage, response: ServerResponse, nonce: string | undefined) => {
+    if (signIn.kind !== 'token' || request.method !== 'POST')
+      return sendHtml(response, 200, 'Sign in', signInPage(signIn.kind, nonce));
+    checkOrigin(request);
+    const token = new URLSearchParams(String(await readBody(request))).get('token') ?? '';
+    const person = await signIn.check(token);
+    if (person === undefined) {
+      log('warn', 'sign-in refused', { reason: 'token' });
+      return sendHtml(response, 401, 'Sign in', signInPage('token', nonce, 'This token does not decide here.'));
+    }
+    const session = sessions.newSession({ ...person, token, expiresAt: signIn.expiry() });
+    log('info', 'sign-in', { person: person.person });
+    redirect(response, placeOf(nonce), [sessions.sessionCookie(session)]);
+  };
+
+  const startAtIssuer = async (response: ServerResponse, nonce: string | undefined) => {
+    if (signIn.kind !== 'issuer') throw notHere();
+    const { url, state, verifier } = await signIn.start();
+    const expiresAt = now().getTime() + 10 * 60_000;
+    redirect(response, url, [sessions.signInCookie({ state, verifier, nonce, expiresAt })]);
+  };
+
+  const finishAtIssuer = async (request: IncomingMessage, response: ServerResponse) => {
+    const begun = sessions.signIn(request);
+    if (signIn.kind !== 'issuer' || begun === undefined) throw notHere();
+    const person = await signIn.finish(new URL(request.url ?? '', publicUrl), begun);
+    const cookies = [sessions.clear('signIn')];
+    if (person === undefined)
+      return sendHtml(
+        response,
+        401,
+        'Sign in',
+        signInPage('issuer', begun.nonce, 'Signing in did not work, or you may not decide here.'),
+        { 'set-cookie': cookies },
+      );
+    log('info', 'sign-in', { person: person.person });
+    redirect(response, placeOf(begun.nonce), [...cookies, sessions.sessionCookie(sessions.newSession(person))]);
+  };
+
+  const checkOwnPage = (request: IncomingMessage, session: Session) => {
+    checkOrigin(request);
+    if (request.headers['content-type'] !== 'application/json')
+      throw new HttpError(415, 'content type', 'The content type must be application/json.');
+    if (!isOwnPage(session, request.headers['x-csrf-token']?.toString()))
+      throw new HttpError(403, 'csrf', 'The request comes from another page.');
+  };
+
+  /** The page of one plan: a host with the change view, its data, and the decision. */
+  const servePlan = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    session: Session,
+    plan: FoundPlan,
+    part: string,
+  ) => {
+    const { person } = session;
+    const reason = reasonAgainst(plan, session, accounts);
+    const route = `${request.method} ${part}`;
+    if (route === 'GET ' && reason !== undefined && plan.state === 'waiting')
+      return sendHtml(response, 403, 'Not for you to decide', problemPage('Not for you to decide', reason));
+    if (route === 'GET ') return sendHost(response, await readView('page'), session);
+    if (request.method !== 'POST') throw notHere();
+    checkOwnPage(request, session);
+    if (part === 'call') return sendJson(response, 200, { result: shownPlan(plan, reason === undefined) });
+    if (part !== 'tool') throw notHere();
+    const given = toolCall.safeParse(jsonOf(await readBody(request)));
+    if (!given.success || given.data.arguments.ticket !== plan.nonce)
+      throw new HttpError(400, 'decision', 'This is no decision on the plan.');
+    const { decision } = given.data.arguments;
+    const outcome = await decideOnPlan(plan, decision, session, options);
+    log('info', 'decision', { tool: plan.tool, decision, person, caller: plan.caller });
+    sendJson(response, 200, resultOf(outcome, plan));
+  };
+
+  /** Serves what needs no session; undefined if it is none of that. */
+  const serveAnybody = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    { first, part, nonce }: Place,
+  ): Promise<void> | undefined => {
+    // The view has no secret, and its frame no cookies of ours.
+    if (request.method === 'GET' && part === 'view' && noncePattern.test(first)) return sendView(response);
+    if (first === 'sign-in') return serveSignIn(request, response, nonce);
+    switch (`${request.method} ${first}`) {
+      case 'GET start':
+        return startAtIssuer(response, nonce);
+      case 'GET callback':
+        return finishAtIssuer(request, response);
+      default:
+        return undefined;
+    }
+  };
+
+  const servePerson = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    session: Session,
+    { first, part }: Place,
+  ): Promise<void> => {
+    const route = `${request.method} ${first}`;
+    if (route === 'GET ') return showList(response, session);
+    if (route === 'POST sign-out') return signOut(request, response, session);
+    if (!noncePattern.test(first)) throw notHere();
+    const plan = await plans.find(first);
+    if (plan === undefined || !isVisible(plan, session))
+      return sendHtml(response, 404, 'No such plan', problemPage('No such plan', goneText));
+    if (part === undefined) return redirect(response, `/decisions/${first}/`);
+    return servePlan(request, response, session, plan, part);
+  };
+
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const place = placeIn(new URL(request.url ?? '', publicUrl));
+    const served = serveAnybody(request, response, place);
+    if (served !== undefined) return served;
+    const session = await sessionOf(request);
+    if (session !== undefined) return servePerson(request, response, session, place);
+    if (request.method !== 'GET') throw new HttpError(401, 'session', 'Sign in again.');
+    const wanted = noncePattern.test(place.first) ? `?plan=${place.first}` : '';
+    redirect(response, `/decisions/sign-in${wanted}`, [sessions.clear('session')]);
+  };
+}
+
+/** The parts of an address below /decisions, and the plan that a sign-in is for. */
+interface Place {
+  readonly first: string;
+  readonly part: string | undefined;
+  readonly nonce: string | undefined;
+}
+
+function placeIn({ pathname, searchParams }: URL): Place {
+  const [, , first = '', part] = pathname.split('/');
+  return { first, part, nonce: noncePattern.exec(searchParams.get('plan') ?? '')?.[0] };
+}
+
+const noncePattern = /^[0-9a-f]{16}$/;
+const placeOf = (nonce: string | undefined) => (nonce === undefined ? '/decisions' : `/decisions/${nonce}/`);
+const goneText =
+  'It has expired, was never there, or is for somebody else. If it was decided, the journal says what came of it.';
+const notHere = () => new HttpError(404, 'path', 'Nothing is here.');
+
+const toolCall = z.object({ name: z.literal(decideTool), arguments: decisionSchema });
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function redirect(response: ServerResponse, location: string, cookies: readonly string[] = []): void {
+  response.writeHead(303, { location, 'cache-control': 'no-store', 'set-cookie': [...cookies] });
+  response.end();
+}
+
+const pageHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'referrer-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+};
+
+/** The page around the view. What it sends has to carry the proof in its head. */
+function sendHost(response: ServerResponse, html: string, { csrf }: Session): void {
+  response.writeHead(200, {
+    ...pageHeaders,
+    'content-security-policy': "frame-ancestors 'none'",
+    'x-frame-options': 'DENY',
+    'cross-origin-opener-policy': 'same-origin',
+  });
+  response.end(
+    html.replace('<meta name="viewport"', `<meta name="csrf-token" content="${csrf}"><meta name="viewport"`),
+  );
+}
+
+/** Sandboxed by header too, in case it is opened outside its frame. */
+async function sendView(response: ServerResponse): Promise<void> {
+  const html = await readView('change');
+  response.writeHead(200, {
+    ...pageHeaders,
+    'content-security-policy': "sandbox allow-scripts; frame-ancestors 'self'",
+  });
+  response.end(html);
+}

@@ -1,0 +1,111 @@
+import { isAccountScope } from '../calls/account.js';
+import { approveScope, scopes as callerScopes } from '../calls/policy.js';
+import { type Log, reasonOf } from '../util/log.js';
+import type { Authenticate } from './auth.js';
+import { type Session, type SignInState, sessionMs } from './decision-session.js';
+import { decidesOnly } from './tokens-file.js';
+
+/** A person, before a session is made. */
+export type Person = Pick<Session, 'person' | 'mayApprove' | 'scopes'>;
+
+/** The way in which people sign in to the page for decisions. */
+export type SignIn =
+  | {
+      readonly kind: 'token';
+      /** The person of a token that decides and does nothing else. */
+      check(token: string): Promise<Person | undefined>;
+      expiry(): number;
+    }
+  | {
+      readonly kind: 'issuer';
+      /** Where the browser goes, and what has to be known when it comes back. */
+      start(): Promise<{ readonly url: string; readonly state: string; readonly verifier: string }>;
+      finish(url: URL, begun: SignInState): Promise<(Person & { readonly expiresAt: number }) | undefined>;
+    };
+
+/** By a token of the tokens file whose line has the scope `cloudops:approve`, and no other but those of accounts. No agent holds it: `/mcp` refuses it. */
+export const signInByToken = (authenticate: Authenticate, now: () => Date): SignIn => ({
+  kind: 'token',
+  expiry: () => now().getTime() + sessionMs,
+  check: async (token) => {
+    const authentication = await authenticate(token);
+    if (authentication.kind !== 'authenticated') return undefined;
+    const { name, scopes } = authentication.principal;
+    return decidesOnly(scopes) ? { person: name, mayApprove: true, scopes: scopes.filter(isAccountScope) } : undefined;
+  },
+});
+
+export interface IssuerSignInOptions {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly clientId: string;
+  readonly clientSecret: string | undefined;
+  readonly publicUrl: string;
+  /** Verifies access tokens as those of callers are. */
+  readonly authenticate: Authenticate;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+const networkSeconds = 5;
+
+/**
+ * At the issuer, by authorization code with PKCE. Name and scopes come from the access token for our own audience: ID tokens have no
+ * scopes of an API, and some issuers give them another `sub`, so that one's own change would look like another's.
+ */
+export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
+  const { issuer, audience, clientId, clientSecret, publicUrl, authenticate, now, log } = options;
+  const redirectUri = `${publicUrl}/decisions/callback`;
+  const discover = async () => {
+    const oidc = await import('openid-client');
+    const url = new URL(issuer);
+    const authentication = clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret);
+    const configuration = await oidc.discovery(url, clientId, clientSecret, authentication, {
+      timeout: networkSeconds,
+      // Configuration allows plain http for an issuer on loopback only.
+      ...(url.protocol === 'http:' && { execute: [oidc.allowInsecureRequests] }),
+    });
+    return { oidc, configuration };
+  };
+  return {
+    kind: 'issuer',
+    async start() {
+      const { oidc, configuration } = await discover();
+      const [state, verifier] = [oidc.randomState(), oidc.randomPKCECodeVerifier()];
+      const url = oidc.buildAuthorizationUrl(configuration, {
+        redirect_uri: redirectUri,
+        scope: ['openid', ...callerScopes, approveScope].join(' '),
+        resource: audience,
+        state,
+        code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      });
+      return { url: url.href, state, verifier };
+    },
+    async finish(url, { state, verifier }) {
+      try {
+        const { oidc, configuration } = await discover();
+        const checks = { expectedState: state, pkceCodeVerifier: verifier };
+        const { access_token: token, expires_in: seconds = 0 } = await oidc.authorizationCodeGrant(
+          configuration,
+          new URL(`${redirectUri}${url.search}`),
+          checks,
+          { resource: audience },
+        );
+        const authentication = await authenticate(token);
+        if (authentication.kind !== 'authenticated') {
+          log('warn', 'sign-in refused', { reason: authentication.reason });
+          return undefined;
+        }
+        const { name, scopes } = authentication.principal;
+        const mayApprove = scopes.includes(approveScope);
+        if (!mayApprove && !scopes.some((scope) => callerScopes.includes(scope))) return undefined;
+        const expiresAt = now().getTime() + Math.min(sessionMs, seconds * 1000);
+        return { person: name, mayApprove, scopes: scopes.filter(isAccountScope), expiresAt };
+      } catch (error) {
+        log('warn', 'sign-in refused', { reason: reasonOf(error) });
+        return undefined;
+      }
+    },
+  };
+}

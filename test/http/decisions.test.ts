@@ -1,0 +1,309 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readOutcome, readProposedChange } from '../../src/mcp/views/contract/change.js';
+import { createSeal } from '../../src/util/seal.js';
+import { namedAccounts } from '../support/accounts.js';
+import { browserOf, type Decisions, type DecisionsSetup, serveDecisions, stateKey } from '../support/decisions.js';
+import { message, post } from '../support/http-in-process.js';
+
+/** The page on which people decide on changes, and those who should not. */
+
+let served: Decisions;
+const start = async (setup: DecisionsSetup = {}) => {
+  served = await serveDecisions(setup);
+  return served;
+};
+afterEach(() => served.close());
+
+/** A plan of alice's that waits, and its nonce. */
+async function waiting({ ask, pass }: Decisions, args: object = {}, token = 'alice') {
+  const answer = await ask(args, token);
+  expect(answer).toMatchObject({ outcome: 'waiting' });
+  pass(3000);
+  const nonce = /\/decisions\/([0-9a-f]{16})\/$/.exec(String(answer.decideAt))?.[1] ?? '';
+  return { nonce, planId: String(answer.planId) };
+}
+const signedIn = async (token = 'bob') => {
+  const browser = browserOf(served);
+  expect((await browser.signIn(token)).status).toBe(303);
+  return browser;
+};
+const kindOf = async (response: Response) => readOutcome(Object(await response.json())._meta)?.kind;
+
+describe('approval', () => {
+  test('somebody else signs in, sees the plan and agrees; the agent gets the answer, the journal both names', async () => {
+    const { ask, requests, journal } = await start();
+    const { nonce, planId } = await waiting(served);
+    const browser = browserOf(served);
+    const sent = await browser.get(`/decisions/${nonce}/`);
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, `/decisions/sign-in?plan=${nonce}`]);
+    const signIn = await browser.signIn('bob', `?plan=${nonce}`);
+    expect([signIn.status, signIn.headers.get('location')]).toEqual([303, `/decisions/${nonce}/`]);
+    expect(await (await browser.get('/decisions')).text()).toMatch(/Waiting.*wiki.*Asked for by alice/s);
+    const headers = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(nonce) };
+    const shown = Object(await (await browser.json(`/decisions/${nonce}/call`, {}, headers)).json());
+    expect(readProposedChange(shown.result._meta)).toMatchObject({ accept: 'Create server wiki', ticket: nonce });
+    expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('accepted');
+    expect(await ask({ planId })).toMatchObject({ outcome: 'accepted', answer: { instance: { instanceId: 'wiki' } } });
+    expect(await journal.list({})).toMatchObject([{ caller: 'alice', approver: 'bob', consent: 'page' }]);
+    expect(await (await browser.get('/decisions')).text()).toMatch(/Decided lately.*accepted, decided by bob/s);
+    expect(requests).toHaveLength(1);
+  });
+
+  test('a refusal is told to the agent, and binds', async () => {
+    const { ask, requests } = await start();
+    const { nonce, planId } = await waiting(served);
+    const browser = await signedIn();
+    expect(await kindOf(await browser.decide(nonce, 'decline'))).toBe('declined');
+    expect(await ask({ planId })).toMatchObject({ code: 'Declined', mayHaveHappened: false });
+    expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('used');
+    expect(requests).toEqual([]);
+  });
+
+  test('of two people at once, one decides', async () => {
+    const { requests } = await start();
+    const { nonce } = await waiting(served);
+    const [bob, carol] = [await signedIn('bob'), await signedIn('carol')];
+    const kinds = await Promise.all([bob, carol].map(async (one) => kindOf(await one.decide(nonce, 'accept'))));
+    expect(kinds.sort()).toEqual(['accepted', 'used']);
+    expect(requests).toHaveLength(1);
+  });
+
+  test('what the policy forbids by now is not sent, and the agent learns why', async () => {
+    const { ask, requests, setTokens } = await start();
+    const { nonce, planId } = await waiting(served);
+    const browser = await signedIn();
+    setTokens((text) => text.replace(/^alice \w+$/m, (line) => `${line} cloudops:read`));
+    expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('refused');
+    setTokens((text) => text.replace(' cloudops:read', ''));
+    expect(await ask({ planId })).toMatchObject({ code: 'NotAllowed' });
+    expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('used');
+    expect(requests).toEqual([]);
+  });
+
+  test('a caller who is gone by now has nothing carried out', async () => {
+    const { requests, setTokens } = await start();
+    const { nonce } = await waiting(served);
+    const browser = await signedIn();
+    setTokens((text) => text.replace(/^alice.*$/m, '#'));
+    expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('refused');
+    expect(requests).toEqual([]);
+  });
+
+  test('a plan that has expired is gone', async () => {
+    const { pass, requests } = await start();
+    const { nonce } = await waiting(served);
+    const browser = await signedIn();
+    const proof = await browser.csrfOf(nonce);
+    pass(7 * 3_600_000);
+    pass(17 * 3_600_000);
+    await browser.signIn('bob');
+    expect((await browser.decide(nonce, 'accept', { 'x-csrf-token': proof })).status).toBe(404);
+    expect((await browser.get(`/decisions/${nonce}/`)).status).toBe(404);
+    expect(requests).toEqual([]);
+  });
+});
+
+describe('who may not decide', () => {
+  let nonce: string;
+  beforeEach(async () => {
+    await start();
+    ({ nonce } = await waiting(served));
+  });
+  afterEach(() => expect(served.requests).toEqual([]));
+
+  test.each(['alice', 'mallory', '', 'x'])(
+    '%j cannot sign in: its token does something else, or is none',
+    async (token) => {
+      const browser = browserOf(served);
+      const answer = await browser.signIn(token);
+      expect([answer.status, browser.cookies.size]).toEqual([401, 0]);
+    },
+  );
+
+  test('a token that decides is refused at /mcp', async () => {
+    for (const body of [message('tools/list'), message('ping')]) {
+      const answer = await post(served.url, body, { authorization: 'Bearer bob' });
+      expect(answer.status).toBe(403);
+    }
+  });
+
+  test('curl with the link gets the sign-in, and its POST nothing', async () => {
+    for (const path of ['', '/', `/${nonce}`, `/${nonce}/`])
+      expect((await browserOf(served).get(`/decisions${path}`)).headers.get('location')).toContain(
+        '/decisions/sign-in',
+      );
+    for (const part of ['call', 'tool'])
+      expect((await browserOf(served).decide(nonce, 'accept')).status, part).toBe(401);
+  });
+
+  const headers: readonly (readonly [string, Record<string, string>, number])[] = [
+    ['without an origin', { origin: '' }, 403],
+    ['from another site', { origin: 'https://evil.example' }, 403],
+    ['from a page without an origin', { origin: 'null' }, 403],
+    ['from the same host with another scheme', { origin: 'http://cloudops.example.com' }, 403],
+    ['from the same host with another port', { origin: 'https://cloudops.example.com:8443' }, 403],
+    ['without the proof', { 'x-csrf-token': '' }, 403],
+    ['with another proof', { 'x-csrf-token': 'A'.repeat(22) }, 403],
+    ['as a form', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
+    ['as text', { 'content-type': 'text/plain' }, 415],
+  ];
+  test.each(headers)('a click %s is refused', async (_what, changed, status) => {
+    const browser = await signedIn();
+    expect((await browser.decide(nonce, 'accept', changed)).status).toBe(status);
+  });
+
+  test.each([
+    ['of another plan', { name: 'decide_change', arguments: { ticket: '0'.repeat(16), decision: 'accept' } }],
+    ['of another tool', { name: 'restore_instance', arguments: { ticket: 'NONCE', decision: 'accept' } }],
+    ['without a decision', { name: 'decide_change', arguments: { ticket: 'NONCE' } }],
+    ['that is none', { name: 'decide_change', arguments: { ticket: 'NONCE', decision: 'yes' } }],
+    ['with more', { name: 'decide_change', arguments: { ticket: 'NONCE', decision: 'accept', planId: 'x' } }],
+    ['that is a list', []],
+  ])('a click %s is refused', async (_what, body) => {
+    const browser = await signedIn();
+    const proof = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(nonce) };
+    const given = JSON.parse(JSON.stringify(body).replaceAll('NONCE', nonce));
+    expect((await browser.json(`/decisions/${nonce}/tool`, given, proof)).status).toBe(400);
+  });
+
+  test('the proof of one session is none for another', async () => {
+    const [bob, carol] = [await signedIn('bob'), await signedIn('carol')];
+    const proof = await bob.csrfOf(nonce);
+    expect((await carol.decide(nonce, 'accept', { 'x-csrf-token': proof })).status).toBe(403);
+  });
+
+  test('a session ends after eight hours, with the token, and with a change of its scopes', async () => {
+    for (const end of [
+      () => served.pass(8 * 3_600_000 + 1),
+      () => served.setTokens((text) => text.replace(/cloudops:approve$/m, 'cloudops:read')),
+      () => served.setTokens((text) => text.replace(/^bob.*$/m, '#')),
+    ]) {
+      const browser = await signedIn();
+      const proof = await browser.csrfOf(nonce);
+      end();
+      expect((await browser.decide(nonce, 'accept', { 'x-csrf-token': proof })).status).toBe(401);
+      served.setTokens((text) => text.replace('cloudops:read', 'cloudops:approve'));
+    }
+  });
+
+  test('a cookie that was altered, made up, or sealed for another purpose is none', async () => {
+    const browser = await signedIn();
+    const name = '__Host-cloudops-session';
+    const cookie = browser.cookies.get(name) ?? '';
+    const session = JSON.stringify({ person: 'bob', mayApprove: true, csrf: 'c', expiresAt: 9e15 });
+    const sealFor = (purpose: string, key = stateKey) =>
+      createSeal([key], { purpose, associatedData: '', longest: 9999 }).seal(session);
+    const forged = [
+      '',
+      'bob',
+      Buffer.from(session).toString('base64url'),
+      `${cookie.slice(0, 40)}${cookie[40] === 'A' ? 'B' : 'A'}${cookie.slice(41)}`,
+      sealFor('cloudops decisions session', 'o'.repeat(32)),
+      sealFor('cloudops decisions signIn'),
+      sealFor('cloudops waiting plan'),
+      sealFor('cloudops change ticket'),
+      // Sealed as it should be, but without the token that it stands for.
+      sealFor('cloudops decisions session'),
+    ];
+    for (const value of forged) {
+      const other = browserOf(served);
+      other.cookies.set(name, value);
+      expect((await other.get('/decisions')).headers.get('location'), value).toBe('/decisions/sign-in');
+    }
+  });
+
+  test('a second cookie of the same name, as a neighbour of the domain may set, leaves nobody signed in', async () => {
+    const browser = await signedIn();
+    const [[name, value] = ['', '']] = [...browser.cookies];
+    const answer = await fetch(`${served.origin}/decisions`, {
+      redirect: 'manual',
+      headers: { cookie: `${name}=x; ${name}=${value}` },
+    });
+    expect(answer.headers.get('location')).toBe('/decisions/sign-in');
+  });
+
+  test('nobody is signed in or out from another site', async () => {
+    const browser = browserOf(served);
+    for (const origin of ['https://evil.example', 'null', ''])
+      expect((await browser.form('/decisions/sign-in', { token: 'bob' }, { origin })).status).toBe(403);
+    expect(browser.cookies.size).toBe(0);
+    await browser.signIn('bob');
+    expect((await browser.form('/decisions/sign-out', { csrf: 'x' })).status).toBe(403);
+    expect((await browser.form('/decisions/sign-out', {}, { origin: 'https://evil.example' })).status).toBe(403);
+    expect((await browser.get('/decisions')).status).toBe(200);
+  });
+
+  test('signing out ends the session of the browser', async () => {
+    const browser = await signedIn();
+    const csrf = /name="csrf" value="([^"]+)"/.exec(await (await browser.get('/decisions')).text())?.[1] ?? '';
+    expect((await browser.form('/decisions/sign-out', { csrf })).status).toBe(303);
+    expect(browser.cookies.size).toBe(0);
+  });
+});
+
+test('pages are kept and framed by nobody, and their cookie is for this host and its own pages', async () => {
+  await start();
+  const { nonce } = await waiting(served);
+  const browser = browserOf(served);
+  const [cookie = ''] = (await browser.signIn('bob')).headers.getSetCookie();
+  expect(cookie).toMatch(/^__Host-[\w-]+=[\w-]+; Path=\/; Max-Age=\d+; HttpOnly; Secure; SameSite=Lax$/);
+  for (const path of ['/decisions', '/decisions/sign-in', `/decisions/${nonce}/`]) {
+    const { headers } = await browser.get(path);
+    expect(headers.get('content-security-policy'), path).toContain("frame-ancestors 'none'");
+    expect([headers.get('cache-control'), headers.get('x-frame-options')], path).toEqual(['no-store', 'DENY']);
+    expect(headers.get('referrer-policy')).toBe('same-origin');
+  }
+});
+
+test('text of an agent cannot become HTML', async () => {
+  const { ask } = await start();
+  await ask({ description: '<script>', instanceId: 'x' });
+  await ask({ backupId: '"><img src=x onerror=alert(1)>', instanceId: 'one' });
+  const page = await (await (await signedIn()).get('/decisions')).text();
+  expect(page).not.toMatch(/<script|<img/);
+});
+
+describe.each(['ask', 'human'] as const)('%s', (confirm) => {
+  test('a plan has the link, and somebody who approves may decide', async () => {
+    const { ask, requests } = await start({ confirm });
+    const answer = await ask();
+    expect(answer).toMatchObject({ decideAt: expect.stringContaining('/decisions/') });
+    served.pass(3000);
+    const [plan] = await served.plans.list();
+    const browser = await signedIn();
+    expect(await kindOf(await browser.decide(plan?.nonce ?? '', 'accept'))).toBe('accepted');
+    expect(await ask({ planId: answer.planId })).toMatchObject({ outcome: 'accepted' });
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe('with accounts that have names', () => {
+  const accounts = namedAccounts(
+    'http://127.0.0.1:1',
+    [
+      { name: 'prod', confirm: 'approval' },
+      { name: 'staging', confirm: 'approval' },
+    ],
+    'staging',
+  );
+  const scopes: Readonly<Record<string, string>> = { alice: 'cloudops:read cloudops:write', carol: '' };
+  const setUp = async () => {
+    const decisions = await start({ accounts });
+    decisions.setTokens((text) =>
+      text.replace(/^(alice|carol) .*$/gm, (line, name) => `${line} ${scopes[name]} cloudops:account:prod`),
+    );
+    return decisions;
+  };
+
+  test('a person decides on changes of accounts that they may use, and sees no others', async () => {
+    const { requests } = await setUp();
+    const { nonce } = await waiting(served);
+    const bob = await signedIn('bob');
+    expect((await bob.get(`/decisions/${nonce}/`)).status).toBe(404);
+    expect(await (await bob.get('/decisions')).text()).not.toContain('wiki');
+    expect((await bob.decide(nonce, 'accept')).status).toBe(404);
+    expect(requests).toEqual([]);
+    expect(await kindOf(await (await signedIn('carol')).decide(nonce, 'accept'))).toBe('accepted');
+    expect(requests).toHaveLength(1);
+  });
+});

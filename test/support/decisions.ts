@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import type { Accounts } from '../../src/calls/account.js';
+import { approveScope } from '../../src/calls/policy.js';
+import type { ConsentMode } from '../../src/consent/decision.js';
+import { createMemoryPlanStore } from '../../src/consent/plan-store.js';
+import { createPlans } from '../../src/consent/plans.js';
+import type { SignIn } from '../../src/http/sign-in.js';
+import { signInByToken } from '../../src/http/sign-in.js';
+import { authenticateByTokensFile } from '../../src/http/tokens-file.js';
+import { operations } from '../../src/tools/index.js';
+import { createMemoryJournal } from './caller.js';
+import { answerOf, post, serveInProcess, toolCall } from './http-in-process.js';
+import { answered, scriptedClient } from './scripted-client.js';
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+export const stateKey = 'k'.repeat(32);
+export const restore = { backupId: 'a'.repeat(32), instanceId: 'wiki' };
+
+export interface DecisionsSetup {
+  readonly confirm?: ConsentMode;
+  readonly publicUrl?: string;
+  readonly port?: number;
+  readonly signIn?: SignIn;
+  /** In place of one account without a name. */
+  readonly accounts?: Accounts;
+}
+
+/**
+ * A server with the page for decisions, and a tokens file: alice and mallory call, bob and carol decide. Tokens are the names. The clock
+ * is the test's.
+ */
+export async function serveDecisions({
+  confirm = 'approval',
+  publicUrl = 'https://cloudops.example.com',
+  port = 0,
+  signIn,
+  accounts: namedAccounts,
+}: DecisionsSetup = {}) {
+  let waitedMs = 0;
+  const now = () => new Date(Date.now() + waitedMs);
+  let text = [
+    `alice ${sha256('alice')}`,
+    `mallory ${sha256('mallory')}`,
+    `bob ${sha256('bob')} ${approveScope}`,
+    `carol ${sha256('carol')} ${approveScope}`,
+  ].join('\n');
+  const authenticate = authenticateByTokensFile({ text, read: async () => text, now, log: () => undefined });
+  const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'wiki' } }));
+  const journal = createMemoryJournal();
+  const plans = createPlans({ store: createMemoryPlanStore(), keys: [stateKey], now, lifetimeMs: 24 * 3_600_000 });
+  const decideAt = (nonce: string) => `${publicUrl}/decisions/${nonce}/`;
+  const http = await serveInProcess({
+    authenticate,
+    now,
+    listen: { host: '127.0.0.1', port },
+    hosts: ['127.0.0.1', 'localhost', new URL(publicUrl).hostname],
+    caller: {
+      ...(namedAccounts && { accounts: namedAccounts }),
+      confirm,
+      plans,
+      decideAt,
+      openClient,
+      journal,
+      now,
+      stateKey,
+    },
+    decisions: ({ server: { accounts, call, stateKeys }, logged }) => ({
+      ...{ publicUrl, plans, accounts, operations, call, stateKeys, now },
+      signIn: signIn ?? signInByToken(authenticate, now),
+      callerOf: async ({ caller }) => (caller === undefined ? undefined : authenticate.principalNamed(caller)),
+      log: (level, event, fields) => logged.push({ level, event, fields }),
+    }),
+  });
+  /** A call of restore_instance as an agent makes it. */
+  const ask = async (args: object = {}, token = 'alice'): Promise<Record<string, unknown>> => {
+    const message = toolCall('restore_instance', { ...restore, ...args });
+    const response = await post(http.url, message, { authorization: `Bearer ${token}` });
+    const { result } = await answerOf(response);
+    return Object(result?.structuredContent);
+  };
+  return {
+    ...http,
+    ...{ publicUrl, plans, journal, requests, ask, now },
+    pass: (milliseconds: number) => {
+      waitedMs += milliseconds;
+    },
+    setTokens: (change: (text: string) => string) => {
+      text = change(text);
+      waitedMs += 2000;
+    },
+  };
+}
+
+export type Decisions = Awaited<ReturnType<typeof serveDecisions>>;
+
+/** A browser without a screen: it keeps cookies, and follows no redirect. */
+export function browserOf({ origin, publicUrl }: Pick<Decisions, 'origin' | 'publicUrl'>) {
+  const cookies = new Map<string, string>();
+  const send = async (path: string, init: RequestInit & { headers?: Record<string, string> } = {}) => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(`${origin}${path}`, {
+      redirect: 'manual',
+      ...init,
+      headers: { ...(cookie !== '' && { cookie }), ...init.headers },
+    });
+    for (const set of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+      if (value === '') cookies.delete(name);
+      else cookies.set(name, value);
+    }
+    return response;
+  };
+  const get = (path: string) => send(path);
+  const form = (
+    path: string,
+    fields: Record<string, string>,
+    headers: Record<string, string> = { origin: publicUrl },
+  ) => send(path, { method: 'POST', body: new URLSearchParams(fields), headers });
+  const json = (path: string, body: unknown, headers: Record<string, string>) =>
+    send(path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+  const csrfOf = async (nonce: string) =>
+    /name="csrf-token" content="([^"]+)"/.exec(await (await get(`/decisions/${nonce}/`)).text())?.[1] ?? '';
+  return {
+    cookies,
+    get,
+    form,
+    json,
+    csrfOf,
+    signIn: (token: string, query = '') => form(`/decisions/sign-in${query}`, { token }),
+    /** A click on a plan's page. */
+    decide: async (nonce: string, decision: string, headers: Record<string, string> = {}) =>
+      json(
+        `/decisions/${nonce}/tool`,
+        { name: 'decide_change', arguments: { ticket: nonce, decision } },
+        { origin: publicUrl, 'x-csrf-token': await csrfOf(nonce), ...headers },
+      ),
+  };
+}
