@@ -10,6 +10,7 @@ import type { CallingDependencies, Sender, SenderOptions } from './calls/sender.
 import { describeConfig } from './config/describe.js';
 import type { Config } from './config/load.js';
 import { openAccounts } from './config/open-accounts.js';
+import { createAnnouncer } from './consent/announcement.js';
 import { createPlanFiles } from './consent/plan-files.js';
 import { createMemoryPlanStore } from './consent/plan-store.js';
 import { createPlans, type Plans } from './consent/plans.js';
@@ -94,6 +95,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     process: own,
     takeReports: reports.take,
     plans,
+    announce: plans && createAnnouncer({ webhook: config.webhook, now, log }),
     decideAt: plans && ((nonce) => `${publicUrl}/decisions/${nonce}/`),
     openSender: (calling) => openLazily({ ...calling, ...sending }),
     configuration: (names) => describeConfig(config, 'operator', names),
@@ -121,7 +123,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
 /** The parts of a runtime that reach beyond the process, and its account of itself. */
 export interface RuntimeParts
   extends Pick<CallDependencies, 'accounts' | 'journal' | 'process' | 'takeReports' | 'log' | 'now'>,
-    Partial<Pick<CallDependencies, 'decideAt' | 'statusWaitMs'>>,
+    Partial<Pick<CallDependencies, 'announce' | 'decideAt' | 'statusWaitMs'>>,
     Pick<ServerDependencies, 'version' | 'configuration' | 'sandbox'> {
   /** Plans that wait for a person; kept in this process alone if absent. */
   readonly plans?: Plans | undefined;

@@ -1,3 +1,4 @@
+import type { Announcement } from './announcement.js';
 import type { Asker } from './asker.js';
 import type { ConsentMode } from './decision.js';
 import type { Plans } from './plans.js';
@@ -31,6 +32,8 @@ export interface ConsentSettings {
   readonly plans: Plans;
   /** The address at which a person decides on the plan with a nonce; absent if there is none. */
   readonly decideAt?: ((nonce: string) => string) | undefined;
+  /** Tells people that a plan waits for them. */
+  readonly announce?: ((announcement: Announcement) => void) | undefined;
   /** A new text that nobody can guess. */
   readonly newNonce: () => string;
 }

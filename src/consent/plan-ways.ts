@@ -22,21 +22,22 @@ export async function planOf(
   settings: ConsentSettings,
 ): Promise<EndedOutcome> {
   const { call, entry, steering } = pending;
-  const { newNonce, refusals, plans, decideAt } = settings;
+  const { newNonce, refusals, plans } = settings;
   const againstPlanId = step.withPlanId ? await refusals.againstPlanId(entry) : undefined;
   const byPlanId = step.withPlanId && againstPlanId === undefined;
   // The same for all ways, so that a decision spends the planId too: no model carries out what a person turned down.
   const claims = { digest, nonce: newNonce() };
-  const { byClick, byPage, isStored, refusal } = await waysOfPeople(step, pending, claims, principal?.scopes, settings);
-  const reason = refusal ?? againstPlanId;
-  if (!steering.planOnly && !byPlanId && !byClick && !byPage && reason !== undefined) throw reason;
+  const ways = await waysOfPeople(step, pending, claims, principal?.scopes, settings);
+  const { byClick, decideAt, isStored } = ways;
+  const reason = ways.refusal ?? againstPlanId;
+  if (!steering.planOnly && !byPlanId && !byClick && decideAt === undefined && reason !== undefined) throw reason;
   const use = byPlanId ? 'plan' : 'handle';
   return planned(pending, {
     byPlanId,
     planOnly: steering.planOnly,
     ...((byPlanId || isStored) && { planId: tokens.issue({ use, ...claims }) }),
     ...(byClick && { claims }),
-    ...(byPage && { decideAt: decideAt?.(claims.nonce), waitsUntil: plans.expiry() }),
+    ...(decideAt !== undefined && { decideAt, waitsUntil: plans.expiry() }),
     name: call.operation.name,
   });
 }
@@ -47,15 +48,18 @@ async function waysOfPeople(
   pending: PendingChange,
   claims: PlanClaims,
   scopes: readonly string[] | undefined,
-  { refusals, plans }: ConsentSettings,
+  { refusals, plans, announce, ...settings }: ConsentSettings,
 ) {
-  const none = { byClick: false, byPage: false, isStored: false, refusal: undefined };
+  const none = { byClick: false, decideAt: undefined, isStored: false, refusal: undefined };
   if (!withTicket && !withPage) return none;
   const againstAsking = await refusals.againstAsking(pending.entry);
   if (againstAsking !== undefined) return { ...none, refusal: againstAsking };
   const refusal = await store(pending, claims, scopes, plans);
   const isStored = refusal === undefined;
-  return { byClick: withTicket, byPage: withPage && isStored, isStored, refusal };
+  const decideAt = withPage && isStored ? settings.decideAt?.(claims.nonce) : undefined;
+  const { tool, caller } = pending.entry;
+  if (decideAt !== undefined) announce?.({ tool, caller, headline: pending.plan.summary, decideAt });
+  return { byClick: withTicket, decideAt, isStored, refusal };
 }
 
 /** Keeps a plan for the person who decides on it, and for the agent that asks what became of it. The result is why that cannot be. */

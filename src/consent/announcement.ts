@@ -1,0 +1,103 @@
+import { createHmac } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Log, reasonOf } from '../util/log.js';
+import { spellOut } from '../util/quote.js';
+
+/** A plan that waits for somebody to decide on it. */
+export interface Announcement {
+  readonly tool: string;
+  readonly caller: string | undefined;
+  /** The change in a sentence. */
+  readonly headline: string;
+  readonly decideAt: string;
+}
+
+export interface Webhook {
+  /** The address is a secret: whoever knows it can write there. */
+  readonly url: string;
+  /** Signs what is sent; unsigned without one. */
+  readonly key: string | undefined;
+}
+
+export interface AnnouncerOptions {
+  readonly webhook: Webhook | undefined;
+  readonly now: () => Date;
+  readonly log: Log;
+  /** In place of the pauses between attempts, for tests. */
+  readonly pause?: (milliseconds: number) => Promise<unknown>;
+}
+
+/** Pauses before the second attempt and those after it, in milliseconds. */
+const pausesMs = [1_000, 5_000, 30_000];
+const answerMs = 5_000;
+/** With more under way than this, the log alone tells. */
+const mostUnderWay = 50;
+
+/** Tells of plans that wait, in the log and by a webhook. Nothing waits for that, and nothing depends on it. */
+export function createAnnouncer({ webhook, now, log, pause = quietDelay }: AnnouncerOptions) {
+  let underWay = 0;
+  return (announcement: Announcement): void => {
+    const { tool, caller, decideAt } = announcement;
+    log('info', 'decision needed', { tool, caller, decideAt });
+    if (webhook === undefined) return;
+    if (underWay >= mostUnderWay) {
+      log('warn', 'webhook', { error: 'too many announcements are under way' });
+      return;
+    }
+    underWay += 1;
+    void announce(announcement, webhook, now, pause)
+      // The address is in no message: the reason is a code.
+      .catch((error: unknown) => log('warn', 'webhook', { error: reasonOf(error) }))
+      .finally(() => {
+        underWay -= 1;
+      });
+  };
+}
+
+const quietDelay = (milliseconds: number) => delay(milliseconds, undefined, { ref: false });
+
+/** An answer that no further attempt would change, or the last one. */
+class Refused extends Error {}
+
+async function announce(
+  announcement: Announcement,
+  webhook: Webhook,
+  now: () => Date,
+  pause: (milliseconds: number) => Promise<unknown>,
+): Promise<void> {
+  const body = bodyOf(announcement);
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await post(webhook, body, now());
+    } catch (error) {
+      const pauseMs = pausesMs[attempt];
+      if (error instanceof Refused || pauseMs === undefined) throw error;
+      await pause(pauseMs);
+    }
+  }
+}
+
+async function post({ url, key }: Webhook, body: string, time: Date): Promise<void> {
+  const timestamp = String(Math.floor(time.getTime() / 1000));
+  const signature =
+    key === undefined
+      ? {}
+      : { 'x-cloudops-signature': `sha256=${createHmac('sha256', key).update(`${timestamp}.${body}`).digest('hex')}` };
+  const headers = { 'content-type': 'application/json', 'x-cloudops-timestamp': timestamp, ...signature };
+  const signal = AbortSignal.timeout(answerMs);
+  const response = await fetch(url, { method: 'POST', body, headers, redirect: 'manual', signal }).catch(() => {
+    throw new Error('no answer');
+  });
+  await response.body?.cancel();
+  if (response.ok) return;
+  const again = response.status === 429 || response.status >= 500;
+  throw new (again ? Error : Refused)(`HTTP status ${response.status}`);
+}
+
+/** In the form that Slack reads, as others do: the headline and the link, and no more. */
+const bodyOf = ({ headline, decideAt }: Announcement): string =>
+  JSON.stringify({ text: `${forSlack(spellOut(headline))} <${decideAt}|Decide>` });
+
+const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+/** Slack reads these as its own signs: a name may hold `<!channel>`. */
+const forSlack = (text: string) => text.replace(/[&<>]/g, (sign) => entities[sign] ?? '');
