@@ -44,6 +44,8 @@ export interface Browser {
   show(name: ViewName, options?: ShowOptions): Promise<ShownView>;
   /** Opens an address of this machine. */
   open(url: string): Promise<Page>;
+  /** A page of another profile, beside all others. */
+  another(options?: { readonly colorScheme?: 'light' | 'dark'; readonly width?: number }): Promise<Page>;
   close(): Promise<void>;
 }
 
@@ -74,6 +76,8 @@ export async function startBrowser(): Promise<Browser> {
       await page.goto(url);
       return page;
     },
+    another: async ({ colorScheme = 'light', width = 760 } = {}) =>
+      (await chrome.newContext({ viewport: { width, height: 900 }, colorScheme })).newPage(),
     close: () => chrome.close(),
   };
 }

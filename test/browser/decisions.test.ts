@@ -1,0 +1,220 @@
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { authenticateByIssuer } from '../../src/http/issuer.js';
+import { signInAtIssuer } from '../../src/http/sign-in.js';
+import { type Decisions, type DecisionsSetup, serveDecisions } from '../support/decisions.js';
+import { audience, client, startProvider } from '../support/provider.js';
+import { type Browser, seriousFindings, startBrowser } from './browser.js';
+
+/** The page for decisions as people see it. Pictures are written where PICTURES says. */
+
+const folder = process.env.PICTURES;
+let browser: Browser;
+beforeAll(async () => {
+  if (folder !== undefined) await mkdir(folder, { recursive: true });
+  browser = await startBrowser();
+});
+afterAll(() => browser.close());
+
+const opened: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close();
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function start(setup: (publicUrl: string) => Promise<DecisionsSetup> = async () => ({})) {
+  const port = await freePort();
+  const publicUrl = `http://localhost:${port}`;
+  const served = await serveDecisions({ port, publicUrl, ...(await setup(publicUrl)) });
+  opened.push(served.close);
+  return served;
+}
+
+/** The link to a plan of alice's. */
+async function planOf({ ask, pass }: Decisions, args: object = {}): Promise<string> {
+  const { decideAt } = await ask(args);
+  pass(3000);
+  return String(decideAt);
+}
+
+async function openAs(token: string, url: string, options = {}): Promise<Page> {
+  const page = await browser.another(options);
+  opened.push(() => page.context().close());
+  await page.goto(url);
+  await page.getByLabel(/^Token/).fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  return page;
+}
+const view = (page: Page) => page.frameLocator('iframe');
+const agree = (page: Page) => view(page).getByRole('button', { name: 'Create server wiki' });
+const outcome = (page: Page, name: string) => view(page).getByRole('heading', { name }).waitFor();
+
+test('a person comes by the link, signs in, reads the plan and agrees', async () => {
+  const served = await start();
+  const url = await planOf(served);
+  const page = await openAs('bob', url);
+  expect(page.url()).toBe(url);
+  await view(page).getByRole('heading', { level: 1 }).waitFor();
+  expect(await view(page).getByRole('heading', { level: 1 }).innerText()).toContain('Create DevOps server "wiki"');
+  await agree(page).click();
+  await outcome(page, 'Accepted');
+  expect(served.requests).toHaveLength(1);
+  await page.goto(`${served.publicUrl}/decisions`);
+  expect(await page.getByRole('listitem').innerText()).toMatch(/Asked for by alice.*accepted, decided by bob/s);
+});
+
+test('a person refuses', async () => {
+  const served = await start();
+  const page = await openAs('bob', await planOf(served));
+  await view(page).getByRole('button', { name: 'Do nothing' }).click();
+  await view(page).getByText('you did not agree to it').waitFor();
+  expect(served.requests).toEqual([]);
+});
+
+test('of two people at once one agrees, and the other learns it', async () => {
+  const served = await start();
+  const url = await planOf(served);
+  const pages = await Promise.all([openAs('bob', url), openAs('carol', url)]);
+  await Promise.all(pages.map((page) => agree(page).waitFor()));
+  await Promise.all(pages.map((page) => agree(page).click()));
+  const headings = await Promise.all(
+    pages.map(async (page) => {
+      await view(page).getByRole('heading', { level: 2 }).last().waitFor();
+      await expect.poll(() => view(page).getByRole('button').count()).toBe(0);
+      return view(page).getByRole('status').innerText();
+    }),
+  );
+  expect(headings.filter((text) => text.includes('Accepted'))).toHaveLength(1);
+  expect(served.requests).toHaveLength(1);
+});
+
+test('after signing out in another tab, a click does nothing', async () => {
+  const served = await start();
+  const page = await openAs('bob', await planOf(served));
+  await agree(page).waitFor();
+  const other = await page.context().newPage();
+  await other.goto(`${served.publicUrl}/decisions`);
+  await other.getByRole('button', { name: 'Sign out' }).click();
+  await other.getByRole('button', { name: 'Sign in' }).waitFor();
+  await agree(page).click();
+  await outcome(page, 'No answer came');
+  expect(served.requests).toEqual([]);
+});
+
+test('a plan that has expired is not shown', async () => {
+  const served = await start();
+  const url = await planOf(served);
+  served.pass(25 * 3_600_000);
+  const page = await openAs('bob', url);
+  await page.getByRole('heading', { name: 'No such plan' }).waitFor();
+});
+
+test('a token that does something else signs nobody in', async () => {
+  const page = await openAs('alice', await planOf(await start()));
+  await page.getByRole('alert').waitFor();
+  expect(await page.getByRole('alert').innerText()).toContain('does not decide here');
+});
+
+test('a link of another site shows the plan and decides nothing; a form and a frame of it do not work', async () => {
+  const served = await start();
+  const url = await planOf(served);
+  const page = await openAs('bob', url);
+  await agree(page).waitFor();
+  const evil = createServer((_request, response) =>
+    response.setHeader('content-type', 'text/html').end(
+      `<a href="${url}">Look</a><iframe src="${url}"></iframe>
+       <form method="post" enctype="text/plain" action="${url}tool"><input name='{"name":"decide_change","x":"' value='"}'><button>Win</button></form>`,
+    ),
+  ).listen(0, '127.0.0.1');
+  await once(evil, 'listening');
+  opened.push(async () => evil.close());
+  const address = `http://127.0.0.1:${(evil.address() as AddressInfo).port}/`;
+  await page.goto(address);
+  expect(await page.frames()[1]?.locator('iframe').count()).toBe(0);
+  await page.getByRole('button', { name: 'Win' }).click();
+  await page.waitForLoadState();
+  await page.goto(address);
+  await page.getByRole('link', { name: 'Look' }).click();
+  await agree(page).waitFor();
+  expect(served.requests).toEqual([]);
+});
+
+describe('with a real identity provider', () => {
+  const startWithProvider = (granted: Record<string, string>) =>
+    start(async (publicUrl) => {
+      const provider = await startProvider(`${publicUrl}/decisions/callback`, granted);
+      opened.push(provider.close);
+      const now = () => new Date();
+      const log = () => undefined;
+      const { issuer } = provider;
+      const authenticate = authenticateByIssuer({ issuer, audience, now, log });
+      const options = { issuer, audience, publicUrl, authenticate, now, log };
+      return { signIn: signInAtIssuer({ ...options, clientId: client.id, clientSecret: client.secret }) };
+    });
+  const openAt = async (url: string, name: string) => {
+    const page = await browser.another();
+    opened.push(() => page.context().close());
+    await page.goto(url);
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('Name').fill(name);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    return page;
+  };
+
+  test('somebody else signs in there, and comes back to the plan', async () => {
+    const served = await startWithProvider({ bob: 'cloudops:approve' });
+    const url = await planOf(served);
+    const page = await openAt(url, 'bob');
+    await agree(page).click();
+    await outcome(page, 'Accepted');
+    expect(page.url()).toBe(url);
+  });
+
+  test('nobody approves their own change, nor without the scope', async () => {
+    const served = await startWithProvider({ alice: 'cloudops:approve', dave: 'cloudops:read' });
+    const url = await planOf(served);
+    await (await openAt(url, 'alice')).getByText('for somebody else to decide on').waitFor();
+    await (await openAt(url, 'dave')).getByText('No such plan').first().waitFor();
+    await (await openAt(url, 'eve')).getByRole('alert').waitFor();
+    expect(served.requests).toEqual([]);
+  });
+});
+
+describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
+  test.each([400, 760])('every page can be used by everybody, %i px wide', async (width) => {
+    const served = await start();
+    const url = await planOf(served);
+    const options = { colorScheme, width };
+    const page = await browser.another(options);
+    opened.push(() => page.context().close());
+    const check = async (name: string) => {
+      expect(await seriousFindings(page.mainFrame()), name).toEqual([]);
+      const overflows = () => document.documentElement.scrollWidth > document.documentElement.clientWidth;
+      expect(await page.evaluate(overflows), name).toBe(false);
+      if (folder !== undefined && width === 760)
+        await page.screenshot({ path: `${folder}/decisions-${name}-${colorScheme}.png`, fullPage: true });
+    };
+    await page.goto(url);
+    await check('sign-in');
+    await page.getByLabel(/^Token/).fill('bob');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await agree(page).waitFor();
+    await check('plan');
+    const frame = page.frames()[1];
+    expect(frame && (await seriousFindings(frame))).toEqual([]);
+    await page.goto(`${served.publicUrl}/decisions`);
+    await check('list');
+  });
+});
