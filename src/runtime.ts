@@ -70,6 +70,9 @@ export async function openPlans(config: Config, now: () => Date, log: Log): Prom
   return createPlans({ store, keys: stateKeys, now, lifetimeMs });
 }
 
+/** Expired plans are erased at this interval, and whenever another is added or listed. */
+const eraseMs = 10 * 60_000;
+
 /** Starts what a configuration asks for, the sandbox included. */
 export async function startRuntime(config: Config, version: string, log: Log, now: () => Date): Promise<Runtime> {
   const started = now();
@@ -77,6 +80,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
   const accounts = openAccounts(config.accounts, { env: config.otherVariables, now, log, sandbox: sandbox?.cloud });
   const journal = await openJournal(config, now, log);
   const plans = await openPlans(config, now, log);
+  const erasing = setInterval(() => void plans?.erase().catch(() => undefined), eraseMs).unref();
   const { proxies, secretsDir, timeoutMs, maximumAttempts, publicUrl } = config;
   const own = { pid: process.pid, host: hostname() };
   const reports = createReports(() => recoverInterrupted({ journal, process: own, started, now, timeoutMs, log }));
@@ -109,6 +113,7 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     journal,
     close: async (graceMs) => {
       await wired.inFlight.finish(graceMs);
+      clearInterval(erasing);
       await reports.settled();
       await wired.refusals.close();
       await wired.plans.close();

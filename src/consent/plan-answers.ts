@@ -22,7 +22,7 @@ export function undecidedAnswer(
     success: {
       summary: isOpen
         ? `Nobody has decided on this plan of ${name} yet.`
-        : `This plan of ${name} is being carried out.`,
+        : `Somebody has decided on this plan of ${name}. What came of it is not known yet.`,
       outcome: 'waiting',
       planId,
       ...(isOpen && { planExpires: new Date(standing.expiresAt).toISOString() }),

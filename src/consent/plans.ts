@@ -52,6 +52,8 @@ export interface Plans {
   settle(nonce: string, end: Pick<WaitingPlan, 'outcome' | 'approver'>): Promise<void>;
   /** Those that have not expired and can be opened, oldest first. */
   list(): Promise<readonly FoundPlan[]>;
+  /** Erases those that have expired. */
+  erase(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -86,10 +88,12 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
     const stored = await store.find(nonce);
     return stored && read(stored);
   };
+  const erase = () => store.eraseBefore(now().getTime());
   return {
+    erase,
     expiry: () => now().getTime() + lifetimeMs,
     async add(plan) {
-      await store.eraseBefore(now().getTime());
+      await erase();
       const owner = createHash('sha256')
         .update(`caller ${plan.caller ?? ''}`)
         .digest('hex')
@@ -113,7 +117,7 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
       if (sealed.length <= longest) await store.update(nonce, sealed);
     },
     async list() {
-      await store.eraseBefore(now().getTime());
+      await erase();
       const plans = (await store.list()).map(read).filter((plan) => plan !== undefined);
       return plans.sort((a, b) => a.issuedAt - b.issuedAt);
     },

@@ -3,7 +3,9 @@ import * as z from 'zod';
 import type { FoundPlan } from '../consent/plans.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
 import { decisionSchema, readView } from '../mcp/views/offer.js';
+import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';
+import { quote } from '../util/quote.js';
 import { accountOf, decideOnPlan, type PlanDeciding, reasonAgainst, resultOf, shownPlan } from './decide-on-plan.js';
 import { listPage, problemPage, sendHtml, signInPage } from './decision-pages.js';
 import { createSessions, isOwnPage, type Session } from './decision-session.js';
@@ -119,7 +121,8 @@ export function createDecisions(options: DecisionsOptions) {
     if (route === 'GET ') return sendHost(response, await readView('page'), session);
     if (request.method !== 'POST') throw notHere();
     checkOwnPage(request, session);
-    if (part === 'call') return sendJson(response, 200, { result: shownPlan(plan, reason === undefined) });
+    if (part === 'call')
+      return sendJson(response, 200, { note: noteOf(plan), result: shownPlan(plan, reason === undefined) });
     if (part !== 'tool') throw notHere();
     const given = toolCall.safeParse(jsonOf(await readBody(request)));
     if (!given.success || given.data.arguments.ticket !== plan.nonce)
@@ -189,6 +192,13 @@ function placeIn({ pathname, searchParams }: URL): Place {
   const [, , first = '', part] = pathname.split('/');
   return { first, part, nonce: noncePattern.exec(searchParams.get('plan') ?? '')?.[0] };
 }
+
+/** Who asked, and who decided. Names come from outside. */
+const noteOf = ({ caller, client, approver }: FoundPlan) =>
+  sentences(
+    `Asked for by ${caller === undefined ? 'a caller without a name' : quote(caller, 100)} with the client ${quote(client, 100)}.`,
+    approver !== undefined && `Decided by ${quote(approver, 100)}.`,
+  ).join(' ');
 
 const noncePattern = /^[0-9a-f]{16}$/;
 const placeOf = (nonce: string | undefined) => (nonce === undefined ? '/decisions' : `/decisions/${nonce}/`);

@@ -67,6 +67,7 @@ test('a person comes by the link, signs in, reads the plan and agrees', async ()
   const page = await openAs('bob', url);
   expect(page.url()).toBe(url);
   await view(page).getByRole('heading', { level: 1 }).waitFor();
+  expect(await page.getByText(/^Asked for by "alice" with the client /).isVisible()).toBe(true);
   expect(await view(page).getByRole('heading', { level: 1 }).innerText()).toContain('Create DevOps server "wiki"');
   await agree(page).click();
   await outcome(page, 'Accepted');
@@ -203,8 +204,10 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
       expect(await seriousFindings(page.mainFrame()), name).toEqual([]);
       const overflows = () => document.documentElement.scrollWidth > document.documentElement.clientWidth;
       expect(await page.evaluate(overflows), name).toBe(false);
-      if (folder !== undefined && width === 760)
-        await page.screenshot({ path: `${folder}/decisions-${name}-${colorScheme}.png`, fullPage: true });
+      if (folder === undefined || width !== 760) return;
+      await page.setViewportSize({ width, height: name === 'plan' ? 500 : 240 });
+      await page.screenshot({ path: `${folder}/decisions-${name}-${colorScheme}.png` });
+      await page.setViewportSize({ width, height: 900 });
     };
     await page.goto(url);
     await check('sign-in');

@@ -1,5 +1,5 @@
 import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
-import { type Fields, fieldsOf, numberOf } from '../../src/mcp/views/contract/read.js';
+import { type Fields, fieldsOf, numberOf, textOf } from '../../src/mcp/views/contract/read.js';
 import { element } from '../shared/elements.js';
 
 /**
@@ -9,7 +9,8 @@ import { element } from '../shared/elements.js';
 export function startHostPage(): void {
   const frame = element('iframe', { sandbox: 'allow-scripts', title: 'View' });
   const said = element('p', { role: 'alert' });
-  document.body.append(said, frame);
+  const note = element('p', { dir: 'auto' });
+  document.body.append(said, note, frame);
   // Asked for at once: an upload of many pages takes a while.
   const call = ask('call', {});
   const send = (message: Fields) => frame.contentWindow?.postMessage(message, '*');
@@ -34,7 +35,8 @@ export function startHostPage(): void {
 
   async function begin(): Promise<void> {
     try {
-      const { args, result } = await call;
+      const { args, result, note: text } = await call;
+      note.textContent = textOf(text) ?? '';
       peer.notify('ui/notifications/tool-input', { arguments: fieldsOf(args) });
       peer.notify('ui/notifications/tool-result', fieldsOf(result));
     } catch {
