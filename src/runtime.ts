@@ -10,8 +10,6 @@ import type { CallingDependencies, Sender, SenderOptions } from './calls/sender.
 import { describeConfig } from './config/describe.js';
 import type { Config } from './config/load.js';
 import { openAccounts } from './config/open-accounts.js';
-import { createAnnouncer } from './consent/announcement.js';
-import { createPlanFiles } from './consent/plan-files.js';
 import { createMemoryPlanStore } from './consent/plan-store.js';
 import { createPlans, type Plans } from './consent/plans.js';
 import { createQuestionQueue, type QuestionQueue } from './consent/question-queue.js';
@@ -60,13 +58,13 @@ export async function openSharedMessages(
   return (await import('./journal/postgres-messages.js')).createPostgresMessages(journal, now, log);
 }
 
-/** The plans that wait for the page, beside the journal; undefined without a page. */
+/** The plans that wait for the page, beside the journal; undefined without a page. Only servers with a page load what they need for it. */
 export async function openPlans(config: Config, now: () => Date, log: Log): Promise<Plans | undefined> {
   const { journal, publicUrl, stateKeys, planLifetimeMs: lifetimeMs } = config;
   if (publicUrl === undefined || stateKeys === undefined) return undefined;
   const store = isDatabaseUrl(journal)
     ? (await import('./consent/plan-table.js')).createPlanTable(journal, now, log)
-    : createPlanFiles(`${journal}.plans`);
+    : (await import('./consent/plan-files.js')).createPlanFiles(`${journal}.plans`);
   return createPlans({ store, keys: stateKeys, now, lifetimeMs });
 }
 
@@ -99,7 +97,8 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     process: own,
     takeReports: reports.take,
     plans,
-    announce: plans && createAnnouncer({ webhook: config.webhook, now, log }),
+    announce:
+      plans && (await import('./consent/announcement.js')).createAnnouncer({ webhook: config.webhook, now, log }),
     decideAt: plans && ((nonce) => `${publicUrl}/decisions/${nonce}/`),
     openSender: (calling) => openLazily({ ...calling, ...sending }),
     configuration: (names) => describeConfig(config, 'operator', names),
