@@ -1,5 +1,5 @@
 import { reasonOf } from '../util/log.js';
-import { quote, quoteName } from '../util/quote.js';
+import { quote } from '../util/quote.js';
 import type { Budget, BudgetState } from './budget.js';
 import { boundedCaller, type Ending, type Intent, type RecordedChange } from './entry.js';
 
@@ -122,7 +122,7 @@ export const shownTime = (time: string): string =>
 
 /** What a change did, and where. */
 export const shownDeed = ({ tool, what, target }: Pick<Intent, 'tool' | 'what' | 'target'>): string =>
-  `${quoteName(tool)}: ${quote(what, shownCharacters)}  ${quote(target, shownCharacters)}`;
+  `${quote(tool, 100)}: ${quote(what, shownCharacters)}  ${quote(target, shownCharacters)}`;
 
 /**
  * One line for people: when, what came of it, and what it was. Of another's change a caller learns only that there is one;
@@ -132,7 +132,7 @@ export function describe(change: RecordedChange, viewer?: string): string {
   const { time, consent, answeredAfterMs, client, caller, approver, ending } = change;
   if (isOfAnother(change, viewer)) return 'another caller asked for the same change';
   const outcome = ending === undefined ? 'no outcome yet' : ending.outcome;
-  const code = ending?.code === undefined ? '' : ` (${quoteName(ending.code)})`;
+  const code = ending?.code === undefined ? '' : ` (${quote(ending.code, 100)})`;
   const answered = answeredAfterMs === undefined ? '' : ` after ${Math.round(answeredAfterMs / 1000)} s`;
   const by = caller === undefined ? '' : `  caller: ${quote(caller, 100)}`;
   const decided = approver === undefined ? '' : `  decided by: ${quote(approver, 100)}`;

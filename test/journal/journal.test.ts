@@ -37,14 +37,14 @@ test.each<
 >([
   ['open', {}, undefined, 'no outcome yet', 'asked'],
   ['ended', {}, { outcome: 'accepted' }, 'accepted', 'asked'],
-  ['ended with a code', {}, { outcome: 'rejected', code: 'Bad' }, 'rejected (Bad)', 'asked'],
+  ['ended with a code', {}, { outcome: 'rejected', code: 'Bad' }, 'rejected ("Bad")', 'asked'],
   ['agreed to by a person', { answeredAfterMs: 4200 }, { outcome: 'accepted' }, 'accepted', 'asked after 4 s'],
 ])('a change that is %s is one line', (_what, intent, ended, outcome, consent) => {
   const change = intentAt(noon, intent);
   const ending = ended && { id: change.id, time: change.time, ...ended };
   const line = describeChange({ ...change, ending });
   const what =
-    'restore_instance: "A server \\"s\\" is created."  "POST https://devops.example.com/v1/instances:restore"';
+    '"restore_instance": "A server \\"s\\" is created."  "POST https://devops.example.com/v1/instances:restore"';
   expect(line).toBe(`2026-11-20T12:00:00.000Z  ${outcome}  ${what}  consent: ${consent}  client: "test 1"`);
   expect(describeChange({ ...change, ending, caller: 'alice' })).toBe(`${line}  caller: "alice"`);
 });

@@ -1,7 +1,10 @@
 import { deflateSync } from 'node:zlib';
 import type { UploadPart } from '../../tools/upload/part.js';
+import { spellOut } from '../../util/quote.js';
 import { maximumPacked, maximumParts, type PartColumns } from './contract/parts.js';
 
+/** An ETag is any text that a service likes. */
+const longestEtag = 200;
 /** A hexadecimal ETag of an MD5 takes so many characters when it is packed. */
 const packedEtag = 22;
 
@@ -34,7 +37,7 @@ function pack(parts: readonly UploadPart[], unit: number, withEtags: boolean): s
     numbers: differences(parts.map(({ partNumber }) => partNumber)),
     sizes: differences(parts.map(({ size }) => Math.round(size / unit))),
     times: differences(parts.map(({ uploadedAt }) => (isWhole(uploadedAt) ? Math.round(uploadedAt / unit) : 0))),
-    ...(withEtags && { etags: parts.map(({ etag = '' }) => etag) }),
+    ...(withEtags && { etags: parts.map(({ etag = '' }) => spellOut(etag.slice(0, longestEtag))) }),
   };
   const packed = deflateSync(JSON.stringify(columns)).toString('base64');
   return packed.length <= maximumPacked ? packed : undefined;

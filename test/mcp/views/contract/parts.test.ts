@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { maximumPacked, maximumParts, unpackParts } from '../../../../src/mcp/views/contract/parts.js';
 import { packParts } from '../../../../src/mcp/views/pack-parts.js';
 import type { UploadPart } from '../../../../src/tools/upload/part.js';
+import { spellOut } from '../../../../src/util/quote.js';
 
 const mebibyte = 1024 * 1024;
 const start = Date.parse('2026-11-20T12:00:00Z');
@@ -60,7 +61,7 @@ test('parts come back as they were, in order of their numbers', async () => {
     fc.asyncProperty(anyParts, async (parts) => {
       const expected = parts.toSorted((a, b) => a.partNumber - b.partNumber);
       expect((await unpacked(parts)).parts).toEqual(
-        expected.map((part) => ({ ...part, etag: part.etag || undefined })),
+        expected.map((part) => ({ ...part, etag: spellOut(part.etag ?? '') || undefined })),
       );
     }),
   );
@@ -141,4 +142,16 @@ test('whatever was not packed here is not unpacked, and nothing is thrown', asyn
       expect(await unpackParts(text)).toBeUndefined();
     }),
   );
+});
+
+test('an ETag that would change the order of what is read is spelled out, and one that is too long is cut', async () => {
+  const odd = ['a\u202etxt', 'b\u200b', `c${'c'.repeat(500)}`].map((etag, index) => ({
+    partNumber: index + 1,
+    size: 1,
+    uploadedAt: 0,
+    etag,
+  }));
+  const packed = packParts(odd);
+  const { parts = [] } = (await unpackParts(packed ?? '')) ?? {};
+  expect(parts.map(({ etag }) => etag)).toEqual(['a\\u202etxt', 'b\\u200b', 'c'.repeat(200)]);
 });
