@@ -146,6 +146,14 @@ export const inconsistentPages = (call: FailedCall, problem: string, exchange: E
     ),
   });
 
+/** A read for which there is no room beside the others. */
+export const tooManyReads = (call: FailedCall): Failure =>
+  failureOf(call, false, {
+    problem: 'this server is reading as much as it can hold for other calls',
+    code: 'TooManyReads',
+    next: next('agent', 'wait', 'Call again in about 10 s.'),
+  });
+
 /** The cause as the end of a sentence, and the facts around it. */
 type Cause = { readonly problem: string } & Pick<Failure, 'code' | 'next'> & Partial<Failure>;
 

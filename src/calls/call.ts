@@ -4,6 +4,7 @@ import { Refusal, refusalFailure } from '../answers/refusal.js';
 import type { ConsentMode } from '../consent/decision.js';
 import type { Steering } from '../consent/pending.js';
 import type { Operation } from '../tools/define-operation.js';
+import type { Admit } from '../transport/http-client.js';
 import { sentences } from '../util/human.js';
 import { textAt } from '../util/objects.js';
 import { accountNameOf, direct } from './account.js';
@@ -13,12 +14,14 @@ import type { CallContext, CallDependencies, CallOutcome, CallTool } from './con
 import { checkContent, checkPath, keysRefusal, regionSourceOf, resolveEndpoint, unsignedRequest } from './endpoint.js';
 import { checkPolicy, checkRegions, isAllowed } from './policy.js';
 import { read } from './read.js';
+import { createReadRoom } from './read-room.js';
 import { insertSecrets } from './secrets.js';
 import { validate } from './validate.js';
 
 /** Every call takes the same path: find the account, check policy, check arguments, resolve the endpoint, then read or change. */
 export function createCallTool(dependencies: CallDependencies): CallTool {
   const { accounts, secretFiles, openClient } = dependencies;
+  const room = createReadRoom();
 
   const carryOut: CallTool = async (operation, given, context) => {
     const { account, args } = direct(accounts, operation, given, context.principal);
@@ -37,14 +40,20 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     checkPath(endpoint, request.path);
     checkContent(request);
     const secrets = (operation.secrets ?? []).map((path) => textAt(input, path));
-    const open = (signal: AbortSignal) =>
-      openClient(endpoint, { repeatable: operation.effect === 'read', secrets, signal, span: context.span });
+    const open = (signal: AbortSignal, admit?: Admit) =>
+      openClient(endpoint, {
+        repeatable: operation.effect === 'read',
+        secrets,
+        signal,
+        span: context.span,
+        ...(admit !== undefined && { admit }),
+      });
 
     const accountName = accounts.areNamed ? account.name : undefined;
     const mayRead = (other: Operation) => isAllowed(policy, other, context.principal);
 
     if (operation.change === undefined)
-      return read({ operation, input, request, endpoint, accountName }, open, context, mayRead, dependencies.log);
+      return read({ operation, input, request, endpoint, accountName }, open, room, context, mayRead, dependencies.log);
     const steering: Steering = {
       planOnly: planOnly === true,
       planId: typeof planId === 'string' ? planId : undefined,

@@ -1,17 +1,27 @@
 import { type Answer, readAnswer } from '../answers/answer.js';
-import { type FailedCall, type Failure, inconsistentPages, unreadableAnswer } from '../answers/failure.js';
+import {
+  type FailedCall,
+  type Failure,
+  inconsistentPages,
+  type RequestIds,
+  tooManyReads,
+  unreadableAnswer,
+} from '../answers/failure.js';
 import type { EndedOutcome } from '../answers/outcome.js';
 import { missingWarning, presentable } from '../answers/record.js';
 import type { Success } from '../answers/success.js';
-import type { Operation } from '../tools/define-operation.js';
+import type { Operation, PageStart } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
+import type { Admit } from '../transport/http-client.js';
 import type { Endpoint, UnsignedApiRequest } from '../transport/request.js';
 import type { Attempt, FinalReply, SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
+import { counted } from '../util/human.js';
 import type { Log } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import type { CallContext } from './context.js';
 import { unsignedRequest } from './endpoint.js';
+import type { ReadBound, ReadRoom, ReadShare } from './read-room.js';
 
 /** A read, as it will be sent. */
 export interface ReadCall {
@@ -27,31 +37,35 @@ export interface ReadCall {
 /** The longest that a read waits for the one beside it. */
 const besideMs = 3000;
 
+/** Opens a client whose requests end with a signal, and whose answers have room. */
+type Open = (signal: AbortSignal, admit: Admit) => SignedClient;
+
 /**
- * Carries out a read: all the pages that its answer takes, reduced to one record.
- * @param open makes a client whose requests end with a signal
+ * Carries out a read: all the pages that its answer takes, or as many as there is room for, reduced to one record.
  * @param isAllowed tells which operations may be read beside it
  */
 export async function read(
   call: ReadCall,
-  open: (signal: AbortSignal) => SignedClient,
+  open: Open,
+  room: ReadRoom,
   { onPage, hasView, signal }: Pick<CallContext, 'onPage' | 'hasView' | 'signal'>,
   isAllowed: (operation: Operation) => boolean,
   log: Log,
 ): Promise<EndedOutcome> {
   const { operation, input } = call;
   const pages = operation.pages ?? onePage;
-  using client = open(signal);
+  using share = room.share(signal);
+  using client = open(signal, share.admit);
   const [reduced, beside] = await Promise.all([
-    reduce(call, pages, client, { onPage }),
+    reduce(call, pages, { client, share, onPage }),
     operation.beside !== undefined && isAllowed(operation.beside.operation)
-      ? readBeside(operation.beside, call, () => open(AbortSignal.any([signal, AbortSignal.timeout(besideMs)])))
+      ? readBeside(operation.beside, call, open, room, AbortSignal.any([signal, AbortSignal.timeout(besideMs)]))
       : undefined,
   ]);
   if (reduced.kind === 'failed') return reduced;
-  const { state, warnings, lacks, requestIds, retried } = reduced;
+  const { state, warnings, lacks, requestIds, retried, rest } = reduced;
   if (lacks.length > 0) log('debug', 'answer', { tool: operation.name, lacks });
-  const record = pages.result(state, input, beside);
+  const record = pages.result(state, input, beside, rest);
   const shown = presentable(record, operation.exact);
   const next = operation.next?.(record, input);
   const success: Success = {
@@ -62,7 +76,7 @@ export async function read(
     ...(retried.length > 0 && { attempts: retried }),
     answer: shown.record,
   };
-  const parts = hasView === true ? pages.parts?.(state, input) : undefined;
+  const parts = hasView === true && rest === undefined ? pages.parts?.(state, input) : undefined;
   return { kind: 'succeeded', success, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
 }
 
@@ -70,15 +84,18 @@ export async function read(
 async function readBeside(
   { operation, input: inputOf, maximumPages }: NonNullable<Operation['beside']>,
   { input: given, endpoint }: ReadCall,
-  open: () => SignedClient,
+  open: Open,
+  room: ReadRoom,
+  signal: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   const input = inputOf(given);
   if (input === undefined) return undefined;
   const pages = operation.pages ?? onePage;
   const request = unsignedRequest(operation, operation.request(input));
-  using client = open();
+  using share = room.share(signal);
+  using client = open(signal, share.admit);
   try {
-    const reduced = await reduce({ operation, input, request, endpoint }, pages, client, { maximumPages });
+    const reduced = await reduce({ operation, input, request, endpoint }, pages, { client, share, maximumPages });
     return reduced.kind === 'reduced' ? pages.result(reduced.state, input) : undefined;
   } catch {
     return undefined;
@@ -95,10 +112,7 @@ const onePage: Omit<AnyPages, 'page'> = {
   count: () => 1,
 };
 
-/** More pages than this are no list that anybody waits for. Their number is also what keeps the memory for their places bounded. */
-const mostPages = 10_000;
-
-/** Every page of an answer, reduced, and what came with them. */
+/** The pages that were read, reduced, and what came with them. */
 interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
   readonly kind: 'reduced';
   readonly state: unknown;
@@ -106,49 +120,126 @@ interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
   readonly lacks: readonly string[];
   /** Of the pages that took more than one. */
   readonly retried: readonly Attempt[];
+  /** Where the first page begins that was not read because it would have been too much. */
+  readonly rest?: PageStart;
 }
 
-/** Reads one page after the other, until the last, a number of pages, or a failure. */
-async function reduce(
+/** What pages are read with, and how many at most. */
+interface Reading {
+  readonly client: SignedClient;
+  readonly share: ReadShare;
+  readonly onPage?: CallContext['onPage'] | undefined;
+  readonly maximumPages?: number;
+}
+
+type Ended = Reduced | { readonly kind: 'failed'; readonly failure: Failure };
+
+/** Where reading is: what came of the pages so far, and where the next one begins. */
+interface Place {
+  readonly kind: 'next';
+  readonly number: number;
+  readonly state: unknown;
+  /** Undefined for the first page. */
+  readonly after?: PageStart;
+}
+
+/** Reads one page after the other, until the last, a bound, or a failure. */
+async function reduce(call: ReadCall, pages: Omit<AnyPages, 'page'>, reading: Reading): Promise<Ended> {
+  const { operation, input } = call;
+  const seen = createSeen(regionWarnings(operation.regions, textAt(input, 'region')));
+  const places = new Set<string>();
+  let at: Place | Ended = { kind: 'next', number: 1, state: pages.start(input) };
+  while (at.kind === 'next') at = await takeIn(call, pages, reading, { seen, places }, at);
+  return at;
+}
+
+/** Reads the page at a place, and takes it in. */
+async function takeIn(
   { operation, input, request, endpoint, accountName }: ReadCall,
   pages: Omit<AnyPages, 'page'>,
-  client: SignedClient,
-  { onPage, maximumPages }: { readonly onPage?: CallContext['onPage'] | undefined; readonly maximumPages?: number },
-): Promise<Reduced | { readonly kind: 'failed'; readonly failure: Failure }> {
+  { client, share, onPage, maximumPages }: Reading,
+  { seen, places }: { readonly seen: Seen; readonly places: Set<string> },
+  { number, state, after }: Place,
+): Promise<Place | Ended> {
   const call = { operation, accountName };
-  const warnings = new Set(regionWarnings(operation.regions, textAt(input, 'region')));
-  const retried: Attempt[] = [];
-  const places = new Set<string>();
-  const lacks = new Set<string>();
-  let state = pages.start(input);
-  let entries = 0;
-  let asked = request;
-  for (let number = 1; ; number += 1) {
-    const reply = await client.send(asked);
-    const page = readPage(call, input, reply, endpoint.origin);
-    if (page.kind === 'failed') return withWarnings(page.failure, warnings);
-    const { record, answeredAt, requestIds } = page;
-    const { attempts } = reply;
-    if (attempts.length > 1) retried.push(...attempts);
-    addAll(warnings, page.warnings);
-    addAll(lacks, page.lacks);
-    entries += pages.count(record);
-    onPage?.(number, entries);
+  const asked = after === undefined ? request : unsignedRequest(operation, operation.request(input, after));
+  const reply = await send(asked, client, share);
+  if (typeof reply === 'string')
+    return after === undefined ? seen.failed(tooManyReads(call)) : seen.reduced(state, { after, bound: reply });
+  const page = readPage(call, input, reply, endpoint.origin);
+  if (page.kind === 'failed') return seen.failed(page.failure);
+  const { record, answeredAt, requestIds } = page;
+  const { attempts } = reply;
+  seen.add(page, attempts, pages.count(record));
+  onPage?.(number, seen.entries());
 
-    const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, input);
-    if (step.kind === 'end' || (step.kind === 'next' && number === maximumPages))
-      return { kind: 'reduced', state: step.state, warnings: [...warnings], lacks: [...lacks], requestIds, retried };
-    const next = checkPlace(step, number, places);
-    if (next.kind === 'inconsistent')
-      return withWarnings(inconsistentPages(call, next.problem, { requestIds, attempts }), warnings);
-    state = next.state;
-    asked = unsignedRequest(operation, operation.request(input, next.after));
-  }
+  const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, input);
+  if (step.kind === 'end' || (step.kind === 'next' && number === maximumPages)) return seen.reduced(step.state);
+  const next = checkPlace(step, number, places);
+  if (next.kind === 'inconsistent') return seen.failed(inconsistentPages(call, next.problem, { requestIds, attempts }));
+  if (number >= share.limits.pages || seen.entries() >= share.limits.entries)
+    return seen.reduced(next.state, { after: next.after, bound: 'call' });
+  return { ...next, number: number + 1 };
 }
 
-const addAll = (set: Set<string>, texts: readonly string[]): void => {
-  for (const text of texts) set.add(text);
-};
+/** The reply, or the bound that leaves no room for it. */
+async function send(
+  request: UnsignedApiRequest,
+  client: SignedClient,
+  share: ReadShare,
+): Promise<FinalReply | ReadBound> {
+  if (!(await share.enter())) return 'others';
+  const reply = await client.send(request).finally(share.leave);
+  return share.exceeded ?? reply;
+}
+
+type Seen = ReturnType<typeof createSeen>;
+
+/** What there is to tell of the pages that were read, beside their record. */
+function createSeen(regions: readonly string[]) {
+  const warnings = new Set(regions);
+  const lacks = new Set<string>();
+  const retried: Attempt[] = [];
+  let requestIds: RequestIds = {};
+  let entries = 0;
+  let count = 0;
+  return {
+    entries: () => entries,
+    add(page: Extract<Answer, { kind: 'read' }>, attempts: readonly Attempt[], more: number): void {
+      if (attempts.length > 1) retried.push(...attempts);
+      for (const warning of page.warnings) warnings.add(warning);
+      for (const path of page.lacks) lacks.add(path);
+      ({ requestIds } = page);
+      entries += more;
+      count += 1;
+    },
+    /** @param cut where and why the reading ended before the last page */
+    reduced(state: unknown, cut?: { readonly after: PageStart; readonly bound: ReadBound }): Reduced {
+      const told = cut === undefined ? [] : [cutWarning(cut.bound, count, entries)];
+      return {
+        kind: 'reduced',
+        state,
+        warnings: [...told, ...warnings],
+        lacks: [...lacks],
+        requestIds,
+        retried,
+        ...(cut !== undefined && { rest: cut.after }),
+      };
+    },
+    /** There may be a warning of just what made it fail. */
+    failed: (failure: Failure) => ({
+      kind: 'failed' as const,
+      failure: warnings.size === 0 ? failure : { ...failure, warnings: [...warnings] },
+    }),
+  };
+}
+
+/** The warning about an answer that is made of a part of the pages. */
+function cutWarning(bound: ReadBound, pages: number, entries: number): string {
+  const reason = bound === 'call' ? 'as much as one call reads' : 'because this server reads much for other calls too';
+  const read = `${counted(pages, 'page')} with ${entries} ${entries === 1 ? 'entry' : 'entries'}`;
+  return `Only the first ${read} were read, ${reason}. Counts, sums and what is called first, oldest or largest are of these alone.`;
+}
 
 /** The step to another page, unless it leads nowhere new. Adds the place of that page to those that are known. */
 function checkPlace<Step extends Exclude<ReturnType<AnyPages['add']>, { kind: 'end' }>>(
@@ -160,16 +251,9 @@ function checkPlace<Step extends Exclude<ReturnType<AnyPages['add']>, { kind: 'e
   const place = digestOf([step.after]);
   if (places.has(place))
     return { kind: 'inconsistent', problem: `page ${number} leads back to where an earlier one began` };
-  if (number >= mostPages) return { kind: 'inconsistent', problem: `there are more than ${mostPages}` };
   places.add(place);
   return step;
 }
-
-/** There may be a warning of just what made it fail. */
-const withWarnings = (failure: Failure, warnings: ReadonlySet<string>) => ({
-  kind: 'failed' as const,
-  failure: warnings.size === 0 ? failure : { ...failure, warnings: [...warnings] },
-});
 
 /** One page, or the reason why there is none. */
 function readPage(

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal } from '../answers/refusal.js';
 import { busy } from './server.js';
 
@@ -150,15 +149,6 @@ export function createConcurrencyLimiter({
         },
       };
     },
-  };
-}
-
-/** Resolves for one waiter in each turn of the event loop, so that short work comes in between long work. */
-export function createTurns(): () => Promise<void> {
-  let last = Promise.resolve();
-  return () => {
-    last = last.then(() => nextTurn());
-    return last;
   };
 }
 

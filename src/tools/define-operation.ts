@@ -181,7 +181,7 @@ export interface Page<PageRecord> {
 
 /**
  * The pages of an answer, reduced one by one: no page is kept, so the state has to be of a size that does not depend on their
- * number. Pages that lead back to where one began, and far too many of them, end the call without help from here.
+ * number. Pages that lead back to where one began end the call without help from here, and too many of them end the list.
  */
 export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
   /** The record of one page. A field that is not optional is expected, as in `output`. */
@@ -193,8 +193,10 @@ export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
   /**
    * The record that the call answers with, after the last page.
    * @param beside the record of the read beside this one, if there is one and it was answered
+   * @param rest where the first page begins that was not read, where the list is longer than one call reads: the record says how to
+   * go on from there. A warning says already that it is of a part of the list
    */
-  result(state: State, input: Input, beside?: Readonly<Record<string, unknown>>): Output;
+  result(state: State, input: Input, beside?: Readonly<Record<string, unknown>>, rest?: PageStart): Output;
   /** The parts of an upload that the operation's view draws; undefined where the pages are not the whole. */
   parts?(state: State, input: Input): readonly UploadPart[] | undefined;
   /** The number of entries on a page, for progress. */

@@ -83,7 +83,7 @@ export const listMultipartUploads = defineOperation({
       ...openUploadsFields(),
     }),
 
-  exact: ['object', 'prefix', 'uploadId'],
+  exact: ['object', 'prefix', 'uploadId', 'nextKeyMarker', 'nextUploadIdMarker'],
   tellIfMissing: { isTruncated: 'whether more uploads follow' },
 
   request: ({ bucket, prefix, keyMarker, uploadIdMarker, region }, after) => ({
@@ -127,8 +127,17 @@ export const listMultipartUploads = defineOperation({
         problem: `page ${number} says that more follow, but names neither marker nor upload`,
       };
     },
-    result: (state, given) =>
-      withoutUndefined({ bucket: given.bucket, prefix: given.prefix, ...summariseOpen(state, given) }),
+    result: (state, given, _beside, rest) =>
+      withoutUndefined({
+        bucket: given.bucket,
+        prefix: given.prefix,
+        ...summariseOpen(state, given),
+        ...(rest !== undefined && {
+          isTruncated: true,
+          nextKeyMarker: rest['key-marker'],
+          nextUploadIdMarker: rest['upload-id-marker'],
+        }),
+      }),
   },
 
   summarize(summary, { bucket, prefix }) {
@@ -136,7 +145,13 @@ export const listMultipartUploads = defineOperation({
     return openUploadsSentences(summary, where);
   },
 
-  next({ uploadCount = 0, countOfAnyAge = 0, uploads = [] }) {
+  next({ uploadCount = 0, countOfAnyAge = 0, uploads = [], isTruncated }) {
+    if (isTruncated)
+      return next(
+        'agent',
+        'call',
+        'To read on, call again with keyMarker and uploadIdMarker as nextKeyMarker and nextUploadIdMarker in the answer. With a prefix, there is less to read.',
+      );
     if (uploadCount === 0 && countOfAnyAge > 0) return undefined;
     if (uploadCount === 0)
       return next('user', 'ask', 'If one was expected, ask the user whether bucket, prefix and region are right.');

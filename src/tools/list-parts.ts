@@ -13,7 +13,7 @@ import { decodedKey, longestKey } from './upload/keys.js';
 import { firstThatFit } from './upload/lists.js';
 import { nextOfUpload } from './upload/next-of-upload.js';
 import type { UploadPart } from './upload/part.js';
-import { summarySentences } from './upload/sentences.js';
+import { beginningSentences, summarySentences } from './upload/sentences.js';
 import { summarise, summaryFields } from './upload/summary.js';
 import { xmlRecord } from './upload/xml-record.js';
 
@@ -50,9 +50,6 @@ const page = () =>
 
 /** Parts a page in the view "parts" when maxParts is absent. */
 const defaultPage = 100;
-
-/** Ten times as many parts as stores allow an upload to have (not in the reference). */
-const maximumParts = 100_000;
 
 /** A page longer than this, in characters of JSON, ends earlier: it is about 20,000 tokens. */
 const maximumPage = 42_000;
@@ -193,8 +190,6 @@ export const listParts = defineOperation({
           kind: 'inconsistent',
           problem: `part ${again} came again on page ${number}, which was to start after part ${marker}`,
         };
-      if (state.parts.length + numbers.length > maximumParts)
-        return { kind: 'inconsistent', problem: `more than ${maximumParts} parts came` };
       state.parts.push(...partsOf(record));
       const first = number === 1 ? record : state.first;
       // Servers are known that name a marker although nothing follows, and that name none although something does.
@@ -211,20 +206,34 @@ export const listParts = defineOperation({
     },
     count: ({ parts = [] }) => parts.length,
     parts: ({ parts }, given) => (viewOf(given) === 'parts' ? undefined : parts),
-    result({ first, parts, answeredAt }, given, beside) {
+    result({ first, parts, answeredAt }, given, beside, rest) {
       const record = withoutOurs(first);
       if (viewOf(given) === 'parts') return { view: 'parts', ...shortened(record) };
-      const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...rest } = record;
+      const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...whole } = record;
+      // How far an upload is, and how fast, is not to be told from a part of its list.
+      if (rest !== undefined)
+        return {
+          ...{ view: 'summary', ...whole, ...summarise(parts, {}) },
+          isTruncated: true,
+          nextPartNumberMarker: Number(rest['part-number-marker']),
+        };
       const times = { checkedAt: answeredAt, startedAt: startOf(given, beside?.uploads) };
-      return { view: 'summary', ...rest, ...summarise(parts, given, times) };
+      return { view: 'summary', ...whole, ...summarise(parts, given, times) };
     },
   },
 
   summarize: (record) => {
     if (record.view === 'parts') return pageSentences(record);
-    return summarySentences(record, `The upload of ${quote(record.object ?? '', longestKey)}`);
+    const name = `The upload of ${quote(record.object ?? '', longestKey)}`;
+    return record.isTruncated === true ? beginningSentences(record, name) : summarySentences(record, name);
   },
   next(record) {
+    if (record.view === 'summary' && record.isTruncated === true)
+      return next(
+        'agent',
+        'call',
+        `For the parts after these, call again with view "parts" and partNumberMarker ${record.nextPartNumberMarker}.`,
+      );
     if (record.view === 'parts' && record.isTruncated === true)
       return next(
         'agent',

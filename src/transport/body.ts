@@ -40,8 +40,11 @@ function parseJson(text: string): Body {
 const maximumJson = 1024 * 1024;
 const maximumText = 20_000;
 const maximumDepth = 32;
-/** The most tags, references and attributes of XML, by a character that each of them has. Each costs the parser time. */
-const maximumCounts = { '<': 500_000, '&': 200_000, '=': 200_000 };
+/**
+ * The most tags, references and attributes of XML, by a character that each of them has. Each costs time, and other calls wait
+ * meanwhile. Ten thousand parts have less.
+ */
+const maximumCounts = { '<': 150_000, '&': 200_000, '=': 200_000 };
 
 function hasMoreThan(limit: number, character: string, text: string): boolean {
   let count = 0;

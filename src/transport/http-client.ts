@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
+import { createTurns } from '../util/turns.js';
 import { isLoopback } from '../util/uri.js';
 import type { HttpMethod } from './request.js';
 
@@ -77,21 +78,28 @@ export interface Proxies {
   readonly noProxy?: string | undefined;
 }
 
+/** True if there is room for so many more bytes of a body. */
+export type Admit = (bytes: number) => boolean;
+
 /** Sends single HTTP requests. */
 export interface HttpClient {
-  /** Resolves with a response or with the reason there is none; never rejects. */
-  send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse | HttpFailure>;
+  /**
+   * Resolves with a response or with the reason there is none; never rejects.
+   * @param admit is told of each piece of the body, in bytes; the body is too large where it answers with false
+   */
+  send(request: HttpRequest, signal: AbortSignal, admit?: Admit): Promise<HttpResponse | HttpFailure>;
   close(): Promise<void>;
 }
 
 /** An HTTP client within limits, through the proxies that are configured. */
 export function createHttpClient(proxies: Proxies = {}, limits: Limits = defaultLimits): HttpClient {
   const [kept, fresh] = [createAgents(proxies, limits, 1), createAgents(proxies, limits, 0)];
+  const takeTurn = createTurns();
   return {
-    send: (request, signal) => {
+    send: (request, signal, admit = () => true) => {
       const { direct, proxied } = request.newConnection ? fresh : kept;
       const agent = isLoopback(new URL(request.origin).hostname) ? direct : proxied;
-      return dispatch(agent, request, limits, signal);
+      return dispatch(agent, request, { limits, admit, takeTurn }, signal);
     },
     close: async () => {
       await Promise.all([kept, fresh].flatMap(({ direct, proxied }) => [direct.destroy(), proxied.destroy()]));
@@ -119,10 +127,20 @@ function createAgents({ httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies
   };
 }
 
+/** What a body is received within. */
+interface Receiving {
+  readonly limits: Limits;
+  readonly admit: Admit;
+  readonly takeTurn: () => Promise<void>;
+}
+
+/** A body that is larger takes a turn of the event loop for itself: reading it is work for milliseconds. */
+const quickBytes = 64 * 1024;
+
 function dispatch(
   agent: Dispatcher,
   { method, origin, path, headers, body }: HttpRequest,
-  limits: Limits,
+  { limits, admit, takeTurn }: Receiving,
   signal: AbortSignal,
 ): Promise<HttpResponse | HttpFailure> {
   return new Promise((resolve) => {
@@ -168,15 +186,22 @@ function dispatch(
         onResponseData(controller, chunk) {
           size += chunk.length;
           if (size > limits.bodyBytes) controller.abort(new TooLarge(`more than ${limits.bodyBytes} bytes`));
+          else if (!admit(chunk.length)) controller.abort(new TooLarge('there is no room for it'));
           else chunks.push(chunk);
         },
         onResponseEnd() {
           if (received === undefined) return fail(new Error('the response has no final status'));
-          try {
-            finish({ ...received, body: text(Buffer.concat(chunks), received.headers, limits.bodyBytes) });
-          } catch (error) {
-            fail(error);
-          }
+          const response = received;
+          // Until its turn, it is a buffer: of texts, the heap would have to hold as many as wait.
+          const read = () => {
+            try {
+              finish({ ...response, body: text(Buffer.concat(chunks), response.headers, limits.bodyBytes, admit) });
+            } catch (error) {
+              fail(error);
+            }
+          };
+          if (size > quickBytes) void takeTurn().then(read);
+          else read();
         },
         onResponseError(_controller, error) {
           fail(error);
@@ -197,9 +222,11 @@ const flatten = (headers: Readonly<Record<string, string | string[] | undefined>
   );
 
 /** The body as text. Requests do not ask for compression, but some services compress all the same. */
-function text(bytes: Buffer, headers: Readonly<Record<string, string>>, limit: number): string {
-  const gzipped = headers['content-encoding'] === 'gzip' && bytes.length > 0;
-  return (gzipped ? gunzipSync(bytes, { maxOutputLength: limit }) : bytes).toString('utf8');
+function text(bytes: Buffer, headers: Readonly<Record<string, string>>, limit: number, admit: Admit): string {
+  if (headers['content-encoding'] !== 'gzip' || bytes.length === 0) return bytes.toString('utf8');
+  const whole = gunzipSync(bytes, { maxOutputLength: limit });
+  if (!admit(whole.length)) throw new TooLarge('there is no room for it');
+  return whole.toString('utf8');
 }
 
 function failureCode(code: string, error: unknown, signal: AbortSignal, started: boolean): FailureCode {

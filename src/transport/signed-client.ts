@@ -1,7 +1,7 @@
 import { type Credentials, sign } from '../signing/sign.js';
 import type { Log } from '../util/log.js';
 import type { Attributes, Span } from '../util/trace.js';
-import type { HttpClient } from './http-client.js';
+import type { Admit, HttpClient } from './http-client.js';
 import { createRedactor, type Redactor } from './redact.js';
 import { describeReply, type Reply, replyOf } from './reply.js';
 import { type Endpoint, type UnsignedApiRequest, wireForm } from './request.js';
@@ -45,6 +45,8 @@ export interface SignedClientOptions {
   readonly signal: AbortSignal;
   /** The span of the call, if calls are traced. */
   readonly span?: Span | undefined;
+  /** Bounds the bodies of all answers together. */
+  readonly admit?: Admit;
 }
 
 export interface SignedClientDependencies {
@@ -80,7 +82,7 @@ interface Signed {
 
 function createSignedClient(
   endpoint: Endpoint,
-  { repeatable, secrets, signal: callerSignal, span }: SignedClientOptions,
+  { repeatable, secrets, signal: callerSignal, span, admit }: SignedClientOptions,
   { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
   redactorOf: (credentials: Credentials) => Redactor,
 ): SignedClient {
@@ -110,7 +112,7 @@ function createSignedClient(
     redactors.add(redactorOf(credentials));
     const { method } = request;
     const sent = { method, origin: endpoint.origin, path, headers, newConnection: !repeatable, ...(body && { body }) };
-    const result = await httpClient.send(sent, signal);
+    const result = await httpClient.send(sent, signal, admit);
     // Secrets are removed after parsing, because a comment or anything else that parsers drop may stand inside a secret.
     // A service may repeat those of an earlier attempt too.
     let reply = replyOf(result);

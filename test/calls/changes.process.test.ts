@@ -113,6 +113,35 @@ test('what a killed process left open is told at the next start, and once to the
   await next.ended;
 });
 
+test('a process that ends at the limit of its heap leaves the change under way as unknown, with the time at which it was sent', async () => {
+  answerAfterMs = 60_000;
+  // Such an end comes from anywhere in the process: here, a signal brings it about.
+  const fill = "process.on('SIGUSR2',()=>{const all=[];for(;;)all.push(Array.from({length:1000},String))})";
+  const options = `--max-old-space-size=64 --import=data:text/javascript,${encodeURIComponent(fill)}`;
+  const server = startRaw(settings({ NODE_OPTIONS: options }));
+  await server.response(0);
+  const before = Date.now();
+  server.send(restore('at-the-limit'));
+  while (arrived('at-the-limit') === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  const after = Date.now();
+  server.child.kill('SIGUSR2');
+  await server.ended;
+  expect(server.stderr()).toContain('heap');
+  expect((await readJournal()).map(({ ending }) => ending)).toEqual([undefined]);
+
+  const next = startRaw(settings());
+  next.send({ ...restore('next'), id: 1 });
+  answerAfterMs = 0;
+  expect(textOf(await next.response(1))).toContain('ended without a known outcome');
+  next.child.stdin.end();
+  await next.ended;
+  const [found] = (await readJournal()).filter(({ what }) => what.includes('at-the-limit'));
+  expect(found).toMatchObject({ ending: { outcome: 'unknown', code: 'ProcessEnded' } });
+  const sentAt = Date.parse(found?.time ?? '');
+  expect(sentAt).toBeGreaterThanOrEqual(before);
+  expect(sentAt).toBeLessThanOrEqual(after);
+});
+
 test('two processes that race with the same change: one acts', async () => {
   for (let round = 0; round < 10; round += 1) {
     const servers = [startRaw(settings()), startRaw(settings())];
@@ -172,12 +201,12 @@ test('the journal is readable for people and machines, and as a resource', async
   await server.response(1);
   server.send({ id: 2, method: 'resources/read', params: { uri: 'cloudops://journal' } });
   expect(textOf(await server.response(2))).toMatch(
-    /accepted {2}restore_instance: .*Create DevOps server .*first.*POST .*consent: off {2}client: .*raw 1/,
+    /accepted {2}.*restore_instance.*: .*Create DevOps server .*first.*POST .*consent: off {2}client: .*raw 1/,
   );
   server.child.stdin.end();
   await server.ended;
   const text = await runServer(['journal', '--since', '5m'], { env: settings() });
-  expect(text.stdout).toMatch(/^\S+Z {2}accepted {2}restore_instance: "Create DevOps server \\"first\\"/);
+  expect(text.stdout).toMatch(/^\S+Z {2}accepted {2}"restore_instance": "Create DevOps server \\"first\\"/);
   expect((await runServer(['journal', '--since=2030-01-01'], { env: settings() })).stdout).toBe(
     'No changes since 2030-01-01T00:00:00.000Z.\n',
   );

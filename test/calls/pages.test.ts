@@ -168,6 +168,30 @@ test('cancelling ends the reading', async () => {
   expect(markers.length).toBeLessThanOrEqual(4);
 });
 
+test('what does not fit into the bytes of one call is left out: the answer is of the pages before, and says how to go on', async () => {
+  const filler = 'x'.repeat(3 * 1024 * 1024);
+  server = await startServer((_request, response, count) =>
+    response.end(
+      xml({ parts: [count], truncated: true, next: count }).replace('</Bucket>', `</Bucket><A>${filler}</A>`),
+    ),
+  );
+  const caller = testCaller(server.origin);
+  const args = { bucket: 'b', object: 'o', uploadId: 'u', expectedParts: 100 };
+  const result = await caller.call(listParts, args, { signal: never });
+  await caller.close();
+  expect(result).toMatchObject({
+    ok: true,
+    structured: { answer: { view: 'summary', partCount: 5, isTruncated: true, nextPartNumberMarker: 5 } },
+  });
+  expect(server.requests).toHaveLength(6);
+  expect(result.text).toContain(
+    'The upload of "o" has more parts than were read: the first 5, up to part 5, have 50 bytes.',
+  );
+  expect(result.text).toContain('call again with view "parts" and partNumberMarker 5.');
+  expect(result.text).toContain('warning: Only the first 5 pages with 5 entries were read, as much as one call reads.');
+  expect(result.text).not.toContain('percent');
+});
+
 test('each page is reported as it is read', async () => {
   const seen: number[] = [];
   await read([{ parts: [1], truncated: true, next: 1 }, { parts: [2] }], never, (pages) => seen.push(pages));

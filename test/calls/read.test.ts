@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import type { Policy } from '../../src/calls/policy.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
@@ -145,6 +145,10 @@ describe('pages', () => {
     },
     summarize: () => '',
   });
+  const pagesOf = (operation: Operation) => {
+    if (operation.pages === undefined) throw new Error('it has no pages');
+    return operation.pages;
+  };
   const replies = (count: number) => Array.from({ length: count }, () => page({}));
 
   test('go on from where the one before says, which is no argument', async () => {
@@ -155,7 +159,6 @@ describe('pages', () => {
   test.each([
     ['the page itself', () => 'same', 2, 'page 2 leads back'],
     ['an earlier one', (number: number) => String(number % 3), 4, 'page 4 leads back'],
-    ['ever new ones', String, 10_000, 'there are more than 10000'],
   ])('that lead to %s end the call', async (_where, placeAfter, count, problem) => {
     const { requests, ...result } = await read(replies(count + 1), following(placeAfter));
     expect(result).toMatchObject({
@@ -163,6 +166,63 @@ describe('pages', () => {
     });
     expect(requests).toHaveLength(count);
   });
+
+  test.each([
+    ['100 pages', 1, 100, 100],
+    ['20,000 entries', 4_000, 5, 20_000],
+  ])('that go on for ever end after %s, and the answer says of what it is', async (_bound, entries, count, sum) => {
+    const rests: unknown[] = [];
+    const endless = following(String);
+    const operation: Operation = {
+      ...endless,
+      pages: {
+        ...pagesOf(endless),
+        count: () => entries,
+        result: (state, _input, _beside, rest) => {
+          rests.push(rest);
+          return { state };
+        },
+      },
+    };
+    const { requests, ...result } = await read(replies(count + 1), operation);
+    expect(requests).toHaveLength(count);
+    expect(rests).toEqual([{ token: String(count) }]);
+    const { answer, warnings } = successOf(result);
+    expect(answer).toEqual({ state: count });
+    expect(warnings).toEqual([
+      expect.stringMatching(`^Only the first ${count} pages with ${sum} entries were read, as much as one call reads.`),
+    ]);
+  });
+
+  test('that are the whole list say nothing of a rest', async () => {
+    const { warnings } = successOf(await read([page({ parts: [part(1)], next: 1 }), page({ parts: [part(2)] })]));
+    expect(warnings).toEqual([]);
+  });
+});
+
+test('a read for which there is no room beside the others fails after five seconds, and says when to call again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  let answer = (_reply: FinalReply): void => undefined;
+  const answered = new Promise<FinalReply>((resolve) => {
+    answer = resolve;
+  });
+  const { openClient, requests } = scriptedClient(() => answered);
+  const { call } = testCaller('http://127.0.0.1:1', { openClient });
+  const calls = Array.from({ length: 128 }, () => call(listParts, args, { signal: never }));
+  while (requests.length < 128) await turn();
+  const beyond = call(listParts, args, { signal: never });
+  for (let turns = 0; turns < 100; turns += 1) await turn();
+  await vi.advanceTimersByTimeAsync(5000);
+  const { ok, text } = await beyond;
+  vi.useRealTimers();
+  expect(ok).toBe(false);
+  expect(text).toMatch(/^list_parts failed: this server is reading as much as it can hold for other calls\./);
+  expect(text).toContain('code: TooManyReads');
+  expect(text).toContain('next: Call again in about 10 s.');
+  answer(page({ parts: [part(1)] }));
+  expect((await Promise.all(calls)).filter((each) => !each.ok)).toEqual([]);
+  expect((await call(listParts, args, { signal: never })).ok).toBe(true);
 });
 
 test('an operation without pages is read with one request', async () => {

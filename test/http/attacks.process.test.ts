@@ -232,6 +232,60 @@ test.each([
   60_000,
 );
 
+/** A page of uploads with keys of so many characters, of which one takes two bytes each in the memory of JavaScript. */
+function uploadsPage(from: number, count: number, keyLength: number, isTruncated: boolean): string {
+  const keys = Array.from({ length: count }, (_, index) => `${from + index}`.padStart(8, '0').padEnd(keyLength, 'é日'));
+  const uploads = keys.map(
+    (key) => `<Upload><Key>${key}</Key><UploadId>u</UploadId><Initiated>2026-11-20T12:00:00.000Z</Initiated></Upload>`,
+  );
+  return `<ListMultipartUploadsResult><IsTruncated>${isTruncated}</IsTruncated><NextKeyMarker>${from + count}</NextKeyMarker>${uploads.join('')}</ListMultipartUploadsResult>`;
+}
+
+/** The number that a page begins after. */
+const markerOf = (url: string) => Number(/key-marker=(\d+)/.exec(url)?.[1] ?? 0);
+
+test.each<[string, (marker: number) => string]>([
+  ['a bucket with 10,000 uploads of long keys', (marker) => uploadsPage(marker, 1000, 500, marker < 9000)],
+  ['a list that never ends', (marker) => uploadsPage(marker, 1, 8, true)],
+  ['a service that adds 4 MB a page', (marker) => uploadsPage(marker, 2500, 650, true)],
+])(
+  'reads of %s neither end the process nor keep health from being told',
+  async (_what, pageAfter) => {
+    const made = new Map<number, string>();
+    const store = await startServer(({ url }, response) => {
+      const marker = markerOf(url);
+      const known = made.get(marker) ?? pageAfter(marker);
+      if (made.size < 12) made.set(marker, known);
+      response.end(known);
+    });
+    const env = {
+      CLOUDOPS_STORAGE_URL: store.origin,
+      CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
+      CLOUDOPS_SECRET_ACCESS_KEY: 'test',
+      CLOUDOPS_TOOLS: 'list_multipart_uploads',
+      CLOUDOPS_HTTP_TOKENS_FILE: tokensFile(),
+      CLOUDOPS_HTTP_RATE: '100000',
+    };
+    const server = await startHttpProcess([], { env, nodeArgs: ['--max-old-space-size=256'] });
+    const call = JSON.stringify(toolCall('list_multipart_uploads', { bucket: 'b' }));
+    const bound = Math.max(100, 10 * median(await watchHealth(server.metricsOrigin, delay(500))));
+    const medians: number[] = [];
+    for (let round = 0; round < 5 && !medians.some((each) => each < bound); round += 1) {
+      const attacked = attack(server.url, call, 3000);
+      const waits = await watchHealth(server.metricsOrigin, attacked);
+      expect((await attacked).statuses).toEqual([200]);
+      expect((await attacked).longest).toBeLessThan(200_000);
+      medians.push(median(waits));
+    }
+    expect(Math.min(...medians)).toBeLessThan(bound);
+    const { result } = await answerOf(await post(server.url, call, tokenOf(token)));
+    expect(result).toMatchObject({ structuredContent: { answer: { uploadCount: expect.any(Number) } } });
+    await server.stop();
+    await store.close();
+  },
+  120_000,
+);
+
 test('a body that comes in chunks of one byte takes little memory', async () => {
   const server = await startHttpProcess(['--sandbox'], { nodeArgs: watched });
   const before = await memory(server);

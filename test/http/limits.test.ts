@@ -1,6 +1,6 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { createConcurrencyLimiter, createRateLimiter, createTurns, defaultHttpLimits } from '../../src/http/limits.js';
+import { createConcurrencyLimiter, createRateLimiter, defaultHttpLimits } from '../../src/http/limits.js';
 
 const limiterOf = (limits: object) => createConcurrencyLimiter({ ...defaultHttpLimits, ...limits });
 
@@ -163,18 +163,4 @@ test('callers who are many are not remembered for ever, those who are busy are',
   }
   for (let count = 0; count < 10_000; count += 1) waitFor(`other ${count}`);
   expect(busy()).toBe(0);
-});
-
-test('each turn is one of the event loop, so that others come in between', async () => {
-  const take = createTurns();
-  const order: string[] = [];
-  const turns = ['a', 'b', 'c'].map((name) => take().then(() => order.push(name)));
-  const between = async () => {
-    for (const name of ['1', '2', '3']) {
-      await tick();
-      order.push(name);
-    }
-  };
-  await Promise.all([...turns, between()]);
-  expect(order.indexOf('2')).toBeLessThan(order.indexOf('c'));
 });

@@ -7,6 +7,7 @@ import { never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { openPolicy } from '../support/operations.js';
 import { problems } from '../support/rules.js';
+import { answeredBy, scriptedClient } from '../support/scripted-client.js';
 
 interface FakePage {
   readonly uploads?: readonly (readonly [object: string, uploadId: string])[];
@@ -174,4 +175,33 @@ test('by default, it is refused with what would allow it', async () => {
   const { text } = await caller.call(listMultipartUploads, { bucket: 'b' }, { signal: never });
   expect(text).toContain('set CLOUDOPS_STORAGE_HEADERS=amz, or name it in CLOUDOPS_TOOLS');
   await caller.close();
+});
+
+test('a list that is longer than one call reads is told as far as it was read, with the place to go on', async () => {
+  const caller = testCaller('http://127.0.0.1:1', {
+    policy: { ...openPolicy, extensions: ['s3'] },
+    openClient: scriptedClient(async ({ query }) => {
+      const from = Number(query?.['key-marker'] ?? 0);
+      const Upload = Array.from({ length: 1000 }, (_, index) => ({
+        Key: String(from + index + 1),
+        UploadId: 'same \u202e',
+        Initiated: '2026-11-20T11:00:00.000Z',
+        Initiator: { ID: 'i' },
+      }));
+      const value = {
+        IsTruncated: 'true',
+        NextKeyMarker: String(from + 1000),
+        NextUploadIdMarker: 'same \u202e',
+        Upload,
+      };
+      const body = { kind: 'xml', value: { ListMultipartUploadsResult: value } } as const;
+      return answeredBy(200, body, 1, { date: 'Fri, 20 Nov 2026 12:00:00 GMT' });
+    }).openClient,
+  });
+  const listed = async (args: object) => {
+    const { text } = await caller.call(listMultipartUploads, { bucket: 'b', ...args }, { signal: never });
+    return text;
+  };
+  const golden = fileURLToPath(new URL('golden/list-multipart-uploads-longer.txt', import.meta.url));
+  await expect(`${await listed({})}\n---\n${await listed({ olderThanHours: 24 })}\n`).toMatchFileSnapshot(golden);
 });

@@ -42,7 +42,7 @@ describe('XML', () => {
     ['badly nested', '<A><B></A></B>'],
     ['with a document type', '<!DOCTYPE A [<!ENTITY x "y">]><A>&x;</A>'],
     ['with an external entity', '<!DOCTYPE A [<!ENTITY x SYSTEM "file:///etc/passwd">]><A>&x;</A>'],
-    ['with more than 500,000 tags', `<A>${'<B/>'.repeat(500_000)}</A>`],
+    ['with more than 150,000 tags', `<A>${'<B/>'.repeat(150_000)}</A>`],
     ['with more than 200,000 references', `<A>${'&#65;'.repeat(200_001)}</A>`],
     ['with more than 200,000 attributes', `<A ${Array.from({ length: 200_001 }, (_, at) => `a${at}=""`).join(' ')}/>`],
     ['nested 10,000 deep', '<A>'.repeat(10_000) + '</A>'.repeat(10_000)],

@@ -3,7 +3,7 @@ import { counted, humanDuration, sentences } from '../../util/human.js';
 import { withoutUndefined } from '../../util/objects.js';
 import { quote } from '../../util/quote.js';
 import type { Lenient } from '../define-operation.js';
-import { like } from '../schema/outputs.js';
+import { like, rare } from '../schema/outputs.js';
 import { countNotShown, firstThatFit, notShown } from './lists.js';
 
 /** What the multipart uploads that are open in a bucket say together, in a size that does not depend on their number. */
@@ -49,6 +49,9 @@ export const openUploadsFields = () => ({
     .describe('the first, by object key'),
   notShown: notShown(),
   checkedAt: z.string().optional(),
+  isTruncated: rare(z.boolean().optional()),
+  nextKeyMarker: rare(z.string().optional()),
+  nextUploadIdMarker: rare(z.string().optional()),
 });
 
 type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof openUploadsFields>>>>;
@@ -220,7 +223,7 @@ const mostFirst = (counts: ReadonlyMap<string, number>) =>
 
 /** The summary in sentences. `where` names bucket and prefix. */
 export function openUploadsSentences(summary: Summary, where: string): string {
-  const { uploadCount = 0, olderThanHours, oldest, uploads = [], checkedAt } = summary;
+  const { uploadCount = 0, olderThanHours, oldest, uploads = [], checkedAt, isTruncated } = summary;
   return sentences(
     howMany(summary, where),
     olderThanHours !== undefined &&
@@ -228,15 +231,17 @@ export function openUploadsSentences(summary: Summary, where: string): string {
       'The service gave no time, so olderThanHours was not applied.',
     uploadCount > 1 &&
       oldest?.ageHours !== undefined &&
-      `The oldest, of ${quote(oldest.object ?? '')}, was started ${ago(oldest.ageHours)}.`,
+      `The oldest${isTruncated ? ' of these' : ''}, of ${quote(oldest.object ?? '')}, was started ${ago(oldest.ageHours)}.`,
     ...several(summary),
     ...initiators(summary),
     uploads.length < uploadCount &&
-      `Only the first ${uploads.length} are listed, in the order of their object keys, because all would be too long to read; the counts are of all.`,
+      `Only the first ${uploads.length} are listed, in the order of their object keys, because all would be too long to read; the counts are of all${isTruncated ? ' that were read' : ''}.`,
   ).join(' ');
 }
 
-function howMany({ uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, checkedAt }: Summary, where: string) {
+function howMany(summary: Summary, where: string) {
+  const { uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, checkedAt, isTruncated } = summary;
+  if (isTruncated) return howManySoFar(summary, where);
   if (hours === undefined || checkedAt === undefined)
     return uploadCount === 0
       ? `No multipart upload is open in ${where}.`
@@ -245,6 +250,17 @@ function howMany({ uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, ch
   if (uploadCount === 0)
     return `No multipart upload in ${where} was ${started}; ${countOfAnyAge} ${countOfAnyAge === 1 ? 'is' : 'are'} open.`;
   return `${counted(uploadCount, 'multipart upload')} in ${where} ${uploadCount === 1 ? 'was' : 'were'} ${started}, of ${countOfAnyAge} that are open.`;
+}
+
+/** Of a list that is longer than one call reads. */
+function howManySoFar(
+  { uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, checkedAt }: Summary,
+  where: string,
+) {
+  const more = 'the list goes on where this call ended';
+  if (hours === undefined || checkedAt === undefined)
+    return `At least ${counted(uploadCount, 'multipart upload')} ${uploadCount === 1 ? 'is' : 'are'} open in ${where}: ${more}.`;
+  return `Of the first ${counted(countOfAnyAge, 'multipart upload')} in ${where}, ${uploadCount} ${uploadCount === 1 ? 'was' : 'were'} started more than ${counted(hours, 'hour')} ago: ${more}.`;
 }
 
 const ago = (hours: number) => (hours === 0 ? 'less than an hour ago' : `${humanDuration(hours * 3600)} ago`);
@@ -257,12 +273,14 @@ function several({ sameObject = [] }: Summary): string[] {
   return [`${quote(first.object ?? '')} has ${first.uploads} uploads${newest}.${others}`];
 }
 
-function initiators({ uploadCount = 0, byInitiator = [], uploads = [] }: Summary): string[] {
+function initiators({ uploadCount = 0, byInitiator = [], uploads = [], isTruncated }: Summary): string[] {
   const [first] = byInitiator;
   if (uploadCount === 0) return [];
   if (first === undefined)
     return uploads.some(({ initiator }) => initiator !== undefined)
       ? []
       : ['The service does not say here who started them.'];
-  return first.uploads === uploadCount ? [`All were started by ${quote(first.initiator ?? '')}.`] : [];
+  return first.uploads === uploadCount
+    ? [`All${isTruncated ? ' of these' : ''} were started by ${quote(first.initiator ?? '')}.`]
+    : [];
 }

@@ -19,6 +19,16 @@ export function summarySentences(summary: Summary, upload: string): string {
   ].join(' ');
 }
 
+/** What the first parts of an upload are, where its list is longer than one call reads. */
+export function beginningSentences(summary: Summary, upload: string): string {
+  const { partCount = 0, totalBytes = 0, highestPart } = summary;
+  return [
+    `${upload} has more parts than were read: the first ${partCount}, up to part ${highestPart ?? 0}, have ${humanBytes(totalBytes)}.`,
+    'How far it is, and how fast it goes, is left out.',
+    ...unusable(summary),
+  ].join(' ');
+}
+
 function whole(summary: Summary, upload: string): string {
   const { partCount = 0, totalBytes = 0, startedAt, checkedAt } = summary;
   if (partCount > 0) return `${upload} has ${counted(partCount, 'part')}, ${humanBytes(totalBytes)}${doneOf(summary)}.`;
