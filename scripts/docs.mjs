@@ -1,13 +1,15 @@
-// Writes what is generated from the source: docs/TOOLS.md, docs/CONFIGURATION.md, the tables between `<!-- generated: … -->` and
-// `<!-- end -->` in other documents, and parts of manifest.json and server.json. With --check nothing is written, and the exit code says
-// whether everything is current.
+// Writes what is generated from the source: docs/TOOLS.md, docs/CONFIGURATION.md, what stands between `<!-- generated: … -->` and
+// `<!-- end -->` in other documents, parts of package.json, manifest.json and server.json, and links to the repository. With --check
+// nothing is written, and the exit code says whether everything is current.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { configurationDocument } from './configuration-doc.mjs';
+import { registryName, releaseFile, releasePage, repositoryUrl } from './repository.mjs';
 import { importSource } from './source.mjs';
 import { toolsDocument } from './tools-doc.mjs';
 
-const { accountsFileSchema, toJSONSchema, operations, prompts, promptText, sandboxOperations, markdownTable } =
+const { accountsFileSchema, toJSONSchema, operations, prompts, promptText, sandboxOperations, markdownTable, states } =
   await importSource(`
+  export { states } from './src/mcp/reference.js';
   export { toJSONSchema } from 'zod';
   export { accountsFileSchema } from './src/config/accounts-file.js';
   export { operations } from './src/tools/index.js';
@@ -18,8 +20,11 @@ const { accountsFileSchema, toJSONSchema, operations, prompts, promptText, sandb
 const effects = { read: 'reads', create: 'creates', alter: 'alters', delete: 'deletes' };
 const sources = { reference: 'the reference', s3: 'S3', sandbox: 'nothing else' };
 
-/** Tables by the name in their marker. */
-const tables = {
+/** Where only the maintainers read what is written. */
+const privateReport = `${repositoryUrl}/security/advisories/new`;
+
+/** Tables and links by the name in their marker. */
+const parts = {
   tools: markdownTable(
     ['tool', 'what it does', 'effect'],
     operations.map(({ name, description, effect, extension }) => [
@@ -36,13 +41,20 @@ const tables = {
       sources[source],
     ]),
   ),
+  states: markdownTable(
+    ['what', 'value', 'meaning'],
+    Object.entries(states).flatMap(([what, meanings]) =>
+      Object.entries(meanings).map(([value, meaning]) => [what, `\`${value}\``, meaning]),
+    ),
+  ),
+  'private-report': `[Write a private report](${privateReport})`,
 };
 
 const read = (file) => readFileSync(file, 'utf8');
-const withTables = (text) =>
-  text.replaceAll(/(<!-- generated: (\w+) -->\n)[\s\S]*?(?=<!-- end -->)/g, (_, marker, name) => {
-    if (!Object.hasOwn(tables, name)) throw new Error(`There is no table ${name}.`);
-    return `${marker}${tables[name]}\n`;
+const withParts = (file) =>
+  read(file).replaceAll(/(<!-- generated: ([\w-]+) -->\n)[\s\S]*?(?=<!-- end -->)/g, (_, marker, name) => {
+    if (!Object.hasOwn(parts, name)) throw new Error(`${file} asks for ${name}, which nothing makes.`);
+    return `${marker}${parts[name]}\n`;
   });
 
 const manifest = JSON.parse(read('manifest.json'));
@@ -53,14 +65,40 @@ manifest.prompts = prompts.map((prompt) => {
   return { name: prompt.name, description: prompt.description, arguments: names, text };
 });
 
-// Names that the owner decides are kept in package.json only.
-const { mcpName, author, version } = JSON.parse(read('package.json'));
-Object.assign(manifest, { version, author: { name: author } });
+// What the owner decides is said in package.json only, and where the project is, by `repository` only.
+const packageJson = JSON.parse(read('package.json'));
+const { author, keywords, version } = packageJson;
+const homepage = `${repositoryUrl}#readme`;
+const bugs = `${repositoryUrl}/issues`;
+Object.assign(packageJson, { mcpName: registryName, homepage, bugs: { url: bugs } });
+Object.assign(manifest, {
+  version,
+  author: { name: author, url: repositoryUrl },
+  repository: { type: 'git', url: repositoryUrl },
+  homepage,
+  documentation: `${releasePage}docs/CLIENTS.md`,
+  support: bugs,
+  privacy_policies: [`${releasePage}docs/PRIVACY.md`],
+  keywords,
+});
 const server = JSON.parse(read('server.json'));
-Object.assign(server, { name: mcpName, version });
+Object.assign(server, {
+  name: registryName,
+  version,
+  repository: { url: repositoryUrl, source: 'github' },
+  websiteUrl: homepage,
+  icons: [{ src: `${releaseFile}icon.png`, mimeType: 'image/png', sizes: ['512x512'] }],
+});
 for (const published of server.packages) published.version = version;
 
 const json = (value) => `${JSON.stringify(value, null, 2)}\n`;
+const issueTemplates = `# Generated from package.json by npm run docs.
+blank_issues_enabled: false
+contact_links:
+  - name: A vulnerability
+    url: ${privateReport}
+    about: Report it privately. Only the maintainers see it.
+`;
 const wanted = {
   'docs/TOOLS.md': await toolsDocument(),
   'docs/CONFIGURATION.md': configurationDocument(),
@@ -68,8 +106,13 @@ const wanted = {
     title: 'Accounts of cloudops-mcp',
     ...toJSONSchema(accountsFileSchema(), { io: 'input' }),
   }),
-  'README.md': withTables(read('README.md')),
-  'docs/SANDBOX.md': withTables(read('docs/SANDBOX.md')),
+  'README.md': withParts('README.md'),
+  'SECURITY.md': withParts('SECURITY.md'),
+  'CODE_OF_CONDUCT.md': withParts('CODE_OF_CONDUCT.md'),
+  'docs/API.md': withParts('docs/API.md'),
+  'docs/SANDBOX.md': withParts('docs/SANDBOX.md'),
+  '.github/ISSUE_TEMPLATE/config.yml': issueTemplates,
+  'package.json': json(packageJson),
   'manifest.json': json(manifest),
   'server.json': json(server),
 };

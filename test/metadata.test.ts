@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import manifest from '../manifest.json' with { type: 'json' };
@@ -19,8 +19,19 @@ const settingOf = (variable: string) => {
   return { kind, preset, secret: secret && !variable.endsWith('_FILE') };
 };
 
+const [repository = ''] = packageJson.homepage.split('#');
+
 it('one version everywhere', () => {
   expect([manifest.version, server.version, published?.version]).toEqual(Array(3).fill(packageJson.version));
+});
+
+describe('package.json', () => {
+  it('names the repository once, and all else after it', () => {
+    const path = repository.replace('https://github.com/', '');
+    expect(packageJson.repository).toEqual({ type: 'git', url: `git+${repository}.git` });
+    expect(packageJson.bugs.url).toBe(`${repository}/issues`);
+    expect(packageJson.mcpName).toBe(`io.github.${path}`);
+  });
 });
 
 describe('server.json', () => {
@@ -47,6 +58,17 @@ describe('server.json', () => {
       format: z.enum(['string', 'number', 'boolean', 'filepath']).optional(),
     });
     z.array(input).parse(published?.environmentVariables);
+  });
+
+  it('says where the source and the icon are', () => {
+    expect(server.repository).toEqual({ url: repository, source: 'github' });
+    expect(server.icons).toEqual([
+      {
+        src: `${repository.replace('github.com', 'raw.githubusercontent.com')}/v${packageJson.version}/icon.png`,
+        mimeType: 'image/png',
+        sizes: ['512x512'],
+      },
+    ]);
   });
 
   it('is claimed by the package', () => {
@@ -94,6 +116,21 @@ describe('manifest.json', () => {
     expect(manifest.server.entry_point).toBe(packageJson.bin['cloudops-mcp']);
     expect(manifest.server.mcp_config.args).toEqual([`\${__dirname}/${manifest.server.entry_point}`]);
     expect(manifest.compatibility.runtimes.node).toBe(packageJson.engines.node);
+  });
+
+  it('says who makes it, where to ask, and what becomes of data', () => {
+    expect(manifest).toMatchObject({
+      manifest_version: '0.4',
+      repository: { type: 'git', url: repository },
+      homepage: packageJson.homepage,
+      support: packageJson.bugs.url,
+    });
+    expect(manifest.privacy_policies).toEqual([`${repository}/blob/v${packageJson.version}/docs/PRIVACY.md`]);
+    expect(existsSync('docs/PRIVACY.md')).toBe(true);
+  });
+
+  it('claims only systems that tests have run on', () => {
+    expect(manifest.compatibility.platforms).toEqual(['linux']);
   });
 
   it('has an icon of the size that hosts ask for', () => {

@@ -58,6 +58,8 @@ export async function startBrowser(): Promise<Browser> {
     args: [
       '--no-sandbox',
       '--disable-gpu',
+      // Text in shades of grey: pictures stay small.
+      '--disable-lcd-text',
       '--disable-quic',
       '--no-first-run',
       '--disable-background-networking',

@@ -8,7 +8,10 @@ import { planResult } from './changes.js';
 import { startRealServer } from './real-server.js';
 import { mebibyte, partsOf, uploadResult, upTo } from './uploads.js';
 
-/** The pictures of the README. They are written where PICTURES says, and otherwise only made. */
+/**
+ * The picture of the README: an upload, and below it a change that waits for a decision. It is written where PICTURES says, and
+ * otherwise only made. ui/README.md says how it is made small.
+ */
 const folder = process.env.PICTURES;
 
 let browser: Browser;
@@ -19,8 +22,8 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 const themes = ['light', 'dark'] as const;
-const path = (name: string) => (folder === undefined ? {} : { path: `${folder}/${name}.png` });
-const context = (theme: 'light' | 'dark') => ({ theme, locale: 'en-GB', timeZone: 'UTC' });
+type Theme = (typeof themes)[number];
+const context = (theme: Theme) => ({ theme, locale: 'en-GB', timeZone: 'UTC' });
 
 /** An upload of 400 parts, four at a time, of which some have been lost on the way and one is too small. */
 const lost = [77, 78, 79, 142, 203];
@@ -33,7 +36,7 @@ const parts = partsOf(
   }),
 ).map((part) => ({ ...part, uploadedAt: Math.round(part.uploadedAt / 1000) * 1000 }));
 
-test.each(themes)('the upload view, %s', async (theme) => {
+async function pictureOfUpload(theme: Theme): Promise<Buffer> {
   const { page, view, sendCall } = await browser.show('upload', { context: context(theme), colorScheme: theme });
   const expected = { expectedParts: 400, expectedBytes: 400 * 8 * mebibyte };
   await sendCall(
@@ -41,11 +44,11 @@ test.each(themes)('the upload view, %s', async (theme) => {
     uploadResult(parts, expected),
   );
   await view.getByRole('slider').hover({ position: { x: 300, y: 50 } });
-  const picture = await page.locator('iframe').screenshot(path(`upload-${theme}`));
-  expect(picture.length).toBeGreaterThan(5000);
-});
+  return page.locator('iframe').screenshot();
+}
 
-test.each(themes)('the change view, %s, with the plan of the real server', async (theme) => {
+/** With the plan of the real server. */
+async function pictureOfChange(theme: Theme): Promise<Buffer> {
   const server = await startRealServer();
   const args = { ...restoreInstance.example, instanceId: 'wiki', diskSize: 200 };
   const plan = readProposedChange((await server.call(restoreInstance.name, args))._meta);
@@ -54,6 +57,21 @@ test.each(themes)('the change view, %s, with the plan of the real server', async
   await page.clock.setFixedTime('2026-11-20T12:00:30Z');
   await sendCall({}, planResult({ ...plan, expiresAt: '2026-11-20T12:10:00.000Z' }));
   await view.getByRole('button', { name: 'Do nothing' }).waitFor();
-  const picture = await page.locator('iframe').screenshot(path(`change-${theme}`));
-  expect(picture.length).toBeGreaterThan(5000);
+  return page.locator('iframe').screenshot();
+}
+
+const frame = (theme: Theme, pictures: readonly Buffer[]) => {
+  const [paper, line] = theme === 'light' ? ['#ffffff', '#d1d9e0'] : ['#0d1117', '#3d444d'];
+  const images = pictures.map((picture) => `<img src="data:image/png;base64,${picture.toString('base64')}">`);
+  return `<body style="margin:0;background:${paper}"><div style="display:grid;gap:16px;width:762px">${images.join('')}</div>
+    <style>img { display: block; border: 1px solid ${line}; border-radius: 8px }</style>`;
+};
+
+test.each(themes)('an upload and a decision, %s', async (theme) => {
+  const html = frame(theme, [await pictureOfUpload(theme), await pictureOfChange(theme)]);
+  const page = await browser.open('about:blank');
+  await page.setContent(html);
+  const path = folder === undefined ? {} : { path: `${folder}/upload-and-decision-${theme}.png` };
+  const picture = await page.locator('div').screenshot(path);
+  expect(picture.length).toBeGreaterThan(10_000);
 });

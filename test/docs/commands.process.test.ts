@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
+import { type Newcomer, newcomer } from '../support/newcomer.js';
 
 /**
- * Commands in the documentation are run, and print what it says they print. A block of commands is fenced as `console`; one
- * that needs what is not here (an account, a cluster) begins with a comment that says so.
+ * Commands in blocks that are fenced as `console` print what the documentation says they print. every-command.process.test.ts is about
+ * all other commands.
  */
 
 const documents = ['README.md', 'CONTRIBUTING.md', ...readdirSync('docs').map((name) => join('docs', name))].filter(
@@ -38,21 +38,10 @@ function steps(block: string): Step[] {
   return found;
 }
 
-const folders: string[] = [];
+const folders: Newcomer[] = [];
 afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders) folder.remove();
 });
-
-/** An empty folder in which `cloudops-mcp` is the built command, with a home of its own. */
-function newcomer(): { readonly folder: string; readonly env: NodeJS.ProcessEnv } {
-  const folder = mkdtempSync(join(tmpdir(), 'cloudops-docs-'));
-  folders.push(folder);
-  const bin = mkdtempSync(join(tmpdir(), 'cloudops-bin-'));
-  folders.push(bin);
-  symlinkSync(resolve('dist/main.js'), join(bin, 'cloudops-mcp'));
-  const { PATH } = process.env;
-  return { folder, env: { PATH: `${bin}:${PATH}`, HOME: folder } };
-}
 
 /** What differs from run to run. */
 const masks: readonly (readonly [RegExp, string])[] = [
@@ -86,10 +75,12 @@ function expectPrinted(command: string, printed: string, shown: string): void {
 }
 
 describe.each(documents)('%s', (document) => {
-  const blocks = fences(document, 'console').filter((block) => !block.startsWith('#'));
+  const blocks = fences(document, 'console');
   if (blocks.length > 0)
     test('its commands print what it says', { timeout: 120_000 }, () => {
-      const { folder, env } = newcomer();
+      const home = newcomer();
+      folders.push(home);
+      const { folder, env } = home;
       for (const { command, output } of blocks.flatMap(steps)) {
         const [, name, value] = /^export (\w+)=(.*)$/.exec(command) ?? [];
         if (name !== undefined) {

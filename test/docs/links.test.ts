@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { renderPage } from '../support/pages.js';
 
-/** What documents refer to exists. Addresses on the web are not visited. */
+/** What documents refer to exists, as GitHub shows them. Addresses on the web are not visited. */
 
 const documents = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
@@ -13,42 +15,38 @@ const documents = [
   'test/README.md',
   'ui/README.md',
 ];
-
-const withoutCode = (markdown: string) => markdown.replaceAll(/^ *```[\s\S]*?^ *```/gm, '');
-const read = (document: string) => withoutCode(readFileSync(document, 'utf8'));
-
-/** The anchors of a document, made of its headings as GitHub makes them. */
-const anchorsOf = (document: string) =>
-  [...read(document).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
+const read = (document: string) => readFileSync(document, 'utf8');
 
 /** Files and folders of this repository that a document names in code, such as `src/calls/read.ts` or `test/docs`. */
 const pathsIn = (markdown: string) =>
-  [...markdown.matchAll(/`((?:src|sandbox|test|scripts|bench|ui|examples|docs|deploy)\/[\w./-]*)`/g)].map(
-    ([, path = '']) => path,
-  );
+  [
+    ...markdown
+      .replaceAll(/^ *```[\s\S]*?^ *```/gm, '')
+      .matchAll(/`((?:src|sandbox|test|scripts|bench|ui|examples|docs|deploy)\/[\w./-]*)`/g),
+  ].map(([, path = '']) => path);
 
 describe.each(documents)('%s', (document) => {
   const markdown = read(document);
+  const { links } = renderPage(markdown);
 
   test('links to files and headings that exist', () => {
-    const prose = markdown.replaceAll(/`[^`\n]+`/g, 'code');
-    const links = [
-      ...[...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link),
-      ...[...prose.matchAll(/(?:src|srcset|href)="([^"]+)"/g)].map(([, link = '']) => link),
-    ];
     const broken = links
       .filter((link) => !link.startsWith('https://'))
       .filter((link) => {
         const [path = '', anchor] = link.split('#');
         const target = path === '' ? document : normalize(join(dirname(document), path));
-        return !existsSync(target) || (anchor !== undefined && !anchorsOf(target).includes(anchor));
+        return (
+          !existsSync(target) || (anchor !== undefined && !renderPage(read(target)).anchors.includes(decodeURI(anchor)))
+        );
       });
     expect(broken).toEqual([]);
+  });
+
+  test('links to this repository by path, or to a page that only GitHub has', () => {
+    const [repository = ''] = packageJson.homepage.split('#');
+    const ours = links.filter((link) => link.startsWith(repository));
+    const pages = [packageJson.bugs.url, `${repository}/security/advisories/new`];
+    expect(ours.filter((link) => !pages.includes(link))).toEqual([]);
   });
 
   test('names files that exist', () => {

@@ -19,6 +19,7 @@ import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { offeredBy, openPolicy } from '../support/operations.js';
+import { packInto } from '../support/pack.js';
 import { cleanEnv } from '../support/server-process.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-package-'));
@@ -28,8 +29,7 @@ const run = (command: string, ...args: string[]) =>
   execFileSync(command, args, { cwd: project, encoding: 'utf8', env: cleanEnv(), stdio: ['ignore', 'pipe', 'pipe'] });
 
 beforeAll(() => {
-  // `npm run test:package` has built it.
-  execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { stdio: 'ignore' });
+  packInto(folder);
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), '{ "private": true }');
   run('npm', 'install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball);
@@ -45,17 +45,30 @@ const content = (path: string) => readFileSync(join(installed, path), 'utf8');
 
 describe('the tarball', () => {
   it('is small', () => {
-    expect(statSync(tarball).size).toBeLessThanOrEqual(600_000);
+    const pictures = files().filter((path) => path.startsWith('docs/pictures/'));
+    const weightOfPictures = pictures.reduce((sum, path) => sum + statSync(join(installed, path)).size, 0);
+    expect(weightOfPictures).toBeLessThanOrEqual(100_000);
+    expect(statSync(tarball).size - weightOfPictures).toBeLessThanOrEqual(600_000);
   });
 
   it('holds the bundle, what explains it, and nothing else', () => {
     const bundle = /^dist\/(main|chunks\/[\w-]+)\.js$/;
     const isExpected = (path: string) =>
-      [bundle, /^docs\/[\w-]+\.md$/, /^dist\/types\/[\w/-]+\.d\.ts$/].some((one) => one.test(path));
+      [
+        bundle,
+        /^docs\/[\w-]+\.md$/,
+        /^docs\/pictures\/[\w-]+\.png$/,
+        /^examples\/operations\/[\w-]+\.mjs$/,
+        /^dist\/types\/[\w/-]+\.d\.ts$/,
+      ].some((one) => one.test(path));
     const others = files().filter((path) => !isExpected(path));
     expect(others.sort()).toEqual([
+      'CHANGELOG.md',
+      'CODE_OF_CONDUCT.md',
+      'CONTRIBUTING.md',
       'LICENSE',
       'README.md',
+      'SECURITY.md',
       'dist/THIRD-PARTY-NOTICES.txt',
       'dist/sbom.cdx.json',
       'dist/ui/change.html',
