@@ -19,11 +19,11 @@ export function openCloud(now: () => Date, state: State, seeds: CloudSeeds) {
   return {
     now,
     storage: openStorage(state, seeds),
-    /** Resource groups by name (reference, section 2.5). */
+    /** Resource groups by name (docs/API.md: Resource group record). */
     groups: new Table('groups', fields, state, seeds.groups),
-    /** Clusters of all groups by `clusterKey` (reference, section 2.4). */
+    /** Clusters of all groups by `clusterKey` (docs/API.md: Cluster record). */
     clusters: new Table('clusters', fields, state, seeds.clusters),
-    /** DevOps servers by `instanceId` (reference, section 2.6). */
+    /** DevOps servers by `instanceId` (docs/API.md: DevOps server record). */
     instances: new Table('instances', fields, state, seeds.instances),
     /** True once a group, cluster or server that changed at a time (ISO 8601) is ready. */
     hasSettled: (changedAt: unknown) => now().getTime() - Date.parse(String(changedAt)) > secondsToSettle * 1000,

@@ -143,7 +143,7 @@ async function respond(incoming: IncomingMessage, outgoing: ServerResponse, answ
   else await pipeline(content, outgoing);
 }
 
-/** Headers that identify a request (reference, section 4.1), in the spelling of the client's dialect. */
+/** Headers that identify a request (docs/API.md: Request IDs), in the spelling of the client's dialect. */
 function requestIds(id: string, amz: boolean): Record<string, string> {
   if (amz) return { 'x-amz-request-id': id, 'x-amz-id-2': `${id}-b` };
   return {

@@ -18,7 +18,7 @@ const authorization =
 const toleranceMs = 15 * 60 * 1000;
 
 /**
- * Checks Signature Version 4. Shares no code with the client's signer, so that the two can disagree (reference, section 5;
+ * Checks Signature Version 4. Shares no code with the client's signer, so that the two can disagree (docs/API.md: Signing;
  * encoding and tolerance as seen on similar services). Undefined if the signature is right. The details of a mismatch
  * have the texts that were signed, as text and as bytes.
  */

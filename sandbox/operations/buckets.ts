@@ -4,7 +4,7 @@ import { defineOperation } from '../operation.js';
 import { notOffered } from '../storage/requests.js';
 import { isDocumentOf, textOf, xml } from '../storage/xml.js';
 
-/** Regions with object storage (reference, section 4.4). */
+/** Regions with object storage (docs/API.md: RestoreInstance). */
 const regions = ['jp-east-1', 'jp-west-2'];
 
 /** Names that S3 keeps for itself begin or end so. */

@@ -5,7 +5,7 @@ import type { Upload } from '../storage/records.js';
 import { notOffered, wholeNumber } from '../storage/requests.js';
 import { xml } from '../storage/xml.js';
 
-/** ListParts (reference, sections 2.2 and 4.1). Checksums are S3's. */
+/** ListParts (docs/API.md: ListParts). Checksums are S3's. */
 export const listParts = defineOperation({
   request: 'GET /{bucket}/{key}?uploadId',
   options: ['encoding-type', 'max-parts', 'part-number-marker'],

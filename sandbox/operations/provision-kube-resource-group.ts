@@ -6,7 +6,7 @@ import { type Fields, json, parseObject } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { address, areDistinctAddresses, duplicate, name, oneOf, serverTypes, text } from '../rules.js';
 
-/** Server types for nodes, and `listW` for the workstation (reference, section 8). */
+/** Server types for nodes, and `listW` for the workstation (docs/API.md: Instance types). */
 const listN = serverTypes({
   'h2-large': '16 24 32',
   'h2-extra-large': '16 24 32 48',
@@ -63,7 +63,7 @@ const cluster = z.strictObject({
   nodePools: z.array(nodePool).default([]),
 });
 
-/** Reference, sections 2.1, 4.2 and 8. */
+/** Rules of the request (docs/API.md: ProvisionKubeResourceGroup). */
 const body = z.strictObject({
   regions: z.array(z.string()).length(1).default([]),
   availabilityZones: z.array(z.string()).length(1).default([]),
@@ -101,7 +101,7 @@ export const provisionRules = body
     return Array.isArray(given) && given.length === 2 && areDistinctAddresses(given[0], given[1]);
   }, twoNeeded);
 
-/** ProvisionKubeResourceGroup (reference, sections 2.3 to 2.5 and 4.2). */
+/** ProvisionKubeResourceGroup (docs/API.md: ProvisionKubeResourceGroup). */
 export const provisionKubeResourceGroup = defineOperation({
   service: 'catalog',
   request: 'POST /v1/resource-groups/{resourceGroupName}/kube:provision',
@@ -141,7 +141,7 @@ export function groupRecord(name: string, input: ProvisionInput, createTime: str
   return { name, description: '', template: 'kube', configuration: { kube }, ...state };
 }
 
-/** Fields of the submitted key, which itself is never returned (reference, section 2.5). */
+/** Fields of the submitted key, which itself is never returned (docs/API.md: Resource group record). */
 function serviceAccountOf({ externalCloudConfig }: ProvisionInput) {
   const key = parseObject(externalCloudConfig.serviceAccountKey) ?? {};
   const text = (value: unknown) => String(value ?? '');
@@ -176,7 +176,7 @@ type Machine = Omit<ProvisionInput['adminWorkstation'], 'keyName' | 'initialAcco
 /** Servers listed for a pool, which may be of any size. */
 const shownNodes = 100;
 
-/** A load balancer (reference, section 2.4). On the common private network, the platform chooses the addresses. */
+/** A load balancer (docs/API.md: Cluster record). On the common private network, the platform chooses the addresses. */
 function loadBalancerRecord({ adminCluster, networkConfig: { networkId = commonPrivate } }: ProvisionInput): Fields {
   const name = `${adminCluster.name}-balancer`;
   const { region, availabilityZone } = adminCluster.controlPlane;
@@ -194,7 +194,7 @@ function loadBalancerRecord({ adminCluster, networkConfig: { networkId = commonP
   };
 }
 
-/** A server (reference, section 2.3). */
+/** A server (docs/API.md: Server record). */
 function serverRecord(instanceId: string, given: Machine, networkId = commonPrivate): Fields {
   const { region, availabilityZone, instanceType, volumeType: type, volumeSize: size } = given;
   const volumeId = `${instanceId}-disk`;

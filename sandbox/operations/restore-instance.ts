@@ -37,7 +37,7 @@ const objectStorage = z.strictObject({
   bucketUseObjects: bucketUse.partial(),
 });
 
-/** Reference, sections 2.1, 4.4 and 8. */
+/** Rules of the request (docs/API.md: RestoreInstance). */
 export const restoreRules = z.strictObject({
   backupId: z.string().regex(/^[a-z0-9]{32}$/),
   instanceId: name(1, 30),
@@ -53,7 +53,7 @@ export const restoreRules = z.strictObject({
 
 type RestoreInput = z.output<typeof restoreRules>;
 
-/** RestoreInstance (reference, sections 2.6, 3 and 4.4). The region is that of the request's signature. */
+/** RestoreInstance (docs/API.md: RestoreInstance). The region is that of the request's signature. */
 export const restoreInstance = defineOperation({
   service: 'devops',
   request: 'POST /v1/instances:restore',

@@ -4,7 +4,7 @@ import { json } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { notFound, refuse } from '../rules.js';
 
-/** UpgradeKubeVersion (reference, sections 2.4 and 4.3). */
+/** UpgradeKubeVersion (docs/API.md: UpgradeKubeVersion). */
 export const upgradeKubeVersion = defineOperation({
   service: 'catalog',
   request: 'POST /v1/resource-groups/{resourceGroupName}/kube/clusters/{clusterName}:upgrade',

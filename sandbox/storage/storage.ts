@@ -16,7 +16,7 @@ export interface StorageSeeds {
 export type Storage = ReturnType<typeof openStorage>;
 
 /**
- * The object storage that a state holds: buckets, multipart uploads and objects (reference, sections 2.2 and 4.1; all else
+ * The object storage that a state holds: buckets, multipart uploads and objects (docs/API.md: ListParts; all else
  * as on S3). Its functions throw a `ServiceError` for a name that does not exist.
  */
 export function openStorage(state: State, seeds: StorageSeeds) {

@@ -70,7 +70,7 @@ const pageText = (html: string) =>
     .replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ')
     .replace(/<[^>]*>/g, ' ');
 
-/** Response headers that name a request to the service's support (reference, section 4.1; the others are of S3-compatible stores). */
+/** Response headers that name a request to the service's support (docs/API.md: Request IDs). */
 const idHeaders = [
   'x-ext-request-id',
   'x-ext-id-2',

@@ -60,22 +60,24 @@ export function instanceTypesReference(): string {
   return ['# Instance types', ...lists.map(([title, types]) => `\n## ${title}\n\n${types.join(', ')}`), ''].join('\n');
 }
 
+/** What records in answers say of their state, by the field that says it: each value with its meaning. */
+export const states: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'Resource group status': resourceGroupStatus,
+  'Cluster and node status': clusterStatus,
+  'DevOps server state': devopsState,
+  'DevOps status.code': devopsStatusCode,
+  'DevOps status.name': devopsStatusName,
+};
+
 export function statesReference(): string {
-  const lists: readonly [string, Readonly<Record<string, string>>][] = [
-    ['Resource group status', resourceGroupStatus],
-    ['Cluster and node status', clusterStatus],
-    ['DevOps server state', devopsState],
-    ['DevOps status.code', devopsStatusCode],
-    ['DevOps status.name', devopsStatusName],
-  ];
-  const section = ([title, meanings]: (typeof lists)[number]) =>
+  const section = ([title, meanings]: [string, Readonly<Record<string, string>>]) =>
     `\n## ${title}\n\n${Object.entries(meanings)
       .map(([value, meaning]) => `- \`${value}\`: ${meaning}`)
       .join('\n')}`;
   const note =
     'Services answer with other values too. Transitions that are documented: a provisioned group starts as ' +
     '`provisioning`, an upgraded cluster as `configuring`, a restored server as `RESTORING`. All others are not.';
-  return ['# States', '', note, ...lists.map(section), ''].join('\n');
+  return ['# States', '', note, ...Object.entries(states).map(section), ''].join('\n');
 }
 
 /** The arguments of an object and of what is in it; `nodePools[].name` is in a list. */

@@ -1,6 +1,5 @@
 /**
- * An API's variant of Signature Version 4 (reference, section 5). The reference does not mention encoding and token headers; they follow
- * similar services.
+ * An API's variant of Signature Version 4 (docs/API.md: Signing). Encoding and the headers of tokens follow similar services.
  */
 export interface SigningProfile {
   readonly dateHeader: string;

@@ -30,7 +30,7 @@ const upload = () => ({
   encodingType: rare(z.string().optional()),
 });
 
-/** One page as the service gives it (reference, section 2.2). */
+/** One page as the service gives it (docs/API.md: Part list). */
 const page = () =>
   z.object({
     ...upload(),
@@ -89,7 +89,7 @@ const uploadGone =
 const viewOf = ({ view, maxParts, partNumberMarker }: Input) =>
   view ?? (maxParts === undefined && partNumberMarker === undefined ? 'summary' : 'parts');
 
-/** ListParts (reference, sections 2.2 and 4.1). */
+/** ListParts (docs/API.md: ListParts). */
 export const listParts = defineOperation({
   name: 'list_parts',
   api: 'ListParts',

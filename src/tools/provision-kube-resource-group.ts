@@ -61,7 +61,7 @@ const examplePlace = {
   volumeSize: 100,
 };
 
-/** ProvisionKubeResourceGroup (reference, sections 2.5, 4.2 and 8). */
+/** ProvisionKubeResourceGroup (docs/API.md: ProvisionKubeResourceGroup). */
 export const provisionKubeResourceGroup = defineOperation({
   name: 'provision_kube_resource_group',
   api: 'ProvisionKubeResourceGroup',

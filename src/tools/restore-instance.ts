@@ -21,7 +21,7 @@ import { differs, foreignZone, place, zoneWarnings } from './schema/zones.js';
 
 const bucketName = () => hyphenated({ min: 3, max: 32 });
 
-/** RestoreInstance (reference, sections 2.6 and 4.4). */
+/** RestoreInstance (docs/API.md: RestoreInstance). */
 export const restoreInstance = defineOperation({
   name: 'restore_instance',
   api: 'RestoreInstance',

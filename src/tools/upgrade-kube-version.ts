@@ -10,7 +10,7 @@ import { clusterStatus, withMeaning } from './schema/meanings.js';
 import { cluster } from './schema/outputs.js';
 import { differs } from './schema/zones.js';
 
-/** UpgradeKubeVersion (reference, sections 2.4 and 4.3). */
+/** UpgradeKubeVersion (docs/API.md: UpgradeKubeVersion). */
 export const upgradeKubeVersion = defineOperation({
   name: 'upgrade_kube_version',
   api: 'UpgradeKubeVersion',

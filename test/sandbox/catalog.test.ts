@@ -47,7 +47,7 @@ const full = {
 };
 
 describe('provisioning', () => {
-  test('answers with the whole record of sections 2.3 to 2.5, without the key', async () => {
+  test('answers with the whole resource group record, without the key', async () => {
     const { status, headers, body } = await provision('team', full);
     expect(status).toBe(200);
     expect(headers['x-sandbox-invented']).toBe('status,versions,servers,balancer');
@@ -155,7 +155,7 @@ describe('provisioning', () => {
 describe('upgrading', () => {
   const { resourceGroupName, adminCluster, userCluster } = seededGroup;
 
-  test('answers with the cluster record of section 2.4, which is running after the time to settle', async () => {
+  test('answers with the cluster record, which is running after the time to settle', async () => {
     const { body, headers } = await upgrade(resourceGroupName, userCluster);
     expect(upgradeKubeVersion.output().safeParse(body).error).toBeUndefined();
     expect(headers['x-sandbox-invented']).toContain('status');

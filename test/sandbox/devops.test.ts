@@ -18,7 +18,7 @@ const restore = (body: object, region?: string) =>
   send('POST', '/v1/instances:restore', { backupId: seededBackupId, instanceId: 'restored', ...body }, region);
 const instances = async () => (await send('GET', '/v1/instances', {})).body.instances;
 
-test('answers with the whole record of section 2.6 and what was given', async () => {
+test('answers with the whole DevOps server record and what was given', async () => {
   const given = {
     instanceType: 'h2-large',
     firewallGroupName: seededDevops.firewallGroupName,

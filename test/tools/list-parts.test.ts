@@ -3,7 +3,7 @@ import { listParts } from '../../src/tools/list-parts.js';
 import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
 import { problems, withValue } from '../support/rules.js';
 
-/** Rules of sections 4.1 and 4.3. Names in a path may not leave their place; keys may be anything that has an encoding. */
+/** Rules of ListParts and UpgradeKubeVersion. Names in a path may not leave their place; keys may be anything that has an encoding. */
 
 const pathNames = {
   accepts: ['a', 'My Bucket!', 'a.b', '...', '%2f', '%2e%2e', 'ü'],

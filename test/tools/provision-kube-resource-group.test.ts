@@ -3,7 +3,7 @@ import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resou
 import { nodeInstanceTypes, workstationInstanceTypes } from '../../src/tools/schema/enumerations.js';
 import { problems, shown, withValue } from '../support/rules.js';
 
-/** Every rule of sections 4.2, 2.1 and 8: what it accepts and what it refuses, boundary values included. */
+/** Every rule of ProvisionKubeResourceGroup: what it accepts and what it refuses, boundary values included. */
 
 const valid = { resourceGroupName: 'group-1' };
 

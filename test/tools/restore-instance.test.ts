@@ -3,7 +3,7 @@ import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { devopsInstanceTypes } from '../../src/tools/schema/enumerations.js';
 import { problems, withValue } from '../support/rules.js';
 
-/** Every rule of section 4.4: what it accepts and what it refuses, boundary values included. */
+/** Every rule of RestoreInstance: what it accepts and what it refuses, boundary values included. */
 
 const valid = { backupId: '0123456789abcdef0123456789abcdef', instanceId: 'server-1' };
 

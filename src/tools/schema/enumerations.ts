@@ -1,4 +1,4 @@
-/** Value lists that several fields share (reference, sections 2.1, 3 and 4.4). */
+/** Value lists that several fields share (docs/API.md: Instance types). */
 
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
@@ -40,7 +40,7 @@ export const deploymentModels = words('standalone multi hybrid');
 
 export const devopsZones = words('east-11 east-12 east-13 east-14 east-31 west-12 west-13 jp-west-21');
 
-/** Zone that RestoreInstance uses when none is given, by region (reference, section 4.4). */
+/** Zone that RestoreInstance uses when none is given, by region (docs/API.md: Zones). */
 export const defaultZones: Readonly<Record<string, string>> = {
   'jp-east-1': 'east-11',
   'jp-east-3': 'east-31',

@@ -47,13 +47,13 @@ export function wholeNumber(minimum: number, maximum = Number.MAX_SAFE_INTEGER) 
 export const oneOfNumbers = <const Values extends readonly [number, ...number[]]>(values: Values) =>
   z.preprocess(fromDigits, z.literal([...values]));
 
-/** Lowercase letters, digits and hyphens, with no hyphen at either end (reference, sections 4.2 and 4.4). */
+/** Lowercase letters, digits and hyphens, with no hyphen at either end (docs/API.md: ProvisionKubeResourceGroup, RestoreInstance). */
 export function hyphenated({ min = 1, max }: { min?: number; max: number }) {
   const rule = `must be ${min} to ${max} lowercase letters, digits or hyphens, with no hyphen at the start or end`;
   return limited(min, max, rule).regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, rule);
 }
 
-/** Name of a cluster (reference, section 4.2). */
+/** Name of a cluster (docs/API.md: ProvisionKubeResourceGroup). */
 export function clusterName() {
   const rule =
     'must be 1 to 40 lowercase letters, digits or hyphens, starting with a letter and ending with a letter or digit';

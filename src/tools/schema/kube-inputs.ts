@@ -14,7 +14,7 @@ import {
   wholeNumber,
 } from './fields.js';
 
-/** Servers and clusters that ProvisionKubeResourceGroup sets up (reference, section 4.2). Any of their fields may be absent. */
+/** Servers and clusters that ProvisionKubeResourceGroup sets up (docs/API.md: ProvisionKubeResourceGroup). Any of their fields may be absent. */
 
 const placement = () => ({ region: text(32).describe('Region.'), availabilityZone: text(32).describe('Zone.') });
 
@@ -100,7 +100,7 @@ export const versionWarnings = (version: string | undefined): string[] =>
         `Version ${quote(version, 60)} is not a full one, such as 1.34.2. GetKubeServerConfig of the platform lists those that are possible.`,
       ];
 
-/** Reports missing and superfluous fields of the load balancer, with or without a private LAN (reference, section 4.2). */
+/** Reports missing and superfluous fields of the load balancer, with or without a private LAN (docs/API.md: Load balancer). */
 export function checkPrivateLan(
   networkConfig: { readonly networkId?: unknown } | undefined,
   loadBalancer: { readonly type?: unknown; readonly vip?: unknown; readonly systemIpAddresses?: unknown } | undefined,

@@ -7,7 +7,7 @@ export function withMeaning(value: string | undefined, meanings: Readonly<Record
   return meaning === undefined ? `${quote(value, 60)} (not among the documented values)` : `${value} (${meaning})`;
 }
 
-/** Resource groups (reference, section 3; meanings follow from the names, the reference gives none). */
+/** Resource groups (docs/API.md: States). Their meanings follow from the names. */
 export const resourceGroupStatus = {
   provisioned: 'set up and ready',
   failed: 'the last operation failed',
@@ -18,7 +18,7 @@ export const resourceGroupStatus = {
   deleting: 'being deleted',
 };
 
-/** Clusters and nodes (reference, section 3; meanings follow from the names, the reference gives none). */
+/** Clusters and nodes (docs/API.md: States). Their meanings follow from the names. */
 export const clusterStatus = {
   running: 'in service',
   failed: 'the last operation failed',
@@ -28,7 +28,7 @@ export const clusterStatus = {
   deleting: 'being deleted',
 };
 
-/** DevOps servers (reference, section 3). `RESTORING` is only in the reference's example of an answer. */
+/** DevOps servers (docs/API.md: States). `RESTORING` is only in the reference's example of an answer. */
 export const devopsState = {
   RUNNING: 'running',
   FAILED: 'error',
@@ -40,10 +40,10 @@ export const devopsState = {
   RESTORING: 'being created from the backup',
 };
 
-/** `status.code` of a DevOps server (reference, section 3). */
+/** `status.code` of a DevOps server (docs/API.md: States). */
 export const devopsStatusCode = { 100: 'running', 200: 'processing', 300: 'warning', 400: 'error' };
 
-/** `status.name` of a DevOps server (reference, section 3; where it gives no meaning, the name does). */
+/** `status.name` of a DevOps server (docs/API.md: States; where the reference gives no meaning, the name does). */
 export const devopsStatusName = {
   CREATING: 'being created',
   RESTORING: 'being created from a backup',

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 /**
- * Records in answers (reference, section 2). No answer is rejected because it differs. Enumerations are plain text, because services
+ * Records in answers (docs/API.md: Records). No answer is rejected because it differs. Enumerations are plain text, because services
  * answer with values outside their own lists. Fields are optional where the reference says that they may be missing.
  */
 
@@ -16,7 +16,7 @@ export const rare = <Schema extends z.ZodType>(schema: Schema): Schema => schema
 
 const placement = () => ({ region: text(), availabilityZone: text() });
 
-/** Server behind a node or workstation (reference, section 2.3). */
+/** Server behind a node or workstation (docs/API.md: Server record). */
 const instance = () =>
   z.object({
     ...placement(),
@@ -41,7 +41,7 @@ const nodes = () =>
     instances: z.array(like(instance(), 'servers: instanceId, instanceType, networkInterfaces, volumes')),
   });
 
-/** Cluster (reference, section 2.4). */
+/** Cluster (docs/API.md: Cluster record). */
 export const cluster = () =>
   z.object({
     name: text(),
@@ -83,7 +83,7 @@ export const cluster = () =>
     status: text(),
   });
 
-/** Resource group (reference, section 2.5). */
+/** Resource group (docs/API.md: Resource group record). */
 export const resourceGroup = () =>
   z.object({
     name: z.string(),

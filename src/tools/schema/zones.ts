@@ -3,7 +3,7 @@ import { quote } from '../../util/quote.js';
 
 /**
  * The region that a zone seems to be in: `east-11` is in jp-east-1, `west-13` in jp-west-1, `jp-west-21` in jp-west-2 (from the
- * defaults of section 4.4). Nothing is known of zones of another form.
+ * defaults in docs/API.md: Zones). Nothing is known of zones of another form.
  */
 export function regionOfZone(zone: string): string | undefined {
   const [, side, number] = /^(?:jp-)?(east|west)-(\d)\d$/.exec(zone) ?? [];
