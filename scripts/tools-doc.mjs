@@ -20,21 +20,14 @@ const effects = {
   delete: 'It is destructive: it removes what exists, after consent.',
 };
 
-const refusalsOf = ({ effect }) =>
-  effect === 'read'
-    ? ['InvalidArguments', 'NotConfigured', 'NotAllowed']
-    : [
-        ...[
-          'InvalidArguments',
-          'NotConfigured',
-          'NotAllowed',
-          'Declined',
-          'NobodyAsked',
-          'TooManyRefusals',
-          'NeedsHuman',
-        ],
-        ...['TooLargeToShow', 'PlanRefused', 'Repeated', 'JournalUnavailable'],
-      ];
+/** What this server refuses before anything is sent: codes of every call, and those of changes only. */
+const refusals = {
+  every: ['InvalidArguments', 'NotConfigured', 'NotAllowed'],
+  changes: [
+    ...['Declined', 'NobodyAsked', 'TooManyRefusals', 'NeedsHuman', 'TooLargeToShow', 'PlanRefused', 'Repeated'],
+    'JournalUnavailable',
+  ],
+};
 
 /** Errors and statuses of similar services for any operation (not in the reference). */
 const serviceErrors = {
@@ -51,34 +44,43 @@ const serviceErrors = {
 };
 
 const fenced = (language, text) => `\`\`\`${language}\n${text}\n\`\`\``;
+const folded = (title, ...parts) => [`<details>\n<summary>${title}</summary>`, ...parts, '</details>'].join('\n\n');
 
+const errorTable = (rows) => markdownTable(['code', 'what it is', 'what to do'], rows);
+const ofServer = (isChange) => (code) => {
+  const { summary, next } = refusalFailure('The call', new Refusal(code, []), isChange);
+  return [`\`${code}\``, summary, next.text];
+};
+const ofService = ([code, status], isStorage) => {
+  const { text } = remedyFor({}, code, status, { api: 'this', isStorage, account: '…' }).next;
+  return [`\`${code}\``, `The cloud refused it with HTTP status ${status}.`, text];
+};
+
+const commonErrors = [
+  '## Common errors',
+  'Any tool may answer with these; with those of this server, nothing was sent. [Troubleshooting](TROUBLESHOOTING.md) has them all.',
+  errorTable([
+    ...refusals.every.map(ofServer(false)),
+    ...refusals.changes.map(ofServer(true)),
+    ...Object.entries(serviceErrors.storage).map((error) => ofService(error, true)),
+    ...Object.entries(serviceErrors.api).map((error) => ofService(error, false)),
+  ]),
+];
+
+/** The first line of an answer says it all in a sentence; it is there again at the end. */
 function section(operation, answer) {
-  const { name, title, api, description, effect, service, example, errors: own = {} } = operation;
-  const errors = [
-    ...refusalsOf(operation).map((code) => {
-      const { summary, next } = refusalFailure('The call', new Refusal(code, []), effect !== 'read');
-      return [`\`${code}\``, summary, next.text];
-    }),
-    ...Object.entries(own).map(([code, remedy]) => [`\`${code}\``, 'The service refused it.', remedy]),
-    ...Object.entries(serviceErrors[service === 'storage' ? 'storage' : 'api']).map(([code, status]) => [
-      `\`${code}\``,
-      `The service refused it with HTTP status ${status}.`,
-      remedyFor(own, code, status, { api, isStorage: service === 'storage', account: '…' }).next.text,
-    ]),
-  ];
+  const { name, title, api, description, effect, example, errors = {} } = operation;
+  const own = Object.entries(errors).map(([code, remedy]) => [`\`${code}\``, 'The cloud refused it.', remedy]);
   return [
     `## ${name}`,
     `**${title}** (operation ${api}). ${effects[effect]}`,
     description,
-    '### Arguments',
-    argumentReference(operation),
-    '### Example',
     fenced('json', JSON.stringify(example, null, 2)),
-    'The answer as text; `structuredContent` holds the same facts as data:',
-    fenced('text', answer),
-    '### Errors that matter',
-    markdownTable(['code', 'what it is', 'what to do'], errors),
-    ...gaps(operation, '###'),
+    fenced('text', answer.split('\n')[0]),
+    folded('The whole answer as text', fenced('text', answer)),
+    folded('Arguments', argumentReference(operation)),
+    ...(own.length === 0 ? [] : [folded('Errors of this tool', errorTable(own))]),
+    ...gaps(operation).map(([heading, list]) => folded(heading, list)),
   ].join('\n\n');
 }
 
@@ -110,13 +112,14 @@ async function answers() {
 
 const introduction = `# Tools
 
-Made from the source by \`npm run docs\`. The examples are calls to the built-in sandbox (\`CLOUDOPS_SANDBOX=1\`) with
-\`CLOUDOPS_CONFIRM=off\`; with the default setting, tools that create or change show their plan first.
+Each tool with one call and the first line of its answer; the rest is folded. The calls go to the built-in sandbox (\`CLOUDOPS_SANDBOX=1\`)
+with \`CLOUDOPS_CONFIRM=off\`; with the default setting, tools that create or change show their plan first. \`structuredContent\` of an answer
+holds the same facts as its text. \`npm run docs\` makes this page from the source.
 
 An error names its code, whether anything may have happened (\`mayHaveHappened\`) and the next step. If a change may have
 happened, its outcome is unknown: look in the console, and do not repeat it.`;
 
 export async function toolsDocument() {
   const texts = await answers();
-  return `${[introduction, ...operations.map((operation) => section(operation, texts[operation.name]))].join('\n\n')}\n`;
+  return `${[introduction, ...operations.map((operation) => section(operation, texts[operation.name])), ...commonErrors].join('\n\n')}\n`;
 }

@@ -20,15 +20,15 @@ export function operationReference(operation: Operation): string {
     `Operation ${api}. ${description}`,
     '## Arguments',
     argumentReference(operation),
-    ...gaps(operation, '##'),
+    ...gaps(operation).flatMap(([heading, list]) => [`## ${heading}`, list]),
   ];
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Questions that the API leaves open and things that the operation can't do, below headings of a level such as `##`. */
-export function gaps({ undocumented, elsewhere }: Operation, heading: string): string[] {
-  const section = (title: string, sentences: readonly string[]) =>
-    sentences.length === 0 ? [] : [`${heading} ${title}`, sentences.map((sentence) => `- ${sentence}`).join('\n')];
+/** Questions that the API leaves open and things that the operation can't do: headings, each with a list in Markdown. */
+export function gaps({ undocumented, elsewhere }: Operation): [string, string][] {
+  const section = (title: string, sentences: readonly string[]): [string, string][] =>
+    sentences.length === 0 ? [] : [[title, sentences.map((sentence) => `- ${sentence}`).join('\n')]];
   return [...section('Not documented by the API', undocumented), ...section('Not possible here', elsewhere)];
 }
 
