@@ -43,10 +43,10 @@ export const defineOperation = <const Request extends string, Input>(operation: 
 
 /** Words of the header `x-sandbox-invented`, which marks the parts of an answer that the reference does not show. */
 export const inventedWords = {
-  error: 'the error: its code and status follow similar services',
-  operation: 'the operation: the reference only refers to it, or does not know it; it follows S3',
+  error: 'the error: its code and status follow similar clouds',
+  operation: 'the operation: the APIs only refer to it, or do not have it; it follows S3',
   content: 'the bytes: parts that were there from the start are zeros',
-  read: 'the operation: the reference has none that reads groups, clusters or servers; their records have its shapes',
+  read: 'the operation: the APIs have none that reads groups, clusters or servers; the records are those of changes',
   status: 'the status after the first, and when it comes',
   versions: 'versions that were not in the request',
   servers: 'IDs and addresses of servers and disks, at most 100 servers a pool',

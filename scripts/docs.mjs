@@ -18,7 +18,7 @@ const { accountsFileSchema, toJSONSchema, operations, prompts, promptText, sandb
   export { markdownTable } from './src/util/human.js';`);
 
 const effects = { read: 'reads', create: 'creates', alter: 'alters', delete: 'deletes' };
-const sources = { reference: 'the reference', s3: 'S3', sandbox: 'nothing else' };
+const sources = { reference: '[API](API.md)', s3: 'S3', sandbox: 'nothing else' };
 
 /** Where only the maintainers read what is written. */
 const privateReport = `${repositoryUrl}/security/advisories/new`;

@@ -121,7 +121,7 @@ export const listParts = defineOperation({
     'Values of encoding-type: services take "url", or ignore it.',
     'Error codes: those of S3 are what similar services answer.',
     'Highest part number and smallest part: 10000 and 5 MiB by convention.',
-    'Where each region is: the reference gives only codes.',
+    'Where each region is: the API gives only codes.',
   ],
 
   // Ceph says NoSuchKey of an upload that it does not know.
@@ -129,7 +129,7 @@ export const listParts = defineOperation({
 
   elsewhere: [
     'Uploading a part, completing an upload and aborting one: use the client that started it, or any S3 client.',
-    'Object storage in a region other than jp-east-1 and jp-west-2: the API reference lists no other.',
+    'Object storage in a region other than jp-east-1 and jp-west-2: the API takes no other.',
   ],
 
   input,

@@ -150,7 +150,7 @@ export const provisionKubeResourceGroup = defineOperation({
     'Versions and locations that are possible: GetKubeServerConfig lists them; its shape is not shown.',
     'Success status code, error codes, rate limits, and how long it takes.',
     'Transitions between states after the first.',
-    'Where each region is: the reference gives only codes.',
+    'Where each region is: the API gives only codes.',
   ],
   elsewhere: [
     'Creating, listing and deleting resource groups, and reading the state of one: use the console.',

@@ -53,7 +53,7 @@ export const restoreInstance = defineOperation({
     'Which arguments are required: this server requires backupId and instanceId. Client libraries of the service also require instanceType, diskSize, firewallGroupName and parameterGroupName.',
     'Success status code, error codes, rate limits, and how long it takes.',
     'Transitions between states after the first.',
-    'Where each region is: the reference gives only codes.',
+    'Where each region is: the API gives only codes.',
   ],
   elsewhere: [
     'Listing servers and backups, and reading the state of one: use the console.',

@@ -1,25 +1,158 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
-/** docs/SECURITY.md names the tests that try each threat, by file and by (part of) their title. */
+/** Which tests try each threat of docs/SECURITY.md, by file and by (part of) their title. */
 
-const rows = readFileSync('docs/SECURITY.md', 'utf8')
-  .split('\n')
-  .filter((line) => line.includes('`test/'));
+const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: string])[]>> = {
+  'A misled agent changes something': [
+    ['test/consent/decision.test.ts', 'every input has one row'],
+    ['test/calls/refusals.test.ts', 'nobody is asked any more, whatever the change'],
+    ['test/calls/refusals.test.ts', 'are asked one by one, until the third refusal'],
+  ],
+  'A client agrees by itself, with nobody there': [
+    ['test/consent/clients.test.ts', 'an agreement that comes after %i ms'],
+    ['test/consent/obtain.test.ts', 'to %s after %i ms'],
+  ],
+  'A refusal is undone by a `planId`, or lost': [
+    ['test/calls/refusals.test.ts', 'a planId from before it carries out nothing'],
+    ['test/calls/refusals.test.ts', 'one that cannot be written counts, is told of, and is written later'],
+  ],
+  "Somebody decides on the page who may not: by the link, from another site, with another's cookie, as an agent": [
+    ['test/http/decisions.test.ts', 'who may not decide'],
+    ['test/http/sign-in.test.ts', 'nobody is signed in'],
+    ['test/browser/decisions.test.ts', 'a link of another site shows the plan and decides nothing'],
+    ['test/consent/decision.test.ts', 'who decides on the page'],
+  ],
+  'Plans that wait are read, altered or exchanged on disk': [
+    ['test/consent/plan-stores.test.ts', 'and is nothing with another key, altered, or under the name of another plan'],
+  ],
+  'A tool is called that the configuration excludes': [
+    ['test/calls/policy.test.ts', 'a tool that the policy excludes is refused when it is called, and nothing is sent'],
+  ],
+  'What a person agreed to is not what is sent': [
+    ['test/answers/plan-on-the-wire.test.ts', 'the plan is the request'],
+    ['test/consent/question.test.ts', 'cuts long values and never a line'],
+    ['test/consent/question.test.ts', 'is not asked if it would be longer than 2,000 characters'],
+  ],
+  'A `planId` is forged, altered, replayed or used by somebody else': [
+    ['test/consent/tokens.test.ts', 'a token with any bit altered is refused'],
+    ['test/http/auth.test.ts', 'a plan is for the caller that asked for it'],
+  ],
+  "An agent clicks in its user's place": [
+    ['test/mcp/views/views.test.ts', 'never shows a model a ticket'],
+    ['test/mcp/views/views.test.ts', 'one of another caller is refused'],
+  ],
+  'Another user of the machine opens the page of `cloudops-mcp view`': [
+    ['test/browser/view-command.test.ts', 'the browser gets the address from a file that is ours alone'],
+  ],
+  'A change is made twice': [
+    ['test/calls/repeats.test.ts', '%s: the second is refused'],
+    ['test/journal/contract.ts', 'of many at once, one may go ahead'],
+    ['test/transport/retry.test.ts', 'a change is sent again only where it cannot have been acted on'],
+  ],
+  'A change is lost or misreported, or the server is killed in the middle of one': [
+    ['test/calls/changes.process.test.ts', 'killed 200 times, at every step of a change'],
+    ['test/answers/telling.test.ts', 'cannot be made: accepted, in the journal and for the caller'],
+  ],
+  'The journal is torn, replaced, full or unreachable': [
+    ['test/journal/file.test.ts', 'in place of the journal: nothing begins, nothing is read, and it stays as it is'],
+    ['test/journal/file-faults.test.ts', 'a line is one write, whatever the client and the service say'],
+    ['test/journal/postgres.process.test.ts', 'a connection that is lost while an intent is committed'],
+    ['test/calls/faults.test.ts', 'an outcome that the journal does not take at once is written on'],
+  ],
+  'An argument chooses where a request goes': [
+    ['test/calls/endpoint.test.ts', 'the key %s is refused below a path'],
+    ['test/config/load.test.ts', 'endpoints'],
+    ['test/calls/policy.test.ts', 'another region'],
+  ],
+  'A huge or odd argument blocks the server': [
+    ['test/calls/validate.test.ts', '90,000 of them are refused before anything is compared'],
+    ['test/tools/bounds.test.ts', 'of %i characters is refused in few words'],
+    ['test/http/message.test.ts', 'a message of more than 5,000 %s is refused before it is parsed'],
+    ['test/http/attacks.process.test.ts', '%s take little memory, and health is told within 100 ms meanwhile'],
+  ],
+  'Text in an answer gives the agent orders': [
+    ['test/answers/telling.test.ts', 'fields with the names of ours stand under the answer, in text and structure'],
+    ['test/transport/faults.test.ts', 'text of the service that would pass for ours'],
+  ],
+  'An answer is huge, slow, deep or broken': [
+    ['test/answers/telling.test.ts', 'told within 200,000 characters, and accepted'],
+    ['test/transport/faults.test.ts', 'a body that drips is ended by the time of the whole call'],
+  ],
+  'Secrets leak': [
+    ['test/transport/redact.test.ts', 'any 16 characters of a secret are found, wherever they stand'],
+    ['test/calls/changes.process.test.ts', 'no secret is in anything that the process writes or answers'],
+    ['test/calls/secrets.test.ts', 'does not exist for an agent, which is told what does'],
+    ['test/config/problems.test.ts', '%j is one problem, which names the setting and shows no secret'],
+  ],
+  'Somebody on the network reads or alters a request': [
+    ['test/transport/network.process.test.ts', 'an untrusted certificate ends the call before anything is sent'],
+    [
+      'test/cli/doctor.process.test.ts',
+      'certificates that nobody checks are a warning, here and in the log of a server',
+    ],
+    ['test/transport/retry.test.ts', 'time only if that is less than a day away'],
+  ],
+  'A stranger calls the HTTP server': [
+    ['test/http/issuer.test.ts', 'one %s is refused'],
+    ['test/http/identity-provider.test.ts', 'a token that was altered is refused'],
+    ['test/http/issuer.test.ts', '%s without end are not read to their end'],
+    ['test/http/tokens-file.test.ts', 'tokens that were taken out stop, new ones work, scopes change'],
+    ['test/http/addresses.test.ts', 'from many addresses do not flood the log'],
+    ['test/http/addresses.test.ts', 'twice is 400'],
+  ],
+  'One caller or address uses up the server': [
+    [
+      'test/http/attacks.process.test.ts',
+      'an attack is refused, the process lives, and its memory is back within 10 % afterwards',
+    ],
+    ['test/http/limits.test.ts', 'one caller leaves room for others'],
+    ['test/http/serve.test.ts', 'a caller whose bodies come slowly leaves room for those of others'],
+    ['test/http/addresses.test.ts', 'requests of one address are as limited'],
+    ['test/journal/postgres.process.test.ts', 'readers of the list have two connections of their own'],
+  ],
+  'Somebody answers a question for the person': [
+    ['test/http/sessions.test.ts', 'an answer from %s, which leaves the question open'],
+    ['test/http/sessions.test.ts', 'an answer %s'],
+    ['test/http/sessions.test.ts', 'are read only if they were sealed by a replica'],
+  ],
+  'A caller sees what others do': [
+    ['test/http/auth.test.ts', 'the journal shows %s: %s sees %j'],
+    ['test/calls/repeats.test.ts', 'what is said of the first change'],
+    ['test/config/load.test.ts', 'callers over HTTP are shown how calls behave, but no key ID, path or address'],
+  ],
+  'A caller or an agent uses an account that is not its own': [
+    ['test/http/accounts.test.ts', 'each caller lists, calls and reads its own accounts'],
+    ['test/calls/accounts.test.ts', 'an account that %s is refused'],
+  ],
+  'An agent in a loop changes more and more': [
+    ['test/journal/contract.ts', 'lets no more begin of many at once, in several processes'],
+    ['test/calls/budget.test.ts', 'changes beyond it are refused'],
+  ],
+  'The program that prints keys hangs, floods or prints a secret elsewhere': [
+    ['test/signing/process-keys.test.ts', 'its exit is told, and none of its output'],
+  ],
+  'A caller chooses what is traced, or reads traces for secrets': [
+    ['test/observe/telemetry.test.ts', 'who cannot choose the trace or switch it off'],
+  ],
+  'A poisoned package': [
+    ['test/package/install.test.ts', 'brings no other package'],
+    ['test/package/install.test.ts', 'name every package of which code is bundled'],
+    ['test/cli/start.process.test.ts', 'neither the start nor a call makes code of text'],
+  ],
+};
 
-const testsIn = (row: string) =>
-  [...row.matchAll(/`(test\/[^`]+\.ts)`: "([^"]+)"/g)].map(([, file = '', title = '']) => [file, title] as const);
+const [, table = ''] = readFileSync('docs/SECURITY.md', 'utf8').split('| threat | what the server does |\n|---|---|\n');
+const threats = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| (.+?) \| /gm)].map(([, threat = '']) => threat);
 
-test('the table is there', () => expect(rows.length).toBeGreaterThan(15));
+test('each threat is tried', () => {
+  expect(threats.length).toBeGreaterThan(15);
+  expect(Object.keys(triedBy)).toEqual(threats);
+});
 
-test.each(rows.map((row) => [row.split('|')[1]?.trim(), row]))('%s', (_threat, row) => {
-  const tests = testsIn(row);
-  expect(tests).not.toEqual([]);
-  for (const [file, title] of tests) {
+describe.each(Object.entries(triedBy))('%s', (_threat, tests) => {
+  test.each(tests)('%s: %s', (file, title) => {
     const strings = readFileSync(file, 'utf8').match(/(["'`])(?:\\.|(?!\1).)*\1/g) ?? [];
-    expect(
-      strings.some((text) => text.includes(title)),
-      `${file}: ${title}`,
-    ).toBe(true);
-  }
+    expect(strings.some((text) => text.includes(title))).toBe(true);
+  });
 });
