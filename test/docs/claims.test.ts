@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { clients } from '../../src/cli/clients.js';
+import { defaultHttpLimits } from '../../src/http/limits.js';
+import { duplicateWindowMs } from '../../src/journal/conflict.js';
+
+/** Sentences of the pages that say how much or how long: what the source says of it. Others must not come back. */
+
+const read = (page: string) => readFileSync(page, 'utf8').replaceAll(/\s+/g, ' ');
+const pages = [
+  'README.md',
+  ...readdirSync('docs')
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
+];
+
+const { bodyBytes, concurrentCalls, callsOfCaller, waitingCalls, questionsOfCaller, questions, connections } =
+  defaultHttpLimits;
+const kibibytes = `${bodyBytes / 1024} KiB`;
+const minutes = { 10: 'ten' }[duplicateWindowMs / 60_000];
+
+const figures: readonly (readonly [page: string, sentence: string])[] = [
+  ['docs/DEPLOY.md', `| body of a request | ${kibibytes}, `],
+  ['docs/DEPLOY.md', `| ${concurrentCalls} in all, ${callsOfCaller} for each caller; ${waitingCalls} more may wait`],
+  ['docs/DEPLOY.md', `| ${questionsOfCaller} for each caller, ${questions} in all |`],
+  ['docs/DEPLOY.md', `of the ${connections.toLocaleString('en')} connections`],
+  ['docs/TROUBLESHOOTING.md', `larger than ${kibibytes}`],
+  ['README.md', `For ${minutes} minutes, the same change needs \`allowRepeat\``],
+];
+
+test.each(figures)('%s: %s', (page, sentence) => {
+  expect(read(page)).toContain(sentence);
+});
+
+const tooStrong: readonly (readonly [RegExp, string])[] = [
+  [/client that can't ask[^.]*never lets a change through/, 'with "ask", such a client gets a planId'],
+  [/each problem comes with its remedy/i, 'doctor does not know every remedy'],
+  [/nothing is sent twice by accident/i, 'the same change is found for ten minutes, and reads are retried'],
+  [/no secret is in the block/i, 'some clients need the secret in the block: its user puts it there'],
+  [/references in place of secrets/i, 'Claude Desktop looks up no reference'],
+];
+
+describe.each(pages)('%s', (page) => {
+  test.each(tooStrong)('does not say %s', (sentence) => {
+    expect(read(page)).not.toMatch(sentence);
+  });
+});
+
+test('a host in a browser is named together with what it takes to reach a server', () => {
+  const sentences = pages.flatMap((page) => read(page).split(/(?<=[.|]) /));
+  const hosts = sentences.filter((sentence) => /claude\.ai|ChatGPT/.test(sentence));
+  expect(hosts.length).toBeGreaterThan(0);
+  expect(hosts.filter((sentence) => !/over HTTP/.test(sentence))).toEqual([]);
+});
+
+test('where a client needs the secret itself, client-config says who can read it', () => {
+  expect(clients['claude-desktop']?.secrets).toContain('Anybody who can read the file can read it.');
+});
