@@ -79,6 +79,15 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/answers/telling.test.ts', 'told within 200,000 characters, and accepted'],
     ['test/transport/faults.test.ts', 'a body that drips is ended by the time of the whole call'],
   ],
+  'A list never ends, or its pages fill the memory': [
+    ['test/calls/read.test.ts', 'that go on for ever end after %s, and the answer says of what it is'],
+    ['test/calls/read-room.test.ts', 'keep what they have read until they end, and have no more than all may'],
+    ['test/http/attacks.process.test.ts', 'reads of %s neither end the process nor keep health from being told'],
+    [
+      'test/calls/changes.process.test.ts',
+      'a process that ends at the limit of its heap leaves the change under way as unknown, with the time at which it was sent',
+    ],
+  ],
   'Secrets leak': [
     ['test/transport/redact.test.ts', 'any 16 characters of a secret are found, wherever they stand'],
     ['test/calls/changes.process.test.ts', 'no secret is in anything that the process writes or answers'],
