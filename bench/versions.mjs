@@ -17,10 +17,12 @@ const columns = releases.map((release) => {
   const ratios = figures.flatMap(({ what, peers }) =>
     peers.map(({ peer, ratio }) => [`${what}: ours / ${peer}`, ratio]),
   );
-  const calls = http.rows.flatMap(({ clients, rate, cpu }) => [
-    [`calls a second over HTTP, ${clients} clients: ours / peer`, rate.ratio],
-    [`CPU a call over HTTP, ${clients} clients: ours / peer`, cpu.ratio],
-  ]);
+  const calls = http.rows
+    .filter(({ view }) => view === 'parts')
+    .flatMap(({ clients, rate, cpu }) => [
+      [`calls a second over HTTP, ${clients} clients: ours / peer`, rate.ratio],
+      [`CPU a call over HTTP, ${clients} clients: ours / peer`, cpu.ratio],
+    ]);
   const memory = ['peak memory over HTTP: ours / peer', http.memory.ratio];
   return new Map([...ratios, ...calls, memory]);
 });
