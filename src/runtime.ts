@@ -10,6 +10,7 @@ import type { CallingDependencies, Sender, SenderOptions } from './calls/sender.
 import { describeConfig } from './config/describe.js';
 import type { Config } from './config/load.js';
 import { openAccounts } from './config/open-accounts.js';
+import type { DecisionPage } from './consent/page.js';
 import { createMemoryPlanStore } from './consent/plan-store.js';
 import { createPlans, type Plans } from './consent/plans.js';
 import { createQuestionQueue, type QuestionQueue } from './consent/question-queue.js';
@@ -71,15 +72,31 @@ export async function openPlans(config: Config, now: () => Date, log: Log): Prom
 /** Expired plans are erased at this interval, and whenever another is added or listed. */
 const eraseMs = 10 * 60_000;
 
-/** Starts what a configuration asks for, the sandbox included. */
-export async function startRuntime(config: Config, version: string, log: Log, now: () => Date): Promise<Runtime> {
+/** The page that people sign in to, where the plans wait. */
+async function signInPage({ publicUrl, webhook }: Config, now: () => Date, log: Log): Promise<DecisionPage> {
+  const { createAnnouncer } = await import('./consent/announcement.js');
+  const addressOf = (nonce: string) => `${publicUrl}/decisions/${nonce}/`;
+  return { kind: 'signIn', addressOf, announce: createAnnouncer({ webhook, now, log }) };
+}
+
+/**
+ * Starts what a configuration asks for, the sandbox included.
+ * @param localPage where people decide if they cannot sign in to a page
+ */
+export async function startRuntime(
+  config: Config,
+  version: string,
+  log: Log,
+  now: () => Date,
+  localPage?: DecisionPage,
+): Promise<Runtime> {
   const started = now();
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
   const accounts = openAccounts(config.accounts, { env: config.otherVariables, now, log, sandbox: sandbox?.cloud });
   const journal = await openJournal(config, now, log);
   const plans = await openPlans(config, now, log);
   const erasing = setInterval(() => void plans?.erase().catch(() => undefined), eraseMs).unref();
-  const { proxies, secretsDir, timeoutMs, maximumAttempts, publicUrl } = config;
+  const { proxies, secretsDir, timeoutMs, maximumAttempts, planLifetimeMs } = config;
   const own = { pid: process.pid, host: hostname() };
   const reports = createReports(() => recoverInterrupted({ journal, process: own, started, now, timeoutMs, log }));
   const telemetry = config.telemetry
@@ -97,9 +114,8 @@ export async function startRuntime(config: Config, version: string, log: Log, no
     process: own,
     takeReports: reports.take,
     plans,
-    announce:
-      plans && (await import('./consent/announcement.js')).createAnnouncer({ webhook: config.webhook, now, log }),
-    decideAt: plans && ((nonce) => `${publicUrl}/decisions/${nonce}/`),
+    page: plans === undefined ? localPage : await signInPage(config, now, log),
+    ...(localPage !== undefined && { planLifetimeMs }),
     openSender: (calling) => openLazily({ ...calling, ...sending }),
     configuration: (names) => describeConfig(config, 'operator', names),
     sandbox: sandbox?.describe,
@@ -127,10 +143,11 @@ export async function startRuntime(config: Config, version: string, log: Log, no
 /** The parts of a runtime that reach beyond the process, and its account of itself. */
 export interface RuntimeParts
   extends Pick<CallDependencies, 'accounts' | 'journal' | 'process' | 'takeReports' | 'log' | 'now'>,
-    Partial<Pick<CallDependencies, 'announce' | 'decideAt' | 'statusWaitMs'>>,
+    Partial<Pick<CallDependencies, 'page' | 'statusWaitMs'>>,
     Pick<ServerDependencies, 'version' | 'configuration' | 'sandbox'> {
-  /** Plans that wait for a person; kept in this process alone if absent. */
+  /** Plans that wait for a person; kept in this process alone if absent, for as long as a planId counts or for `planLifetimeMs`. */
   readonly plans?: Plans | undefined;
+  readonly planLifetimeMs?: number;
   readonly openSender: (calling: CallingDependencies) => Sender;
   readonly tracer?: Tracer | undefined;
 }
@@ -141,12 +158,20 @@ const longestStatusMs = 25_000;
 /** Puts together what carries out calls, and what servers need for them. */
 export function wireCalls(
   { stateKeys: configured, operations }: Pick<Config, 'stateKeys' | 'operations'>,
-  { version, configuration, sandbox, tracer, openSender, statusWaitMs = longestStatusMs, ...parts }: RuntimeParts,
+  {
+    version,
+    configuration,
+    sandbox,
+    tracer,
+    openSender,
+    planLifetimeMs: lifetimeMs = tokenLifetimeMs,
+    statusWaitMs = longestStatusMs,
+    ...parts
+  }: RuntimeParts,
 ) {
   const { accounts, journal, log, now } = parts;
   const stateKeys: SealingKeys = configured ?? [randomBytes(32)];
-  const plans =
-    parts.plans ?? createPlans({ store: createMemoryPlanStore(), keys: stateKeys, now, lifetimeMs: tokenLifetimeMs });
+  const plans = parts.plans ?? createPlans({ store: createMemoryPlanStore(), keys: stateKeys, now, lifetimeMs });
   const inFlight = createInFlightCalls();
   const questions = createQuestionQueue();
   const refusals = createRefusals(journal, now, randomUUID, log);

@@ -46,7 +46,7 @@ export async function change(
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
   const { confirm, budget } = rules;
-  const { inFlight, questions, plans, takeReports, decideAt, log } = dependencies;
+  const { inFlight, questions, plans, takeReports, page, log } = dependencies;
   const { asker, click, hasView = false, agreed = false, principal } = context;
   const { planOnly, planId } = steering;
   const tool = call.operation.name;
@@ -56,7 +56,7 @@ export async function change(
     ...{ planOnly, hasView, agreed },
     hasPlanId: planId !== undefined,
     canAsk: asker !== undefined,
-    hasPage: decideAt !== undefined,
+    page: page?.kind ?? 'none',
   });
   log('info', 'consent', { tool, decision: step.kind, caller: principal?.name });
   const told = click === undefined ? await tell(step, entry, steering, context, dependencies) : undefined;

@@ -1,6 +1,7 @@
 import type { EndedOutcome } from '../answers/outcome.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
 import type { ConsentStep } from '../consent/decision.js';
+import { addressOf } from '../consent/page.js';
 import type { PendingChange, PendingEntry, Steering } from '../consent/pending.js';
 import { undecidedAnswer, withdrawPlan } from '../consent/plan-answers.js';
 import { awaitDecision } from '../consent/standing.js';
@@ -22,7 +23,7 @@ export async function tell(
   dependencies: CallDependencies,
 ): Promise<Told | undefined> {
   const { tool } = entry;
-  const { decideAt, statusWaitMs, now } = dependencies;
+  const { page, statusWaitMs, now } = dependencies;
   if (planId === undefined) {
     if (withdraw) throw new Refusal('PlanRefused', ['withdraw needs the planId of the plan']);
     return undefined;
@@ -40,7 +41,7 @@ export async function tell(
   const { nonce, isRedeemable } = standing;
   if (withdraw) return { kind: 'answer', outcome: await withdrawPlan(tool, nonce, { entry, now }, dependencies) };
   if (step.kind === 'ask' || (step.kind === 'redeem' && isRedeemable)) return { kind: 'open', nonce };
-  return { kind: 'answer', outcome: undecidedAnswer(tool, planId, standing, decideAt?.(nonce)) };
+  return { kind: 'answer', outcome: undecidedAnswer(tool, planId, standing, addressOf(nonce, page)) };
 }
 
 /** Does work that may take a plan out of those that wait, and keeps with the plan what became of it. */

@@ -274,7 +274,7 @@ const stateKeyMeaning = (keys: Config['stateKeys']) => {
 
 const consentMeanings: Record<ConsentMode, string> = {
   ask: 'clients that can ask their user do; for others, a first call returns a plan and a second call with its planId acts',
-  human: 'only clients that can ask their user can change anything',
+  human: 'a person decides, in the client or on a page; where neither is possible, nothing is changed',
   approval: 'somebody else than the caller decides, on the page for decisions',
   plan: 'a first call returns a plan, and a second call with its planId acts',
   off: 'changes are sent without consent',

@@ -1,4 +1,5 @@
 import type { Config } from '../config/load.js';
+import type { DecisionPage } from '../consent/page.js';
 import { type Runtime, startRuntime } from '../runtime.js';
 import { createLog, type Log } from '../util/log.js';
 import type { Terminal } from './command.js';
@@ -6,14 +7,18 @@ import type { Terminal } from './command.js';
 /** Time for changes under way to end when the process is asked to. */
 const graceMs = 10_000;
 
-/** Starts everything, serves until a signal, and shuts down in order. Resolves with the exit code of `serve`. */
+/**
+ * Starts everything, serves until a signal, and shuts down in order. Resolves with the exit code of `serve`.
+ * @param page where the server itself has one for people
+ */
 export async function runUntilSignal(
   config: Config,
   { version, now, stderr, interrupted }: Terminal,
   serve: (runtime: Runtime, log: Log, stop: AbortSignal) => Promise<number>,
+  page?: DecisionPage,
 ): Promise<number> {
   const log = createLog(config.logLevel, now, (line) => stderr.write(line));
-  const runtime = await startRuntime(config, version, log, now);
+  const runtime = await startRuntime(config, version, log, now, page);
   log('info', 'start', { version, sandbox: config.sandbox });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
   const stop = interrupted((signal) => log('info', 'stop', { signal }));

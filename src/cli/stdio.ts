@@ -3,6 +3,7 @@ import { allowChanges } from '../calls/account.js';
 import { reportJournal } from '../journal/watch.js';
 import { createServer } from '../server.js';
 import { type Command, validConfig } from './command.js';
+import { localPageFor } from './local-page.js';
 import { runUntilSignal } from './run-until-signal.js';
 
 /** `cloudops-mcp`: serves the client that started it, until it ends stdin. stdout carries protocol messages and nothing else. */
@@ -12,10 +13,14 @@ export const stdioCommand: Command = {
   run: async (invocation) => {
     const { stdin, stdout, stderr } = invocation.terminal;
     if (stdin.isTTY) stderr.write('Waiting for an MCP client on stdin. To use it yourself, see cloudops-mcp --help\n');
+    const config = validConfig(invocation);
+    const local = localPageFor(config, invocation.terminal);
     return runUntilSignal(
-      validConfig(invocation),
+      config,
       invocation.terminal,
-      async ({ inFlight, server, journal }, log, stop) => {
+      async (runtime, log, stop) => {
+        const { inFlight, server, journal } = runtime;
+        local?.attach(runtime, log);
         if (allowChanges(server.accounts, server.operations)) void reportJournal(journal, log);
         const ended = new Promise<void>((resolve) => {
           const end = () => {
@@ -32,8 +37,10 @@ export const stdioCommand: Command = {
         });
         await ended;
         await connection.close();
+        await local?.close();
         return 0;
       },
+      local?.page,
     );
   },
 };

@@ -1,9 +1,4 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { InMemoryTransport } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { withConfirm } from '../config/load.js';
@@ -17,6 +12,7 @@ import { createServer, type ServerDependencies } from '../server.js';
 import { isObject, textAt } from '../util/objects.js';
 import { type Call, failureCode, logFor, readCall } from './call.js';
 import { type Command, portOf, type Terminal, UsageError } from './command.js';
+import { openBrowser } from './open-browser.js';
 
 /** `cloudops-mcp view`: shows a call of a tool in the browser, with the view of chats, for people without such a chat. */
 export const viewCommand: Command = {
@@ -146,25 +142,4 @@ async function connect(
       peer.close();
     },
   };
-}
-
-/**
- * Opens the browser, if the system can. The browser gets the secret address from a file of this user alone, because other users see
- * the arguments of programs, except on Windows. The file is in the home folder, because browsers that are snaps read no other. Resolves
- * with a function that removes it.
- */
-async function openBrowser(url: string, platform: NodeJS.Platform): Promise<{ remove(): Promise<void> } | undefined> {
-  const start = (command: string, ...args: readonly string[]) =>
-    spawn(command, args, { stdio: 'ignore', detached: true })
-      .on('error', () => undefined)
-      .unref();
-  if (platform === 'win32') {
-    start('rundll32', 'url.dll,FileProtocolHandler', url);
-    return undefined;
-  }
-  const folder = await mkdtemp(join(homedir(), 'cloudops-mcp-view-'));
-  const file = join(folder, 'view.html');
-  await writeFile(file, `<!doctype html><meta http-equiv="refresh" content="0; url=${url}">`, { mode: 0o600 });
-  start(platform === 'darwin' ? 'open' : 'xdg-open', pathToFileURL(file).href);
-  return { remove: () => rm(folder, { recursive: true, force: true }) };
 }

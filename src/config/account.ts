@@ -2,7 +2,7 @@ import type { Account } from '../calls/account.js';
 import type { Cloud } from '../calls/endpoint.js';
 import type { Policy } from '../calls/policy.js';
 import type { KeySettings } from '../signing/open-keys.js';
-import type { SettingValues } from './settings.js';
+import type { SettingValues } from './setting-values.js';
 import type { Gathered } from './sources.js';
 
 /** An account as it is configured, before its keys are opened. */

@@ -7,7 +7,8 @@ import { isLoopback } from '../util/uri.js';
 import { type AccountConfig, type AccountsConfig, accountOf, policyOf } from './account.js';
 import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
 import { ownServices } from './own-operations.js';
-import { parseTexts, type Setting, type SettingValues, settingNames, settings, variableName } from './settings.js';
+import { parseTexts, type SettingValues } from './setting-values.js';
+import { type Setting, settingNames, settings, variableName } from './settings.js';
 import { type ConfigSources, type Gathered, type Report, readSettingFile } from './sources.js';
 import { endpoint } from './values.js';
 

@@ -15,7 +15,8 @@ import {
 } from './accounts.js';
 import { asksForTraces, defaultJournal, readProxies } from './environment.js';
 import { noOwnOperations, ownServices } from './own-operations.js';
-import { parseTexts, prefix, type SettingValues, variableName } from './settings.js';
+import { parseTexts, type SettingValues } from './setting-values.js';
+import { prefix, variableName } from './settings.js';
 import { type ConfigSources, type Gathered, gather, type Report, readSettingFile } from './sources.js';
 
 export type Config = ReturnType<typeof configOf>;
@@ -68,6 +69,7 @@ function configOf(
     viewsForAll: values.VIEWS === 'on',
     /** The first signs tokens that clients bring back, and all verify them; undefined means one of this process's own. */
     stateKeys: values.STATE_KEY,
+    opensBrowser: values.OPEN_BROWSER === 'on',
     /** The time that a plan waits for a person on the page. */
     planLifetimeMs: values.PLAN_HOURS * 3_600_000,
     webhook:

@@ -126,6 +126,11 @@ export const sections = {
       help: 'clients that are offered views: declared for those that say they show them, or on for all',
       value: values.oneOf(['declared', 'on']),
     },
+    OPEN_BROWSER: {
+      default: 'on',
+      help: 'over stdio on a desktop, open a page in the browser where a change would otherwise have no person to decide on it: on or off',
+      value: values.oneOf(['on', 'off']),
+    },
     STATE_KEY: {
       secret: true,
       file: true,
@@ -232,10 +237,10 @@ const table = {
   ...sections.Sandbox,
 };
 
-type Table = typeof table;
+export type Table = typeof table;
 export type Setting = keyof Table;
 export const settings: Readonly<Record<Setting, Row>> = table;
-const isSetting = (name: string): name is Setting => Object.hasOwn(table, name);
+export const isSetting = (name: string): name is Setting => Object.hasOwn(table, name);
 export const settingNames = Object.keys(table).filter(isSetting);
 
 export const prefix = 'CLOUDOPS_';
@@ -255,45 +260,3 @@ export const inputs = settingNames.flatMap((setting) => {
   const own = { name: setting, setting, isFile: false, isSecret: secret };
   return file ? [own, { name: `${setting}_FILE`, setting, isFile: true, isSecret: false }] : [own];
 });
-
-/** A switch that is not set is off; without a default, any other setting may be absent. */
-type Shape = {
-  [Name in Setting]: Table[Name] extends { default: string } | { kind: 'switch' }
-    ? Table[Name]['value']
-    : z.ZodOptional<Table[Name]['value']>;
-};
-function parserOf({ kind, value, default: preset = kind === 'switch' ? '0' : undefined }: Row) {
-  return preset === undefined ? value.optional() : value.prefault(preset);
-}
-
-/** Parses the texts of all settings at once, defaults included. */
-export const settingValues = z.object(
-  // Object.fromEntries loses the type of each parser.
-  Object.fromEntries(settingNames.map((name) => [name, parserOf(settings[name])])) as unknown as Shape,
-);
-export type SettingValues = z.output<typeof settingValues>;
-
-type Texts = Readonly<Partial<Record<Setting, string>>>;
-
-/**
- * The values of texts, and the texts that have one. One that cannot be parsed counts as not given, so that the others can be checked
- * together.
- * @param nameOf the name of a setting in a sentence about it
- * @param report takes a problem, without the value of a secret
- */
-export function parseTexts(
-  texts: Texts,
-  nameOf: (setting: Setting) => string,
-  report: (problem: string) => void,
-): { readonly values: SettingValues; readonly texts: Texts } {
-  const parsed = settingValues.safeParse(texts);
-  if (parsed.success) return { values: parsed.data, texts };
-  const valid = { ...texts };
-  for (const { path, message } of parsed.error.issues) {
-    const name = String(path[0]);
-    if (!isSetting(name)) continue;
-    report(`${nameOf(name)} ${message}.`);
-    Reflect.deleteProperty(valid, name);
-  }
-  return { values: settingValues.parse(valid), texts: valid };
-}

@@ -2,15 +2,7 @@ import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, reasonOf } from '../util/log.js';
 import { spellOut } from '../util/quote.js';
-
-/** A plan that waits for somebody to decide on it. */
-export interface Announcement {
-  readonly tool: string;
-  readonly caller: string | undefined;
-  /** The change in a sentence. */
-  readonly headline: string;
-  readonly decideAt: string;
-}
+import type { Announcement } from './page.js';
 
 export interface Webhook {
   /** The address is a secret: whoever knows it can write there. */

@@ -1,3 +1,5 @@
+import type { DecisionPage } from './page.js';
+
 /** Whose word lets a change go ahead. */
 export const consentModes = ['ask', 'human', 'approval', 'plan', 'off'] as const;
 export type ConsentMode = (typeof consentModes)[number];
@@ -18,8 +20,8 @@ export interface ConsentRequest {
   readonly canAsk: boolean;
   /** Set if the client shows the change view, in which a person can decide with a click. */
   readonly hasView: boolean;
-  /** Set if there is a page on which a person can decide. */
-  readonly hasPage: boolean;
+  /** The page on which a person can decide: one to sign in to, or one in the browser of this machine. */
+  readonly page: 'none' | DecisionPage['kind'];
   /** Set if the person who makes the call said yes beforehand, with an option of the command line. */
   readonly agreed: boolean;
 }
@@ -61,13 +63,19 @@ export function decideConsent(request: ConsentRequest): ConsentStep {
 }
 
 /** The ways in which a plan can be carried out that was not agreed to while it was made. */
-function waysOf({ mode, planOnly, canAsk, hasView, hasPage }: ConsentRequest) {
+function waysOf({ mode, planOnly, canAsk, hasView, page }: ConsentRequest) {
   const isForPerson = asksPerson(mode) && !canAsk;
+  const decidesOnPage = {
+    none: false,
+    signIn: mode === 'approval' || isForPerson,
+    // A tab that opens by itself is only for plans that nobody could decide on elsewhere.
+    local: isForPerson && !hasView,
+  };
   return {
     withPlanId: mode === 'plan' || (mode === 'ask' && !canAsk),
     withTicket: isForPerson && hasView,
     // On a page, a plan waits; one that is only to be shown does not.
-    withPage: hasPage && !planOnly && (mode === 'approval' || isForPerson),
+    withPage: decidesOnPage[page] && !planOnly,
   };
 }
 
@@ -92,7 +100,8 @@ export interface PageDecision {
   readonly mode: ConsentMode;
   /** Undefined where callers are not told apart. */
   readonly caller: string | undefined;
-  readonly person: string;
+  /** Undefined for the person at this machine. */
+  readonly person: string | undefined;
   /** Set if the person has the scope `cloudops:approve`. */
   readonly mayApprove: boolean;
 }

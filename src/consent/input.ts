@@ -1,6 +1,6 @@
-import type { Announcement } from './announcement.js';
 import type { Asker } from './asker.js';
 import type { ConsentMode } from './decision.js';
+import type { DecisionPage } from './page.js';
 import type { Plans } from './plans.js';
 import type { Refusals } from './refusals.js';
 import type { ConsentClaims, ConsentTokens } from './tokens.js';
@@ -30,10 +30,8 @@ export interface ConsentSettings {
   readonly refusals: Refusals;
   /** Plans that wait for a person. */
   readonly plans: Plans;
-  /** The address at which a person decides on the plan with a nonce; absent if there is none. */
-  readonly decideAt?: ((nonce: string) => string) | undefined;
-  /** Tells people that a plan waits for them. */
-  readonly announce?: ((announcement: Announcement) => void) | undefined;
+  /** Absent if there is none. */
+  readonly page?: DecisionPage | undefined;
   /** A new text that nobody can guess. */
   readonly newNonce: () => string;
 }

@@ -4,6 +4,7 @@ import { Refusal } from '../answers/refusal.js';
 import { type Next, next } from '../tools/next.js';
 import type { ConsentStep } from './decision.js';
 import type { ConsentInput, ConsentSettings } from './input.js';
+import { addressOf, type DecisionPage } from './page.js';
 import type { PendingChange } from './pending.js';
 import { holdsSecret, type Plans } from './plans.js';
 import { tokenLifetimeMs } from './tokens.js';
@@ -28,16 +29,16 @@ export async function planOf(
   // The same for all ways, so that a decision spends the planId too: no model carries out what a person turned down.
   const claims = { digest, nonce: newNonce() };
   const ways = await waysOfPeople(step, pending, claims, principal?.scopes, settings);
-  const { byClick, decideAt, isStored } = ways;
+  const { byClick, onPage, decideAt, isStored } = ways;
   const reason = ways.refusal ?? againstPlanId;
-  if (!steering.planOnly && !byPlanId && !byClick && decideAt === undefined && reason !== undefined) throw reason;
+  if (!steering.planOnly && !byPlanId && !byClick && !onPage && reason !== undefined) throw reason;
   const use = byPlanId ? 'plan' : 'handle';
   return planned(pending, {
     byPlanId,
     planOnly: steering.planOnly,
     ...((byPlanId || isStored) && { planId: tokens.issue({ use, ...claims }) }),
     ...(byClick && { claims }),
-    ...(decideAt !== undefined && { decideAt, waitsUntil: plans.expiry() }),
+    ...(onPage && { decideAt, waitsUntil: plans.expiry() }),
     name: call.operation.name,
   });
 }
@@ -48,18 +49,24 @@ async function waysOfPeople(
   pending: PendingChange,
   claims: PlanClaims,
   scopes: readonly string[] | undefined,
-  { refusals, plans, announce, ...settings }: ConsentSettings,
+  { refusals, plans, page }: ConsentSettings,
 ) {
-  const none = { byClick: false, decideAt: undefined, isStored: false, refusal: undefined };
+  const none = { byClick: false, onPage: false, decideAt: undefined, isStored: false, refusal: undefined };
   if (!withTicket && !withPage) return none;
   const againstAsking = await refusals.againstAsking(pending.entry);
   if (againstAsking !== undefined) return { ...none, refusal: againstAsking };
   const refusal = await store(pending, claims, scopes, plans);
   const isStored = refusal === undefined;
-  const decideAt = withPage && isStored ? settings.decideAt?.(claims.nonce) : undefined;
-  const { tool, caller } = pending.entry;
-  if (decideAt !== undefined) announce?.({ tool, caller, headline: pending.plan.summary, decideAt });
-  return { byClick: withTicket, decideAt, isStored, refusal };
+  const onPage = withPage && isStored;
+  const decideAt = onPage ? addressOf(claims.nonce, page) : undefined;
+  if (onPage) announce(pending, decideAt, page);
+  return { byClick: withTicket, onPage, decideAt, isStored, refusal };
+}
+
+function announce({ entry, plan }: PendingChange, decideAt: string | undefined, page: DecisionPage | undefined): void {
+  const { tool, caller } = entry;
+  if (page?.kind === 'local') page.show();
+  else if (decideAt !== undefined) page?.announce({ tool, caller, headline: plan.summary, decideAt });
 }
 
 /** Keeps a plan for the person who decides on it, and for the agent that asks what became of it. The result is why that cannot be. */
@@ -98,14 +105,19 @@ interface Ways {
   readonly planId?: string;
   readonly claims?: PlanClaims;
   readonly decideAt?: string | undefined;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970; of a plan that waits on a page. */
   readonly waitsUntil?: number;
 }
 
 const nextAfterPlan = (ways: Ways): Next => next('user', 'decide', afterPlan(ways));
 
-function afterPlan({ name, planOnly, planId, byPlanId, claims, decideAt }: Ways): string {
-  const byPage = decideAt === undefined ? '' : 'Give the user the link in decideAt: a person decides there. ';
+function afterPlan({ name, planOnly, planId, byPlanId, claims, decideAt, waitsUntil }: Ways): string {
+  const byPage =
+    decideAt !== undefined
+      ? 'Give the user the link in decideAt: a person decides there. '
+      : waitsUntil !== undefined
+        ? 'This plan waits in a tab of the browser on the machine of this server: tell the user to decide there. '
+        : '';
   const byClick = claims === undefined ? '' : 'The user sees this plan with a button to agree and one to do nothing. ';
   const byPerson = `${byClick}${byPage}`;
   if (!byPlanId && byPerson !== '') {
@@ -136,7 +148,7 @@ function planned({ call, plan, now }: PendingChange, ways: Ways): EndedOutcome {
     kind: 'succeeded',
     success: {
       summary: `Plan of ${operation.name}; nothing was sent.`,
-      outcome: byPlanId || claims !== undefined || decideAt === undefined ? 'planned' : 'waiting',
+      outcome: byPlanId || claims !== undefined || waitsUntil === undefined ? 'planned' : 'waiting',
       show: planText(plan, canBeCarriedOut ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined),
       plan,
       ...(planId !== undefined && { planId, planExpires: expires }),

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import type { EndedOutcome } from '../answers/outcome.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
 import { type Account, type Accounts, accountsOf } from '../calls/account.js';
@@ -6,8 +7,12 @@ import type { Principal } from '../calls/policy.js';
 import { reasonAgainstDeciding } from '../consent/decision.js';
 import type { FoundPlan, Plans } from '../consent/plans.js';
 import { createConsentTokens } from '../consent/tokens.js';
+import { decideTool } from '../mcp/views/contract/apps.js';
+import { decisionSchema } from '../mcp/views/offer.js';
 import { viewMeta } from '../mcp/views/results.js';
 import type { Operation } from '../tools/define-operation.js';
+import { sentences } from '../util/human.js';
+import { quote } from '../util/quote.js';
 import type { SealingKeys } from '../util/seal.js';
 import type { Session } from './decision-session.js';
 
@@ -22,17 +27,23 @@ export interface PlanDeciding {
   readonly callerOf: (plan: FoundPlan) => Promise<Principal | undefined>;
 }
 
+/** Whoever decides: somebody who is signed in, or the person at this machine, who has no name and may use every account. */
+export type Decider =
+  | Pick<Session, 'person' | 'mayApprove' | 'scopes'>
+  | { readonly person: undefined; readonly mayApprove: false; readonly scopes: undefined };
+
 /** The account of a plan, if a person may use it. */
-export function accountOf({ args }: FoundPlan, { person, scopes }: Session, accounts: Accounts): Account | undefined {
-  const { all, areNamed } = accountsOf(accounts, { name: person, scopes });
+export function accountOf({ args }: FoundPlan, decider: Decider, accounts: Accounts): Account | undefined {
+  const principal = decider.person === undefined ? undefined : { name: decider.person, scopes: decider.scopes };
+  const { all, areNamed } = accountsOf(accounts, principal);
   return all.find(({ name }) => !areNamed || name === args.account);
 }
 
 /** The reason why a person may not decide on a plan; undefined if they may. */
-export function reasonAgainst(plan: FoundPlan, session: Session, accounts: Accounts): string | undefined {
-  const account = accountOf(plan, session, accounts);
+export function reasonAgainst(plan: FoundPlan, decider: Decider, accounts: Accounts): string | undefined {
+  const account = accountOf(plan, decider, accounts);
   if (account === undefined) return 'The account of this change is not one of yours.';
-  return reasonAgainstDeciding({ ...session, mode: account.confirm, caller: plan.caller });
+  return reasonAgainstDeciding({ ...decider, mode: account.confirm, caller: plan.caller });
 }
 
 /** Failures that say nothing about the change itself: the plan goes on waiting. */
@@ -45,16 +56,16 @@ const passing = ['AlreadyDecided', 'JournalUnavailable', 'SenderUnavailable', 'N
 export async function decideOnPlan(
   plan: FoundPlan,
   decision: 'accept' | 'decline',
-  session: Session,
+  decider: Decider,
   { plans, accounts, operations, call, stateKeys, now, callerOf }: PlanDeciding,
 ): Promise<EndedOutcome> {
-  const { person } = session;
+  const { person } = decider;
   const { nonce, digest, issuedAt, repeats, caller } = plan;
   const refuse = (...refusal: ConstructorParameters<typeof Refusal>): EndedOutcome => ({
     kind: 'failed',
     failure: refusalFailure(plan.tool, new Refusal(...refusal), true),
   });
-  const reason = reasonAgainst(plan, session, accounts);
+  const reason = reasonAgainst(plan, decider, accounts);
   if (reason !== undefined) return refuse('NotAllowed', [reason]);
   const operation = operations.find(({ name }) => name === plan.tool);
   const principal = await callerOf(plan);
@@ -98,3 +109,23 @@ export function resultOf(
   const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
   return { content: [], structuredContent, _meta: viewMeta(outcome, { tool, args }, { seal: () => nonce }) };
 }
+
+/** Who asked, and who decided. Names come from outside. */
+export const noteOf = ({ caller, client, approver }: FoundPlan): string =>
+  sentences(
+    `Asked for by ${caller === undefined ? 'a caller without a name' : quote(caller, 100)} with the client ${quote(client, 100)}.`,
+    approver !== undefined && `Decided by ${quote(approver, 100)}.`,
+  ).join(' ');
+
+/** The decision that the change view sends, and the name of its plan; undefined if it is none. */
+export function readDecision(params: unknown): Decision | undefined {
+  const { data } = toolCall.safeParse(params);
+  return data && { nonce: data.arguments.ticket, decision: data.arguments.decision };
+}
+
+interface Decision {
+  readonly nonce: string;
+  readonly decision: 'accept' | 'decline';
+}
+
+const toolCall = z.object({ name: z.literal(decideTool), arguments: decisionSchema });

@@ -1,12 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import * as z from 'zod';
 import type { FoundPlan } from '../consent/plans.js';
-import { decideTool } from '../mcp/views/contract/apps.js';
-import { decisionSchema, readView } from '../mcp/views/offer.js';
-import { sentences } from '../util/human.js';
+import { readView } from '../mcp/views/offer.js';
 import type { Log } from '../util/log.js';
-import { quote } from '../util/quote.js';
-import { accountOf, decideOnPlan, type PlanDeciding, reasonAgainst, resultOf, shownPlan } from './decide-on-plan.js';
+import {
+  accountOf,
+  decideOnPlan,
+  noteOf,
+  type PlanDeciding,
+  readDecision,
+  reasonAgainst,
+  resultOf,
+  shownPlan,
+} from './decide-on-plan.js';
 import { listPage, problemPage, sendHtml, signInPage } from './decision-pages.js';
 import { createSessions, isOwnPage, type Session } from './decision-session.js';
 import { createBodyReader, HttpError, sendJson } from './server.js';
@@ -124,10 +129,9 @@ export function createDecisions(options: DecisionsOptions) {
     if (part === 'call')
       return sendJson(response, 200, { note: noteOf(plan), result: shownPlan(plan, reason === undefined) });
     if (part !== 'tool') throw notHere();
-    const given = toolCall.safeParse(jsonOf(await readBody(request)));
-    if (!given.success || given.data.arguments.ticket !== plan.nonce)
-      throw new HttpError(400, 'decision', 'This is no decision on the plan.');
-    const { decision } = given.data.arguments;
+    const given = readDecision(jsonOf(await readBody(request)));
+    if (given?.nonce !== plan.nonce) throw new HttpError(400, 'decision', 'This is no decision on the plan.');
+    const { decision } = given;
     const outcome = await decideOnPlan(plan, decision, session, options);
     log('info', 'decision', { tool: plan.tool, decision, person, caller: plan.caller });
     sendJson(response, 200, resultOf(outcome, plan));
@@ -193,20 +197,11 @@ function placeIn({ pathname, searchParams }: URL): Place {
   return { first, part, nonce: noncePattern.exec(searchParams.get('plan') ?? '')?.[0] };
 }
 
-/** Who asked, and who decided. Names come from outside. */
-const noteOf = ({ caller, client, approver }: FoundPlan) =>
-  sentences(
-    `Asked for by ${caller === undefined ? 'a caller without a name' : quote(caller, 100)} with the client ${quote(client, 100)}.`,
-    approver !== undefined && `Decided by ${quote(approver, 100)}.`,
-  ).join(' ');
-
 const noncePattern = /^[0-9a-f]{16}$/;
 const placeOf = (nonce: string | undefined) => (nonce === undefined ? '/decisions' : `/decisions/${nonce}/`);
 const goneText =
   'It has expired, was never there, or is for somebody else. If it was decided, the journal says what came of it.';
 const notHere = () => new HttpError(404, 'path', 'Nothing is here.');
-
-const toolCall = z.object({ name: z.literal(decideTool), arguments: decisionSchema });
 
 function jsonOf(body: Buffer): unknown {
   try {

@@ -13,6 +13,8 @@ export interface ViewPage {
   call(): Promise<object>;
   /** Calls a tool for the view. Rejects if it may not. */
   callTool(params: unknown): Promise<object>;
+  /** Resolves when the page has something else to show, or after a while. `gone` aborts with the connection. */
+  next?(params: unknown, gone: AbortSignal): Promise<object>;
 }
 
 /** No call that can be shown is larger. */
@@ -23,17 +25,24 @@ const maximumBody = 512 * 1024;
  * user or page of the machine can guess it.
  * @throws NodeJS.ErrnoException if the port cannot be listened on
  */
-export async function serveViewPage({ port, host, view, call, callTool }: ViewPage) {
+export async function serveViewPage({ port, host, view, call, callTool, next }: ViewPage) {
   const readBody = createBodyReader(maximumBody, 4 * maximumBody);
   const secret = randomBytes(16).toString('base64url');
+  const answerWith =
+    (answerTo: (params: unknown, gone: AbortSignal) => Promise<object>) =>
+    async (request: IncomingMessage, response: ServerResponse) => {
+      const gone = new AbortController();
+      response.once('close', () => gone.abort());
+      sendJson(response, 200, await answerTo(JSON.parse(String(await readBody(request))), gone.signal));
+    };
   const answers: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => Promise<void>>> = {
     [`GET /${secret}/`]: async (_, response) => sendPage(response, host, "frame-ancestors 'none'"),
     // Sandboxed by header too, in case it is opened outside its frame.
     [`GET /${secret}/view`]: async (_, response) =>
       sendPage(response, view, "sandbox allow-scripts; frame-ancestors 'self'"),
     [`POST /${secret}/call`]: async (_, response) => sendJson(response, 200, await call()),
-    [`POST /${secret}/tool`]: async (request, response) =>
-      sendJson(response, 200, await callTool(JSON.parse(String(await readBody(request))))),
+    [`POST /${secret}/tool`]: answerWith(callTool),
+    ...(next && { [`POST /${secret}/next`]: answerWith(next) }),
   };
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {

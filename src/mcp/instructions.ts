@@ -80,7 +80,7 @@ const byPlan =
 const consent: Readonly<Record<ConsentMode, string>> = {
   ask: `Before it sends a change, this server asks the user itself, if the client can ask or shows views. Otherwise it answers with a plan: ${byPlan}`,
   human:
-    'Only a person can agree to a change, in a question or a view of the client. If the client has neither, the call is refused (NeedsHuman): tell the user. planOnly: true shows the plan all the same.',
+    'Only a person can agree to a change: in a question or a view of the client, or on a page, as the answer says. Where there is none of these, the call is refused (NeedsHuman): tell the user. planOnly: true shows the plan all the same.',
   approval:
     'Somebody else than the user decides on every change, on a page. The answer with the plan has its link under "decideAt": give it to the user, then call again with the planId to learn what became of it.',
   plan: `This server asks nobody itself. It answers with a plan: ${byPlan}`,

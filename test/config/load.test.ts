@@ -37,6 +37,7 @@ test('without any setting, the defaults', () => {
       byDefault: 'default',
       areNamed: false,
     },
+    opensBrowser: true,
     planLifetimeMs: 24 * 3_600_000,
     journal: join('.local', 'state', 'cloudops-mcp', 'journal.jsonl'),
     timeoutMs: 60_000,
@@ -213,6 +214,7 @@ describe('the page for decisions', () => {
     expect(loaded).toMatchObject({
       publicUrl: page,
       accounts: { all: [{ confirm: 'approval' }] },
+      opensBrowser: true,
       planLifetimeMs: 2 * 3_600_000,
     });
   });

@@ -25,8 +25,8 @@ const withoutAny: ConsentStep = { kind: 'given', how: 'off' };
 const refuse: ConsentStep = { kind: 'refuse', problem: expect.any(String) };
 
 /**
- * A dot stands for either. `client` is what there is: a client that can ask its user, or shows views, and a page to decide on. `call` is
- * what the call brings: planOnly, planId, a yes beforehand.
+ * A dot stands for either. `client` is what there is: a client that can ask its user, or shows views, and a page to sign in to, or one
+ * here on this machine. `call` is what the call brings: planOnly, planId, a yes beforehand.
  */
 const rows: readonly (readonly [mode: string, client: string, call: string, ConsentStep])[] = [
   // A plan that is there already is only looked at.
@@ -54,21 +54,21 @@ const rows: readonly (readonly [mode: string, client: string, call: string, Cons
   // Otherwise two calls, a click, or the page.
   ['ask     ', '---  ....  ....', '-------- planId ---', redeem],
   ['ask     ', '---  view  page', '-------- ------ ---', plan('planId', 'ticket', 'page')],
-  ['ask     ', '---  view  ----', '-------- ------ ---', plan('planId', 'ticket')],
-  ['ask     ', '---  ----  page', '-------- ------ ---', plan('planId', 'page')],
+  ['ask     ', '---  view  (----|here)', '-------- ------ ---', plan('planId', 'ticket')],
+  ['ask     ', '---  ----  (page|here)', '-------- ------ ---', plan('planId', 'page')],
   ['ask     ', '---  ----  ----', '-------- ------ ---', plan('planId')],
   ['plan    ', '...  ....  ....', '-------- planId ---', redeem],
   ['plan    ', '...  ....  ....', '-------- ------ ---', plan('planId')],
   // Only a person's answer acts: with a planId, one learns what it was.
   ['human   ', '---  ....  ....', '-------- planId ---', status],
   ['human   ', '---  view  page', '-------- ------ ---', plan('ticket', 'page')],
-  ['human   ', '---  view  ----', '-------- ------ ---', plan('ticket')],
-  ['human   ', '---  ----  page', '-------- ------ ---', plan('page')],
+  ['human   ', '---  view  (----|here)', '-------- ------ ---', plan('ticket')],
+  ['human   ', '---  ----  (page|here)', '-------- ------ ---', plan('page')],
   ['human   ', '---  ----  ----', '-------- ------ ---', refuse],
   // Only the page is somebody else's.
   ['approval', '...  ....  ....', '-------- planId ---', status],
   ['approval', '...  ....  page', '-------- ------ ---', plan('page')],
-  ['approval', '...  ....  ----', '-------- ------ ---', refuse],
+  ['approval', '...  ....  (----|here)', '-------- ------ ---', refuse],
 ];
 
 const booleans = [true, false];
@@ -77,8 +77,8 @@ const requests: ConsentRequest[] = consentModes.flatMap((mode) =>
     booleans.flatMap((hasPlanId) =>
       booleans.flatMap((canAsk) =>
         booleans.flatMap((hasView) =>
-          booleans.flatMap((hasPage) =>
-            booleans.map((agreed) => ({ mode, planOnly, hasPlanId, canAsk, hasView, hasPage, agreed })),
+          (['none', 'signIn', 'local'] as const).flatMap((page) =>
+            booleans.map((agreed) => ({ mode, planOnly, hasPlanId, canAsk, hasView, page, agreed })),
           ),
         ),
       ),
@@ -86,10 +86,12 @@ const requests: ConsentRequest[] = consentModes.flatMap((mode) =>
   ),
 );
 
-const spelled = ({ mode, planOnly, hasPlanId, canAsk, hasView, hasPage, agreed }: ConsentRequest): string =>
+const spelledPages = { none: '----', signIn: 'page', local: 'here' };
+
+const spelled = ({ mode, planOnly, hasPlanId, canAsk, hasView, page, agreed }: ConsentRequest): string =>
   [
     mode.padEnd(8),
-    `${canAsk ? 'ask' : '---'}  ${hasView ? 'view' : '----'}  ${hasPage ? 'page' : '----'}`,
+    `${canAsk ? 'ask' : '---'}  ${hasView ? 'view' : '----'}  ${spelledPages[page]}`,
     `${planOnly ? 'planOnly' : '--------'} ${hasPlanId ? 'planId' : '------'} ${agreed ? 'yes' : '---'}`,
   ].join('|');
 
@@ -97,7 +99,7 @@ const isFor = (row: (typeof rows)[number], request: ConsentRequest) =>
   new RegExp(`^${row.slice(0, 3).join('[|]')}$`).test(spelled(request));
 
 test('every input has one row', () => {
-  expect(requests).toHaveLength(320);
+  expect(requests).toHaveLength(480);
   for (const request of requests) expect(rows.filter((row) => isFor(row, request)).length, spelled(request)).toBe(1);
 });
 
@@ -109,7 +111,7 @@ test.each(rows.map((row) => [row.slice(0, 3).join(' | '), row] as const))('%s', 
 });
 
 test('a refusal names the setting, and the option where that is why', () => {
-  const request = { planOnly: false, hasPlanId: false, canAsk: false, hasView: false, hasPage: false } as const;
+  const request = { planOnly: false, hasPlanId: false, canAsk: false, hasView: false, page: 'none' } as const;
   for (const mode of ['human', 'approval'] as const)
     for (const agreed of [false, true])
       expect(decideConsent({ ...request, mode, agreed })).toMatchObject({

@@ -26,8 +26,9 @@ function setUp(confirm: ConsentMode, { journal = createMemoryJournal(), statusWa
     answered(200, { instance: { instanceId: 'one', publicIpAddress: '192.0.2.7' } }),
   );
   const plans = createPlans({ store: createMemoryPlanStore(), keys: [key], now, lifetimeMs: 24 * hour });
-  const decideAt = (nonce: string) => `https://cloudops.example.com/decisions/${nonce}`;
-  const caller = testCaller('http://127.0.0.1:1', { confirm, openClient, journal, now, plans, decideAt, statusWaitMs });
+  const addressOf = (nonce: string) => `https://cloudops.example.com/decisions/${nonce}`;
+  const page = { kind: 'signIn', addressOf, announce: () => undefined } as const;
+  const caller = testCaller('http://127.0.0.1:1', { confirm, openClient, journal, now, plans, page, statusWaitMs });
   const call = (given: object = {}, context: Partial<CallContext> = {}, name = 'alice') =>
     caller.carryOut(
       restoreInstance,

@@ -8,6 +8,7 @@ import { type Cloud, defaultAccount } from '../../src/calls/endpoint.js';
 import type { Policy } from '../../src/calls/policy.js';
 import { createSecretFiles } from '../../src/calls/secrets.js';
 import type { ConsentMode } from '../../src/consent/decision.js';
+import type { DecisionPage } from '../../src/consent/page.js';
 import type { Plans } from '../../src/consent/plans.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { type Budget, budgetState, mayBeMade } from '../../src/journal/budget.js';
@@ -58,7 +59,7 @@ export interface TestCallerOptions {
   readonly stateKey?: string;
   readonly reports?: string[];
   readonly plans?: Plans;
-  readonly decideAt?: (nonce: string) => string;
+  readonly page?: DecisionPage;
   readonly statusWaitMs?: number;
   /** In place of those reports. */
   readonly takeReports?: CallDependencies['takeReports'];
@@ -122,7 +123,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
         close: () => httpClient.close(),
       }),
       statusWaitMs: options.statusWaitMs ?? 0,
-      decideAt: options.decideAt,
+      page: options.page,
       plans: options.plans,
       configuration: () => '# Configuration\n',
     },

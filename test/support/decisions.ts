@@ -48,7 +48,7 @@ export async function serveDecisions({
   const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'wiki' } }));
   const journal = createMemoryJournal();
   const plans = createPlans({ store: createMemoryPlanStore(), keys: [stateKey], now, lifetimeMs: 24 * 3_600_000 });
-  const decideAt = (nonce: string) => `${publicUrl}/decisions/${nonce}/`;
+  const addressOf = (nonce: string) => `${publicUrl}/decisions/${nonce}/`;
   const http = await serveInProcess({
     authenticate,
     now,
@@ -58,7 +58,7 @@ export async function serveDecisions({
       ...(namedAccounts && { accounts: namedAccounts }),
       confirm,
       plans,
-      decideAt,
+      page: { kind: 'signIn', addressOf, announce: () => undefined },
       openClient,
       journal,
       now,

@@ -14,6 +14,8 @@ export const cleanEnv = (extra: Record<string, string> = {}): Record<string, str
       value === undefined || name.startsWith('CLOUDOPS_') ? [] : [[name, value]],
     ),
   ),
+  // Nothing opens a browser on the tester's desktop.
+  CI: 'true',
   XDG_STATE_HOME: stateFolder,
   XDG_CACHE_HOME: stateFolder,
   ...extra,

@@ -3,14 +3,15 @@ import { type Fields, fieldsOf, numberOf, textOf } from '../../src/mcp/views/con
 import { element } from '../shared/elements.js';
 
 /**
- * The page of `cloudops-mcp view`, and of a change on the page for decisions: a host with one view, for people without a chat that shows
+ * The page of `cloudops-mcp view`, and of a change on a page for decisions: a host with one view, for people without a chat that shows
  * any. It has the view's call from the process that serves it, and passes the view's own calls on to it.
  */
 export function startHostPage(): void {
   const frame = element('iframe', { sandbox: 'allow-scripts', title: 'View' });
   const said = element('p', { role: 'alert' });
   const note = element('p', { dir: 'auto' });
-  document.body.append(said, note, frame);
+  const more = element('p', { role: 'status' });
+  document.body.append(said, note, more, frame);
   // Asked for at once: an upload of many pages takes a while.
   const call = ask('call', {});
   const send = (message: Fields) => frame.contentWindow?.postMessage(message, '*');
@@ -33,16 +34,32 @@ export function startHostPage(): void {
     },
   });
 
+  /** Waits for a plan after the one that is shown. The person goes on to it when they have read what came of this one. */
+  async function follow(shown: string | undefined): Promise<void> {
+    while ((await ask('next', { shown })).waits !== true);
+    if (shown === undefined) return location.reload();
+    const button = element('button', { type: 'button' }, 'Show the next change');
+    button.addEventListener('click', () => location.reload());
+    more.append('Another change waits for a decision. ', button);
+    document.title = 'A change waits';
+  }
+
   async function begin(): Promise<void> {
     try {
-      const { args, result, note: text } = await call;
+      const { args, result, note: text, follows, shown } = await call;
       note.textContent = textOf(text) ?? '';
+      if (follows === true) follow(textOf(shown)).catch(tellOfSilence);
+      frame.hidden = result === undefined;
       peer.notify('ui/notifications/tool-input', { arguments: fieldsOf(args) });
       peer.notify('ui/notifications/tool-result', fieldsOf(result));
     } catch {
-      said.textContent =
-        'The server does not answer. If this page is from cloudops-mcp view, see the terminal that it runs in; otherwise load it again.';
+      tellOfSilence();
     }
+  }
+
+  function tellOfSilence(): void {
+    said.textContent =
+      'The server does not answer, or has ended. If this page is from cloudops-mcp view, see the terminal that it runs in; otherwise load it again.';
   }
 
   window.addEventListener('message', (event) => {

@@ -1,0 +1,109 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { readAsAPerson } from '../support/person.js';
+import { cleanEnv, serverPath } from '../support/server-process.js';
+import { type Browser, seriousFindings, startBrowser } from './browser.js';
+
+/** Over stdio, with a client that cannot ask its user: the page that opens by itself. */
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser.close());
+
+let home: string;
+const clients: Client[] = [];
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'local-page-'));
+  // Stands for the program that opens browsers.
+  writeFileSync(join(home, 'xdg-open'), '#!/bin/sh\nprintf "%s\\n" "$1" >> "$HOME/opened"\n', { mode: 0o755 });
+  symlinkSync(join(home, 'xdg-open'), join(home, 'open'));
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+async function connect(env: Record<string, string> = {}) {
+  const { CI: _, ...clean } = cleanEnv();
+  const desktop = { HOME: home, PATH: `${home}:${process.env.PATH}`, DISPLAY: ':0' };
+  const settings = { CLOUDOPS_SANDBOX: '1', CLOUDOPS_CONFIRM: 'human' };
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [serverPath],
+      env: { ...clean, ...desktop, ...settings, ...env },
+      stderr: 'ignore',
+    }),
+  );
+  clients.push(client);
+  const call = async (args: object = {}) => {
+    const result = await client.callTool({
+      name: restoreInstance.name,
+      arguments: { ...restoreInstance.example, ...args },
+    });
+    return Object(result.structuredContent);
+  };
+  return { client, call };
+}
+
+/** The files that browsers were to open. */
+const opened = () => {
+  const path = join(home, 'opened');
+  return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
+};
+const addressIn = (file: string) => /url=([^"]+)"/.exec(readFileSync(fileURLToPath(file), 'utf8'))?.[1] ?? '';
+
+test('two changes are decided in one tab, one after the other, and the agent learns both', async () => {
+  const { call } = await connect();
+  const first = await call();
+  expect(first).toMatchObject({ outcome: 'waiting' });
+  await vi.waitFor(() => expect(opened()).toHaveLength(1), 5_000);
+  const page = await browser.open(addressIn(opened()[0] ?? ''));
+  const view = page.frameLocator('iframe');
+  await view.getByRole('button', { name: 'Do nothing' }).waitFor();
+  const second = await call({ instanceId: 'second' });
+  await readAsAPerson();
+  await view.getByRole('button', { name: /^Create server/ }).click();
+  await view.getByRole('heading', { name: 'Accepted' }).waitFor();
+  await page.getByRole('button', { name: 'Show the next change' }).waitFor();
+  for (const frame of page.frames()) expect(await seriousFindings(frame)).toEqual([]);
+  await page.getByRole('button', { name: 'Show the next change' }).click();
+  await view.getByText('second').first().waitFor();
+  await view.getByRole('button', { name: 'Do nothing' }).waitFor();
+  await readAsAPerson();
+  await view.getByRole('button', { name: 'Do nothing' }).click();
+  await view.getByRole('heading', { name: 'Nothing was done' }).waitFor();
+  expect(opened()).toHaveLength(1);
+  expect(await call({ planId: first.planId })).toMatchObject({ outcome: 'accepted' });
+  expect(await call({ instanceId: 'second', planId: second.planId })).toMatchObject({ code: 'Declined' });
+});
+
+test('the file with the address is gone once the tab is up, which says when the server has ended', async () => {
+  const { client, call } = await connect();
+  await call();
+  await vi.waitFor(() => expect(opened()).toHaveLength(1), 5_000);
+  const [file = ''] = opened();
+  const page = await browser.open(addressIn(file));
+  await page.frameLocator('iframe').getByRole('button', { name: 'Do nothing' }).waitFor();
+  expect(existsSync(fileURLToPath(file))).toBe(false);
+  await client.close();
+  await page.getByText('has ended').waitFor();
+});
+
+test.each([
+  ['under SSH', { SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' }],
+  ['where it is turned off', { CLOUDOPS_OPEN_BROWSER: 'off' }],
+])('%s, nothing opens, and the change is refused', async (_where, env) => {
+  const { call } = await connect(env);
+  expect(await call()).toMatchObject({ code: 'NeedsHuman' });
+  expect(opened()).toEqual([]);
+});
