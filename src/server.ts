@@ -45,6 +45,8 @@ export interface ServerDependencies extends ResourceTexts {
   readonly session?: Client | undefined;
   /** Does what waits for the person behind a call. */
   readonly wait?: Wait | undefined;
+  /** Aborts when the process is to end. */
+  readonly stop?: AbortSignal | undefined;
 }
 
 /** Tools, resources and prompts stay as they are while the server runs. */
@@ -160,7 +162,7 @@ async function callOperation(
   const { dependencies, tokens, tickets, clientFor } = connection;
   const client = clientFor(context);
   const given = contextOf(connection, client, context);
-  const asking = { stillAsking: () => given.report('waiting for the answer of the user'), wait: dependencies.wait };
+  const asking = { stillAsking: () => given.report('waiting for the answer of the user') };
   const asker = operation.effect === 'read' ? undefined : askerFor(client, context, asking);
   const outcome = await dependencies.call(operation, args, { ...given, asker });
   if (outcome.kind === 'inputRequired') {
@@ -188,11 +190,13 @@ async function callDecide(
 
 /** The part of a call's context that its request tells. */
 function contextOf({ dependencies, tokens }: Connection, client: Client, context: ServerContext) {
-  const { principal, session } = dependencies;
+  const { principal, session, wait, stop } = dependencies;
   const report = progressOf(context);
   return {
     report,
     signal: context.mcpReq.signal,
+    wait,
+    stop,
     onPage: (pages: number, entries: number) =>
       report(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
     tokens,

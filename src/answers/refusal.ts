@@ -95,6 +95,10 @@ const refusals = {
     reason: 'too many questions wait for an answer already',
     next: next('agent', 'wait', 'Wait until the user has answered those, then call again.'),
   },
+  Stopping: {
+    reason: 'this server is about to end, and nobody has answered yet',
+    next: next('agent', 'call', 'Call again: nothing was decided, and the next server asks anew.'),
+  },
   NeedsHuman: {
     reason: 'only a person can agree to it',
     next: next(

@@ -63,7 +63,8 @@ export async function change(
   if (told?.kind === 'answer') return told.outcome;
 
   const asks = step.kind === 'ask' && click === undefined;
-  const waiting: Wait = (asks ? asker?.wait : undefined) ?? ((work) => work());
+  // It may have to wait for the answer to a question of another client of its caller, too.
+  const waiting: Wait = (asks ? context.wait : undefined) ?? ((work) => work());
   const decideAndSend = async (): Promise<CallOutcome> => {
     const prepared = {
       ...(await prepare(call, entry, rules, steering, context, dependencies)),

@@ -4,7 +4,7 @@ import type { ConsentStep } from '../consent/decision.js';
 import { addressOf } from '../consent/page.js';
 import type { PendingChange, PendingEntry, Steering } from '../consent/pending.js';
 import { undecidedAnswer, withdrawPlan } from '../consent/plan-answers.js';
-import { awaitDecision } from '../consent/standing.js';
+import { awaitDecision, type Standing, standingOf } from '../consent/standing.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 
 type Told =
@@ -19,7 +19,7 @@ export async function tell(
   step: ConsentStep,
   entry: PendingEntry,
   { planId, withdraw }: Steering,
-  { signal, tokens }: CallContext,
+  context: CallContext,
   dependencies: CallDependencies,
 ): Promise<Told | undefined> {
   const { tool } = entry;
@@ -31,7 +31,7 @@ export async function tell(
   // Whoever is asked, or need not be, needs no planId: one that says nothing is left alone.
   const isNeeded = withdraw || step.kind === 'redeem' || step.kind === 'status';
   const waitMs = step.kind === 'status' && !withdraw ? statusWaitMs : 0;
-  const standing = await awaitDecision(planId, entry, { ...dependencies, tokens }, waitMs, signal).catch((error) => {
+  const standing = await waitForDecision(planId, entry, waitMs, context, dependencies).catch((error) => {
     if (isNeeded || !(error instanceof Refusal)) throw error;
   });
   if (standing === undefined) return undefined;
@@ -42,6 +42,24 @@ export async function tell(
   if (withdraw) return { kind: 'answer', outcome: await withdrawPlan(tool, nonce, { entry, now }, dependencies) };
   if (step.kind === 'ask' || (step.kind === 'redeem' && isRedeemable)) return { kind: 'open', nonce };
   return { kind: 'answer', outcome: undecidedAnswer(tool, planId, standing, addressOf(nonce, page)) };
+}
+
+/** Where a plan stands, once somebody has decided on it or the time is up. A call that waits gives its place back; where too many do, it does not wait. */
+async function waitForDecision(
+  planId: string,
+  entry: PendingEntry,
+  waitMs: number,
+  { signal, stop, tokens, wait = (work) => work() }: CallContext,
+  dependencies: CallDependencies,
+): Promise<Standing> {
+  const sources = { ...dependencies, tokens };
+  const now = await standingOf(planId, entry, sources);
+  if (now.kind === 'ended' || waitMs === 0) return now;
+  const over = stop === undefined ? signal : AbortSignal.any([signal, stop]);
+  return wait(() => awaitDecision(planId, entry, sources, waitMs, over)).catch((error: unknown) => {
+    if (error instanceof Refusal && error.code === 'TooManyQuestions') return now;
+    throw error;
+  });
 }
 
 /** Does work that may take a plan out of those that wait, and keeps with the plan what became of it. */

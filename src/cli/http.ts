@@ -51,7 +51,7 @@ export const httpCommand: Command = {
       const { rate, metrics: metricsAt } = config.http;
       const http = await serveHttp({
         ...{ listen, metricsAt, rate, log, now: terminal.now },
-        server: { ...server, configuration: (names) => describeConfig(config, 'caller', names) },
+        server: { ...server, stop, configuration: (names) => describeConfig(config, 'caller', names) },
         shared,
         newId: randomUUID,
         hosts: access.hosts,

@@ -10,8 +10,6 @@ export type Wait = <Result>(work: () => Promise<Result>) => Promise<Result>;
 export interface Asker {
   /** Set where it reaches the person itself, without a client that could answer on its own. */
   readonly isDirect?: true;
-  /** Does what waits for the person, where a call that waits gives something back. */
-  readonly wait?: Wait | undefined;
   /** The person's reply, or `later` if the client brings it with another entry of the same call. `accept` are the words of a yes. */
   ask(message: string, accept: string): Promise<Reply | 'later'>;
   /** The reply that this entry brings, and the question that it belongs to. */

@@ -1,4 +1,4 @@
-import type { Asker } from './asker.js';
+import type { Asker, Wait } from './asker.js';
 import type { ConsentMode } from './decision.js';
 import type { DecisionPage } from './page.js';
 import type { Plans } from './plans.js';
@@ -9,6 +9,10 @@ import type { ConsentClaims, ConsentTokens } from './tokens.js';
 export interface ConsentInput {
   /** Aborts when the client cancels. */
   readonly signal: AbortSignal;
+  /** Aborts when the server is to end: whoever is asked then answers too late. */
+  readonly stop?: AbortSignal | undefined;
+  /** Does what waits for a person, where a call that waits gives something back. */
+  readonly wait?: Wait | undefined;
   /** Absent if the client cannot ask its user. */
   readonly asker?: Asker | undefined;
   /** Set if nobody knows what the client can do, because its session cannot be read. */

@@ -46,7 +46,7 @@ export async function obtainConsent(
     case 'ask': {
       if (asker === undefined) throw new Refusal('NeedsHuman', ['this client cannot ask its user']);
       const nonce = pending.planNonce ?? newNonce();
-      return ask(pending, { use: 'question', digest, nonce }, asker, input.signal, refusals);
+      return ask(pending, { use: 'question', digest, nonce }, asker, input, refusals);
     }
   }
 }
@@ -141,7 +141,7 @@ async function ask(
   pending: PendingChange,
   asked: Question['claims'],
   asker: Asker,
-  signal: AbortSignal,
+  { signal, stop }: ConsentInput,
   refusals: Refusals,
 ): Promise<Consent | Question> {
   const { call, plan, now } = pending;
@@ -160,7 +160,7 @@ async function ask(
 
   const claims = brought?.claims ?? asked;
   const askedAt = brought?.claims.issuedAt ?? now().getTime();
-  const reply = brought?.read(accept) ?? (await asker.ask(message, accept));
+  const reply = brought?.read(accept) ?? (await unlessStopped(stop, () => asker.ask(message, accept)));
   if (reply === 'later') return { kind: 'inputRequired', message, accept, claims };
   const answeredAfterMs = now().getTime() - askedAt;
   const consent = { kind: 'given', how: 'asked', nonce: claims.nonce, answeredAfterMs } as const;
@@ -170,6 +170,24 @@ async function ask(
   const refusal = refusalOf(reply, asker.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs, message);
   if (refusal === undefined) return consent;
   throw await declined(pending, consent, refusals, refusal, answeredBefore);
+}
+
+/**
+ * Does work that waits for a person, until the server is to end.
+ * @throws Refusal then: nobody has refused anything
+ */
+async function unlessStopped<Result>(stop: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
+  if (stop === undefined) return work();
+  if (stop.aborted) throw new Refusal('Stopping', []);
+  const over = new AbortController();
+  const stopped = new Promise<never>((_, reject) => {
+    stop.addEventListener('abort', () => reject(new Refusal('Stopping', [])), { signal: over.signal });
+  });
+  try {
+    return await Promise.race([stopped, work()]);
+  } finally {
+    over.abort();
+  }
 }
 
 /** The reason why a reply is no consent, if there is one. */

@@ -1,6 +1,6 @@
 import { inputResponse, type ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { Asker, Reply, Wait } from '../consent/asker.js';
+import type { Asker, Reply } from '../consent/asker.js';
 import type { ConsentClaims } from '../consent/tokens.js';
 import type { Client } from './client.js';
 
@@ -25,19 +25,17 @@ const progressMs = 10_000;
 export interface Asking {
   /** Called every ten seconds while a question waits for its answer. */
   readonly stillAsking: () => void;
-  readonly wait?: Wait | undefined;
 }
 
 /**
  * The way to the person behind the client, or undefined if the client offers none. Up to 2025-11-25 the question is sent while
  * the call runs; from 2026-07-28 on the call ends with it, and the answer comes with the next one.
  */
-export function askerFor(client: Client, context: ServerContext, { stillAsking, wait }: Asking): Asker | undefined {
+export function askerFor(client: Client, context: ServerContext, { stillAsking }: Asking): Asker | undefined {
   const { envelope, inputResponses, requestState, send, signal } = context.mcpReq;
   if (!client.form) return undefined;
   if (envelope === undefined)
     return {
-      wait,
       // Not by elicitInput, which throws what is not chosen away.
       ask: async (message, accept) => {
         const timer = setInterval(stillAsking, progressMs);
@@ -54,8 +52,7 @@ export function askerFor(client: Client, context: ServerContext, { stillAsking, 
   const view = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
   const ask: Asker['ask'] = async () => 'later';
-  // It may have to wait for the answer to a question of another client.
-  if (view.kind !== 'elicit' || claims?.use !== 'question') return { ask, wait };
+  if (view.kind !== 'elicit' || claims?.use !== 'question') return { ask };
   return { ask, brought: { claims, read: (accept) => replyOf(view, accept) } };
 }
 

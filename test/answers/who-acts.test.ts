@@ -29,6 +29,7 @@ const refusals: Readonly<Record<RefusalCode, Step>> = {
   TooManyRefusals: 'user: ask',
   TooLargeToShow: 'agent: call',
   TooManyQuestions: 'agent: wait',
+  Stopping: 'agent: call',
   NeedsHuman: 'user: decide',
   Repeated: 'user: decide',
   InternalError: 'operator: configure',

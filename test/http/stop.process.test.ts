@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { startHttpProcess } from '../support/http-process.js';
+import { printedChanges } from '../support/journal.js';
+import { runServer } from '../support/server-process.js';
+
+/** A server that is asked to end while people decide. Calls under way have 30 seconds to end. */
+
+const soonMs = 10_000;
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cloudops-stop-'));
+});
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function connect(env: Record<string, string>, onQuestion?: () => Promise<never>) {
+  const journal = { CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl') };
+  const server = await startHttpProcess(['--sandbox'], { env: { ...env, ...journal } });
+  const capabilities = onQuestion === undefined ? {} : { elicitation: {} };
+  const client = new Client({ name: 'test', version: '1' }, { capabilities });
+  if (onQuestion !== undefined) client.setRequestHandler(ElicitRequestSchema, onQuestion);
+  const transport = new StreamableHTTPClientTransport(server.url);
+  await client.connect(transport as Parameters<typeof client.connect>[0]);
+  closing.push(() => client.close(), server.stop);
+  const call = (args: object = {}) =>
+    client.callTool({ name: restoreInstance.name, arguments: { ...restoreInstance.example, ...args } });
+  const changes = async () => printedChanges((await runServer(['journal', '--json'], { env: journal })).stdout);
+  return { server, call, changes };
+}
+
+test('questions that are open, and those that wait for them, do not keep it; nobody counts as having refused', async () => {
+  const asked = vi.fn(() => new Promise<never>(() => {}));
+  const { server, call, changes } = await connect({ CLOUDOPS_CONFIRM: 'human' }, asked);
+  const calls = [call(), call({ instanceId: 'second' })];
+  await vi.waitFor(() => expect(asked).toHaveBeenCalledOnce(), 5_000);
+  const start = Date.now();
+  await server.stop();
+  expect(Date.now() - start).toBeLessThan(soonMs);
+  for (const result of await Promise.all(calls))
+    expect(result).toMatchObject({ structuredContent: { code: 'Stopping', mayHaveHappened: false } });
+  expect(asked).toHaveBeenCalledOnce();
+  expect(await changes()).toEqual([]);
+});
+
+test('a call that waits for a decision is answered with where its plan stands', async () => {
+  const { server, call } = await connect({ CLOUDOPS_CONFIRM: 'plan' });
+  const { structuredContent } = await call();
+  const status = call({ planOnly: true, planId: Object(structuredContent).planId });
+  await delay(1500);
+  expect(await Promise.race([status, delay(10, 'waits')])).toBe('waits');
+  const start = Date.now();
+  await server.stop();
+  expect(Date.now() - start).toBeLessThan(soonMs);
+  expect(await status).toMatchObject({ structuredContent: { outcome: 'waiting' } });
+});
