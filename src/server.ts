@@ -17,7 +17,7 @@ import { createTickets, type Tickets } from './consent/tickets.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
 import { withAccount } from './mcp/account-argument.js';
 import { type Client, clientOf } from './mcp/client.js';
-import { askerFor, consentForm } from './mcp/elicitation.js';
+import { askerFor, consentForm, guideFor } from './mcp/elicitation.js';
 import { instructionsFor } from './mcp/instructions.js';
 import { prompts } from './mcp/prompt-texts.js';
 import { promptValues, servePrompts } from './mcp/prompts.js';
@@ -163,11 +163,17 @@ async function callOperation(
   const client = clientFor(context);
   const given = contextOf(connection, client, context);
   const asking = { stillAsking: () => given.report('waiting for the answer of the user') };
-  const asker = operation.effect === 'read' ? undefined : askerFor(client, context, asking);
-  const outcome = await dependencies.call(operation, args, { ...given, asker });
+  const people =
+    operation.effect === 'read'
+      ? {}
+      : { asker: askerFor(client, context, asking), guide: guideFor(client, context, asking) };
+  const outcome = await dependencies.call(operation, args, { ...given, ...people });
   if (outcome.kind === 'inputRequired') {
-    const { message, claims, accept } = outcome;
-    const consent = inputRequired.elicit({ message, requestedSchema: consentForm(accept) });
+    const { message, claims, answer } = outcome;
+    const consent =
+      'address' in answer
+        ? inputRequired.elicitUrl({ message, url: answer.address })
+        : inputRequired.elicit({ message, requestedSchema: consentForm(answer.accept) });
     return inputRequired({ inputRequests: { consent }, requestState: tokens.issue(claims) });
   }
   return toolResult(outcome, given.hasView ? viewMeta(outcome, { tool: operation.name, args }, tickets) : undefined);

@@ -26,7 +26,7 @@ import {
   withNotes,
 } from './conclusion.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
-import { settlingPlan, tell } from './plan-standing.js';
+import { sendToPage, settlingPlan, tell } from './plan-standing.js';
 import { visibleCaller } from './policy.js';
 import { earlierOf, repeated, repeatWarning } from './repeat.js';
 
@@ -73,7 +73,8 @@ export async function change(
     return settlingPlan(tool, plans, async (claim) => {
       const pending = { ...prepared, claim };
       const consent = await waiting(() => obtainConsent(step, pending, context, { ...dependencies, confirm }));
-      if (consent.kind !== 'given') return consent;
+      if (consent.kind === 'inputRequired') return consent;
+      if (consent.kind !== 'given') return sendToPage(consent, pending, confirm, context, dependencies);
       const outcome = await inFlight.track(context.signal, async (signal) => {
         using client = openClient(signal);
         return await carryOut(pending, budget.limit, consent, client, visibleCaller(principal), dependencies);

@@ -1,9 +1,11 @@
 import type { EndedOutcome } from '../answers/outcome.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
-import type { ConsentStep } from '../consent/decision.js';
+import { type Guide, unlessStopped, type Visit } from '../consent/asker.js';
+import type { ConsentMode, ConsentStep } from '../consent/decision.js';
+import { shortestReadMs } from '../consent/obtain.js';
 import { addressOf } from '../consent/page.js';
 import type { PendingChange, PendingEntry, Steering } from '../consent/pending.js';
-import { undecidedAnswer, withdrawPlan } from '../consent/plan-answers.js';
+import { declinePlan, undecidedAnswer, withdrawPlan } from '../consent/plan-answers.js';
 import { awaitDecision, type Standing, standingOf } from '../consent/standing.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 
@@ -18,30 +20,85 @@ type Told =
 export async function tell(
   step: ConsentStep,
   entry: PendingEntry,
-  { planId, withdraw }: Steering,
+  { planId: given, withdraw }: Steering,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<Told | undefined> {
-  const { tool } = entry;
-  const { page, statusWaitMs, now } = dependencies;
+  const { brought } = context.guide ?? {};
+  const planId = brought === undefined ? given : context.tokens.issue(brought.claims);
   if (planId === undefined) {
     if (withdraw) throw new Refusal('PlanRefused', ['withdraw needs the planId of the plan']);
     return undefined;
   }
   // Whoever is asked, or need not be, needs no planId: one that says nothing is left alone.
-  const isNeeded = withdraw || step.kind === 'redeem' || step.kind === 'status';
-  const waitMs = step.kind === 'status' && !withdraw ? statusWaitMs : 0;
-  const standing = await waitForDecision(planId, entry, waitMs, context, dependencies).catch((error) => {
+  const onlyLooks = step.kind === 'status' || brought !== undefined;
+  const isNeeded = withdraw || step.kind === 'redeem' || onlyLooks;
+  const waitMs = onlyLooks && !withdraw ? dependencies.statusWaitMs : 0;
+  const standing = await waitForDecision(planId, entry, waitMs, context, dependencies).catch((error: unknown) => {
     if (isNeeded || !(error instanceof Refusal)) throw error;
+    return undefined;
   });
   if (standing === undefined) return undefined;
   if (standing.kind === 'ended') return { kind: 'answer', outcome: standing.outcome };
   if (standing.kind === 'underWay')
-    return { kind: 'answer', outcome: undecidedAnswer(tool, planId, standing, undefined) };
+    return { kind: 'answer', outcome: undecidedAnswer(entry.tool, planId, standing, undefined) };
+  return tellOfOpen({ planId, standing, withdraw }, step, entry, brought, dependencies);
+}
+
+type Open = Extract<Standing, { kind: 'open' }>;
+
+/** Goes on with a plan on which nobody has decided, ends it, or tells that it waits. */
+async function tellOfOpen(
+  { planId, standing, withdraw }: { readonly planId: string; readonly standing: Open; readonly withdraw: boolean },
+  step: ConsentStep,
+  entry: PendingEntry,
+  brought: Guide['brought'],
+  dependencies: CallDependencies,
+): Promise<Told> {
+  const { tool } = entry;
+  const { page, now } = dependencies;
   const { nonce, isRedeemable } = standing;
+  if (brought !== undefined && isRefusal(brought.visit, now().getTime() - brought.claims.issuedAt))
+    throw await declinePlan(nonce, { entry, now }, dependencies);
   if (withdraw) return { kind: 'answer', outcome: await withdrawPlan(tool, nonce, { entry, now }, dependencies) };
-  if (step.kind === 'ask' || (step.kind === 'redeem' && isRedeemable)) return { kind: 'open', nonce };
+  const goesOn = step.kind === 'ask' || (step.kind === 'redeem' && isRedeemable);
+  if (goesOn && brought === undefined) return { kind: 'open', nonce };
   return { kind: 'answer', outcome: undecidedAnswer(tool, planId, standing, addressOf(nonce, page)) };
+}
+
+/** False for a refusal that comes so soon that a program gave it: then the plan goes on waiting for a person. */
+const isRefusal = (visit: Visit, afterMs: number) => visit === 'declined' && afterMs >= shortestReadMs;
+
+/**
+ * Sends the user to the page where a plan waits for them, if the client can. What it says of that is never consent.
+ * @throws Refusal if they do not want to go there
+ */
+export async function sendToPage(
+  outcome: EndedOutcome,
+  { plan, entry, now }: Pick<PendingChange, 'plan' | 'entry' | 'now'>,
+  confirm: ConsentMode,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<CallOutcome> {
+  const { guide, tokens, stop, wait = (work) => work() } = context;
+  // With approval, it is somebody else who decides.
+  if (outcome.kind === 'failed' || guide === undefined || confirm === 'approval') return outcome;
+  const { decideAt: address, planId } = outcome.success;
+  if (address === undefined || planId === undefined) return outcome;
+  const { digest, nonce } = tokens.read(planId);
+  const message = `${plan.summary}\nThis waits for your decision on a page, where you may have to sign in. Opening it decides nothing.`;
+  const askedAt = now().getTime();
+  // The plan waits there, whether or not anybody is asked to open the page.
+  const visit = await wait(() => unlessStopped(stop, () => guide.send(message, address))).catch((error: unknown) => {
+    if (error instanceof Refusal) return 'cancelled' as const;
+    throw error;
+  });
+  if (visit === 'later')
+    return { kind: 'inputRequired', message, answer: { address }, claims: { use: 'handle', digest, nonce } };
+  if (isRefusal(visit, now().getTime() - askedAt)) throw await declinePlan(nonce, { entry, now }, dependencies);
+  if (visit !== 'opened') return outcome;
+  const standing = await waitForDecision(planId, entry, dependencies.statusWaitMs, context, dependencies);
+  return standing.kind === 'ended' ? standing.outcome : outcome;
 }
 
 /** Where a plan stands, once somebody has decided on it or the time is up. A call that waits gives its place back; where too many do, it does not wait. */

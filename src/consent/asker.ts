@@ -1,3 +1,4 @@
+import { Refusal } from '../answers/refusal.js';
 import type { ConsentClaims } from './tokens.js';
 
 /** The reply of a person to a question. */
@@ -14,4 +15,36 @@ export interface Asker {
   ask(message: string, accept: string): Promise<Reply | 'later'>;
   /** The reply that this entry brings, and the question that it belongs to. */
   readonly brought?: { readonly claims: ConsentClaims; read(accept: string): Reply };
+}
+
+/** What came of sending the user to an address. `opened` is no decision. */
+export type Visit = 'opened' | 'declined' | 'cancelled';
+
+/** The way in which a client sends its user to an address. */
+export interface Guide {
+  /** What came of it, or `later` if the client brings that with another entry of the same call. */
+  send(message: string, address: string): Promise<Visit | 'later'>;
+  /** What this entry brings, and the claims of the plan that the user was sent to. */
+  readonly brought?: { readonly claims: ConsentClaims; readonly visit: Visit };
+}
+
+/**
+ * Does work that waits for a person, until the server is to end.
+ * @throws Refusal then: nobody has refused anything
+ */
+export async function unlessStopped<Result>(
+  stop: AbortSignal | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (stop === undefined) return work();
+  if (stop.aborted) throw new Refusal('Stopping', []);
+  const over = new AbortController();
+  const stopped = new Promise<never>((_, reject) => {
+    stop.addEventListener('abort', () => reject(new Refusal('Stopping', [])), { signal: over.signal });
+  });
+  try {
+    return await Promise.race([stopped, work()]);
+  } finally {
+    over.abort();
+  }
 }

@@ -1,4 +1,4 @@
-import type { Asker, Wait } from './asker.js';
+import type { Asker, Guide, Wait } from './asker.js';
 import type { ConsentMode } from './decision.js';
 import type { DecisionPage } from './page.js';
 import type { Plans } from './plans.js';
@@ -15,6 +15,8 @@ export interface ConsentInput {
   readonly wait?: Wait | undefined;
   /** Absent if the client cannot ask its user. */
   readonly asker?: Asker | undefined;
+  /** Absent if the client cannot send its user to an address, or asks them by itself. */
+  readonly guide?: Guide | undefined;
   /** Set if nobody knows what the client can do, because its session cannot be read. */
   readonly isUnknownClient?: boolean;
   /** Set if the client shows views (MCP Apps). */
@@ -52,6 +54,7 @@ export interface Click {
 export interface Question {
   readonly kind: 'inputRequired';
   readonly message: string;
-  readonly accept: string;
+  /** The words of a yes, or the address that the user is sent to. */
+  readonly answer: { readonly accept: string } | { readonly address: string };
   readonly claims: Omit<ConsentClaims, 'issuedAt'>;
 }

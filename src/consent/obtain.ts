@@ -2,7 +2,7 @@ import type { EndedOutcome } from '../answers/outcome.js';
 import { tooLargeToShow } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
 import { next } from '../tools/next.js';
-import type { Asker, Reply } from './asker.js';
+import { type Asker, type Reply, unlessStopped } from './asker.js';
 import { type ConsentStep, takesClicks } from './decision.js';
 import { consentDigest } from './digest.js';
 import type { Click, ConsentInput, ConsentSettings, Question } from './input.js';
@@ -90,7 +90,7 @@ function redeem(planId: string, digest: string, tokens: ConsentTokens): string {
 }
 
 /** An answer that comes sooner was given by a program: nobody reads a question in that time (milliseconds). */
-const shortestReadMs = 1000;
+export const shortestReadMs = 1000;
 
 /** A click is consent, or a refusal that is recorded. Either spends the plan. */
 async function clicked(
@@ -161,7 +161,7 @@ async function ask(
   const claims = brought?.claims ?? asked;
   const askedAt = brought?.claims.issuedAt ?? now().getTime();
   const reply = brought?.read(accept) ?? (await unlessStopped(stop, () => asker.ask(message, accept)));
-  if (reply === 'later') return { kind: 'inputRequired', message, accept, claims };
+  if (reply === 'later') return { kind: 'inputRequired', message, answer: { accept }, claims };
   const answeredAfterMs = now().getTime() - askedAt;
   const consent = { kind: 'given', how: 'asked', nonce: claims.nonce, answeredAfterMs } as const;
   const answeredBefore = new Refusal('PlanRefused', ['this question was answered before']);
@@ -170,24 +170,6 @@ async function ask(
   const refusal = refusalOf(reply, asker.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs, message);
   if (refusal === undefined) return consent;
   throw await declined(pending, consent, refusals, refusal, answeredBefore);
-}
-
-/**
- * Does work that waits for a person, until the server is to end.
- * @throws Refusal then: nobody has refused anything
- */
-async function unlessStopped<Result>(stop: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
-  if (stop === undefined) return work();
-  if (stop.aborted) throw new Refusal('Stopping', []);
-  const over = new AbortController();
-  const stopped = new Promise<never>((_, reject) => {
-    stop.addEventListener('abort', () => reject(new Refusal('Stopping', [])), { signal: over.signal });
-  });
-  try {
-    return await Promise.race([stopped, work()]);
-  } finally {
-    over.abort();
-  }
 }
 
 /** The reason why a reply is no consent, if there is one. */

@@ -1,7 +1,8 @@
 import type { EndedOutcome } from '../answers/outcome.js';
-import { Refusal } from '../answers/refusal.js';
+import { Refusal, refusalFailure } from '../answers/refusal.js';
+import type { ConsentWay } from '../answers/success.js';
 import { next } from '../tools/next.js';
-import { type Consent, intentOf, type PendingEntry } from './pending.js';
+import { type Consent, intentOf, type PendingChange } from './pending.js';
 import type { Plans } from './plans.js';
 import type { Refusals } from './refusals.js';
 import type { Standing } from './standing.js';
@@ -40,6 +41,12 @@ export function undecidedAnswer(
   };
 }
 
+interface Recording {
+  readonly plans: Plans;
+  readonly refusals: Refusals;
+}
+type Ending = Pick<PendingChange, 'entry' | 'now'>;
+
 /**
  * Takes back a plan on which nobody has decided.
  * @throws Refusal if somebody has
@@ -47,13 +54,11 @@ export function undecidedAnswer(
 export async function withdrawPlan(
   name: string,
   nonce: string,
-  change: { readonly entry: PendingEntry; readonly now: () => Date },
-  { plans, refusals }: { readonly plans: Plans; readonly refusals: Refusals },
+  change: Ending,
+  recording: Recording,
 ): Promise<EndedOutcome> {
-  const consent: Consent = { kind: 'given', how: 'withdrawn', nonce };
-  const claimed = await plans.claim(nonce);
-  const recorded = claimed === 'taken' ? 'spent' : await refusals.decline(intentOf(change, consent));
-  if (recorded === 'spent') throw new Refusal('AlreadyDecided', []);
+  const refusal = await end(nonce, 'withdrawn', new Refusal('Withdrawn', []), change, recording);
+  if (refusal.code !== 'Withdrawn') throw refusal;
   return {
     kind: 'succeeded',
     success: {
@@ -64,4 +69,27 @@ export async function withdrawPlan(
       requestIds: {},
     },
   };
+}
+
+/** Records that the user did not want to open the page with a plan. Resolves with what to tell of it. */
+export const declinePlan = (nonce: string, change: Ending, recording: Recording): Promise<Refusal> =>
+  end(nonce, 'asked', new Refusal('Declined', ['the user declined to open the page']), change, recording);
+
+/** Ends a plan without anything sent. The result is the reason, or that somebody decided before. */
+async function end(
+  nonce: string,
+  how: ConsentWay,
+  reason: Refusal,
+  { entry, now }: Ending,
+  { plans, refusals }: Recording,
+): Promise<Refusal> {
+  const claimed = await plans.claim(nonce);
+  const consent: Consent = { kind: 'given', how, nonce };
+  const recorded = claimed === 'taken' ? 'spent' : await refusals.decline(intentOf({ entry, now }, consent));
+  if (recorded === 'spent') return new Refusal('AlreadyDecided', []);
+  if (claimed === 'claimed') {
+    const outcome = { kind: 'failed', failure: refusalFailure(entry.tool, reason, true) } as const;
+    await plans.settle(nonce, { outcome }).catch(() => undefined);
+  }
+  return reason;
 }

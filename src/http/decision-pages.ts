@@ -79,5 +79,5 @@ function endOf(outcome: FoundPlan['outcome']): string {
   const { mayHaveHappened, status, code } = outcome.failure;
   if (mayHaveHappened === true) return 'outcome unknown';
   if (status !== undefined) return 'rejected by the service';
-  return code === 'Declined' ? 'declined' : 'not sent';
+  return code === 'Declined' || code === 'Withdrawn' ? code.toLowerCase() : 'not sent';
 }

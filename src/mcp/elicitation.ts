@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { inputResponse, type ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { Asker, Reply } from '../consent/asker.js';
+import type { Asker, Guide, Reply, Visit } from '../consent/asker.js';
 import type { ConsentClaims } from '../consent/tokens.js';
 import type { Client } from './client.js';
 
@@ -32,21 +33,15 @@ export interface Asking {
  * the call runs; from 2026-07-28 on the call ends with it, and the answer comes with the next one.
  */
 export function askerFor(client: Client, context: ServerContext, { stillAsking }: Asking): Asker | undefined {
-  const { envelope, inputResponses, requestState, send, signal } = context.mcpReq;
+  const { envelope, inputResponses, requestState } = context.mcpReq;
   if (!client.form) return undefined;
   if (envelope === undefined)
     return {
       // Not by elicitInput, which throws what is not chosen away.
       ask: async (message, accept) => {
-        const timer = setInterval(stillAsking, progressMs);
-        try {
-          const params = { mode: 'form', message, requestedSchema: consentForm(accept) };
-          return replyOf(await send({ method: 'elicitation/create', params }, { timeout: answerMs, signal }), accept);
-        } catch {
-          return 'unanswered';
-        } finally {
-          clearInterval(timer);
-        }
+        const params = { mode: 'form', message, requestedSchema: consentForm(accept) };
+        const answer = await sendQuestion(context, params, stillAsking);
+        return answer === undefined ? 'unanswered' : replyOf(answer, accept);
       },
     };
   const view = inputResponse(inputResponses, 'consent');
@@ -55,6 +50,48 @@ export function askerFor(client: Client, context: ServerContext, { stillAsking }
   if (view.kind !== 'elicit' || claims?.use !== 'question') return { ask };
   return { ask, brought: { claims, read: (accept) => replyOf(view, accept) } };
 }
+
+/** The answer to a question that is sent while the call runs; undefined if none comes. */
+async function sendQuestion(
+  { mcpReq: { send, signal } }: ServerContext,
+  params: Readonly<Record<string, unknown>>,
+  stillAsking: () => void,
+) {
+  const timer = setInterval(stillAsking, progressMs);
+  try {
+    return await send({ method: 'elicitation/create', params }, { timeout: answerMs, signal });
+  } catch {
+    return undefined;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/**
+ * The way in which the client sends its user to an address, or undefined if it offers none, or a form, which asks at once. It may not be
+ * told an address that has power of its own.
+ */
+export function guideFor(client: Client, context: ServerContext, { stillAsking }: Asking): Guide | undefined {
+  const { envelope, inputResponses, requestState } = context.mcpReq;
+  if (!client.url || client.form) return undefined;
+  if (envelope === undefined)
+    return {
+      send: async (message, url) => {
+        const params = { mode: 'url', message, url, elicitationId: randomUUID() };
+        return visitOf(await sendQuestion(context, params, stillAsking));
+      },
+    };
+  const view = inputResponse(inputResponses, 'consent');
+  const claims = requestState<ConsentClaims>();
+  const send: Guide['send'] = async () => 'later';
+  if (view.kind !== 'elicit' || claims?.use !== 'handle') return { send };
+  return { send, brought: { claims, visit: visitOf(view) } };
+}
+
+const visitOf = (answer: { action: string } | undefined): Visit => {
+  if (answer?.action === 'accept') return 'opened';
+  return answer?.action === 'decline' ? 'declined' : 'cancelled';
+};
 
 function replyOf({ action, content }: { action: string; content?: unknown }, accept: string): Reply {
   if (action === 'decline') return 'declined';

@@ -281,7 +281,10 @@ describe('a question', () => {
     const { call, journal } = setUp('ask');
     const outcome = await call({}, { asker: person('later', 0) });
     if (outcome.kind !== 'inputRequired') throw new Error(`the call ended as ${outcome.kind}`);
-    expect(outcome).toMatchObject({ message: expect.stringContaining(headline), accept: 'Create server one' });
+    expect(outcome).toMatchObject({
+      message: expect.stringContaining(headline),
+      answer: { accept: 'Create server one' },
+    });
     const { claims } = outcome;
     expect(claims).toEqual({ use: 'question', digest: expect.any(String), nonce: expect.any(String) });
     time += 7000;

@@ -21,6 +21,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/http/decisions.test.ts', 'who may not decide'],
     ['test/http/sign-in.test.ts', 'nobody is signed in'],
     ['test/browser/decisions.test.ts', 'a link of another site shows the plan and decides nothing'],
+    ['test/http/url-question.test.ts', 'who opens the page has agreed to nothing'],
     ['test/consent/decision.test.ts', 'who decides on the page'],
   ],
   'Plans that wait are read, altered or exchanged on disk': [

@@ -39,7 +39,7 @@ async function connect({ era, elicitation, answer, name = 'test', version = '1',
     const reply = brought?.read(accept) ?? (await asker?.ask('Really?', accept));
     calls.push({ asks: asker !== undefined, client, brought: brought?.claims, reply });
     if (reply === 'later' && calls.length === 1)
-      return { kind: 'inputRequired', message: 'Really?', accept, claims: { use, ...claims } };
+      return { kind: 'inputRequired', message: 'Really?', answer: { accept }, claims: { use, ...claims } };
     return { kind: 'succeeded', success: { summary: 'Done.', warnings: [], requestIds: {} } };
   };
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();

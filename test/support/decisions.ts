@@ -19,6 +19,7 @@ export const restore = { backupId: 'a'.repeat(32), instanceId: 'wiki' };
 export interface DecisionsSetup {
   readonly confirm?: ConsentMode;
   readonly publicUrl?: string;
+  readonly statusWaitMs?: number;
   readonly port?: number;
   readonly signIn?: SignIn;
   /** In place of one account without a name. */
@@ -33,6 +34,7 @@ export async function serveDecisions({
   confirm = 'approval',
   publicUrl = 'https://cloudops.example.com',
   port = 0,
+  statusWaitMs = 0,
   signIn,
   accounts: namedAccounts,
 }: DecisionsSetup = {}) {
@@ -58,6 +60,7 @@ export async function serveDecisions({
       ...(namedAccounts && { accounts: namedAccounts }),
       confirm,
       plans,
+      statusWaitMs,
       page: { kind: 'signIn', addressOf, announce: () => undefined },
       openClient,
       journal,
