@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, request as forward, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -15,6 +13,7 @@ import { printedChanges } from '../support/journal.js';
 import { readAsAPerson } from '../support/person.js';
 import { hasPgBouncer, type PgBouncer, startPgBouncer } from '../support/pgbouncer.js';
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
+import { startRoundRobin } from '../support/round-robin.js';
 import { runServer } from '../support/server-process.js';
 
 /**
@@ -29,7 +28,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
   let pgBouncer: PgBouncer;
   let cloud: CapturingServer;
   let replicas: HttpProcess[] = [];
-  let proxy: Server;
+  let proxy: Awaited<ReturnType<typeof startRoundRobin>>;
   let url: URL;
   /** The replica that each message went to, by what it was. */
   let reached: { readonly replica: number; readonly what: string }[] = [];
@@ -63,36 +62,19 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     reached = [];
     cloud = await startServer((_request, response) => response.end('{"instance":{"instanceId":"s"}}'));
     replicas = await Promise.all([0, 1, 2].map(() => startHttpProcess([], { env: settings() })));
-    let next = 0;
-    proxy = createServer((incoming, outgoing) => {
-      const replica = next % replicas.length;
-      next += 1;
-      const { port } = replicas[replica] ?? { port: 0 };
-      let body = '';
-      incoming.setEncoding('utf8').on('data', (chunk) => {
-        body += chunk;
-      });
-      incoming.on('end', () => {
-        if (incoming.method === 'POST') reached.push({ replica, what: JSON.parse(body).method ?? 'reply' });
-        const headers = { ...incoming.headers, host: `127.0.0.1:${port}` };
-        const onward = forward({ port, host: '127.0.0.1', path: incoming.url, method: incoming.method, headers });
-        onward.on('response', (answer) => {
-          outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-          answer.pipe(outgoing);
-          answer.on('error', () => outgoing.destroy());
-        });
-        onward.on('error', () => (outgoing.headersSent ? outgoing.destroy() : outgoing.writeHead(502).end()));
-        outgoing.on('close', () => onward.destroy());
-        onward.end(body);
-      });
-    });
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-    url = new URL(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}/mcp`);
+    proxy = await startRoundRobin(
+      () => replicas.map(({ port }) => port),
+      (port, body) =>
+        reached.push({
+          replica: replicas.findIndex((replica) => replica.port === port),
+          what: JSON.parse(body).method ?? 'reply',
+        }),
+    );
+    url = new URL('/mcp', proxy.origin);
   });
   afterEach(async () => {
     await Promise.all(clients.splice(0).map((client) => client.close()));
     proxy.close();
-    proxy.closeAllConnections();
     for (const { child } of replicas) child.kill('SIGKILL');
     await Promise.all(replicas.map(({ ended }) => ended));
     await cloud.close();

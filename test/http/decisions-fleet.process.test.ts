@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { browserOf } from '../support/decisions.js';
+import { answerOf, post, toolCall } from '../support/http-in-process.js';
+import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
+import { type CapturingServer, startServer } from '../support/http-server.js';
+import { printedChanges } from '../support/journal.js';
+import { readAsAPerson } from '../support/person.js';
+import { hasPgBouncer, type PgBouncer, startPgBouncer } from '../support/pgbouncer.js';
+import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
+import { startRoundRobin } from '../support/round-robin.js';
+import { runServer } from '../support/server-process.js';
+
+/** The page for decisions of three replicas: a journal in PostgreSQL behind PgBouncer, and each request goes to the next of them. */
+
+const publicUrl = 'https://cloudops.example.com';
+const line = (name: string, scope = '') => `${name} ${createHash('sha256').update(name).digest('hex')} ${scope}\n`;
+
+describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a round-robin proxy', () => {
+  let folder: string;
+  let postgres: Postgres;
+  let pgBouncer: PgBouncer;
+  let cloud: CapturingServer;
+  let replicas: HttpProcess[] = [];
+  let proxy: Awaited<ReturnType<typeof startRoundRobin>>;
+  /** The port that each call of a tool went to. */
+  let called: number[] = [];
+  let env: Record<string, string>;
+  let number = 0;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'cloudops-decisions-'));
+    writeFileSync(
+      join(folder, 'tokens'),
+      line('alice') + line('bob', 'cloudops:approve') + line('carol', 'cloudops:approve'),
+    );
+    postgres = await startPostgres();
+    pgBouncer = await startPgBouncer(postgres.url('behind'));
+  }, 120_000);
+  afterAll(async () => {
+    await pgBouncer.stop();
+    postgres.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    number += 1;
+    called = [];
+    cloud = await startServer((_request, response) => response.end('{"instance":{"instanceId":"wiki"}}'));
+    env = {
+      CLOUDOPS_DEVOPS_URL: cloud.origin,
+      CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
+      CLOUDOPS_SECRET_ACCESS_KEY: 'test/secret+key',
+      CLOUDOPS_CONFIRM: 'approval',
+      CLOUDOPS_STATE_KEY: 'k'.repeat(32),
+      CLOUDOPS_HTTP_PUBLIC_URL: publicUrl,
+      CLOUDOPS_HTTP_TOKENS_FILE: join(folder, 'tokens'),
+      CLOUDOPS_JOURNAL: pgBouncer.through(postgres.url(`decisions_${number}`)),
+    };
+    replicas = await Promise.all([0, 1, 2].map(() => startHttpProcess([], { env })));
+    proxy = await startRoundRobin(
+      () => replicas.map(({ port }) => port),
+      (port, body) => {
+        if (body.includes('tools/call')) called.push(port);
+      },
+    );
+  });
+  afterEach(async () => {
+    proxy.close();
+    for (const { child } of replicas) child.kill('SIGKILL');
+    await Promise.all(replicas.map(({ ended }) => ended));
+    await cloud.close();
+  });
+
+  const ask = async (given: object = {}): Promise<Record<string, unknown>> => {
+    const message = toolCall('restore_instance', { backupId: 'a'.repeat(32), instanceId: 'wiki', ...given });
+    const response = await post(new URL('/mcp', proxy.origin), message, { authorization: 'Bearer alice' });
+    const { result } = await answerOf(response);
+    return Object(result?.structuredContent);
+  };
+  const nonceIn = (text: unknown) => /\/decisions\/([0-9a-f]{16})\//.exec(String(text))?.[1] ?? '';
+  const signedIn = async (name: string) => {
+    const browser = browserOf({ origin: proxy.origin, publicUrl });
+    expect((await browser.signIn(name)).status).toBe(303);
+    return browser;
+  };
+
+  test('one makes the plan, others sign a person in, show it and carry it out, and the agent that waits at another learns it', async () => {
+    const { planId, decideAt } = await ask();
+    const waiting = ask({ planId });
+    const nonce = nonceIn(decideAt);
+    const bob = await signedIn('bob');
+    expect(await (await bob.get('/decisions')).text()).toContain(nonce);
+    await readAsAPerson();
+    expect((await bob.decide(nonce, 'accept')).status).toBe(200);
+    expect(await waiting).toMatchObject({ outcome: 'accepted', answer: { instance: { instanceId: 'wiki' } } });
+    expect(cloud.requests).toHaveLength(1);
+    const changes = printedChanges((await runServer(['journal', '--json'], { env })).stdout);
+    expect(changes).toMatchObject([
+      { caller: 'alice', approver: 'bob', consent: 'page', ending: { outcome: 'accepted' } },
+    ]);
+  });
+
+  test('one that is killed while its plan waits takes nothing along: the others have it decided', async () => {
+    const { planId, decideAt } = await ask();
+    const bob = await signedIn('bob');
+    const made = replicas.findIndex(({ port }) => port === called[0]);
+    const [killed] = replicas.splice(made, 1);
+    killed?.child.kill('SIGKILL');
+    await killed?.ended;
+    await readAsAPerson();
+    expect((await bob.decide(nonceIn(decideAt), 'accept')).status).toBe(200);
+    expect(await ask({ planId })).toMatchObject({ outcome: 'accepted' });
+    expect(cloud.requests).toHaveLength(1);
+  });
+
+  test('of two people who decide at two of them at once, one does', async () => {
+    const { decideAt } = await ask();
+    const nonce = nonceIn(decideAt);
+    const [bob, carol] = await Promise.all([signedIn('bob'), signedIn('carol')]);
+    await readAsAPerson();
+    await Promise.all([bob.decide(nonce, 'accept'), carol.decide(nonce, 'accept')]);
+    expect(cloud.requests).toHaveLength(1);
+    await delay(200);
+    expect(postgres.sql(`decisions_${number}`, 'select count(*) from cloudops_plans where decided')).toBe('1');
+  });
+
+  test('twenty plans of a caller wait, made at once at all of them; one more is refused until one is taken back', async () => {
+    const made = await Promise.all(Array.from({ length: 24 }, (_, index) => ask({ instanceId: `s${index}` })));
+    const waiting = made.filter(({ outcome }) => outcome === 'waiting');
+    expect(waiting).toHaveLength(20);
+    for (const { code } of made.filter(({ outcome }) => outcome !== 'waiting')) expect(code).toBe('TooManyWaiting');
+    const index = made.findIndex(({ outcome }) => outcome === 'waiting');
+    const planId = made[index]?.planId;
+    expect(await ask({ instanceId: `s${index}`, planId, withdraw: true })).toMatchObject({ outcome: 'withdrawn' });
+    await vi.waitFor(async () => expect(await ask({ instanceId: 'more' })).toMatchObject({ outcome: 'waiting' }));
+    expect(cloud.requests).toEqual([]);
+  });
+});
