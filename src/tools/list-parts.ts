@@ -228,20 +228,10 @@ export const listParts = defineOperation({
     return record.isTruncated === true ? beginningSentences(record, name) : summarySentences(record, name);
   },
   next(record) {
-    if (record.view === 'summary' && record.isTruncated === true)
-      return next(
-        'agent',
-        'call',
-        `For the parts after these, call again with view "parts" and partNumberMarker ${record.nextPartNumberMarker}.`,
-      );
-    if (record.view === 'parts' && record.isTruncated === true)
-      return next(
-        'agent',
-        'call',
-        `Call again with partNumberMarker ${record.nextPartNumberMarker ?? numbersOf(record).at(-1)}.`,
-      );
-    if (record.view === 'parts') return undefined;
-    return nextOfUpload(record);
+    const { view, isTruncated, nextPartNumberMarker: marker = numbersOf(record).at(-1) } = record;
+    if (isTruncated !== true) return view === 'parts' ? undefined : nextOfUpload(record);
+    const which = view === 'parts' ? 'Call again with' : 'For the parts after these, call again with view "parts" and';
+    return next('agent', 'call', `${which} partNumberMarker ${marker}.`);
   },
 });
 
