@@ -209,7 +209,7 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
       expect(await seriousFindings(page.mainFrame()), name).toEqual([]);
       const overflows = () => document.documentElement.scrollWidth > document.documentElement.clientWidth;
       expect(await page.evaluate(overflows), name).toBe(false);
-      if (folder === undefined || width !== 760) return;
+      if (folder === undefined || width !== 760 || name === 'sign-in') return;
       await page.setViewportSize({ width, height: name === 'plan' ? 500 : 240 });
       await page.screenshot({ path: `${folder}/decisions-${name}-${colorScheme}.png` });
       await page.setViewportSize({ width, height: 900 });

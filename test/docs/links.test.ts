@@ -25,6 +25,14 @@ const pathsIn = (markdown: string) =>
       .matchAll(/`((?:src|sandbox|test|scripts|bench|ui|examples|docs|deploy)\/[\w./-]*)`/g),
   ].map(([, path = '']) => path);
 
+test('every picture is on a page', () => {
+  const shown = documents.flatMap((document) =>
+    renderPage(read(document)).links.map((link) => normalize(join(dirname(document), link))),
+  );
+  const pictures = readdirSync('docs/pictures').map((name) => join('docs/pictures', name));
+  expect(pictures.filter((picture) => !shown.includes(picture))).toEqual([]);
+});
+
 describe.each(documents)('%s', (document) => {
   const markdown = read(document);
   const { links } = renderPage(markdown);
