@@ -31,7 +31,7 @@ export interface Cloud {
   readonly keys: KeySource | MissingKeys;
   /** Endpoint of each API: may hold `{region}` and a path prefix. */
   readonly endpoints: Readonly<Record<Service, string | undefined>>;
-  /** Of the three APIs of the platform. */
+  /** Of the three APIs of the cloud. */
   readonly signingServices: Readonly<Record<Service, string>>;
   readonly storageHeaders: 'ext' | 'amz';
 }

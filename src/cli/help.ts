@@ -21,7 +21,7 @@ async function helpText(commands: Commands, defaultCommand: Command): Promise<st
     ...Object.entries(rows).map(([name, row]) => settingLine(name, row)),
   ]);
   return [
-    'An MCP server that gives AI agents signed operations of a cloud platform.',
+    'An MCP server that gives AI agents signed operations of a cloud.',
     'Try it without an account: cloudops-mcp --sandbox',
     '',
     'Usage:',

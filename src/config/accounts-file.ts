@@ -76,7 +76,7 @@ export const accountsFileSchema = once(() =>
         z.strictObject(
           {
             description: describedText
-              .describe('a few words by which people and models tell this account from others')
+              .describe('a few words by which people and agents tell this account from others')
               .optional(),
             endpoints: z
               .record(z.string(), text, { error: 'must be an object of endpoints by API' })

@@ -19,7 +19,7 @@ export function instructionsFor(
   const costly = operations.filter(({ change }) => change?.costsMoney).map(({ name }) => name);
   const continuing = operations.filter(({ change }) => change?.continues).map(({ name }) => name);
   return [
-    `Operate a cloud platform (${areas.join(', ')}): ${operations.map(({ title }) => title.charAt(0).toLowerCase() + title.slice(1)).join('; ')}.`,
+    `Operate a cloud (${areas.join(', ')}): ${operations.map(({ title }) => title.charAt(0).toLowerCase() + title.slice(1)).join('; ')}.`,
     ...(areNamed ? [accountsText(all)] : []),
     ...(reading.length === 0 ? [] : [`${listed(reading)} only ${verb(reading, 'read')}.${uploadIds(operations)}`]),
     ...(changing.length === 0

@@ -75,7 +75,7 @@ export function statesReference(): string {
       .map(([value, meaning]) => `- \`${value}\`: ${meaning}`)
       .join('\n')}`;
   const note =
-    'Services answer with other values too. Transitions that are documented: a provisioned group starts as ' +
+    'Clouds answer with other values too. Transitions that are documented: a provisioned group starts as ' +
     '`provisioning`, an upgraded cluster as `configuring`, a restored server as `RESTORING`. All others are not.';
   return ['# States', '', note, ...Object.entries(states).map(section), ''].join('\n');
 }

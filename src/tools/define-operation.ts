@@ -5,7 +5,7 @@ import type { RequestBody } from './body.js';
 import type { Next } from './next.js';
 import type { UploadPart } from './upload/part.js';
 
-/** The three APIs of the platform. Each has an endpoint and a signing service name of its own (docs/API.md: Endpoints). */
+/** The three APIs of the cloud. Each has an endpoint and a signing service name of its own (docs/API.md: Endpoints). */
 export const builtInServices = ['storage', 'catalog', 'devops'] as const;
 
 /** One of the three APIs, or one that `Operation.signing` describes. */

@@ -69,7 +69,7 @@ const input = () =>
       expectedParts: wholeNumber(1).describe('Number of parts of the whole object, if known.').optional(),
       encodingType: text().describe('Encoding of keys in the answer; rarely needed.').optional(),
       maxParts: wholeNumber(1)
-        .describe(`View "parts": parts per page, ${defaultPage} when absent. The service may give fewer.`)
+        .describe(`View "parts": parts per page, ${defaultPage} when absent. The cloud may give fewer.`)
         .optional(),
       partNumberMarker: wholeNumber(0).describe('View "parts": list only parts with a higher number.').optional(),
       region: region()
@@ -119,7 +119,7 @@ export const listParts = defineOperation({
   defaults: [{ path: 'maxParts', value: `1000 in the API; this server asks for ${defaultPage} in the view "parts"` }],
   undocumented: [
     'Values of encoding-type: services take "url", or ignore it.',
-    'Error codes: those of S3 are what similar services answer.',
+    'Error codes: those of S3 are what similar clouds answer.',
     'Highest part number and smallest part: 10000 and 5 MiB by convention.',
     'Where each region is: the API gives only codes.',
   ],

@@ -110,10 +110,10 @@ export const provisionKubeResourceGroup = defineOperation({
   defaults: [
     { path: 'adminWorkstation.initialAccountingType', value: 'pay-per-use' },
     { path: 'adminCluster.initialAccountingType', value: 'pay-per-use' },
-    { path: 'adminCluster.version', value: "the platform's default version" },
+    { path: 'adminCluster.version', value: "the cloud's default version" },
     {
       path: 'adminCluster.kubeServiceMeshConfig.version',
-      value: "the platform's default version, if the mesh is enabled",
+      value: "the cloud's default version, if the mesh is enabled",
     },
     { path: 'networkConfig.networkId', value: 'the common private network' },
   ],
@@ -160,9 +160,9 @@ export const provisionKubeResourceGroup = defineOperation({
     'Client.InvalidParameterDuplicate.ResourceGroupName':
       'Tell the user that the group is set up already, and ask whether another one was meant.',
     'Client.InvalidParameterDuplicate':
-      'Tell the user which name is in use, as the service says, and ask them for another one.',
+      'Tell the user which name is in use, as the cloud says, and ask them for another one.',
     'Client.InvalidParameterNotFound':
-      'Tell the user what does not exist, as the service says, and ask them for the right name.',
+      'Tell the user what does not exist, as the cloud says, and ask them for the right name.',
   },
 
   input,

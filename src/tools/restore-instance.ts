@@ -50,7 +50,7 @@ export const restoreInstance = defineOperation({
   unknownDefaults: ['diskSize', 'firewallGroupName', 'parameterGroupName'],
   decidesCost: ['diskSize'],
   undocumented: [
-    'Which arguments are required: this server requires backupId and instanceId. Client libraries of the service also require instanceType, diskSize, firewallGroupName and parameterGroupName.',
+    'Which arguments are required: this server requires backupId and instanceId. Client libraries of the cloud also require instanceType, diskSize, firewallGroupName and parameterGroupName.',
     'Success status code, error codes, rate limits, and how long it takes.',
     'Transitions between states after the first.',
     'Where each region is: the API gives only codes.',
@@ -64,7 +64,7 @@ export const restoreInstance = defineOperation({
     'Client.InvalidParameterDuplicate':
       'Tell the user that something with this name exists already, and ask them for another name.',
     'Client.InvalidParameterNotFound':
-      'Tell the user what does not exist in this region, as the service says, and ask them for the right name or region.',
+      'Tell the user what does not exist in this region, as the cloud says, and ask them for the right name or region.',
   },
 
   input: () =>

@@ -18,7 +18,7 @@ export const upgradeKubeVersion = defineOperation({
   description:
     'Upgrades the container-platform version of one cluster in a resource group. It changes a live cluster, and the API ' +
     'documents no way back. Have ready: the resource group, the cluster and the exact target version, which ' +
-    'GetKubeServerConfig of the platform lists (not available here; ask the user rather than guess). It answers at once with ' +
+    'GetKubeServerConfig of the cloud lists (not available here; ask the user rather than guess). It answers at once with ' +
     'status "configuring", and the upgrade continues in the cloud.',
   effect: 'alter',
   service: 'catalog',

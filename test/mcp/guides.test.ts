@@ -36,7 +36,7 @@ describe.each(eras)('%s', (_name, era) => {
     expect(text).toContain('| `instanceId` | text | Required, ');
     expect(text).toMatch(/^\| `availabilityZone` .*\| by region: east-11 in jp-east-1/m);
     expect(text).toMatch(/## Not documented by the API\n\n- Which arguments are required/);
-    expect(await read('cloudops://reference/states')).toContain('`DELETEING`: being deleted; the service spells it so');
+    expect(await read('cloudops://reference/states')).toContain('`DELETEING`: being deleted; the cloud spells it so');
     expect(await read('cloudops://reference/instance-types')).toContain(devopsInstanceTypes.join(', '));
   });
 

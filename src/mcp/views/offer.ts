@@ -22,7 +22,7 @@ export const decisionSchema = z.strictObject({ ticket: z.string(), decision: z.e
 export const decideToolListing = {
   name: decideTool,
   title: 'Decide on a change',
-  description: 'Carries out or turns down a plan with a click of the user in the change view. Not for models.',
+  description: 'Carries out or turns down a plan with a click of the user in the change view. Not for agents.',
   inputSchema: {
     type: 'object' as const,
     properties: { ticket: { type: 'string' }, decision: { type: 'string', enum: ['accept', 'decline'] } },

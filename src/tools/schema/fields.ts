@@ -7,7 +7,7 @@ import { isObject, stepsOf, valueAt } from '../../util/objects.js';
  * text a caller sees when the rule is broken.
  */
 
-/** A bound for names and identifiers without a length in the reference. None of the platform is longer. */
+/** A bound for names and identifiers without a length in the reference. None of the cloud is longer. */
 const longestText = 2048;
 
 /** Free text that means something only when it is not empty, and can be sent only when it is Unicode. */

@@ -44,13 +44,13 @@ export const adminCluster = () =>
   z
     .strictObject({
       name: clusterName().describe('Unique in the project.'),
-      version: text(255).describe("Else the platform's."),
+      version: text(255).describe("Else the cloud's."),
       keyName: text(255).describe('SSH key.'),
       initialAccountingType: oneOfListed(accountingTypes, 'See workstation.'),
       kubeServiceMeshConfig: z
         .strictObject({
           enabled: flag().describe('On or off.'),
-          version: text(255).describe("Else the platform's."),
+          version: text(255).describe("Else the cloud's."),
         })
         .partial()
         .describe('Service mesh.'),
@@ -97,7 +97,7 @@ export const versionWarnings = (version: string | undefined): string[] =>
   version === undefined || /^v?\d+\.\d+\.\d+/.test(version)
     ? []
     : [
-        `Version ${quote(version, 60)} is not a full one, such as 1.34.2. GetKubeServerConfig of the platform lists those that are possible.`,
+        `Version ${quote(version, 60)} is not a full one, such as 1.34.2. GetKubeServerConfig of the cloud lists those that are possible.`,
       ];
 
 /** Reports missing and superfluous fields of the load balancer, with or without a private LAN (docs/API.md: Load balancer). */

@@ -11,7 +11,7 @@ export function withMeaning(value: string | undefined, meanings: Readonly<Record
 export const resourceGroupStatus = {
   provisioned: 'set up and ready',
   failed: 'the last operation failed',
-  'agent-offline': 'the platform cannot reach the agent in the group',
+  'agent-offline': 'the cloud cannot reach the agent in the group',
   unprovisioned: 'nothing is set up in it',
   provisioning: 'being set up',
   configuring: 'being changed',
@@ -33,7 +33,7 @@ export const devopsState = {
   RUNNING: 'running',
   FAILED: 'error',
   CREATING: 'being created',
-  DELETEING: 'being deleted; the service spells it so',
+  DELETEING: 'being deleted; the cloud spells it so',
   PROCESSING: 'being worked on',
   UPGRADING: 'being upgraded',
   'BACKING-UP': 'being backed up',

@@ -228,7 +228,7 @@ export function openUploadsSentences(summary: Summary, where: string): string {
     howMany(summary, where),
     olderThanHours !== undefined &&
       checkedAt === undefined &&
-      'The service gave no time, so olderThanHours was not applied.',
+      'The cloud gave no time, so olderThanHours was not applied.',
     uploadCount > 1 &&
       oldest?.ageHours !== undefined &&
       `The oldest${isTruncated ? ' of these' : ''}, of ${quote(oldest.object ?? '')}, was started ${ago(oldest.ageHours)}.`,
@@ -279,7 +279,7 @@ function initiators({ uploadCount = 0, byInitiator = [], uploads = [], isTruncat
   if (first === undefined)
     return uploads.some(({ initiator }) => initiator !== undefined)
       ? []
-      : ['The service does not say here who started them.'];
+      : ['The cloud does not say here who started them.'];
   return first.uploads === uploadCount
     ? [`All${isTruncated ? ' of these' : ''} were started by ${quote(first.initiator ?? '')}.`]
     : [];

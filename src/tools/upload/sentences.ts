@@ -164,7 +164,7 @@ function unusable({ tooSmallCount = 0, tooSmall, duplicates = [] }: Summary): st
         : `${sentenceCase(named(tooSmall))} are too small (the smallest has ${smallest}): ${remedy} them again under the same numbers.`,
     );
   }
-  if (duplicates.length > 0) found.push(`The service listed ${named(duplicates)} twice.`);
+  if (duplicates.length > 0) found.push(`The cloud listed ${named(duplicates)} twice.`);
   return found;
 }
 

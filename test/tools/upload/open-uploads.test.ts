@@ -56,7 +56,7 @@ test('of several uploads of one object, the newest is named', () => {
 });
 
 test.each([
-  ['nobody is named', [upload('a', 1)], 'The service does not say here who started them.', undefined],
+  ['nobody is named', [upload('a', 1)], 'The cloud does not say here who started them.', undefined],
   ['one started all', [upload('a', 1, 'i'), upload('b', 1, 'i')], 'All were started by "i".', undefined],
   ['several are named', [upload('a', 1, 'i'), upload('b', 1, 'j')], '2 multipart uploads are open', 'j'],
 ])('whoever started them is said: %s', (_what, uploads, sentence, last) => {
