@@ -7,14 +7,24 @@ import { registryName, releaseFile, releasePage, repositoryUrl } from './reposit
 import { importSource } from './source.mjs';
 import { toolsDocument } from './tools-doc.mjs';
 
-const { accountsFileSchema, toJSONSchema, operations, prompts, promptText, sandboxOperations, markdownTable, states } =
-  await importSource(`
+const {
+  accountsFileSchema,
+  toJSONSchema,
+  operations,
+  prompts,
+  promptText,
+  sandboxOperations,
+  situations,
+  markdownTable,
+  states,
+} = await importSource(`
   export { states } from './src/mcp/reference.js';
   export { toJSONSchema } from 'zod';
   export { accountsFileSchema } from './src/config/accounts-file.js';
   export { operations } from './src/tools/index.js';
   export { prompts, promptText } from './src/mcp/prompt-texts.js';
   export { operations as sandboxOperations } from './sandbox/dispatch.js';
+  export { situations } from './eval/situations.js';
   export { markdownTable } from './src/util/human.js';`);
 
 const effects = { read: 'reads', create: 'creates', alter: 'alters', delete: 'deletes' };
@@ -48,6 +58,10 @@ const parts = {
     ),
   ),
   'private-report': `[Write a private report](${privateReport})`,
+  situations: markdownTable(
+    ['situation', 'a good agent …'],
+    situations.map(({ name, about }) => [name, about]),
+  ),
 };
 
 const read = (file) => readFileSync(file, 'utf8');
@@ -113,6 +127,7 @@ const wanted = {
   'docs/SANDBOX.md': withParts('docs/SANDBOX.md'),
   '.github/ISSUE_TEMPLATE/config.yml': issueTemplates,
   'package.json': json(packageJson),
+  'eval/README.md': withParts('eval/README.md'),
   'manifest.json': json(manifest),
   'server.json': json(server),
 };

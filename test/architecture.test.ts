@@ -26,7 +26,7 @@ const order = [
 /** How many floors the house may have: a room stands one floor above the highest room that it imports. */
 const maximumFloors = 11;
 
-const folders = ['src', 'ui', 'sandbox', 'bench', 'scripts', 'examples'];
+const folders = ['src', 'ui', 'sandbox', 'bench', 'scripts', 'examples', 'eval'];
 const files = folders.flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => /\.(ts|mjs)$/.test(file))

@@ -12,6 +12,7 @@ const documents = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
   'bench/README.md',
+  'eval/README.md',
   'test/README.md',
   'ui/README.md',
 ];
@@ -22,7 +23,7 @@ const pathsIn = (markdown: string) =>
   [
     ...markdown
       .replaceAll(/^ *```[\s\S]*?^ *```/gm, '')
-      .matchAll(/`((?:src|sandbox|test|scripts|bench|ui|examples|docs|deploy)\/[\w./-]*)`/g),
+      .matchAll(/`((?:src|sandbox|test|scripts|bench|eval|ui|examples|docs|deploy)\/[\w./-]*)`/g),
   ].map(([, path = '']) => path);
 
 test('every picture is on a page', () => {

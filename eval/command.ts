@@ -1,0 +1,190 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import * as z from 'zod';
+import type { Limits } from './conversation.js';
+import { type Tried, tryIn } from './evaluate.js';
+import { createModel, type ModelOptions } from './model.js';
+import { EvaluationProblem } from './problem.js';
+import { reportJson, reportText } from './report.js';
+import { situations } from './situations.js';
+
+/** What the evaluation uses of its process. */
+export interface Surroundings {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: { write(text: string): unknown };
+  readonly stderr: { write(text: string): unknown };
+  readonly now: () => Date;
+  /** Path of the built server. */
+  readonly server: string;
+  /** Aborts when the person who runs it wants it to end. */
+  readonly signal: AbortSignal;
+}
+
+const usage = `usage: npm run eval -- --base-url URL --model NAME [options]
+
+  --base-url URL      address of chat completions, without /chat/completions (or EVAL_BASE_URL)
+  --model NAME        the model (or EVAL_MODEL)
+  --key-file FILE     file with the key of the address (or EVAL_API_KEY_FILE); or EVAL_API_KEY with the key itself
+  --body JSON         more fields of each request, such as {"temperature": 0}
+  --only NAME         only this situation; can be given several times
+  --runs N            go through each situation so many times (1)
+  --transcripts DIR   write what happened in each run into a file there
+  --json              print JSON instead of the table
+  --max-turns N       answers of the model in a situation (30)
+  --max-calls N       calls of tools in a situation (30)
+  --max-tokens N      tokens of a situation (200000)
+  --max-minutes N     minutes of a situation (5)
+  --answer-seconds N  seconds that one answer of the model may take (120)
+
+exit codes: 0 all right, 1 something was not right or did harm, 2 it could not be measured
+`;
+
+const options = {
+  'base-url': { type: 'string' },
+  model: { type: 'string' },
+  'key-file': { type: 'string' },
+  body: { type: 'string', default: '{}' },
+  only: { type: 'string', multiple: true },
+  runs: { type: 'string', default: '1' },
+  transcripts: { type: 'string' },
+  json: { type: 'boolean', default: false },
+  'max-turns': { type: 'string', default: '30' },
+  'max-calls': { type: 'string', default: '30' },
+  'max-tokens': { type: 'string', default: '200000' },
+  'max-minutes': { type: 'string', default: '5' },
+  'answer-seconds': { type: 'string', default: '120' },
+  help: { type: 'boolean', default: false },
+} as const;
+
+type Values = ReturnType<typeof parse>;
+
+/** Lets the situations be gone through, prints what came of it, and resolves with the exit code. */
+export async function evaluate(surroundings: Surroundings): Promise<number> {
+  const { args, stdout, stderr, signal } = surroundings;
+  try {
+    const values = parse(args);
+    if (values.help) {
+      stdout.write(usage);
+      return 0;
+    }
+    return await run(values, surroundings);
+  } catch (error) {
+    const problem = signal.aborted ? new EvaluationProblem('Interrupted.') : problemOf(error);
+    stderr.write(`${problem.message}\n`);
+    return 2;
+  }
+}
+
+async function run(values: Values, { env, stdout, stderr, now, server, signal }: Surroundings): Promise<number> {
+  const model = await modelOptions(values, env);
+  const limits: Limits = {
+    turns: wholeNumber(values, 'max-turns'),
+    calls: wholeNumber(values, 'max-calls'),
+    tokens: wholeNumber(values, 'max-tokens'),
+    minutes: wholeNumber(values, 'max-minutes'),
+  };
+  const runs = wholeNumber(values, 'runs');
+  const chosen = chosenOf(values.only ?? []);
+  const options = { ask: createModel(model), limits, signal, server, now, readMs };
+  const tried: Tried[] = [];
+  const goThrough = async () => {
+    for (const [index, situation] of chosen.entries())
+      for (let count = 1; count <= runs; count += 1) {
+        stderr.write(`${index + 1}/${chosen.length} ${situation.name}${runs === 1 ? '' : `, run ${count}`}\n`);
+        const one = await tryIn(situation, options);
+        tried.push(one);
+        if (values.transcripts !== undefined) await writeTranscript(values.transcripts, one, count);
+      }
+  };
+  const problem = await goThrough().then(() => undefined, problemOf);
+  if (problem !== undefined && tried.length === 0) throw problem;
+  const about = { model: model.model, address: model.baseUrl, date: now().toISOString(), runs };
+  stdout.write(
+    values.json
+      ? `${JSON.stringify({ ...about, situations: reportJson(tried) })}\n`
+      : `${about.model} at ${about.address}, ${about.date}\n\n${reportText(tried)}`,
+  );
+  if (problem !== undefined) throw problem;
+  return tried.every(({ verdict }) => verdict.right) ? 0 : 1;
+}
+
+/** What keeps the rest from being measured. What was measured until then is reported all the same. */
+function problemOf(error: unknown): EvaluationProblem {
+  if (error instanceof EvaluationProblem) return error;
+  throw error;
+}
+
+/** Reading time of the person. The server takes a faster answer for a program's. */
+const readMs = 1100;
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options }).values;
+  } catch (error) {
+    throw new EvaluationProblem(`${error instanceof Error ? error.message : error}\n\n${usage}`);
+  }
+}
+
+async function modelOptions(values: Values, env: Surroundings['env']): Promise<ModelOptions> {
+  const baseUrl = values['base-url'] ?? env.EVAL_BASE_URL;
+  const model = values.model ?? env.EVAL_MODEL;
+  if (!baseUrl || !model) throw new EvaluationProblem(`Which model? Give --base-url and --model.\n\n${usage}`);
+  const key = await keyOf(values['key-file'] ?? env.EVAL_API_KEY_FILE, env.EVAL_API_KEY);
+  checkAddress(baseUrl, key !== undefined);
+  return { baseUrl, model, key, more: moreOf(values.body), answerMs: wholeNumber(values, 'answer-seconds') * 1000 };
+}
+
+async function keyOf(file: string | undefined, given: string | undefined): Promise<string | undefined> {
+  const text = file
+    ? await readFile(file, 'utf8').catch(() => {
+        throw new EvaluationProblem(`The file of the key, ${file}, cannot be read.`);
+      })
+    : given;
+  const key = text?.trim();
+  if (key === undefined || key === '') return undefined;
+  if (/[^\x21-\x7e]/.test(key)) throw new EvaluationProblem('The key has characters that no header can carry.');
+  return key;
+}
+
+function checkAddress(baseUrl: string, hasKey: boolean): void {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol))
+    throw new EvaluationProblem(`${baseUrl} is no address: it begins with https:// or http://.`);
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    throw new EvaluationProblem('The address must have no user, query or fragment. A key goes into EVAL_API_KEY.');
+  const isHere = ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname);
+  if (url.protocol === 'http:' && hasKey && !isHere)
+    throw new EvaluationProblem(`The key would go to ${url.host} unencrypted: use https, or no key.`);
+}
+
+function moreOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
+  } catch {
+    throw new EvaluationProblem('--body takes a JSON object, such as {"temperature": 0}.');
+  }
+}
+
+type NumberOption = 'runs' | 'max-turns' | 'max-calls' | 'max-tokens' | 'max-minutes' | 'answer-seconds';
+
+function wholeNumber(values: Values, name: NumberOption): number {
+  const text = values[name];
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new EvaluationProblem(`--${name} takes a whole number from 1 up.`);
+  return Number(text);
+}
+
+function chosenOf(only: readonly string[]) {
+  const names = situations.map(({ name }) => name);
+  const unknown = only.find((name) => !names.includes(name));
+  if (unknown !== undefined)
+    throw new EvaluationProblem(`There is no situation ${JSON.stringify(unknown)}. There are: ${names.join(', ')}.`);
+  return only.length === 0 ? situations : situations.filter(({ name }) => only.includes(name));
+}
+
+async function writeTranscript(folder: string, { situation, run, verdict }: Tried, count: number): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const file = join(folder, `${situation.name.replaceAll(' ', '-')}-${count}.json`);
+  await writeFile(file, `${JSON.stringify({ situation: situation.name, verdict, ...run }, null, 2)}\n`);
+}

@@ -1,0 +1,36 @@
+import { type Conversation, converse, type Limits } from './conversation.js';
+import { judge, type Verdict } from './judge.js';
+import type { AskModel } from './model.js';
+import type { Event, Run } from './record.js';
+import { type SessionOptions, startSession } from './session.js';
+import type { Situation } from './situation.js';
+
+/** A situation that a model went through. */
+export interface Tried {
+  readonly situation: Situation;
+  readonly run: Run;
+  readonly verdict: Verdict;
+}
+
+export interface TryOptions extends Pick<SessionOptions, 'server' | 'now' | 'readMs'>, Pick<Conversation, 'signal'> {
+  readonly ask: AskModel;
+  readonly limits: Limits;
+}
+
+/** Lets a model go through a situation, and judges what came of it. Throws an `EvaluationProblem` if the model cannot be asked. */
+export async function tryIn(situation: Situation, options: TryOptions): Promise<Tried> {
+  const { ask, limits, signal, ...session } = options;
+  const events: Event[] = [];
+  const { instructions, tools, call, end, close } = await startSession(situation, {
+    ...session,
+    record: (event) => void events.push(event),
+  });
+  try {
+    const { person } = situation;
+    const { stopped, tokens } = await converse({ ask, person, instructions, tools, call, limits, signal }, events);
+    const run = { events, journal: await end(), stopped, tokens };
+    return { situation, run, verdict: judge(situation, run) };
+  } finally {
+    await close();
+  }
+}

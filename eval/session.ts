@@ -1,0 +1,160 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import * as z from 'zod';
+import { type RecordedCloud, startCloud } from './cloud.js';
+import type { ModelTool } from './model.js';
+import type { Event, JournalEntry } from './record.js';
+import type { Situation } from './situation.js';
+
+/** The built server, connected, on the cloud of a situation. */
+export interface Session {
+  /** What the server says of itself. */
+  readonly instructions: string;
+  readonly tools: readonly ModelTool[];
+  /** Resolves with the text that the model reads. */
+  call(tool: string, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string>;
+  /** Disconnects, and resolves with the journal. */
+  end(): Promise<readonly JournalEntry[]>;
+  /** Ends everything that was started. */
+  close(): Promise<void>;
+}
+
+export interface SessionOptions {
+  /** Path of the built server. */
+  readonly server: string;
+  readonly now: () => Date;
+  /** Milliseconds until the person answers a question. The server takes an answer within a second for a program's. */
+  readonly readMs: number;
+  /** Gets every call, question and request. */
+  readonly record: (event: Event) => void;
+}
+
+/** Starts the server of a situation over stdio, with its clouds, and with a journal of its own. */
+export async function startSession(situation: Situation, options: SessionOptions): Promise<Session> {
+  const closing: (() => Promise<unknown>)[] = [];
+  const close = async () => {
+    for (const end of closing.splice(0).reverse()) await end();
+  };
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'cloudops-eval-'));
+    closing.push(() => rm(folder, { recursive: true, force: true }));
+    const names = situation.accounts ?? [''];
+    const clouds = new Map<string, RecordedCloud>();
+    for (const account of names) {
+      const tell = (request: Parameters<Parameters<typeof startCloud>[2]>[0]) =>
+        options.record({ kind: 'request', account, ...request });
+      const cloud = await startCloud(situation.cloud ?? {}, options.now, tell);
+      closing.push(cloud.close);
+      clouds.set(account, cloud);
+    }
+    const env = {
+      ...Object.fromEntries(
+        Object.entries({
+          STORAGE_HEADERS: 'amz',
+          LOG_LEVEL: 'error',
+          JOURNAL: join(folder, 'journal.jsonl'),
+          ...(situation.accounts === undefined ? clouds.get('')?.settings : await accountsFile(folder, clouds)),
+          ...situation.settings,
+        }).map(([name, value]) => [`CLOUDOPS_${name}`, value]),
+      ),
+      XDG_STATE_HOME: folder,
+    };
+    const { client, call } = await connect(situation, options, env);
+    closing.push(() => client.close());
+    const { tools } = await client.listTools();
+    return {
+      instructions: client.getInstructions() ?? '',
+      tools: tools.map(({ name, description = '', inputSchema }) => ({
+        type: 'function',
+        function: { name, description, parameters: inputSchema },
+      })),
+      call,
+      end: async () => {
+        await client.close();
+        return readJournal(options.server, env);
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function connect(
+  { person: { decides } }: Situation,
+  { server, readMs, record }: SessionOptions,
+  env: Readonly<Record<string, string>>,
+): Promise<{ readonly client: Client; readonly call: Session['call'] }> {
+  const client = new Client(
+    { name: 'cloudops-eval', version: '1' },
+    { capabilities: decides === undefined ? {} : { elicitation: { form: {} } } },
+  );
+  let calling = '';
+  if (decides !== undefined)
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      const { message } = params;
+      const decision = decides(message);
+      record({ kind: 'question', tool: calling, message, decision });
+      await delay(readMs);
+      const [accept, nothing] = form.parse(params).requestedSchema.properties.decision.enum;
+      return { action: 'accept', content: { decision: decision === 'accept' ? accept : nothing } };
+    });
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [server], env, stderr: 'inherit' }));
+  return {
+    client,
+    async call(tool, args, signal) {
+      calling = tool;
+      try {
+        const { content } = await client.callTool({ name: tool, arguments: args }, { signal, timeout: longestCallMs });
+        return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+      } catch (error) {
+        signal.throwIfAborted();
+        return error instanceof Error ? error.message : String(error);
+      }
+    },
+  };
+}
+
+const longestCallMs = 120_000;
+
+/** The server's question: a choice of two, of which the first agrees. */
+const form = z.object({
+  requestedSchema: z.object({
+    properties: z.object({ decision: z.object({ enum: z.tuple([z.string(), z.string()]) }) }),
+  }),
+});
+
+/** Writes the file of accounts that the clouds stand for, and resolves with its setting. */
+async function accountsFile(folder: string, clouds: ReadonlyMap<string, RecordedCloud>) {
+  const accounts: Record<string, object> = {};
+  for (const [name, { settings }] of clouds) {
+    const [accessKeyIdFile, secretAccessKeyFile] = [join(folder, `${name}.id`), join(folder, `${name}.secret`)];
+    await writeFile(accessKeyIdFile, settings.ACCESS_KEY_ID);
+    await writeFile(secretAccessKeyFile, settings.SECRET_ACCESS_KEY, { mode: 0o600 });
+    const { STORAGE_URL: storageUrl, CATALOG_URL: catalogUrl, DEVOPS_URL: devopsUrl } = settings;
+    accounts[name] = { accessKeyIdFile, secretAccessKeyFile, storageUrl, catalogUrl, devopsUrl };
+  }
+  const file = join(folder, 'accounts.json');
+  await writeFile(file, JSON.stringify({ accounts }));
+  return { ACCOUNTS_FILE: file };
+}
+
+const journalLine = z.object({ tool: z.string(), ending: z.object({ outcome: z.string() }).optional() });
+
+/** Reads the journal with the command that people read it with. */
+async function readJournal(server: string, env: Readonly<Record<string, string>>): Promise<readonly JournalEntry[]> {
+  const run = promisify(execFile);
+  const { stdout } = await run(process.execPath, [server, 'journal', '--json'], { env: { ...env, PATH: '' } });
+  const lines = stdout.split('\n').filter((line) => line !== '');
+  return lines.map((line) => {
+    const { tool, ending } = journalLine.parse(JSON.parse(line));
+    return { tool, outcome: ending?.outcome };
+  });
+}

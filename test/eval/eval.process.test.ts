@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { evaluate } from '../../eval/command.js';
+import { situations } from '../../eval/situations.js';
+import { cleanEnv, serverPath } from '../support/server-process.js';
+import { type Step, say, startScriptedModel } from './scripted-model.js';
+import { behaves, misbehaves } from './scripts.js';
+
+/** The evaluation with a script in place of the model: the judge lets pass what is right, and catches what is wrong. */
+
+const names = situations.map(({ name }) => name);
+
+/** Runs the command as `npm run eval` does. */
+async function run(scripts: readonly (readonly Step[])[], ...args: readonly string[]) {
+  const model = await startScriptedModel(scripts);
+  const printed = { stdout: '', stderr: '' };
+  const code = await evaluate({
+    args: ['--base-url', model.baseUrl, '--model', 'scripted', ...args],
+    env: {},
+    stdout: { write: (text) => (printed.stdout += text) },
+    stderr: { write: (text) => (printed.stderr += text) },
+    now: () => new Date(),
+    server: serverPath,
+    signal: new AbortController().signal,
+  }).finally(model.close);
+  return { code, ...printed };
+}
+
+const scriptOf = (name: string) => behaves[name] ?? [];
+
+test('a model that behaves is right everywhere', { timeout: 180_000 }, async () => {
+  const { code, stdout } = await run(names.map(scriptOf));
+  const [, ...rows] = stdout.split('\n').filter((line) => line.startsWith('|'));
+  expect(stdout).not.toMatch(/^- /m);
+  expect(rows).toHaveLength(1 + names.length + 1);
+  for (const name of names)
+    expect(stdout).toMatch(new RegExp(`^\\| ${name} \\| yes \\| no \\| \\d+ \\| [\\d,]+ \\|$`, 'm'));
+  expect(code).toBe(0);
+});
+
+test('a model that only says "Done." is right nowhere', { timeout: 120_000 }, async () => {
+  const { code, stdout } = await run(names.map(() => [say('Done.')]));
+  for (const name of names) expect(stdout).toMatch(new RegExp(`^\\| ${name} \\| no \\| no \\|`, 'm'));
+  expect(code).toBe(1);
+});
+
+describe.each(misbehaves)('$situation', ({ situation, what, steps, harm, lacks }) => {
+  test(`a model that ${what} is caught`, async () => {
+    const { code, stdout } = await run([steps], '--only', situation);
+    expect(stdout).toMatch(new RegExp(`^\\| ${situation} \\| no \\| ${harm === undefined ? 'no' : 'yes'} \\|`, 'm'));
+    const reasons = stdout.split('\n').filter((line) => line.startsWith('- '));
+    const [harmful, others] = [true, false].map((isHarm) =>
+      reasons.filter((line) => line.startsWith(`- ${situation}: harm: `) === isHarm).join('\n'),
+    );
+    if (harm !== undefined) expect(harmful).toMatch(harm);
+    if (lacks !== undefined) expect(others).toMatch(lacks);
+    expect(code).toBe(1);
+  });
+});
+
+test('as a command, it prints the table, and writes what happened', async () => {
+  const [name = ''] = names;
+  const model = await startScriptedModel([scriptOf(name), scriptOf(name)]);
+  const folder = mkdtempSync(join(tmpdir(), 'cloudops-eval-'));
+  try {
+    const args = ['eval/main.mjs', '--only', name, '--runs', '2', '--transcripts', folder, '--model', 'scripted'];
+    const env = cleanEnv({ EVAL_BASE_URL: model.baseUrl, EVAL_API_KEY: 'sk-secret-0123456789' });
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+    expect(stdout).toContain(`scripted at ${model.baseUrl}, 20`);
+    expect(stdout).toContain(`| ${name} | 2 of 2 | 0 of 2 | 4 | 600 |`);
+    expect(model.requests[0]?.headers.authorization).toBe('Bearer sk-secret-0123456789');
+    const written = readFileSync(join(folder, 'find-an-upload-2.json'), 'utf8');
+    expect(JSON.parse(written)).toMatchObject({ situation: name, verdict: { right: true }, journal: [] });
+    expect(written).not.toContain('sk-secret');
+  } finally {
+    await model.close();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('what was measured until the address broke is printed', async () => {
+  const broken: Step = () => ({ role: 'assistant', tool_calls: 'none' });
+  const [first = '', second = ''] = names;
+  const { code, stdout, stderr } = await run([scriptOf(first), [broken]], '--only', first, '--only', second);
+  expect(stdout).toContain(`| ${first} | yes |`);
+  expect(stdout).not.toContain(second);
+  expect(stderr).toMatch(/no chat completion/);
+  expect(code).toBe(2);
+});
+
+test('every situation has a model that misbehaves', () => {
+  expect(new Set(misbehaves.map(({ situation }) => situation))).toEqual(new Set(names));
+});
