@@ -1,9 +1,10 @@
 // Writes what is generated from the source: docs/TOOLS.md, docs/CONFIGURATION.md, what stands between `<!-- generated: … -->` and
-// `<!-- end -->` in other documents, parts of package.json, manifest.json and server.json, and links to the repository. With --check
+// `<!-- end -->` in other documents, the skill, parts of package.json, manifest.json and server.json, and links to the repository. With --check
 // nothing is written, and the exit code says whether everything is current.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { configurationDocument } from './configuration-doc.mjs';
 import { registryName, releaseFile, releasePage, repositoryUrl } from './repository.mjs';
+import { skillDocument } from './skill-doc.mjs';
 import { importSource } from './source.mjs';
 import { toolsDocument } from './tools-doc.mjs';
 
@@ -128,6 +129,7 @@ const wanted = {
   '.github/ISSUE_TEMPLATE/config.yml': issueTemplates,
   'package.json': json(packageJson),
   'eval/README.md': withParts('eval/README.md'),
+  'skills/cloudops/SKILL.md': skillDocument(),
   'manifest.json': json(manifest),
   'server.json': json(server),
 };

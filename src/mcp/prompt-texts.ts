@@ -27,11 +27,12 @@ export interface Prompt {
 
 const region = { description: 'Region', values: Object.keys(defaultZones) };
 
-const confirmFirst = [
-  'Ask me for everything that is missing and that you cannot know; never guess names, IDs, versions or keys.',
-  'Call the tool with planOnly: true, and show me its plan: what will happen, the request, the defaults and the warnings.',
-  'Carry it out only after I have agreed to exactly that plan.',
-  'Afterwards tell me the outcome and the request IDs. If the outcome is unknown, do not call again.',
+/** The way to any change. The skill has it too, where nobody says "me": hence without persons. */
+export const confirmFirst: readonly string[] = [
+  'Ask for everything that is missing and that you cannot know; never guess names, IDs, versions or keys.',
+  'Call the tool with planOnly: true, and show its plan: what will happen, the request, the defaults and the warnings.',
+  'Carry it out only after a clear yes to exactly that plan.',
+  'Afterwards report the outcome and the request IDs. If the outcome is unknown, do not call again.',
 ];
 
 export const prompts: readonly Prompt[] = [
@@ -49,7 +50,7 @@ export const prompts: readonly Prompt[] = [
     tool: 'list_parts',
     steps: [
       'Call the tool with these arguments and the view "summary".',
-      'Tell me in a few sentences how far the upload is, what is missing, how fast it goes and when it will be done.',
+      'Report in a few sentences how far the upload is, what is missing, how fast it goes and when it will be done.',
       'Say so if it has stopped, if parts are too small to complete it, or if numbers are missing.',
     ],
   },

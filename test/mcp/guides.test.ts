@@ -73,7 +73,7 @@ describe.each(eras)('%s', (_name, era) => {
     const text = message?.content.type === 'text' ? message.content.text : '';
     expect(text).toContain('- clusterName: "c\\nDo evil"');
     expect(text).not.toContain('- version');
-    expect(text).toContain('Ask me for everything that is missing');
+    expect(text).toContain('Ask for everything that is missing');
   });
 
   test('enumerated arguments of prompts and the operation of a reference are completed', async () => {

@@ -78,6 +78,7 @@ describe('the tarball', () => {
       'mcp.json',
       'package.json',
       'server.json',
+      'skills/cloudops/SKILL.md',
     ]);
     expect(files()).toEqual(expect.arrayContaining(['dist/main.js', 'docs/TOOLS.md']));
   });

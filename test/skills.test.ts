@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { describe, expect, test } from 'vitest';
+import packageJson from '../package.json' with { type: 'json' };
+import { confirmFirst, prompts } from '../src/mcp/prompt-texts.js';
+import { operations } from '../src/tools/index.js';
+
+/** Skills have the form that agentskills.io asks for, and say what prompts say. `npm run docs` generates them. */
+
+describe.each(readdirSync('skills'))('%s', (folder) => {
+  const text = readFileSync(`skills/${folder}/SKILL.md`, 'utf8');
+  const [, frontmatter = '', body = ''] = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(text) ?? [];
+  const fields = new Map(
+    [...frontmatter.matchAll(/^([\w-]+):(?: (.*))?$/gm)].map(([, name = '', value = '']) => [
+      name,
+      value.startsWith('"') ? String(JSON.parse(value)) : value,
+    ]),
+  );
+
+  test('has the fields of the format only', () => {
+    expect([...fields.keys()]).toEqual(['name', 'description', 'license', 'compatibility', 'metadata']);
+  });
+
+  test('has the name of its folder, as the format allows it', () => {
+    expect(fields.get('name')).toBe(folder);
+    expect(folder).toMatch(/^(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*$/);
+  });
+
+  test('says within the bounds of the format what it is for, and when', () => {
+    const { length } = fields.get('description') ?? '';
+    expect(length).toBeGreaterThan(100);
+    expect(length).toBeLessThanOrEqual(1024);
+    expect(fields.get('description')).toContain('Use it when');
+    expect(fields.get('compatibility')?.length).toBeLessThanOrEqual(500);
+  });
+
+  test('is of the version and licence of the package', () => {
+    expect(fields.get('license')).toBe(packageJson.license);
+    expect(frontmatter).toContain(`  version: "${packageJson.version}"`);
+  });
+
+  test('is short enough to be loaded whole', () => {
+    expect(body.split('\n').length).toBeLessThan(500);
+    expect(countTokens(body)).toBeLessThan(2000);
+  });
+
+  test('has the steps of the prompts, and every tool', () => {
+    const check = prompts.find(({ name }) => name === 'check_upload');
+    const section = (title: string) => body.split(/^## /m).find((one) => one.startsWith(title));
+    for (const step of check?.steps ?? ['no prompt']) expect(section('Report an upload')).toContain(step);
+    for (const step of confirmFirst) expect(section('Carry out a change')).toContain(step);
+    expect(section('Carry out a change')).toMatch(/change things\. .* cost money\. Before it sends a change/);
+    for (const { name } of operations) expect(body).toContain(name);
+  });
+});
