@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { agents } from './agents.js';
 import { clientConfig, type InstalledClient, installClient } from './client.js';
@@ -12,10 +13,11 @@ const nobody = 'http://127.0.0.1:9';
 const byItself = { summary: 'nobody was asked', next: 'the person who runs this server can set CLOUDOPS_CONFIRM=plan' };
 const withPlan = { summary: 'nothing was sent', next: 'this planId' };
 
-describe.each(agents)('$title', ({ client: name, config, files, env, list, listed, task, asks }) => {
+describe.each(agents)('$title', ({ client: name, config, files, env, list, listed, skills, task, asks }) => {
   let client: InstalledClient;
   beforeAll(async () => {
     client = await installClient(name);
+    await client.write(`${skills}/cloudops/SKILL.md`, readFileSync('skills/cloudops/SKILL.md', 'utf8'));
   });
   afterAll(() => client?.remove());
 
@@ -51,6 +53,10 @@ ${model.refused.join('\n')}\n${stdout.slice(-2000)}\n${stderr.slice(-2000)}`);
 
     test('its model is offered the tools, with descriptions', () => {
       for (const { tool } of script) expect(model.tools.get(tool)?.description).toMatch(/\S/);
+    });
+
+    test('its model is offered the skill', () => {
+      expect(model.requests.some((body) => body.includes('Reports how far multipart uploads'))).toBe(true);
     });
 
     test.each(script.map((call, index) => ({ ...call, index })))(

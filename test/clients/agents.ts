@@ -14,6 +14,8 @@ export interface Agent {
   /** Lists the servers, with what says that ours can be used. */
   readonly list: readonly string[];
   readonly listed: RegExp;
+  /** Where it looks for skills, below the home folder. */
+  readonly skills: string;
   /** Gives the model a task. */
   readonly task: readonly string[];
   /** Whether it says that it can ask its user, though nobody is there. */
@@ -43,6 +45,7 @@ export const agents: readonly Agent[] = [
     }),
     list: ['mcp', 'list'],
     listed: /cloudops.*Connected/,
+    skills: '.claude/skills',
     task: ['-p', 'Go', '--mcp-config', '.mcp.json', '--strict-mcp-config', '--allowedTools', 'mcp__cloudops'],
     asks: true,
   },
@@ -72,6 +75,7 @@ ${block}`,
     env: () => ({ SCRIPTED_KEY: 'dummy' }),
     list: ['mcp', 'list'],
     listed: /cloudops .*enabled/,
+    skills: '.agents/skills',
     task: [
       'exec',
       // Otherwise it begins before the server is there.
@@ -102,6 +106,7 @@ ${block}`,
     }),
     list: ['mcp', 'list'],
     listed: /cloudops.*Connected/,
+    skills: '.agents/skills',
     task: ['-p', 'Go', '-m', 'gemini-2.5-flash', '--yolo'],
     asks: false,
   },
@@ -133,6 +138,7 @@ ${block}`,
     }),
     list: ['mcp', 'list'],
     listed: /cloudops.*connected/,
+    skills: '.agents/skills',
     task: ['run', 'Go'],
     asks: false,
   },

@@ -16,6 +16,8 @@ export interface ScriptedModel {
   readonly tools: ReadonlyMap<string, OfferedTool>;
   /** What the model got as the result of each call, in order. */
   results(): readonly string[];
+  /** Bodies of all requests. */
+  readonly requests: readonly string[];
   /** Requests that it could not answer. */
   readonly refused: readonly string[];
   close(): Promise<void>;
@@ -27,6 +29,7 @@ const eventText = (event: object) =>
 /** Starts a stand-in on a port of its own, on loopback. */
 export async function startScriptedModel(script: readonly ScriptedCall[]): Promise<ScriptedModel> {
   const tools = new Map<string, OfferedTool>();
+  const requests: string[] = [];
   const refused: string[] = [];
   let results: readonly string[] = [];
 
@@ -54,6 +57,7 @@ export async function startScriptedModel(script: readonly ScriptedCall[]): Promi
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://stand-in');
     const body = await text(request);
+    requests.push(body);
     const dialect = dialectAt(pathname);
     try {
       if (dialect === undefined) throw new Error('there is nothing here');
@@ -70,6 +74,7 @@ export async function startScriptedModel(script: readonly ScriptedCall[]): Promi
     origin: `http://127.0.0.1:${address.port}`,
     tools,
     results: () => results,
+    requests,
     refused,
     close: async () => {
       server.closeAllConnections();

@@ -90,7 +90,9 @@ describe('is stopped', () => {
     ],
     ['a model that is slow', waits, { minutes: 0.001 }, 'after 0.001 minutes'],
   ])('%s', async (_what, ask, more, stopped) => {
-    expect((await talk(ask, { limits: { ...limits, ...more } })).stopped).toBe(stopped);
+    const ended = await talk(ask, { limits: { ...limits, ...more } });
+    expect(ended.stopped).toBe(stopped);
+    expect(ended.events.filter(({ kind }) => kind === 'call').length).toBeLessThanOrEqual(limits.calls);
   });
 
   test('by the person who runs it', async () => {

@@ -24,11 +24,12 @@ test('answers by what was said, each line once, then asks how it ended, and is s
   expect(
     textsOf(person, [
       ['Which backup?', []],
+      ['Which backup?', []],
       ['The plan: 200 GB. Shall I?', []],
       ['Started.', [change]],
       ['wiki: accepted', [change]],
     ]),
-  ).toEqual(['b-1', 'Yes.', 'What came of it?', undefined]);
+  ).toEqual(['b-1', 'I know no more.', 'Yes.', 'What came of it?', undefined]);
 });
 
 test('only the line that says so permits anything', () => {
