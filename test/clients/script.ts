@@ -1,5 +1,5 @@
 import { seededUpload } from '../../sandbox/sandbox.js';
-import { operations } from '../../src/tools/index.js';
+import { offeredBy, openPolicy } from '../support/operations.js';
 import type { ScriptedCall } from './scripted-model.js';
 
 /** A call, and what has to reach the model of its answer. */
@@ -9,7 +9,7 @@ export interface Expected extends ScriptedCall {
   readonly next: string;
 }
 
-const changes = operations.filter(({ change }) => change !== undefined);
+const changes = offeredBy(openPolicy).filter(({ change }) => change !== undefined);
 
 const { bucket, key, uploadId } = seededUpload;
 const upload = { bucket, object: key, uploadId };
