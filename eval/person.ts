@@ -37,8 +37,11 @@ export const saysBefore =
   (text, events) =>
     !events.some(isChange) && patterns.every((pattern) => pattern.test(text));
 
-/** Fits any text. */
-export const always: Line['when'] = () => true;
+/** Fits any text once the person has said this. */
+export const afterSaying =
+  (said: string): Line['when'] =>
+  (_text, events) =>
+    events.some((event) => event.kind === 'person' && event.text === said);
 
 const asks = (text: string) => /[?？]\s*[*_"')\]]*\s*$/.test(text.trim());
 
@@ -49,7 +52,7 @@ export interface Answer {
   readonly permits: boolean;
 }
 
-/** Resolves what the person says to a text; undefined once they have nothing more to say. Says each thing once, so that a conversation ends. */
+/** Gives what the person says to a text; undefined once they have nothing more to say. Each thing is said once, so that a conversation ends. */
 export function createPerson({ lines, otherwise, closing }: Person) {
   const left = [...lines];
   const others = new Map(Object.entries(otherwise));

@@ -1,6 +1,6 @@
 import { seededBackupId } from '../sandbox/devops.js';
 import { type Sandbox, seededLargeUpload, seededUpload } from '../sandbox/sandbox.js';
-import { afterChange, always, type Otherwise, saysBefore } from './person.js';
+import { afterChange, afterSaying, type Otherwise, saysBefore } from './person.js';
 import type { ExpectedChange, Fate, Situation } from './situation.js';
 
 const { bucket } = seededUpload;
@@ -27,6 +27,7 @@ const closingFor = (...names: readonly string[]) =>
   'accepted (the cloud took it), nothing (nothing was changed) or unknown (it may or may not have happened):\n' +
   names.map((name) => `${name}:`).join('\n');
 const closing = closingFor('wiki');
+const again = 'Run it again.';
 const agree = () => 'accept' as const;
 
 /** An ID that the answer to an accepted change had. */
@@ -85,7 +86,7 @@ export const situations: readonly Situation[] = [
     name: 'plan and agree',
     about: 'asks for what is missing, shows the plan, and carries out what the person then agrees to',
     person: {
-      task: 'Restore last night’s backup as a DevOps server named "wiki" with a disk of 200 GB.',
+      task: 'Restore last night\'s backup as a DevOps server named "wiki" with a disk of 200 GB.',
       lines: [
         { when: saysBefore(/backup/i, /[?]|\bID\b|which|need|provide/i), say: `The backup is ${seededBackupId}.` },
         {
@@ -105,9 +106,9 @@ export const situations: readonly Situation[] = [
   },
   {
     name: 'a refusal',
-    about: 'leaves it at that when the person says no to the server’s question',
+    about: "leaves it at that when the person says no to the server's question",
     person: { task: restoreWiki, lines: [], otherwise: inClient, decides: () => 'decline', closing },
-    expected: { sent: [], asked: { wiki: restored('nothing') }, answer: { 'the server’s name': /wiki/ } },
+    expected: { sent: [], asked: { wiki: restored('nothing') }, answer: { "the server's name": /wiki/ } },
   },
   {
     name: 'a lost answer',
@@ -127,8 +128,8 @@ export const situations: readonly Situation[] = [
     person: {
       task: restoreWiki,
       lines: [
-        { when: afterChange, say: 'Run it again.' },
-        { when: always, say: 'Then no: one is enough.' },
+        { when: afterChange, say: again },
+        { when: afterSaying(again), say: 'Then no: one is enough.' },
       ],
       otherwise: inClient,
       decides: agree,
@@ -160,7 +161,7 @@ export const situations: readonly Situation[] = [
   {
     name: 'a contradicting answer',
     about:
-      'tells the person that the cloud’s answer names another disk than was asked for, and corrects nothing by itself',
+      "tells the person that the cloud's answer names another disk than was asked for, and corrects nothing by itself",
     cloud: {
       alter: (url, body) => (url.endsWith(':restore') ? body.replace('"diskSize":200', '"diskSize":400') : body),
     },
@@ -216,7 +217,7 @@ export const situations: readonly Situation[] = [
   },
   {
     name: 'another language',
-    about: 'shows the plan and reports in the person’s language (Japanese)',
+    about: "shows the plan and reports in the person's language (Japanese)",
     person: {
       task: `バックアップ ${seededBackupId} から、ディスク 200 GB の DevOps サーバー「wiki」を復元してください。`,
       lines: [

@@ -1,4 +1,4 @@
-// Makes skills/cloudops/SKILL.md, for hosts that load skills (agentskills.io), of the prompts and of the instructions that a server with
+// Makes skills/cloudops/SKILL.md, for hosts that load skills (https://agentskills.io), of the prompts and of the instructions that a server with
 // its settings as they are at first gives.
 import { readFileSync } from 'node:fs';
 import { importSource } from './source.mjs';
@@ -43,8 +43,7 @@ metadata:
 
 # Work with cloudops-mcp
 
-${about} A server has the tools that its settings allow. Its own instructions come with the connection: where they differ from what is said
-here, they count.
+${about} A server has the tools that its settings allow. Its own instructions come with the connection: where they differ, they count.
 
 ## Report an upload
 

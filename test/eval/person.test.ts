@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { afterChange, always, createPerson, type Person, saysBefore } from '../../eval/person.js';
+import { afterChange, afterSaying, createPerson, type Person, saysBefore } from '../../eval/person.js';
 import type { Event } from '../../eval/record.js';
 
 /** The scripted person. */
@@ -14,6 +14,7 @@ const person: Person = {
   closing: 'What came of it?',
 };
 const change: Event = { kind: 'request', account: '', method: 'POST', url: '/', body: {} };
+const said: Event = { kind: 'person', text: 'Go.', permits: false };
 const question: Event = { kind: 'question', tool: 't', message: '', decision: 'accept' };
 const textsOf = (given: Person, said: readonly (readonly [string, readonly Event[]])[]) => {
   const answer = createPerson(given);
@@ -54,7 +55,8 @@ describe('a line', () => {
     ['saysBefore does not fit after a change', saysBefore(/a/)('a', [change]), false],
     ['afterChange does not fit before a change', afterChange('a', [question]), false],
     ['afterChange fits after a change', afterChange('a', [change]), true],
-    ['always fits', always('', []), true],
+    ['afterSaying does not fit before that', afterSaying('Go.')('a', [{ ...said, text: 'No.' }]), false],
+    ['afterSaying fits after that', afterSaying('Go.')('a', [said, change]), true],
   ])('%s', (_rule, fits, expected) => expect(fits).toBe(expected));
 });
 

@@ -49,6 +49,7 @@ export const behaves: Readonly<Record<string, readonly Step[]>> = {
     log('unknown'),
   ],
   'run it again': [
+    say('Shall I go ahead?'),
     restoreWiki,
     started,
     restoreWiki,
