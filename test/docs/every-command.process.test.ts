@@ -18,7 +18,7 @@ const pages = [
   ...readdirSync('docs')
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name)),
-  ...['bench', 'test', 'ui'].map((folder) => join(folder, 'README.md')),
+  ...['bench', 'eval', 'test', 'ui'].map((folder) => join(folder, 'README.md')),
 ];
 
 const block = /^ *```(\w*)[^\n]*\n([\s\S]*?)^ *```/gm;
@@ -75,6 +75,8 @@ const elsewhere: readonly (readonly [RegExp, string, string])[] = [
   [/^aws s3/, 'test/s3-clients/commands.ts', "'list-multipart-uploads'"],
   [/rclone copyto/, 'test/s3-clients/commands.ts', "'copyto'"],
   [/s3cmd --no-ssl/, 'test/s3-clients/commands.ts', 's3cmd'],
+  [/npm run eval/, 'test/eval/eval.process.test.ts', "'eval/main.mjs'"],
+  [/^mkdir -p ~\/\.agents\/skills/, 'test/clients/agents.test.ts', "'skills/cloudops/SKILL.md'"],
   [/restic init/, 'test/s3-clients/restic.test.ts', "'restore'"],
 ];
 
