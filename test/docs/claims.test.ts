@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clients } from '../../src/cli/clients.js';
-import { type ConsentStep, decideConsent } from '../../src/consent/decision.js';
+import { type ConsentRequest, type ConsentStep, decideConsent } from '../../src/consent/decision.js';
 import { defaultHttpLimits } from '../../src/http/limits.js';
 import { duplicateWindowMs } from '../../src/journal/conflict.js';
 
@@ -34,14 +34,14 @@ test.each(figures)('%s: %s', (page, sentence) => {
   expect(read(page)).toContain(sentence);
 });
 
-const cannotAsk = { planOnly: false, hasPlanId: false, canAsk: false, hasView: false, hasPage: false, agreed: false };
+const cannotAsk = { planOnly: false, hasPlanId: false, canAsk: false, hasView: false, agreed: false };
 
-test.each<[mode: 'ask' | 'human', hasPage: boolean, Partial<ConsentStep>]>([
-  ['ask', false, { kind: 'plan', withPlanId: true }],
-  ['human', true, { kind: 'plan', withPlanId: false, withPage: true }],
-  ['human', false, { kind: 'refuse' }],
-])("docs/SECURITY.md says what a client that can't ask gets: %s, a page: %s", (mode, hasPage, step) => {
-  expect(decideConsent({ ...cannotAsk, mode, hasPage })).toMatchObject(step);
+test.each<[mode: 'ask' | 'human', page: ConsentRequest['page'], Partial<ConsentStep>]>([
+  ['ask', 'none', { kind: 'plan', withPlanId: true }],
+  ['human', 'signIn', { kind: 'plan', withPlanId: false, withPage: true }],
+  ['human', 'none', { kind: 'refuse' }],
+])("docs/SECURITY.md says what a client that can't ask gets: %s, a page: %s", (mode, page, step) => {
+  expect(decideConsent({ ...cannotAsk, mode, page })).toMatchObject(step);
   expect(read('docs/SECURITY.md')).toContain(
     'with `ask`, a plan that the agent can carry out with its `planId`; with `human`, a person decides on a page or nobody does',
   );
