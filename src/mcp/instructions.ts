@@ -21,7 +21,9 @@ export function instructionsFor(
   return [
     `Operate a cloud (${areas.join(', ')}): ${operations.map(({ title }) => title.charAt(0).toLowerCase() + title.slice(1)).join('; ')}.`,
     ...(areNamed ? [accountsText(all)] : []),
-    ...(reading.length === 0 ? [] : [`${listed(reading)} only ${verb(reading, 'read')}.${uploadIds(operations)}`]),
+    ...(reading.length === 0
+      ? []
+      : [sentences(`${listed(reading)} only ${verb(reading, 'read')}.`, ...saidBy(operations, true)).join(' ')]),
     ...(changing.length === 0
       ? [
           readOnly
@@ -32,6 +34,7 @@ export function instructionsFor(
           sentences(
             `${listed(changing)} ${verb(changing, 'change')} things.`,
             costly.length > 0 && `${listed(costly)} ${verb(costly, 'cost')} money.`,
+            ...saidBy(operations, false),
             ...consentTexts(all),
           ).join(' '),
           'Leave out what you do not know. A plan lists the defaults of the cloud, and the missing values that decide the cost: ask the user for those. cloudops://reference/{operation} lists rules, defaults and what is not possible here.',
@@ -67,12 +70,13 @@ function accountsText(accounts: readonly Account[]): string {
     : `Accounts: ${texts.join(', ')}. Each is a separate cloud: a call acts in the one that "account" names. If the user has not said which, ask.`;
 }
 
-/** The way to upload IDs where no tool lists them. */
-const uploadIds = (operations: readonly Operation[]) =>
-  operations.some(({ name }) => name === 'list_parts') &&
-  !operations.some(({ name }) => name === 'list_multipart_uploads')
-    ? ' Upload IDs cannot be listed here: they are in the log of the uploader, and `aws s3api list-multipart-uploads` lists them.'
-    : '';
+/** The sentences that reads, or changes, have about themselves. */
+const saidBy = (operations: readonly Operation[], reads: boolean): string[] =>
+  operations
+    .filter(({ effect }) => (effect === 'read') === reads)
+    .flatMap(({ instructions = [] }) => instructions)
+    .filter(({ unless }) => !operations.some(({ name }) => name === unless))
+    .map(({ text }) => text);
 
 const byPlan =
   'show it, and call again as its "next" says only after a clear yes to that plan. "show" is the text for the user; you may translate it.';

@@ -12,38 +12,54 @@ import { InvalidToken } from '../consent/tokens.js';
 import type { Journal } from '../journal/journal.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { Operation } from '../tools/define-operation.js';
+import { OperationFault } from '../tools/fault.js';
 import type { FinalReply, OpenClient } from '../transport/signed-client.js';
 import { guarded } from './guard.js';
 import { trialRecords, trialReplies } from './trial-answers.js';
 import { argumentTrials, largestArguments } from './trial-arguments.js';
+import { Endless } from './watch.js';
 
 /**
  * What every operation has to bear, tried with its real calls and nothing sent: arguments that are missing, wrong or as large as they
- * may be, and answers that are empty, odd, incomplete or the same page for ever. Answers with what breaks, one sentence each.
+ * may be, and answers that are empty, odd, incomplete or the same page for ever. Answers with what breaks, one sentence each; a function
+ * that does not end is the last of them.
  */
 export async function contractProblems(given: Operation): Promise<string[]> {
   const problems = new Set<string>();
-  const operation = guarded(given, (fault) => problems.add(fault));
+  let isOver = false;
+  const operation = guarded(given, ({ message, cause }) => {
+    problems.add(message);
+    isOver ||= cause instanceof Endless;
+  });
+  const add = (problem: string) => problems.add(`${operation.name}: ${problem}`);
+  await tryAll(operation, add, () => isOver).catch((error: unknown) => {
+    if (!(error instanceof OperationFault)) throw error;
+  });
+  return [...problems];
+}
+
+/** @throws OperationFault for a fault in the rules of arguments */
+async function tryAll(operation: Operation, add: (problem: string) => void, isOver: () => boolean): Promise<void> {
   const { example } = operation;
   const good = trialRecords(operation).at(0) ?? {};
   const answering = (record: unknown): Operation => ({ ...operation, extract: () => record });
   const plain = trialReplies(operation)[0];
-  if (plain === undefined) return [];
+  if (plain === undefined) return;
   const check = async (tried: Operation, args: unknown, reply: FinalReply, setting: ConsentMode = 'off') => {
-    const problem = await tryCall(tried, args, reply, setting);
-    if (problem !== undefined) problems.add(`${operation.name}: ${problem}`);
+    const problem = isOver() ? undefined : await tryCall(tried, args, reply, setting);
+    if (problem !== undefined) add(problem);
   };
   const isChange = operation.effect !== 'read';
   for (const args of argumentTrials(operation)) {
     await check(answering(good), args, plain);
     if (isChange) await check(answering(good), { ...args, planOnly: true }, plain);
   }
+  if (isOver()) return;
   const largest = largestArguments(operation);
   await check(answering(good), largest, plain);
   if (isChange) await check(answering(good), largest, plain, 'ask');
   for (const record of trialRecords(operation)) await check(answering(record), example, plain);
   for (const reply of trialReplies(operation)) await check(operation, example, reply);
-  return [...problems];
 }
 
 /** The problem with a call and its outcome, if there is one. Faults of functions are reported by themselves. */

@@ -4,80 +4,91 @@ import type { RequestBody } from '../tools/body.js';
 import type { Operation } from '../tools/define-operation.js';
 import { OperationFault } from '../tools/fault.js';
 import { actions, actors } from '../tools/next.js';
+import { once } from '../util/objects.js';
 import { quote } from '../util/quote.js';
+import { Endless, watched } from './watch.js';
+
+/** A function is ended after this time (milliseconds). It takes far less than one, and all other calls wait for it. */
+const patienceMs = 2000;
 
 type AnyFunction = (...given: never[]) => unknown;
 
-const text = z.string('must be text').max(4000, 'must have at most 4000 characters');
-const texts = z.array(text, 'must be a list of texts').max(100, 'must have at most 100 entries');
-const anything = z.unknown();
-const record = z.record(z.string(), z.unknown(), 'must be an object');
-const schema = z.custom<z.ZodObject>((value) => value instanceof z.ZodObject, 'must be an object schema of kit.z');
+/** The answer that each function has to give, by its path. */
+const answersByPath = once((): Readonly<Record<string, z.ZodType>> => {
+  const text = z.string('must be text').max(4000, 'must have at most 4000 characters');
+  const texts = z.array(text, 'must be a list of texts').max(100, 'must have at most 100 entries');
+  const anything = z.unknown();
+  const record = z.record(z.string(), z.unknown(), 'must be an object');
+  const schema = z.custom<z.ZodObject>((value) => value instanceof z.ZodObject, 'must be an object schema of kit.z');
 
-const bodies = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('json'), value: record, contentMd5: z.boolean().optional() }),
-  z.strictObject({
-    kind: z.literal('xml'),
-    root: z.string(),
-    namespace: z.string().optional(),
-    value: record,
-    contentMd5: z.boolean().optional(),
-  }),
-]);
+  const bodies = z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('json'), value: record, contentMd5: z.boolean().optional() }),
+    z.strictObject({
+      kind: z.literal('xml'),
+      root: z.string(),
+      namespace: z.string().optional(),
+      value: record,
+      contentMd5: z.boolean().optional(),
+    }),
+  ]);
 
-const request = z.strictObject({
-  path: z
-    .string('must be text')
-    .regex(/^\/[!-~]*$/, 'must begin with "/" and be percent-encoded')
-    .regex(/^[^?#\\]*$/, 'must have no query'),
-  query: z
-    .record(z.string(), z.union([z.string(), z.literal(true)], 'must be text, or true'), 'must be an object')
-    .optional(),
-  body: z
-    .custom<RequestBody>((body) => bodies.safeParse(body).success, 'must be made by kit.json or kit.xml')
-    .optional(),
-  region: z
-    .string('must be text')
-    .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a region name')
-    .max(32)
-    .optional(),
+  const request = z.strictObject({
+    path: z
+      .string('must be text')
+      .regex(/^\/[!-~]*$/, 'must begin with "/" and be percent-encoded')
+      .regex(/^[^?#\\]*$/, 'must have no query'),
+    query: z
+      .record(z.string(), z.union([z.string(), z.literal(true)], 'must be text, or true'), 'must be an object')
+      .optional(),
+    body: z
+      .custom<RequestBody>((body) => bodies.safeParse(body).success, 'must be made by kit.json or kit.xml')
+      .optional(),
+    region: z
+      .string('must be text')
+      .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a region name')
+      .max(32)
+      .optional(),
+  });
+
+  const step = z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('end'), state: anything }),
+    z.strictObject({ kind: z.literal('next'), state: anything, after: z.record(z.string(), z.string().max(4096)) }),
+    z.strictObject({ kind: z.literal('inconsistent'), problem: text }),
+  ]);
+
+  return {
+    input: schema,
+    output: schema,
+    request,
+    extract: anything,
+    summarize: text,
+    next: z.strictObject({ who: z.enum(actors), action: z.enum(actions), text }).optional(),
+    'change.headline': text,
+    'change.accept': text,
+    'change.consequences': texts,
+    'change.warnings': texts,
+    'change.lookFor': text,
+    'change.contradictions': texts,
+    'pages.page': schema,
+    'pages.start': anything,
+    'pages.add': step,
+    'pages.result': record,
+    'pages.parts': z.array(anything).optional(),
+    'pages.count': z.int('must be a whole number').min(0),
+    'before.input': record,
+    'beside.input': record.optional(),
+  };
 });
 
-const step = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('end'), state: anything }),
-  z.strictObject({ kind: z.literal('next'), state: anything, after: z.record(z.string(), z.string().max(4096)) }),
-  z.strictObject({ kind: z.literal('inconsistent'), problem: text }),
-]);
-
-/** The answer that each function has to give, by its path. */
-const answers: Readonly<Record<string, z.ZodType>> = {
-  input: schema,
-  output: schema,
-  request,
-  extract: anything,
-  summarize: text,
-  next: z.strictObject({ who: z.enum(actors), action: z.enum(actions), text }).optional(),
-  'change.headline': text,
-  'change.accept': text,
-  'change.consequences': texts,
-  'change.warnings': texts,
-  'change.lookFor': text,
-  'change.contradictions': texts,
-  'pages.page': schema,
-  'pages.start': anything,
-  'pages.add': step,
-  'pages.result': record,
-  'pages.parts': z.array(anything).optional(),
-  'pages.count': z.int('must be a whole number').min(0),
-  'before.input': record,
-};
+/** Takes a fault. What caused it is `Endless` for a function that did not end. */
+type Report = (fault: OperationFault) => void;
 
 /**
  * An operation whose functions cannot do harm by a mistake: each that throws, or answers with something else than it should, throws
  * an `OperationFault` that names it.
  * @param report is told of each fault
  */
-export function guarded(operation: Operation, report: (fault: string) => void = () => undefined): Operation {
+export function guarded(operation: Operation, report: Report = () => undefined): Operation {
   const guardAll = (fields: object, prefix: string): object =>
     Object.fromEntries(
       Object.entries(fields).map(([name, value]) => {
@@ -90,17 +101,20 @@ export function guarded(operation: Operation, report: (fault: string) => void = 
 }
 
 /** Fields that hold functions. */
-const holders: readonly string[] = ['change', 'pages', 'before'];
+const holders: readonly string[] = ['change', 'pages', 'before', 'beside'];
 
-function guard(operation: string, path: string, callback: AnyFunction, report: (fault: string) => void): AnyFunction {
-  const expected = answers[path] ?? anything;
-  return (...given) => {
-    const problem = (what: string) => {
-      const fault = `${operation}: ${path} ${what}`;
-      report(fault);
-      return new OperationFault(fault);
-    };
-    const answer = called(callback, given, problem, report);
+/** Functions that answer with a schema. It is made once. */
+const schemaMakers: readonly string[] = ['input', 'output', 'pages.page'];
+
+function guard(operation: string, path: string, callback: AnyFunction, report: Report): AnyFunction {
+  const expected = answersByPath()[path] ?? z.unknown();
+  const problem = (what: string, cause?: unknown) => {
+    const fault = new OperationFault(`${operation}: ${path} ${what}`, { cause });
+    report(fault);
+    return fault;
+  };
+  const checked: AnyFunction = (...given) => {
+    const answer = called(() => callback(...given), problem, report);
     if (answer instanceof Promise) {
       // Nobody waits for it, and a rejection that nobody takes would end the process.
       answer.catch(() => undefined);
@@ -112,25 +126,37 @@ function guard(operation: string, path: string, callback: AnyFunction, report: (
     const at = issue === undefined || issue.path.length === 0 ? '' : `${toDotPath(issue.path)} `;
     throw problem(`does not answer as it should: ${at}${issue?.message}`);
   };
+  if (!schemaMakers.includes(path)) return checked;
+  return once(() => guardedSchema(checked() as z.ZodObject, (parse) => called(parse, problem, report)));
 }
 
-/** The answer of a callback. @throws OperationFault for whatever it throws, but for text that has no form in a path */
-function called(
-  callback: AnyFunction,
-  given: Parameters<AnyFunction>,
-  problem: (what: string) => OperationFault,
-  report: (fault: string) => void,
-): unknown {
+/** A copy of a schema whose rules are guarded like the function that made it: they are functions too. */
+function guardedSchema(schema: z.ZodObject, call: <Value>(parse: () => Value) => Value): z.ZodObject {
+  const copy = schema.clone();
+  copy.safeParse = (value, params) => call(() => schema.safeParse(value, params));
+  return copy;
+}
+
+/** What a function from outside answers with. @throws OperationFault for whatever it throws, but for text that has no form in a path */
+function called<Value>(
+  run: () => Value,
+  problem: (what: string, cause: unknown) => OperationFault,
+  report: Report,
+): Value {
   try {
-    return callback(...given);
+    return watched(run, patienceMs);
   } catch (error) {
     // Half of a surrogate pair has no form in a path: that is refused, and no mistake.
     if (error instanceof URIError) throw error;
     if (error instanceof OperationFault) {
       // It is guarded twice.
-      report(error.message);
+      report(error);
       throw error;
     }
-    throw problem(`threw ${quote(error instanceof Error ? error.message : 'something else than an error', 300)}`);
+    if (error instanceof Endless) throw problem(error.message, error);
+    throw problem(
+      `threw ${quote(error instanceof Error ? error.message : 'something else than an error', 300)}`,
+      error,
+    );
   }
 }

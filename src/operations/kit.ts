@@ -51,10 +51,11 @@ export interface Kit {
   readonly sentences: typeof sentences;
 }
 
-/** The default export of a file of operations. */
+/** The default export of a file of operations. It may be called twice: the first time ends where it asks for `z`, which is loaded then. */
 export type OperationsModule = (kit: Kit) => readonly Operation[] | Promise<readonly Operation[]>;
 
-export const createKit = (): Kit => ({
+/** @param loadedZod answers with all of zod, or throws: a getter cannot wait for what is still to be loaded */
+export const createKit = (loadedZod: () => typeof z): Kit => ({
   version: kitVersion,
   defineOperation: (definition) => {
     const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
@@ -62,7 +63,9 @@ export const createKit = (): Kit => ({
     return defineOperation(operation as Operation);
   },
   operations: Object.fromEntries(operations.map((operation) => [operation.name, operation])),
-  z,
+  get z() {
+    return loadedZod();
+  },
   fields,
   json,
   xml,

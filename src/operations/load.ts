@@ -11,7 +11,8 @@ import { reasonOf } from '../util/log.js';
 import { quote, quoteName } from '../util/quote.js';
 import { definitionProblems } from './definition.js';
 import { guarded } from './guard.js';
-import { createKit, kitVersion } from './kit.js';
+import { createKit, type Kit, kitVersion } from './kit.js';
+import { Endless, watched } from './watch.js';
 
 /** A file is given up after this time, in milliseconds. */
 const patienceMs = 5000;
@@ -83,6 +84,7 @@ async function operationsOf(path: string, known: readonly Operation[]): Promise<
 /** What a file's default export answers with. The text of an error is the author's own: it is shown, without its stack. */
 async function makeOperations(path: string, file: string): Promise<unknown> {
   const failed = (what: string) => (error: unknown) => {
+    if (error instanceof Endless) throw late(file);
     throw new Unusable(
       `${file}: ${what}: ${quote(error instanceof Error ? error.message : 'no error was given', 500)}.`,
     );
@@ -95,18 +97,40 @@ async function makeOperations(path: string, file: string): Promise<unknown> {
     );
   if (typeof make !== 'function')
     throw new Unusable(`${file}: its default export must be a function that takes the kit.`);
-  return Promise.resolve()
-    .then(() => make(createKit()))
-    .catch(failed('its default export threw'));
+  return madeWith(make).catch(failed('its default export threw'));
 }
+
+/**
+ * What a default export makes of a kit. All of zod takes longer to load than everything else here: a file without operations that does
+ * not ask for it goes without, and one that asks for it at once is called again.
+ */
+async function madeWith(make: (kit: Kit) => unknown): Promise<unknown> {
+  let zod: Kit['z'] | undefined;
+  let isMissed = false;
+  const kit = createKit(() => {
+    if (zod !== undefined) return zod;
+    isMissed = true;
+    throw new Error('z is still to be loaded');
+  });
+  const made = () => watched(() => make(kit), patienceMs);
+  const first: unknown = await Promise.resolve()
+    .then(made)
+    .catch((error: unknown) => {
+      if (!isMissed) throw error;
+    });
+  if (!isMissed && Array.isArray(first) && first.length === 0) return first;
+  zod = await import('zod');
+  return isMissed ? made() : first;
+}
+
+const late = (file: string) => new Unusable(`${file} did not end loading within ${patienceMs / 1000} seconds.`);
 
 async function inTime<Value>(file: string, work: Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const error = new Unusable(`${file} did not end loading within ${patienceMs / 1000} seconds.`);
-    timer = setTimeout(() => reject(error), patienceMs);
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late(file)), patienceMs);
   });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }
 
 const nameOf = (given: unknown) => {
@@ -116,11 +140,16 @@ const nameOf = (given: unknown) => {
 
 /** The operation with functions that can do no harm, and with its schemas. */
 function ready(given: Operation, earlier: readonly Operation[]): Operation {
-  const { before } = given;
-  const read = [...builtIn, ...earlier].find(({ name }) => name === before?.operation.name);
+  const { before, beside } = given;
+  const known = ({ name }: Operation) => [...builtIn, ...earlier].find((one) => one.name === name);
+  const withKnown = <Other extends { readonly operation: Operation }>(other: Other): Other => ({
+    ...other,
+    operation: known(other.operation) ?? other.operation,
+  });
   const operation = guarded({
     ...given,
-    ...(before !== undefined && read && { before: { ...before, operation: read } }),
+    ...(before !== undefined && { before: withKnown(before) }),
+    ...(beside !== undefined && { beside: withKnown(beside) }),
   });
   return { ...operation, schemas: toolSchemas(operation) };
 }
@@ -130,13 +159,16 @@ async function problemsOf(given: unknown, known: readonly Operation[]): Promise<
   const problems = definitionProblems(given);
   if (problems.length > 0) return problems;
   const operation = guarded(given as Operation);
-  const { name, service, signing, before } = operation;
+  const { name, service, signing, before, beside } = operation;
   if (known.some((one) => one.name === name)) return ['name: is taken by another operation'];
   const other = known.find((one) => one.service === service);
   if (other !== undefined && JSON.stringify(other.signing) !== JSON.stringify(signing))
     return [`signing: must be the same as that of ${other.name}, which has the same service`];
-  if (before !== undefined && !known.some((one) => one.name === before.operation.name && one.effect === 'read'))
-    return ['before.operation: must be a read that comes earlier, or one of kit.operations'];
+  for (const [field, other] of Object.entries({ before, beside }))
+    if (other !== undefined && !known.some((one) => one.name === other.operation.name && one.effect === 'read'))
+      return [`${field}.operation: must be a read that comes earlier, or one of kit.operations`];
+  if (beside !== undefined && beside.operation.service !== service)
+    return [`beside.operation: must be of the same service, ${service}`];
   try {
     return [...schemaFaults(operation), ...(await exampleFaults(operation))];
   } catch (error) {

@@ -96,6 +96,8 @@ export interface Operation<
   readonly exact?: readonly string[];
   /** Fields of the answer that a person wants to know, by path, in words (`the region`): where one is missing, it is said. */
   readonly tellIfMissing?: Readonly<Record<string, string>>;
+  /** Further sentences about it for the text about the server that models read, and in which some clients search for tools. */
+  readonly instructions?: readonly Instruction[];
   /** @param after where the next page begins, as `pages` found it; undefined for the first */
   request(input: z.output<Input>, after?: PageStart): ApiRequest;
   /** Picks the record out of the decoded body: a JSON value, or an XML document as nested objects of text. */
@@ -116,6 +118,13 @@ export interface Operation<
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): string;
   /** The next step, if there is one. After a change, it stands in place of looking in the console. */
   next?(record: Lenient<z.output<Output>>, input: z.output<Input>): Next | undefined;
+}
+
+/** A sentence for models, which is left out where a tool is offered that makes it wrong. */
+export interface Instruction {
+  readonly text: string;
+  /** The name of that tool. */
+  readonly unless?: string;
 }
 
 /** One read of another operation, with arguments made of those of a call. */

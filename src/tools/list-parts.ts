@@ -13,7 +13,7 @@ import { decodedKey, longestKey } from './upload/keys.js';
 import { firstThatFit } from './upload/lists.js';
 import { nextOfUpload } from './upload/next-of-upload.js';
 import type { UploadPart } from './upload/part.js';
-import { beginningSentences, summarySentences } from './upload/sentences.js';
+import { beginningSentences, summarySentences, uploadIdsElsewhere } from './upload/sentences.js';
 import { summarise, summaryFields } from './upload/summary.js';
 import { xmlRecord } from './upload/xml-record.js';
 
@@ -168,6 +168,7 @@ export const listParts = defineOperation({
     };
   },
 
+  instructions: [{ text: uploadIdsElsewhere, unless: listMultipartUploads.name }],
   // The list of parts does not tell when the upload was started. With the key as prefix, its uploads come first.
   beside: {
     operation: listMultipartUploads,

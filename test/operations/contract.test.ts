@@ -5,6 +5,9 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { contractProblems } from '../../src/operations/contract.js';
 import { loadOperations } from '../../src/operations/load.js';
 import { operations } from '../../src/tools/index.js';
+import { never, testCaller } from '../support/caller.js';
+import { startServer } from '../support/http-server.js';
+import { openPolicy } from '../support/operations.js';
 import { changeWith, fileWith, lyingFiles } from './faulty.js';
 
 /** Whatever an operation is given, no function of it throws, and nothing that was not sent is unknown. */
@@ -13,15 +16,17 @@ const folder = mkdtempSync(join(tmpdir(), 'cloudops-contract-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 let count = 0;
-/** What is wrong with the operations of a file that can be loaded. */
-async function check(source: string) {
+/** The operations of a file that can be loaded. */
+async function operationsOf(source: string) {
   count += 1;
   const path = join(folder, `platform-${count}.mjs`);
   writeFileSync(path, source);
   const loaded = await loadOperations(path);
   expect(loaded.problems).toEqual([]);
-  return (await Promise.all(loaded.operations.map(contractProblems))).flat();
+  return loaded.operations;
 }
+
+const check = async (source: string) => (await Promise.all((await operationsOf(source)).map(contractProblems))).flat();
 
 test.each(operations.map((operation) => [operation.name, operation] as const))('%s holds', async (_name, operation) => {
   expect(await contractProblems(operation)).toEqual([]);
@@ -38,4 +43,21 @@ describe('an operation from outside', () => {
   test.each(lyingFiles)('does not: %s', async (_what, source, problem) => {
     expect((await check(source)).join('\n')).toMatch(problem);
   });
+
+  test.each(lyingFiles)(
+    'neither ends a call without an answer nor makes its outcome unknown: %s',
+    async (_what, source) => {
+      const server = await startServer((_request, response) => response.end('{"thing": {"name": "a"}}'));
+      const { call, close } = testCaller('', { cloud: { endpoints: { things: server.origin } }, policy: openPolicy });
+      for (const operation of await operationsOf(source)) {
+        const result = await call(operation, operation.example, { signal: never });
+        if (operation.effect !== 'read') {
+          const wasSent = server.requests.length > 0;
+          expect(result).toMatchObject(wasSent ? { ok: true } : { ok: false, failure: { mayHaveHappened: false } });
+        }
+      }
+      await close();
+      await server.close();
+    },
+  );
 });

@@ -100,6 +100,28 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     fileWith('input: () => kit.z.strictObject({ id: kit.fields.text() })'),
     /id has no description/,
   ],
+  [
+    'a default export that throws when it has z',
+    "export default ({ z }) => { throw new Error('oops'); };",
+    /default export threw: "oops"/,
+  ],
+  ['a default export that never ends', 'export default () => { for (;;); };', /did not end loading within 5 seconds/],
+  ['an input that never ends', fileWith('input: () => { for (;;); }'), /input did not end within 2 seconds/],
+  [
+    'a read beside it of another API',
+    fileWith('beside: { operation: kit.operations.list_parts, input: () => undefined, maximumPages: 1 }'),
+    /beside\.operation: must be of the same service, things/,
+  ],
+  [
+    'a read before it that is none',
+    fileWith('before: { operation: kit.operations.restore_instance, input: () => ({}) }'),
+    /before\.operation: must be a read/,
+  ],
+  [
+    'instructions without end',
+    fileWith("instructions: [{ text: 'a'.repeat(301) }]"),
+    /instructions\[0\]\.text: must have at most 300/,
+  ],
   ['an input that is no schema', fileWith('input: () => ({})'), /input does not answer as it should/],
   ['an input that throws', fileWith('input: () => { throw new Error("later"); }'), /input threw "later"/],
   ['a request that throws', fileWith('request: () => { throw new Error("later"); }'), /request threw "later"/],
@@ -141,6 +163,26 @@ export const lyingFiles: readonly (readonly [what: string, source: string, probl
     'an asynchronous summary',
     fileWith("summarize: async () => { throw new Error('x'); }"),
     /summarize must not be asynchronous/,
+  ],
+  ['a summary that never ends', fileWith('summarize: () => { for (;;); }'), /summarize did not end within 2 seconds/],
+  [
+    'a rule that takes years with long texts',
+    fileWith(
+      "input: () => kit.z.strictObject({ id: kit.z.string().max(40).refine((id) => !/^(a+)+!$/.test(id)).describe('x') })",
+    ),
+    /input did not end within 2 seconds/,
+  ],
+  [
+    'a rule that throws',
+    fileWith(
+      "input: () => kit.z.strictObject({ id: kit.z.string().refine((id) => id.length < 2 || kit.none.a).describe('x') })",
+    ),
+    /input threw/,
+  ],
+  [
+    'a rule of the answer that throws',
+    fileWith('output: () => kit.z.object({ name: kit.z.string().refine((name) => name.a.b) })'),
+    /output threw/,
   ],
   ['an answer that is taken for granted', fileWith('extract: (body) => body.thing.name'), /extract threw/],
   ['a next step that throws', fileWith("next: () => { throw new Error('x'); }"), /next threw "x"/],

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { instructionsFor } from '../../src/mcp/instructions.js';
 import { loadOperations } from '../../src/operations/load.js';
 import { never, testCaller } from '../support/caller.js';
 import { faultyFiles, fileWith } from './faulty.js';
@@ -29,6 +30,18 @@ describe('a file', () => {
 
   test('of no operations adds none', async () => {
     expect(await loadOperations(written('export default () => [];'))).toEqual({ operations: [], problems: [] });
+  });
+
+  test('has sentences for models, which stand in the instructions unless a tool that is offered makes them wrong', async () => {
+    const { operations } = await loadOperations(
+      written(
+        fileWith("instructions: [{ text: 'Things are old.' }, { text: 'No tool lists them.', unless: 'list_things' }]"),
+      ),
+    );
+    const listThings = operations.map((operation) => ({ ...operation, name: 'list_things', instructions: [] }));
+    const told = (offered: typeof operations) => instructionsFor(offered, { all: [], areNamed: false });
+    expect(told(operations)).toContain('get_thing only reads. Things are old. No tool lists them.\n');
+    expect(told([...operations, ...listThings])).toContain('get_thing and list_things only read. Things are old.\n');
   });
 
   test('that is not there is a problem', async () => {

@@ -178,3 +178,7 @@ function named(ranges: Ranges): string {
   const shown = all.length > maximumNamed ? [...all.slice(0, maximumNamed), 'others'] : all;
   return `${isOne(ranges) ? 'part' : 'parts'} ${listed(shown)}`;
 }
+
+/** The way to upload IDs where no tool lists them. */
+export const uploadIdsElsewhere =
+  'Upload IDs cannot be listed here: they are in the log of the uploader, and `aws s3api list-multipart-uploads` lists them.';

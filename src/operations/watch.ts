@@ -1,0 +1,26 @@
+import { createContext, Script } from 'node:vm';
+import { once } from '../util/objects.js';
+
+/** A function did not end in time. */
+export class Endless extends Error {}
+
+/** Node can end code that runs only where it was started as a script. This one calls a function, and is never anything else. */
+const caller = once(() => ({ script: new Script('run()'), context: createContext({}) }));
+
+/**
+ * Calls a function that comes from outside. A loop without an end, or an expression that takes years to match, would otherwise stop
+ * the whole server.
+ * @throws Endless if it does not end within some milliseconds, or whatever it throws
+ */
+export function watched<Value>(run: () => Value, limitMs: number): Value {
+  const { script, context } = caller();
+  context.run = run;
+  try {
+    return script.runInContext(context, { timeout: limitMs });
+  } catch (error) {
+    // It is an error of the script's own globals, so it has another class of the same name.
+    if (Object(error).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
+      throw new Endless(`did not end within ${limitMs / 1000} seconds`);
+    throw error;
+  }
+}
