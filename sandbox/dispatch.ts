@@ -5,7 +5,7 @@ import * as registry from './operations/index.js';
 import { readInput, refuse } from './rules.js';
 import { readShort } from './storage/bodies.js';
 import { checkStorageRequest, notOffered } from './storage/requests.js';
-import { xmlDocument } from './storage/xml.js';
+import { readDocumentInput, xmlDocument } from './storage/xml.js';
 
 /** `list_parts` for `listParts`: tools, faults and the log of requests use this name. */
 const toolName = (name: string) => name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
@@ -69,7 +69,8 @@ async function carryOut(route: Route | undefined, request: ApiRequest, cloud: Cl
   if (unknown !== undefined) throw notOffered(`"${unknown}" in the query here`);
   if (isStorage) checkStorageRequest(request, operation.headers, parameters.key);
   const body = isStorage && !operation.streams ? await readShort(request) : request.body;
-  const input = operation.rules && readInput(operation.rules, body);
+  const { rules, document } = operation;
+  const input = rules && (document ? readDocumentInput(rules, document, body) : readInput(rules, body));
   const answer = await operation.handle({ ...request, body, parameters, input }, cloud);
   await cloud.flushed();
   return invented(answer, ...sourceWords[source], ...invents);

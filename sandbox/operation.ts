@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { Cloud } from './cloud.js';
 import type { Answer, ApiRequest, ServiceName } from './http.js';
+import type { DocumentForm } from './storage/xml.js';
 
 /** `bucket` and `key` of `GET /{bucket}/{key}`. */
 type ParameterOf<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
@@ -10,7 +11,7 @@ type ParameterOf<Text extends string> = Text extends `${string}{${infer Name}}${
 export interface OperationRequest<Request extends string, Input> extends ApiRequest {
   /** Parameters of the path, decoded. */
   readonly parameters: Readonly<Record<ParameterOf<Request>, string>>;
-  /** The JSON body, if the operation has rules for it. */
+  /** The body, if the operation has rules for it. */
   readonly input: Input;
 }
 
@@ -32,8 +33,10 @@ export interface Operation<Request extends string = string, Input = unknown> {
   readonly answersBytes?: true;
   /** Reads a body of any size from the request's `stream`. */
   readonly streams?: true;
-  /** Rules for a JSON body. */
+  /** Rules for the body: for its JSON, or for its document as `readDocument` reads it. */
   readonly rules?: z.ZodType<Input>;
+  /** Set if the body is an XML document. */
+  readonly document?: DocumentForm;
   /** Throws a `ServiceError` to refuse. */
   handle(request: OperationRequest<Request, Input>, cloud: Cloud): Answer | Promise<Answer>;
 }

@@ -1,4 +1,7 @@
-import { type Answer, document } from '../http.js';
+import type * as z from 'zod';
+import { toDotPath } from 'zod/v4/core';
+import { type Answer, document, ServiceError } from '../http.js';
+import { notOffered } from './requests.js';
 
 /** Fields become elements, a list its element repeated, and undefined nothing. */
 export type XmlValue = string | number | boolean | undefined | XmlValue[] | { readonly [element: string]: XmlValue };
@@ -53,3 +56,64 @@ export const textOf = (xml: string, name: string): string | undefined =>
 export const isDocumentOf = (xml: string, root: string, elements: readonly string[]): boolean =>
   new RegExp(`^\\s*(<\\?xml[^>]*\\?>)?\\s*<${root}[\\s>][\\s\\S]*</${root}>\\s*$`).test(xml) &&
   [...xml.matchAll(/<(\w[^\s/>]*)/g)].every(([, name = '']) => name === root || elements.includes(name));
+
+/** Names of elements in a document. */
+export interface DocumentForm {
+  readonly root: string;
+  /** Those that hold elements. All others hold text. */
+  readonly structures: readonly string[];
+  /** Those that may stand there more than once. */
+  readonly lists: readonly string[];
+}
+
+/** The elements of a document as fields: texts as they are, unescaped, and lists as lists. Undefined if it is not well-formed. */
+export function readDocument(xml: string, form: DocumentForm): unknown {
+  const content = xml.replace(/^\s*<\?xml[^>]*\?>/, '').replace(/<([\w.-]+)([^<>]*)\/>/g, '<$1$2></$1>');
+  const whole = readElements((content.match(/<[^<>]*>|[^<>]+/g) ?? []).values(), undefined, form);
+  return Object(whole)[form.root];
+}
+
+/** Tags and the texts between them. */
+type Tokens = IterableIterator<string>;
+
+/** The elements up to a tag, or up to the end. */
+function readElements(tokens: Tokens, end: string | undefined, form: DocumentForm): object | undefined {
+  const found = new Map<string, unknown[]>();
+  for (const token of tokens) {
+    if (token === end) return fieldsOf(found, form);
+    if (token.trim() === '') continue;
+    const [, name = ''] = /^<([A-Za-z_][\w.-]*)(?:\s.*)?>$/s.exec(token) ?? [];
+    const value = readContent(tokens, name, form);
+    if (value === undefined) return undefined;
+    found.set(name, [...(found.get(name) ?? []), value]);
+  }
+  return end === undefined ? fieldsOf(found, form) : undefined;
+}
+
+/** Undefined if an element is there more often than it may. */
+function fieldsOf(found: ReadonlyMap<string, unknown[]>, { lists }: DocumentForm): object | undefined {
+  const fields = [...found].map(([name, values]) => [name, lists.includes(name) ? values : values[0]] as const);
+  const isRepeated = [...found].some(([name, { length }]) => length > 1 && !lists.includes(name));
+  return isRepeated ? undefined : Object.fromEntries(fields);
+}
+
+/** The content of an element whose first tag was read. */
+function readContent(tokens: Tokens, name: string, form: DocumentForm): unknown {
+  const end = `</${name}>`;
+  if (name === form.root || form.structures.includes(name)) return readElements(tokens, end, form);
+  const text: unknown = tokens.next().value;
+  if (text === end) return '';
+  return typeof text === 'string' && tokens.next().value === end ? unescapeXml(text) : undefined;
+}
+
+/** Reads a document by its rules. Throws a `ServiceError` with the codes of S3. */
+export function readDocumentInput<T>(rules: z.ZodType<T>, form: DocumentForm, body: Buffer): T {
+  const { data, error, success } = rules.safeParse(readDocument(body.toString('utf8'), form));
+  if (success) return data;
+  const unknown = error.issues.find(({ code }) => code === 'unrecognized_keys');
+  if (unknown !== undefined) throw notOffered(`more in ${form.root} than the elements that it knows`);
+  const [issue] = error.issues;
+  const lines = error.issues.map(({ path, message }) => `${toDotPath(path)}: ${message}.`);
+  const isArgument = issue !== undefined && ['too_big', 'invalid_format', 'custom'].includes(issue.code);
+  throw new ServiceError(400, isArgument ? 'InvalidArgument' : 'MalformedXML', lines.join(' '));
+}

@@ -51,6 +51,14 @@ test.each([
   expect(modulesIn(files).some((module) => pattern.test(module))).toBe(true);
 });
 
+test('a file without operations brings little to the start: all of zod only comes to one that asks for it', () => {
+  const loader = loadedWith(['src/main.ts', 'src/cli/run.ts', 'src/operations/load.ts']);
+  const own = loader.filter((file) => !start.includes(file));
+  expect(modulesIn(own)).toContain('src/operations/load.ts');
+  expect(modulesIn(own).filter((module) => module.includes('node_modules'))).toEqual([]);
+  expect(Buffer.byteLength(textOf(own))).toBeLessThan(20_000);
+});
+
 test('the start is small: one import can bring all of a library along', () => {
   expect(Buffer.byteLength(textOf(start))).toBeLessThan(600_000);
 });

@@ -37,6 +37,15 @@ test('rules are taken, and kept with the bucket', async () => {
   ]);
 });
 
+test('texts are kept as they were written, and what may be left out is', async () => {
+  const fields =
+    '<Filter/><Prefix> a &lt;b&gt; &#252;\n</Prefix><Status>Disabled</Status><Expiration><Days>3</Days></Expiration>';
+  expect(await put(document(rule(fields)))).toMatchObject({ status: 200 });
+  expect(sandbox.storage.buckets.get('demo-bucket')?.lifecycle).toEqual([
+    { id: '', prefix: ' a <b> ü\n', status: 'Disabled', days: 3 },
+  ]);
+});
+
 test.each([
   ['no rule', document(''), 'MalformedXML'],
   [
@@ -50,6 +59,10 @@ test.each([
     'InvalidArgument',
   ],
   ['the same name twice', document(rule() + rule()), 'InvalidArgument'],
+  ['a name that is too long', document(rule().replace('<ID>a', `<ID>${'a'.repeat(256)}`)), 'InvalidArgument'],
+  ['two statuses', document(rule().replace('<Status>', '<Status>Enabled</Status><Status>')), 'MalformedXML'],
+  ['an element that does not end', document(rule().replace('</Rule>', '')), 'MalformedXML'],
+  ['another root', document(rule()).replaceAll('LifecycleConfiguration', 'Lifecycle'), 'MalformedXML'],
   ['a transition', document(rule('<ID>a</ID><Status>Enabled</Status><Transition></Transition>')), 'NotImplemented'],
 ])('a document with %s is refused', async (_what, body, code) => {
   expect(await put(body)).toMatchObject({ code });

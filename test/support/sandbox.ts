@@ -23,6 +23,7 @@ export function testCloud({ now }: { now: () => Date }) {
     },
     /** How many changes were kept. */
     changes: () => kept.length,
+    /** Resolves with the body as text, or as the value of its JSON. */
     async send(service: ServiceName, method: string, url: string, body: unknown = {}, headers = {}) {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       const [path = '', query = ''] = url.split('?');
@@ -33,12 +34,17 @@ export function testCloud({ now }: { now: () => Date }) {
         url,
         path,
         query: new Map(new URLSearchParams(query)),
-        headers,
+        headers: { host: '127.0.0.1', 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD', ...headers },
         body: Buffer.from(text),
       };
-      const whole = { ...request, stream: Readable.from([]) };
+      const whole = { ...request, stream: Readable.from([request.body]) };
       const response = await answer(findOperation(whole), whole, cloud);
-      return { status: response.status, headers: response.headers, body: JSON.parse(response.body) };
+      const isJson = response.headers['content-type'] === 'application/json';
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: isJson ? JSON.parse(response.body) : response.body,
+      };
     },
   };
 }
