@@ -99,6 +99,7 @@ export const accountsFileSchema = once(() =>
 export function parseAccountsFile(content: string, report: Report): WrittenAccounts | undefined {
   const problems: string[] = [];
   const value = parseJson(content, problems);
+  if (problems.length === 0) problems.push(...repeatedNames(content).map((name) => `${name} is there twice`));
   if (problems.length === 0) {
     const parsed = accountsFileSchema().safeParse(value);
     if (!parsed.success) problems.push(...parsed.error.issues.flatMap(problemsOf));
@@ -125,6 +126,27 @@ function parseJson(content: string, problems: string[]): unknown {
       problems.push('it is not JSON');
     }
   return undefined;
+}
+
+/** A text, with its colon if it is a name, or the beginning or end of an object or a list. */
+const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|[[\]{}]/g;
+
+/** The paths of fields that an object of valid JSON has twice, of which `JSON.parse` keeps the last without a word. */
+function repeatedNames(json: string): string[] {
+  const open: { readonly names: Set<string>; at: string | undefined }[] = [];
+  const repeated = new Set<string>();
+  for (const [token, text, colon] of json.matchAll(jsonToken)) {
+    const inner = open.at(-1);
+    if (token === '{' || token === '[') open.push({ names: new Set(), at: undefined });
+    else if (token === '}' || token === ']') open.pop();
+    else if (text !== undefined && colon !== undefined && inner !== undefined) {
+      inner.at = String(JSON.parse(text));
+      if (inner.names.has(inner.at))
+        repeated.add(open.flatMap(({ at }) => (at === undefined ? [] : [quoteName(at)])).join('.'));
+      inner.names.add(inner.at);
+    }
+  }
+  return [...repeated];
 }
 
 function namingProblems(names: readonly string[], byDefault: string | undefined): string[] {

@@ -1,4 +1,4 @@
-import { type ExecFileException, execFile } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 
 /** What came of running a program. What it printed to stderr is nowhere: it may hold a secret. */
 export type ProgramResult =
@@ -12,7 +12,8 @@ const longestRunMs = 10_000;
 const mostBytes = 64 * 1024;
 
 /**
- * Runs a program without a shell, within limits of time and output.
+ * Runs a program without a shell, within limits of time and output. One that goes beyond them is ended with all that it started: on
+ * Windows, which has no groups of processes, it alone.
  * @param env without the variables of this server, which may hold other keys
  */
 export function runProgram(
@@ -20,20 +21,16 @@ export function runProgram(
   env: Readonly<Record<string, string | undefined>>,
   limitMs = longestRunMs,
 ): Promise<ProgramResult> {
-  const options = {
-    env: { ...env },
-    timeout: limitMs,
-    maxBuffer: mostBytes,
-    killSignal: 'SIGKILL',
-    windowsHide: true,
-    encoding: 'utf8',
-  } as const;
   return new Promise((resolve) => {
     try {
-      const child = execFile(file, args, options, (error, stdout) =>
-        resolve(error === null ? { kind: 'ended', stdout } : { kind: 'failed', problem: problemOf(error, limitMs) }),
-      );
-      child.stdin?.on('error', () => undefined).end();
+      const hasGroup = process.platform !== 'win32';
+      const child = spawn(file, args, {
+        env: { ...env },
+        stdio: ['ignore', 'pipe', 'ignore'],
+        detached: hasGroup,
+        windowsHide: true,
+      });
+      watch(child, limitMs, () => endAll(child, hasGroup), resolve);
     } catch {
       // A file name or an argument that no system takes.
       resolve({ kind: 'failed', problem: 'cannot be started' });
@@ -41,10 +38,51 @@ export function runProgram(
   });
 }
 
-/** Never the error's message: it holds what the program printed. */
-function problemOf({ code, killed, signal }: ExecFileException, limitMs: number): string {
-  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `printed more than ${mostBytes / 1024} KiB`;
-  if (killed) return `did not end within ${limitMs / 1000} seconds`;
-  if (typeof code === 'number') return `ended with exit code ${code}`;
-  return signal ? `was ended by ${signal}` : `cannot be started (${String(code)})`;
+/** Tells how a program ended. Whoever holds its output open counts as part of it. */
+function watch(
+  child: ChildProcess,
+  limitMs: number,
+  endProgram: () => void,
+  resolve: (result: ProgramResult) => void,
+): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const done = (result: ProgramResult) => {
+    clearTimeout(timer);
+    process.off('exit', endProgram);
+    resolve(result);
+  };
+  const fail = (problem: string) => {
+    endProgram();
+    child.stdout?.destroy();
+    done({ kind: 'failed', problem });
+  };
+  const timer = setTimeout(() => fail(`did not end within ${limitMs / 1000} seconds`), limitMs);
+  // It would outlive this process, as it is in a group of its own.
+  process.once('exit', endProgram);
+  child.stdout?.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    chunks.push(chunk);
+    if (bytes > mostBytes) fail(`printed more than ${mostBytes / 1024} KiB`);
+  });
+  // Never the error's message: it names the program with its arguments.
+  child.once('error', (error) => done({ kind: 'failed', problem: `cannot be started (${codeOf(error)})` }));
+  child.once('close', (code, signal) => {
+    if (code === 0) return done({ kind: 'ended', stdout: Buffer.concat(chunks).toString('utf8') });
+    return done({ kind: 'failed', problem: signal ? `was ended by ${signal}` : `ended with exit code ${code}` });
+  });
+}
+
+const codeOf = (error: Error) => ('code' in error ? String(error.code) : error.name);
+
+/** Ends a program and everything in its group. */
+function endAll(child: ChildProcess, hasGroup: boolean): void {
+  const { pid } = child;
+  if (pid === undefined) return;
+  try {
+    if (hasGroup) process.kill(-pid, 'SIGKILL');
+    else child.kill('SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
 }

@@ -87,6 +87,18 @@ test.each<readonly [string, unknown, string | undefined]>([
 describe('refused, by the name of the field', () => {
   test.each<readonly [string, unknown, Record<string, string>, readonly string[]]>([
     ['no JSON', '{"accounts": {', {}, ['not JSON']],
+    [
+      'a name that is there twice',
+      '{"accounts": {"prod": {"readOnly": true, "confirm": "human"}, "a": {"tools": ["list_parts", "x: {"]}, "pro\\u0064" : {}}}',
+      {},
+      ['The accounts file: accounts.prod is there twice.'],
+    ],
+    [
+      'fields that are there twice',
+      '{"accounts": {"a": {"readOnly": true, "description": "\\"}{\\"readOnly\\":", "readOnly": false, "confirm": "ask", "confirm": "off"}}, "accounts": {}}',
+      {},
+      ['accounts.a.readOnly is there twice', 'accounts.a.confirm is there twice', 'file: accounts is there twice'],
+    ],
     ['a list', [], {}, ['must be an object']],
     ['no accounts', { accounts: {} }, {}, ['has no accounts']],
     ['a name that is none', { accounts: { 'Prod 1': {}, '': {} } }, {}, ['"Prod 1"', '""']],

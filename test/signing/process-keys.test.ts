@@ -1,3 +1,7 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createProcessKeys } from '../../src/signing/process-keys.js';
 import { type ProgramResult, runProgram } from '../../src/signing/run-program.js';
@@ -127,4 +131,28 @@ describe('the program', () => {
     const result = await runProgram(node('setInterval(() => {}, 1000)'), {}, 300);
     expect(result).toEqual({ kind: 'failed', problem: 'did not end within 0.3 seconds' });
   });
+
+  test.each([
+    ['waits for what it started', 'setInterval(() => {}, 1000)'],
+    ['leaves it behind with its output', 'process.exit(0)'],
+  ])('is killed with all that it started if it %s', async (_what, then) => {
+    const folder = mkdtempSync(join(tmpdir(), 'cloudops-program-'));
+    const file = join(folder, 'pid');
+    // The inner process keeps the output open.
+    const code = `
+      const { pid } = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' });
+      require('node:fs').writeFileSync(process.argv[1], String(pid));
+      ${then}`;
+    const result = await runProgram(node(code, file), {}, 2_000);
+    expect(result).toEqual({ kind: 'failed', problem: 'did not end within 2 seconds' });
+    const pid = Number(readFileSync(file, 'utf8'));
+    await expect.poll(() => isAlive(pid)).toBe(false);
+    rmSync(folder, { recursive: true });
+  });
 });
+
+/** False for a process that has ended, even if nobody has taken its exit code yet. */
+function isAlive(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  return /^[^Z\s]/.test(stdout);
+}
