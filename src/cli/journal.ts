@@ -6,6 +6,7 @@ import type { RecordedChange } from '../journal/entry.js';
 import { describe, nothingYet } from '../journal/journal.js';
 import { openJournal } from '../runtime.js';
 import { escapeInvisible, reasonOf } from '../util/log.js';
+import { textAt } from '../util/objects.js';
 import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 
 /** `cloudops-mcp journal`: prints the changes and their outcomes, all of them if nothing else is asked for. */
@@ -56,9 +57,18 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
 
 const pollMs = 1_000;
 
+/** A code of SQL. */
+const insufficientPrivilege = '42501';
+const ownerNeeded =
+  'this role may not: the role that owns the tables has to run it, or for the first time one that may create them';
+
 /** Brings the tables of a database up to date. A file needs nothing. */
 async function migrate({ journal }: Config, { stdout }: Terminal): Promise<number> {
-  if (isDatabaseUrl(journal)) await (await import('../journal/postgres-tables.js')).migrate(journal, true);
+  if (isDatabaseUrl(journal))
+    await (await import('../journal/postgres-tables.js')).migrate(journal, true).catch((error: unknown) => {
+      if (textAt(error, 'code') === insufficientPrivilege) throw new Error(ownerNeeded);
+      throw error;
+    });
   stdout.write('The journal is up to date.\n');
   return 0;
 }

@@ -1,3 +1,4 @@
+import { quote } from '../util/quote.js';
 import { clockWarnings } from './clock.js';
 import { keyFormat } from './key.js';
 import type { Transaction } from './postgres-database.js';
@@ -25,15 +26,30 @@ const lackingRights = `array(
     unnest(array['select', 'insert', 'update']) privilege
   where (name <> 'cloudops_journal' or privilege = 'select') and not has_table_privilege(name, privilege))`;
 
+/** Rights that only questions to people over HTTP need. */
+const messageRights = `array(select privilege from unnest(array['select', 'insert', 'update', 'delete']) privilege
+  where not has_table_privilege('cloudops_messages', privilege))`;
+
+/** The role that owns the tables, if this one does not act for it: no grant lets another one alter them or build indexes. */
+const otherOwner = `(select pg_get_userbyid(relowner) from pg_class
+  where oid = to_regclass('cloudops_mutations') and not pg_has_role(relowner, 'usage'))`;
+
 /**
  * What an operator should know of a database, as `Journal.examine` says.
  * @throws if changes would be refused: by this role, on a standby, by clocks that differ, or for the format of keys
  */
 export async function examine(transaction: Transaction): Promise<readonly string[]> {
   const { client, offsetMs } = transaction;
-  const { rows } = await client.query<{ isReadOnly: boolean; standbys: string; lacking: string[] }>(
+  const { rows } = await client.query<{
+    isReadOnly: boolean;
+    standbys: string;
+    lacking: string[];
+    onMessages: string[];
+    owner: string | null;
+  }>(
     `select current_setting('transaction_read_only') = 'on' as "isReadOnly",
-       current_setting('synchronous_standby_names') as standbys, ${lackingRights} as lacking`,
+       current_setting('synchronous_standby_names') as standbys, ${lackingRights} as lacking,
+       ${messageRights} as "onMessages", ${otherOwner} as owner`,
   );
   const [found] = rows;
   if (found?.isReadOnly !== false) throw new Error('the database is read-only, as a standby is');
@@ -46,6 +62,15 @@ export async function examine(transaction: Transaction): Promise<readonly string
     ...(found.standbys === ''
       ? ['replication is not synchronous: when a standby takes over, changes that it did not get can be made twice']
       : []),
-    ...(indexes.length > 0 ? ['indexes are missing or being built: cloudops-mcp journal migrate builds them'] : []),
+    ...(found.onMessages.length > 0
+      ? [
+          `the role of this server lacks rights on cloudops_messages (${found.onMessages.join(', ')}): over HTTP, people cannot be asked`,
+        ]
+      : []),
+    ...(indexes.length > 0
+      ? [
+          `indexes are missing or being built: cloudops-mcp journal migrate builds them${found.owner === null ? '' : `, if ${quote(found.owner)} runs it, who owns the tables`}`,
+        ]
+      : []),
   ];
 }

@@ -6,6 +6,7 @@ import { createPostgresJournal } from '../../src/journal/postgres.js';
 import { migrate } from '../../src/journal/postgres-tables.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
+import { runServer } from '../support/server-process.js';
 import { testFirstRelease } from './first-release.js';
 
 /** A database that hangs, is of an earlier version, or disagrees with its servers. */
@@ -154,9 +155,24 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     await migrate(postgres.url(database), true);
     await expect(open(asWorker(postgres.url(database))).examine()).rejects.toThrow();
     sql('grant select, insert, update on all tables in schema public to worker');
-    expect(await open(asWorker(postgres.url(database))).examine()).toEqual([
+    const warnings = () => open(asWorker(postgres.url(database))).examine();
+    expect(await warnings()).toEqual([
       expect.stringMatching(/^replication is not synchronous/),
+      'the role of this server lacks rights on cloudops_messages (delete): over HTTP, people cannot be asked',
     ]);
+    sql('grant delete on all tables in schema public to worker');
+    expect(await warnings()).toHaveLength(1);
+    sql('drop index cloudops_mutations_digest_idx');
+    expect(await warnings()).toContainEqual(
+      expect.stringMatching(/^indexes are missing .*migrate builds them, if cloudops runs it, who owns the tables$/),
+    );
+    const options = { env: { CLOUDOPS_JOURNAL: asWorker(postgres.url(database)) } };
+    expect(await runServer(['journal', 'migrate'], options)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^The journal cannot be migrated \(this role may not: the role that owns the tables/,
+      ),
+    });
   });
 
   test('with keys of another format refuses changes, and can be read', async () => {
