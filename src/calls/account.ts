@@ -2,6 +2,7 @@ import { Refusal } from '../answers/refusal.js';
 import type { ConsentMode } from '../consent/decision.js';
 import type { Budget } from '../journal/budget.js';
 import type { Operation } from '../tools/define-operation.js';
+import { listed } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import type { Cloud } from './endpoint.js';
@@ -88,14 +89,12 @@ export function direct(
     const account = usable.all.find((each) => each.name === name);
     if (account !== undefined) return { account, args: rest };
     const given = typeof name === 'string' ? quote(name, 60) : 'the value given';
-    throw new Refusal('InvalidArguments', [`account: ${given} is not an account; there are ${namesOf(usable.all)}`]);
+    throw new Refusal('InvalidArguments', [`account: ${given} is not an account; ${choiceOf(usable.all)}`]);
   }
   const allowing = accountsFor(usable, operation, principal);
   const account = allowing.length === 0 ? only : presetAmong(allowing, usable.byDefault);
   if (account !== undefined) return { account, args: rest };
-  throw new Refusal('InvalidArguments', [
-    `account: is required: ${namesOf(allowing)}; ask the user which one they mean`,
-  ]);
+  throw new Refusal('InvalidArguments', [`account: is required; ${choiceOf(allowing)}`]);
 }
 
 /** The name of a call's account, where accounts have names; undefined if the call is for none. */
@@ -113,4 +112,8 @@ export function accountNameOf(
   }
 }
 
-const namesOf = (accounts: readonly Account[]) => accounts.map(({ name }) => name).join(' or ');
+/** Nothing is suggested for a name that is nearly right: what is meant for one account must not happen in another. */
+const choiceOf = (accounts: readonly Account[]) =>
+  `ask the user which one they mean: ${listed(accounts.map(described), 'or')}`;
+
+const described = ({ name, description }: Account) => (description === undefined ? name : `${name} (${description})`);

@@ -7,10 +7,7 @@ import { listed, sentences } from '../util/human.js';
  * The text about the server that models read. Clients that search their tools search this text too.
  * @param accounts those that the caller may use
  */
-export function instructionsFor(
-  operations: readonly Operation[],
-  { all, areNamed }: Pick<Accounts, 'all' | 'areNamed'>,
-): string {
+export function instructionsFor(operations: readonly Operation[], { all, byDefault, areNamed }: Accounts): string {
   const readOnly = all.length > 0 && all.every(({ policy }) => policy.readOnly);
   const namesOf = (reads: boolean) =>
     operations.filter(({ effect }) => (effect === 'read') === reads).map(({ name }) => name);
@@ -20,7 +17,7 @@ export function instructionsFor(
   const continuing = operations.filter(({ change }) => change?.continues).map(({ name }) => name);
   return [
     `Operate a cloud (${areas.join(', ')}): ${operations.map(({ title }) => title.charAt(0).toLowerCase() + title.slice(1)).join('; ')}.`,
-    ...(areNamed ? [accountsText(all)] : []),
+    ...(areNamed ? [accountsText(all, byDefault)] : []),
     ...(reading.length === 0
       ? []
       : [sentences(`${listed(reading)} only ${verb(reading, 'read')}.`, ...saidBy(operations, true)).join(' ')]),
@@ -56,7 +53,7 @@ export function instructionsFor(
 const verb = (names: readonly string[], plural: string) => (names.length === 1 ? `${plural}s` : plural);
 
 /** The accounts of the caller, whole: arguments have room for a few words only. */
-function accountsText(accounts: readonly Account[]): string {
+function accountsText(accounts: readonly Account[], byDefault: Account | undefined): string {
   const texts = accounts.map(({ name, description, policy }) => {
     const about = [description, policy.readOnly ? 'read only' : undefined]
       .filter((part) => part !== undefined)
@@ -65,9 +62,12 @@ function accountsText(accounts: readonly Account[]): string {
   });
   const [first, ...others] = texts;
   if (first === undefined) return 'Your token names no account of this server.';
-  return others.length === 0
-    ? `All calls are for the account ${first}.`
-    : `Accounts: ${texts.join(', ')}. Each is a separate cloud: a call acts in the one that "account" names. If the user has not said which, ask.`;
+  if (others.length === 0) return `All calls are for the account ${first}.`;
+  const otherwise =
+    byDefault === undefined
+      ? 'If the user has not said which, ask.'
+      : `If the user has not said which, leave "account" out: that is ${byDefault.name}.`;
+  return `Accounts: ${texts.join(', ')}. Each is a separate cloud: a call acts in the one that "account" names. ${otherwise}`;
 }
 
 /** The sentences that reads, or changes, have about themselves. */

@@ -2,10 +2,12 @@ import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { countTokens } from 'gpt-tokenizer';
 import { afterEach, expect, test } from 'vitest';
+import * as z from 'zod';
 import type { Accounts } from '../../src/calls/account.js';
 import { createServer } from '../../src/server.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { type NamedAccount, namedAccounts } from '../support/accounts.js';
-import { testCaller } from '../support/caller.js';
+import { never, testCaller } from '../support/caller.js';
 
 /** What models see of accounts: an argument where there is a choice, and nothing where there is none. */
 
@@ -26,7 +28,7 @@ async function connect(accounts?: Accounts, principal?: { name: string; scopes: 
     caller.close,
   );
   const { tools } = await client.listTools();
-  return { tools, instructions: client.getInstructions() ?? '' };
+  return { tools, instructions: client.getInstructions() ?? '', call: caller.call };
 }
 
 const prod: NamedAccount = { name: 'prod', description: 'live customers, handle with care' };
@@ -80,6 +82,49 @@ test('a caller sees its own accounts and no trace of others', async () => {
   const none = await connect(of([prod, staging]), { name: 'a', scopes: ['cloudops:read', 'cloudops:write'] });
   expect(none.tools).toEqual([]);
   expect(none.instructions).toContain('Your token names no account');
+});
+
+/**
+ * What an agent does that goes by the list of tools and the user's words alone: it names the account that they name or describe. Where
+ * they do neither, it leaves the account out if it may, and asks if it must not.
+ */
+function choice(tools: Awaited<ReturnType<typeof connect>>['tools'], words: string): string | undefined {
+  const { account, required = [] } = argumentOf(tools, 'restore_instance');
+  const { enum: names, description } = z.object({ enum: z.array(z.string()), description: z.string() }).parse(account);
+  const meant = names.filter((name) => {
+    const [, about = name] = new RegExp(`\\b${name}: ([^;.,]*)`).exec(description) ?? [];
+    return [name, about].some((one) => words.includes(one));
+  });
+  if (meant.length === 1) return meant[0];
+  return required.includes('account') ? 'ask the user' : undefined;
+}
+
+test.each([
+  ['restore it in staging', undefined, 'staging'],
+  ['restore it for the live customers', undefined, 'prod'],
+  ['restore it', undefined, 'ask the user'],
+  ['bring what we have in staging to prod', undefined, 'ask the user'],
+  ['restore it', 'staging', undefined],
+  ['restore it in prod', 'staging', 'prod'],
+])('an agent that is told "%s", where the default is %s, gives %s', async (words, byDefault, account) => {
+  expect(choice((await connect(of([prod, staging], byDefault))).tools, words)).toBe(account);
+});
+
+test('all that an agent reads about accounts', async () => {
+  const lines: string[] = [];
+  for (const byDefault of [undefined, 'staging']) {
+    const { tools, instructions, call } = await connect(of([prod, staging], byDefault));
+    const args = { ...restoreInstance.example, planOnly: true };
+    lines.push(`# The default is ${byDefault ?? 'none'}`, '');
+    lines.push(`instructions: ${instructions.split('\n').find((line) => line.startsWith('Accounts:'))}`);
+    lines.push(`argument: ${JSON.stringify(argumentOf(tools, 'restore_instance'))}`, '');
+    for (const account of [undefined, 'production', 'stagin', 'prod']) {
+      const { text } = await call(restoreInstance, { ...args, account }, { signal: never });
+      const about = text.split('\n').filter((line) => /^(- account|Where|account|to act|next)\b/.test(line));
+      lines.push(`account ${account ?? 'not given'}:`, ...about.map((line) => `    ${line}`), '');
+    }
+  }
+  await expect(lines.join('\n')).toMatchFileSnapshot('golden/accounts.txt');
 });
 
 const atLength = (name: string) => ({ name, description: 'for a purpose '.repeat(10) });

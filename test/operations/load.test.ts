@@ -39,7 +39,8 @@ describe('a file', () => {
       ),
     );
     const listThings = operations.map((operation) => ({ ...operation, name: 'list_things', instructions: [] }));
-    const told = (offered: typeof operations) => instructionsFor(offered, { all: [], areNamed: false });
+    const told = (offered: typeof operations) =>
+      instructionsFor(offered, { all: [], byDefault: undefined, areNamed: false });
     expect(told(operations)).toContain('get_thing only reads. Things are old. No tool lists them.\n');
     expect(told([...operations, ...listThings])).toContain('get_thing and list_things only read. Things are old.\n');
   });
