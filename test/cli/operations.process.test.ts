@@ -90,6 +90,26 @@ describe('a server with operations of its own', () => {
     await server.close();
   });
 
+  test('calls them for each account at the endpoint that the accounts file gives', async () => {
+    const answering = (name: string) => startServer((_request, response) => response.end(JSON.stringify({ name })));
+    const [shared, own] = [await answering('shared'), await answering('own')];
+    const accounts = { a: {}, b: { endpoints: { things: own.origin } } };
+    const env = {
+      CLOUDOPS_OPERATIONS: things,
+      CLOUDOPS_ACCOUNTS_FILE: written('accounts.json', JSON.stringify({ accounts })),
+      CLOUDOPS_ENDPOINT_THINGS_URL: shared.origin,
+      CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
+      CLOUDOPS_SECRET_ACCESS_KEY: 'secret',
+    };
+    for (const account of ['a', 'b'])
+      expect(await runServer(['call', 'get_thing', '{"id": "1"}', '--account', account], { env })).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining(account === 'a' ? 'shared' : 'own'),
+      });
+    expect([shared.requests.length, own.requests.length]).toEqual([1, 1]);
+    await Promise.all([shared.close(), own.close()]);
+  });
+
   test.each([
     [
       'a file that throws',
