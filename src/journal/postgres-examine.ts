@@ -1,4 +1,4 @@
-import { quote } from '../util/quote.js';
+import { quoteName } from '../util/quote.js';
 import { clockWarnings } from './clock.js';
 import { keyFormat } from './key.js';
 import type { Transaction } from './postgres-database.js';
@@ -69,7 +69,7 @@ export async function examine(transaction: Transaction): Promise<readonly string
       : []),
     ...(indexes.length > 0
       ? [
-          `indexes are missing or being built: cloudops-mcp journal migrate builds them${found.owner === null ? '' : `, if ${quote(found.owner)} runs it, who owns the tables`}`,
+          `indexes are missing or being built: cloudops-mcp journal migrate builds them${found.owner === null ? '' : `, if ${quoteName(found.owner)} runs it, who owns the tables`}`,
         ]
       : []),
   ];
