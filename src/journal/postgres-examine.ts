@@ -26,9 +26,11 @@ const lackingRights = `array(
     unnest(array['select', 'insert', 'update']) privilege
   where (name <> 'cloudops_journal' or privilege = 'select') and not has_table_privilege(name, privilege))`;
 
-/** Rights that only questions to people over HTTP need. */
-const messageRights = `array(select privilege from unnest(array['select', 'insert', 'update', 'delete']) privilege
-  where not has_table_privilege('cloudops_messages', privilege))`;
+/** Rights without which changes go on, but nobody can be asked over HTTP or on the page. */
+const lackingForQuestions = `array(
+  select name || ' ' || privilege from unnest(array['cloudops_messages', 'cloudops_plans']) name,
+    unnest(array['select', 'insert', 'update', 'delete']) privilege
+  where not has_table_privilege(name, privilege))`;
 
 /** The role that owns the tables, if this one does not act for it: no grant lets another one alter them or build indexes. */
 const otherOwner = `(select pg_get_userbyid(relowner) from pg_class
@@ -44,12 +46,12 @@ export async function examine(transaction: Transaction): Promise<readonly string
     isReadOnly: boolean;
     standbys: string;
     lacking: string[];
-    onMessages: string[];
+    forQuestions: string[];
     owner: string | null;
   }>(
     `select current_setting('transaction_read_only') = 'on' as "isReadOnly",
        current_setting('synchronous_standby_names') as standbys, ${lackingRights} as lacking,
-       ${messageRights} as "onMessages", ${otherOwner} as owner`,
+       ${lackingForQuestions} as "forQuestions", ${otherOwner} as owner`,
   );
   const [found] = rows;
   if (found?.isReadOnly !== false) throw new Error('the database is read-only, as a standby is');
@@ -62,10 +64,8 @@ export async function examine(transaction: Transaction): Promise<readonly string
     ...(found.standbys === ''
       ? ['replication is not synchronous: when a standby takes over, changes that it did not get can be made twice']
       : []),
-    ...(found.onMessages.length > 0
-      ? [
-          `the role of this server lacks rights on cloudops_messages (${found.onMessages.join(', ')}): over HTTP, people cannot be asked`,
-        ]
+    ...(found.forQuestions.length > 0
+      ? [`the role of this server lacks rights to ask people over HTTP: ${found.forQuestions.join(', ')}`]
       : []),
     ...(indexes.length > 0
       ? [

@@ -3,14 +3,13 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
-import { seededUpload } from '../../sandbox/sandbox.js';
 import { operations } from '../../src/tools/index.js';
 import { missingFrom } from '../support/facts.js';
 import { connectInProcess, eras } from '../support/in-process.js';
+import { uploadArguments as upload } from '../support/sandbox.js';
 
 /** What hosts and agents read: one answer of each kind, in both protocol eras, kept in files that people review. */
 
-const upload = { bucket: seededUpload.bucket, object: seededUpload.key, uploadId: seededUpload.uploadId };
 const placement = {
   region: 'jp-east-1',
   availabilityZone: 'east-11',

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
-import { seededUpload } from '../../sandbox/sandbox.js';
 import { callCommand } from '../../src/cli/call.js';
 import { loadConfig } from '../../src/config/load.js';
 import { operations } from '../../src/tools/index.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
+import { uploadArguments as upload } from '../support/sandbox.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
 import { fakeTerminal } from '../support/terminal.js';
 
@@ -17,7 +17,6 @@ const folder = mkdtempSync(join(tmpdir(), 'cloudops-call-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const file = (name: string) => join(folder, name);
 
-const upload = { bucket: seededUpload.bucket, object: seededUpload.key, uploadId: seededUpload.uploadId };
 const restore = { backupId: seededBackupId, instanceId: 'restored' };
 const json = (value: unknown) => JSON.stringify(value);
 

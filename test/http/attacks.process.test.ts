@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { seededUpload } from '../../sandbox/sandbox.js';
 import { answerOf, message, post, toolCall } from '../support/http-in-process.js';
 import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
 import { startServer } from '../support/http-server.js';
 import { printedChanges } from '../support/journal.js';
+import { uploadArguments } from '../support/sandbox.js';
 import { runServer } from '../support/server-process.js';
 
 /** The built server under attack: it refuses, it lives, and it is not larger afterwards. */
@@ -64,11 +64,7 @@ async function holdConnections(port: number, count: number): Promise<Socket[]> {
   return sockets;
 }
 
-const list = toolCall('list_parts', {
-  bucket: seededUpload.bucket,
-  object: seededUpload.key,
-  uploadId: seededUpload.uploadId,
-});
+const list = toolCall('list_parts', uploadArguments);
 
 /** Requests that an attacker can send in a second. All are refused, in any order. */
 async function bombard({ url, origin }: HttpProcess): Promise<number[]> {

@@ -246,6 +246,24 @@ describe('metrics', () => {
   });
 });
 
+/** A client that asks for a change and can go away before it has the answer. */
+function restoreAndLeave(url: URL) {
+  const abort = new AbortController();
+  const gone = fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify(toolCall('restore_instance', restore)),
+    signal: abort.signal,
+  }).then((response) => response.text());
+  gone.catch(() => undefined);
+  return {
+    leave: async () => {
+      abort.abort();
+      await expect(gone).rejects.toThrow();
+    },
+  };
+}
+
 test('a change whose client goes away is carried out, written down, and keeps its place until then', async () => {
   const cloud = await startSlowCloud();
   const journal = createMemoryJournal();
@@ -254,17 +272,9 @@ test('a change whose client goes away is carried out, written down, and keeps it
     caller: { journal, outlivesClients: true },
     limits: { concurrentCalls: 1, waitingCalls: 0 },
   });
-  const abort = new AbortController();
-  const gone = fetch(server.url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-    body: JSON.stringify(toolCall('restore_instance', restore)),
-    signal: abort.signal,
-  }).then((response) => response.text());
-  gone.catch(() => undefined);
+  const client = restoreAndLeave(server.url);
   await vi.waitFor(() => expect(cloud.requests).toHaveLength(1));
-  abort.abort();
-  await expect(gone).rejects.toThrow();
+  await client.leave();
   expect((await post(server.url, list)).status).toBe(503);
   cloud.release();
   await vi.waitFor(async () => expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'accepted' } }]));
@@ -280,19 +290,11 @@ test('what waits for a place is not begun when its client has gone', async () =>
   const server = await serveInProcess({ cloud: cloud.origin, caller, limits });
   const running = post(server.url, list);
   await vi.waitFor(() => expect(cloud.requests).toHaveLength(1));
-  const abort = new AbortController();
-  const gone = fetch(server.url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-    body: JSON.stringify(toolCall('restore_instance', restore)),
-    signal: abort.signal,
-  });
-  gone.catch(() => undefined);
+  const client = restoreAndLeave(server.url);
   const after = post(server.url, list);
   // Both wait when a further one is refused.
   await vi.waitFor(async () => expect((await post(server.url, list)).status).toBe(503));
-  abort.abort();
-  await expect(gone).rejects.toThrow();
+  await client.leave();
   // A server that has answered this has read what came before it: the end of the connection.
   await fetch(`${server.origin}/healthz`);
   cloud.release();

@@ -158,7 +158,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     const warnings = () => open(asWorker(postgres.url(database))).examine();
     expect(await warnings()).toEqual([
       expect.stringMatching(/^replication is not synchronous/),
-      'the role of this server lacks rights on cloudops_messages (delete): over HTTP, people cannot be asked',
+      'the role of this server lacks rights to ask people over HTTP: cloudops_messages delete, cloudops_plans delete',
     ]);
     sql('grant delete on all tables in schema public to worker');
     expect(await warnings()).toHaveLength(1);

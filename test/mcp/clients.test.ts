@@ -1,14 +1,13 @@
 import type { ElicitRequestFormParams, ElicitResult } from '@modelcontextprotocol/client';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
-import { seededUpload } from '../../sandbox/sandbox.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { connectInProcess, eras, type SessionOptions } from '../support/in-process.js';
+import { uploadArguments as upload } from '../support/sandbox.js';
 
 /** What real clients taught, each rule under the name of the client that it comes from. docs/CLIENTS.md has the clients themselves. */
 
 const restore = { backupId: seededBackupId, instanceId: 'wiki', diskSize: 200 };
-const upload = { bucket: seededUpload.bucket, object: seededUpload.key, uploadId: seededUpload.uploadId };
 const place = {
   region: 'jp-east-1',
   availabilityZone: 'east-11',

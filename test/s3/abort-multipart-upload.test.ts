@@ -1,22 +1,14 @@
-import { CreateBucketCommand, UploadPartCommand } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { UploadPartCommand } from '@aws-sdk/client-s3';
+import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { connect, s3, startUpload } from './store.js';
+import { s3, startUpload, useServer } from './store.js';
 
 /** abort_multipart_upload, called by an MCP client over stdio, against an object store that another client has written to. */
 
 const bucket = 'aborted-uploads';
 const planned = z.object({ planId: z.string(), plan: z.object({ found: z.string() }) });
 
-let server: Awaited<ReturnType<typeof connect>>;
-beforeAll(async () => {
-  await s3.send(new CreateBucketCommand({ Bucket: bucket }));
-  server = await connect();
-});
-afterAll(async () => {
-  await server.close();
-  s3.destroy();
-});
+const server = useServer(bucket);
 
 const listed = async () => (await server.call('list_multipart_uploads', { bucket })).answer;
 

@@ -1,7 +1,7 @@
-import { AbortMultipartUploadCommand, CreateBucketCommand } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { AbortMultipartUploadCommand } from '@aws-sdk/client-s3';
+import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { connect, s3, startUpload } from './store.js';
+import { s3, startUpload, useServer } from './store.js';
 
 /** list_multipart_uploads, called by an MCP client over stdio, against an object store that another client has written to. */
 
@@ -14,15 +14,7 @@ const list = async (args: Record<string, unknown> = {}) =>
   record.parse((await server.call('list_multipart_uploads', { bucket, ...args })).answer);
 const start = (key: string) => startUpload(bucket, key);
 
-let server: Awaited<ReturnType<typeof connect>>;
-beforeAll(async () => {
-  await s3.send(new CreateBucketCommand({ Bucket: bucket }));
-  server = await connect();
-});
-afterAll(async () => {
-  await server.close();
-  s3.destroy();
-});
+const server = useServer(bucket);
 
 test('a bucket without uploads has none', async () => {
   expect(await list()).toEqual(expect.objectContaining({ uploadCount: 0, uploads: [] }));

@@ -1,15 +1,10 @@
-import {
-  AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
-  CreateBucketCommand,
-  UploadPartCommand,
-} from '@aws-sdk/client-s3';
+import { AbortMultipartUploadCommand, CompleteMultipartUploadCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { Client as HttpClient } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { s3Profile } from '../../src/signing/profiles.js';
 import { sign } from '../../src/signing/sign.js';
 import { encodeSegment } from '../../src/util/uri.js';
-import { connect, type Result, s3, startUpload, store } from './store.js';
+import { connect, type Result, s3, startUpload, store, useServer } from './store.js';
 
 /**
  * list_parts, called by an MCP client over stdio, against an object store that another client has written to: two real ones
@@ -35,20 +30,12 @@ const listOn =
   ({ call }: Server) =>
   (args: Record<string, unknown>) =>
     call('list_parts', { bucket, ...args });
-type Server = Awaited<ReturnType<typeof connect>>;
+type Server = ReturnType<typeof useServer>;
 
 const numbers = ({ answer }: Result) => (answer.parts as { partNumber: number }[]).map(({ partNumber }) => partNumber);
 
-let server: Server;
-const list = (args: Record<string, unknown>) => listOn(server)(args);
-beforeAll(async () => {
-  await s3.send(new CreateBucketCommand({ Bucket: bucket }));
-  server = await connect();
-});
-afterAll(async () => {
-  await server.close();
-  s3.destroy();
-});
+const server = useServer(bucket);
+const list = listOn(server);
 
 /** 1,203 numbers from 1 to 1,303 with gaps, in no order. */
 const manyNumbers = Array.from({ length: 1303 }, (_, index) => index + 1).filter((number) => number % 13 !== 7);

@@ -1,20 +1,12 @@
-import { CreateBucketCommand, GetBucketLifecycleConfigurationCommand } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { GetBucketLifecycleConfigurationCommand } from '@aws-sdk/client-s3';
+import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { connect, s3, store } from './store.js';
+import { s3, store, useServer } from './store.js';
 
 /** The operations of examples/operations, called by an MCP client over stdio. */
 
 const bucket = 'own-operations';
-let server: Awaited<ReturnType<typeof connect>>;
-beforeAll(async () => {
-  await s3.send(new CreateBucketCommand({ Bucket: bucket }));
-  server = await connect({ CLOUDOPS_OPERATIONS: 'examples/operations', CLOUDOPS_CONFIRM: 'off' });
-});
-afterAll(async () => {
-  await server.close();
-  s3.destroy();
-});
+const server = useServer(bucket, { CLOUDOPS_OPERATIONS: 'examples/operations', CLOUDOPS_CONFIRM: 'off' });
 
 test('list_buckets has the bucket', async () => {
   const { answer, text } = await server.call('list_buckets', {});

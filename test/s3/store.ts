@@ -1,7 +1,7 @@
-import { CreateMultipartUploadCommand, S3Client } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, CreateMultipartUploadCommand, S3Client } from '@aws-sdk/client-s3';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { inject } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 import * as z from 'zod';
 import { cleanEnv, serverPath } from '../support/server-process.js';
 
@@ -58,4 +58,18 @@ export async function connect(env: Record<string, string> = {}) {
       };
     },
   };
+}
+
+/** The server for the tests of a file, and a bucket of theirs. */
+export function useServer(bucket: string, env: Record<string, string> = {}) {
+  let server: Awaited<ReturnType<typeof connect>>;
+  beforeAll(async () => {
+    await s3.send(new CreateBucketCommand({ Bucket: bucket }));
+    server = await connect(env);
+  });
+  afterAll(async () => {
+    await server.close();
+    s3.destroy();
+  });
+  return { call: (name: string, args: Record<string, unknown>) => server.call(name, args) };
 }

@@ -12,16 +12,16 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { afterEach, describe, expect, test } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
 import { createFaults, faultKinds, loadFaults, noFaults, parseFaults } from '../../sandbox/faults.js';
-import { type Sandbox, seededUpload, startSandbox } from '../../sandbox/sandbox.js';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { never, testCaller } from '../support/caller.js';
 import { connectInProcess } from '../support/in-process.js';
+import { uploadArguments as list } from '../support/sandbox.js';
 
 const faultsOf = (text: string) => createFaults(parseFaults(text), () => 0.5);
 
-const list = { bucket: seededUpload.bucket, object: seededUpload.key, uploadId: seededUpload.uploadId };
 const restore = { backupId: seededBackupId, instanceId: 'restored', allowRepeat: true };
 const now = () => new Date('2026-11-20T12:00:00Z');
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { openCloud } from '../../sandbox/cloud.js';
 import { answer, findOperation } from '../../sandbox/dispatch.js';
 import type { ServiceName } from '../../sandbox/http.js';
-import type { Sandbox } from '../../sandbox/sandbox.js';
+import { type Sandbox, seededUpload } from '../../sandbox/sandbox.js';
 import { seedsOf } from '../../sandbox/seeds.js';
 import { type Change, temporaryState } from '../../sandbox/state.js';
 import type { Part, UploadName } from '../../sandbox/storage/records.js';
@@ -48,6 +48,13 @@ export function testCloud({ now }: { now: () => Date }) {
     },
   };
 }
+
+/** Arguments of tools for the upload that every sandbox has from the start. */
+export const uploadArguments = {
+  bucket: seededUpload.bucket,
+  object: seededUpload.key,
+  uploadId: seededUpload.uploadId,
+};
 
 /** Puts an upload into a sandbox. */
 export function addUpload({ storage }: Sandbox, upload: UploadName, parts: readonly Omit<Part, 'checksums'>[]): void {
