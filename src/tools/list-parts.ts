@@ -15,7 +15,7 @@ import { nextOfUpload } from './upload/next-of-upload.js';
 import type { UploadPart } from './upload/part.js';
 import { beginningSentences, summarySentences, uploadIdsElsewhere } from './upload/sentences.js';
 import { summarise, summaryFields } from './upload/summary.js';
-import { xmlRecord } from './upload/xml-record.js';
+import { withPlainEtag, xmlRecord } from './upload/xml-record.js';
 
 const person = () =>
   like(z.object({ id: z.string().optional(), displayName: z.string().optional() }), 'id, displayName');
@@ -286,10 +286,4 @@ function pageSentences({ object = '', parts = [], isTruncated, partNumberMarker 
     return `No parts ${partNumberMarker === 0 ? ofUpload : `of ${quote(object, longestKey)} with a number above ${partNumberMarker}`}.${isTruncated ? ' More follow.' : ''}`;
   if (parts.length === 1) return `One part ${ofUpload}: ${numbers[0]}, ${bytes}. ${more}`;
   return `${parts.length} parts ${ofUpload}: ${numbers[0]}–${numbers.at(-1)}, ${bytes}. ${more}`;
-}
-
-/** An ETag without its quotation marks. */
-function withPlainEtag(part: unknown): unknown {
-  if (!isObject(part) || typeof part.etag !== 'string') return part;
-  return { ...part, etag: part.etag.replace(/^"(.*)"$/s, '$1') };
 }

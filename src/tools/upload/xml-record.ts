@@ -49,3 +49,9 @@ function fromText(text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true';
   return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
 }
+
+/** An ETag without its quotation marks. */
+export function withPlainEtag(part: unknown): unknown {
+  if (!isObject(part) || typeof part.etag !== 'string') return part;
+  return { ...part, etag: part.etag.replace(/^"(.*)"$/s, '$1') };
+}
