@@ -75,7 +75,7 @@ export function errorAnswer(
   const { requestId, ...said } = readServiceError(body, headers);
   const serviceSays =
     bodyFailure === undefined ? said : { message: `(the body was lost: ${bodyFailure.code})`, ...said };
-  const clocks = `this machine's clock: ${endedAt.toUTCString()}; the service's: ${quote(headers.date ?? 'not given', 60)}`;
+  const clocks = `this machine's clock: ${endedAt.toUTCString()}; the cloud's: ${quote(headers.date ?? 'not given', 60)}`;
   const { operation, accountName = keyId } = call;
   const { code, next } = remedyFor(operation.errors, said.code, status, {
     api: operation.api,
@@ -86,7 +86,7 @@ export function errorAnswer(
   const cause = said.code === undefined ? `HTTP status ${status}` : `${coded(said.code, code)} (HTTP status ${status})`;
   const known = requestId === undefined || Object.values(requestIds).includes(requestId);
   return failureOf(call, status >= 500 || mayFollowSuccess.includes(status), {
-    problem: `the service ${verbOf(status)} ${cause}`,
+    problem: `the cloud ${verbOf(status)} ${cause}`,
     code,
     problems: said.code === 'RequestTimeTooSkewed' ? [clocks] : [],
     status,
@@ -142,7 +142,7 @@ export const inconsistentPages = (call: FailedCall, problem: string, exchange: E
     next: next(
       'agent',
       'call',
-      'Call again once. If it happens again, tell the user: the support of the service needs the request IDs.',
+      'Call again once. If it happens again, tell the user: the support of the cloud needs the request IDs.',
     ),
   });
 

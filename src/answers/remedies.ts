@@ -48,7 +48,7 @@ const redirected = ({ isStorage }: RemedyFacts) =>
     ? next(
         'user',
         'ask',
-        "Ask the user for the bucket's region, which the service may have named, and call again with `region`.",
+        "Ask the user for the bucket's region, which the cloud may have named, and call again with `region`.",
       )
     : operatorChecks('the address of the endpoint (CLOUDOPS_…_URL), which redirects');
 
@@ -72,7 +72,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   InvalidToken: sessionToken,
   ExpiredToken: sessionToken,
   RequestTimeTooSkewed: operatorChecks(
-    'the clock of its machine: it and the clock of the service differ by more than 15 minutes',
+    'the clock of its machine: it and the clock of the cloud differ by more than 15 minutes',
   ),
   AccessDenied: noPermission,
   AuthorizationHeaderMalformed: operatorChecks('the region (CLOUDOPS_REGION) and CLOUDOPS_…_SERVICE'),
@@ -159,12 +159,12 @@ export function httpFailureText({ code, detail }: HttpFailure, origin: string): 
 const tryAgain = next(
   'agent',
   'wait',
-  'Call again in about 60 s. If it fails again, tell the user that the network or the service may be down.',
+  'Call again in about 60 s. If it fails again, tell the user that the network or the cloud may be down.',
 );
 
 export const httpFailureRemedies: Readonly<Record<FailureCode, Next>> = {
   NameNotResolved: operatorChecks('the endpoint (CLOUDOPS_…_URL) and the name resolution of its machine'),
-  ConnectionRefused: operatorChecks('the endpoint and its port (CLOUDOPS_…_URL), and whether the service is up'),
+  ConnectionRefused: operatorChecks('the endpoint and its port (CLOUDOPS_…_URL), and whether the cloud is up'),
   ConnectTimeout: operatorChecks('the endpoint (CLOUDOPS_…_URL), the network and HTTPS_PROXY'),
   TlsFailed: operatorChecks(
     'that the endpoint speaks https and that its certificate is trusted (NODE_EXTRA_CA_CERTS adds a CA)',

@@ -126,7 +126,7 @@ function endOf({ tool, what, time, consent, ending }: RecordedChange): EndedOutc
       };
     case 'rejected':
       return failed({
-        summary: `The service refused this: ${deed}.`,
+        summary: `The cloud refused this: ${deed}.`,
         code: `Http${status ?? ''}`,
         mayHaveHappened: false,
         next: next('nobody', 'none', 'Tell the user the code and the request IDs.'),

@@ -78,6 +78,6 @@ function endOf(outcome: FoundPlan['outcome']): string {
   if (outcome.kind === 'succeeded') return 'accepted';
   const { mayHaveHappened, status, code } = outcome.failure;
   if (mayHaveHappened === true) return 'outcome unknown';
-  if (status !== undefined) return 'rejected by the service';
+  if (status !== undefined) return 'rejected by the cloud';
   return code === 'Declined' || code === 'Withdrawn' ? code.toLowerCase() : 'not sent';
 }

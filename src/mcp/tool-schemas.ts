@@ -31,6 +31,6 @@ function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
     ...(effect !== 'read' && change),
     warnings: z.array(z.string()),
     requestIds: z.record(z.string(), z.string()).describe('for support'),
-    answer: answer.describe('from the service'),
+    answer: answer.describe('from the cloud'),
   });
 }

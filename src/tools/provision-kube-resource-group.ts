@@ -160,9 +160,9 @@ export const provisionKubeResourceGroup = defineOperation({
     'Client.InvalidParameterDuplicate.ResourceGroupName':
       'Tell the user that the group is set up already, and ask whether another one was meant.',
     'Client.InvalidParameterDuplicate':
-      'Tell the user which name is in use, as the cloud says, and ask them for another one.',
+      'Tell the user which name is in use, as the service says, and ask them for another one.',
     'Client.InvalidParameterNotFound':
-      'Tell the user what does not exist, as the cloud says, and ask them for the right name.',
+      'Tell the user what does not exist, as the service says, and ask them for the right name.',
   },
 
   input,

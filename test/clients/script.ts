@@ -21,7 +21,7 @@ export const asked = (unattended: Pick<Expected, 'summary' | 'next'>): readonly 
     what: 'an upload that is not there',
     tool: 'list_parts',
     args: { ...upload, uploadId: 'unknown' },
-    summary: 'list_parts failed: the service refused it with NoSuchUpload',
+    summary: 'list_parts failed: the cloud refused it with NoSuchUpload',
     next: 'The upload was completed or aborted',
   },
   ...changes.map(({ name, example }) => ({

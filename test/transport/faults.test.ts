@@ -156,7 +156,7 @@ const rows: readonly Row[] = [
     read: failed(
       2,
       'code: RequestTimeTooSkewed',
-      'this machine\'s clock: Fri, 20 Nov 2026 12:00:00 GMT; the service\'s: "Fri, 20 Nov 2026 12:20:00 GMT"',
+      'this machine\'s clock: Fri, 20 Nov 2026 12:00:00 GMT; the cloud\'s: "Fri, 20 Nov 2026 12:20:00 GMT"',
       'next: Tell the user: the person who runs this server has to check the clock',
     ),
     change: failed(2, 'code: RequestTimeTooSkewed'),
