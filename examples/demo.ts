@@ -9,7 +9,8 @@ import * as z from 'zod';
 import packageJson from '../package.json' with { type: 'json' };
 import { seededBackupId } from '../sandbox/devops.js';
 import { seededUpload } from '../sandbox/sandbox.js';
-import { painter } from '../src/cli/command.js';
+import { pageOf } from '../src/cli/command.js';
+import { shortened, wrapped } from '../src/cli/layout.js';
 
 /**
  * A demonstration on one screen: starts the server on its sandbox as a host would, connects an MCP client, and prints every
@@ -76,35 +77,29 @@ const scenes: readonly Scene[] = [
   },
 ];
 
-const style = painter(process);
+const { paint: style, width: columns } = pageOf(process, 'stdout');
+/** A recording has no width of its own. */
+const width = Math.min(columns, 120);
 const print = (line = '') => process.stdout.write(`${line}\n`);
-const width = Math.max(60, Math.min(120, process.stdout.columns ?? 120));
-const shortened = (line: string) => (line.length > width ? `${line.slice(0, width - 1)}…` : line);
 
-function wrapped(line: string): string[] {
-  const lines: string[] = [];
-  for (const word of line.split(' ')) {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + word.length + 1 > width - 4) lines.push(word);
-    else lines[lines.length - 1] = `${last} ${word}`;
-  }
-  return lines;
-}
+/** Columns of what stands before each line. */
+const margin = 4;
 
 /** Lines shown of a question and of an answer. */
-const [questionLines, answerLines] = [7, 7];
+const [questionLines, answerLines] = [8, 8];
 
 /** Prints one call and its answer. Resolves with true if it ended as expected. */
 async function play(client: Client, { title, tool, args, mistake }: Scene): Promise<boolean> {
   print(style('bold', title));
-  print(style('cyan', shortened(`  → ${tool} ${JSON.stringify(args)}`)));
+  print(style('cyan', shortened(`  → ${tool} ${JSON.stringify(args)}`, width)));
   const result = await client.callTool({ name: tool, arguments: args });
   const failed = result.isError === true;
   const text = result.content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('\n');
   const upload = tool === 'list_parts' ? uploadBar(result.structuredContent) : [];
   // The first paragraph is the outcome; the second of a refusal lists corrections.
   const paragraphs = text.split('\n\n').slice(0, failed ? 2 : 1);
-  const lines = [...upload, ...paragraphs.flatMap((paragraph) => paragraph.split('\n').flatMap(wrapped))];
+  const said = paragraphs.flatMap((paragraph) => paragraph.split('\n'));
+  const lines = [...upload, ...said.flatMap((line) => wrapped(line, width - margin))];
   for (const line of lines.slice(0, answerLines)) print(`  ${style(failed ? 'red' : 'green', '←')} ${line}`);
   print();
   return failed === (mistake === true);
@@ -123,7 +118,7 @@ function uploadBar(structured: unknown): string[] {
     if (isUploaded(index + 1)) return style('green', '██');
     return index < highest ? style('red', '░░') : style('dim', '··');
   });
-  return [`${cells.join(' ')}   █ uploaded  ░ missing  · to come`];
+  return [cells.join(' '), '█ uploaded  ░ missing  · to come'];
 }
 
 const form = z.object({
@@ -132,6 +127,9 @@ const form = z.object({
 
 /** The question's choice that agrees. */
 const acceptOf = (params: unknown) => form.parse(params).requestedSchema.properties.decision.enum[0] ?? '';
+
+/** Outcome and sentence of a change, as the journal is written for agents. */
+const journalEntry = /^- \S+ {2}([a-z ]+) {2}\w+: ("(?:[^"\\]|\\.)*")/;
 
 /** Reading time of the user. The server takes a faster answer for a program's. */
 const readMs = 1500;
@@ -145,9 +143,8 @@ async function demo(): Promise<number> {
   let asked = 0;
   client.setRequestHandler('elicitation/create', async ({ params }) => {
     asked += 1;
-    const lines = params.message.split('\n').filter((line) => line !== '');
-    if (asked === 1)
-      for (const line of lines.slice(0, questionLines)) print(`  ${style('yellow', '?')} ${shortened(line)}`);
+    const lines = params.message.split('\n').flatMap((line) => (line === '' ? [] : wrapped(line, width - margin)));
+    if (asked === 1) for (const line of lines.slice(0, questionLines)) print(`  ${style('yellow', '?')} ${line}`);
     const accept = acceptOf(params);
     await delay(readMs);
     print(`  ${style('yellow', '?')} The user chooses ${JSON.stringify(accept)}.`);
@@ -162,16 +159,16 @@ async function demo(): Promise<number> {
     }),
   );
   try {
-    print(
-      `${style('bold', `cloudops-mcp ${packageJson.version}`)} on its built-in sandbox: no account, no cost, nothing leaves this machine.`,
-    );
+    print(style('bold', `cloudops-mcp ${packageJson.version}`));
+    print('On its built-in sandbox: no account, no cost, nothing leaves this machine.');
     print();
     const asExpected: boolean[] = [];
     for (const scene of scenes) asExpected.push(await play(client, scene));
     print(style('bold', 'The journal has every change and its outcome'));
     const { contents } = await client.readResource({ uri: 'cloudops://journal' });
     const entries = contents.flatMap((content) => ('text' in content ? content.text.split('\n') : []));
-    for (const entry of entries.filter((line) => line.startsWith('- '))) print(`  ${shortened(entry.slice(2))}`);
+    for (const [, outcome = '', what = ''] of entries.map((entry) => journalEntry.exec(entry) ?? []))
+      if (what !== '') print(shortened(`  ${outcome}  ${JSON.parse(what)}`, width));
     print();
     const passed = asExpected.every(Boolean);
     print(passed ? 'To use it in your own client, see the README.' : 'A call did not end as expected.');

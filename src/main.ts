@@ -38,6 +38,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   interrupted,
   platform: process.platform,
   script: fileURLToPath(import.meta.url),
+  node: process.execPath,
   env: process.env,
   version: packageJson.version,
 });

@@ -54,13 +54,13 @@ export function textOf(result: Success | Failure): string {
 const anyOf = (result: Partial<Success> & Partial<Failure>) => result;
 
 /** `x-ext-request-id "…", x-ext-id-2 "…"` */
-const idList = (requestIds: RequestIds = {}) =>
+export const idList = (requestIds: RequestIds = {}) =>
   Object.entries(requestIds)
     .map(([name, id]) => `${name} ${quote(id, 200)}`)
     .join(', ') || undefined;
 
 /** `"Slow down." (code "SlowDown")` */
-function saidBy({ message, ...more }: ServiceSays = {}): string | undefined {
+export function saidBy({ message, ...more }: ServiceSays = {}): string | undefined {
   const rest = Object.entries(more)
     .map(([name, value]) => `${name} ${quote(value ?? '', 500)}`)
     .join(', ');
@@ -69,7 +69,7 @@ function saidBy({ message, ...more }: ServiceSays = {}): string | undefined {
 }
 
 /** `accepted, sent at 2026-11-20T12:00:00.000Z, x-ext-request-id "…"` */
-function earlierText(earlier: EarlierCall | undefined): string | undefined {
+export function earlierText(earlier: EarlierCall | undefined): string | undefined {
   if (earlier === undefined) return undefined;
   const { outcome, sentAt, requestIds } = earlier;
   return [outcome, `sent at ${sentAt}`, idList(requestIds) ?? 'no request IDs'].join(', ');

@@ -4,19 +4,27 @@ import { text } from 'node:stream/consumers';
 import type { Failure } from '../answers/failure.js';
 import type { EndedOutcome } from '../answers/outcome.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
-import type { Success } from '../answers/success.js';
-import { textOf } from '../answers/text.js';
 import type { CallContext } from '../calls/context.js';
 import type { Config } from '../config/load.js';
 import type { Asker, Reply } from '../consent/asker.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
-import { textForPerson } from '../tools/next.js';
-import { createLog, escapeInvisible, type Log, reasonOf } from '../util/log.js';
+import { escapeInvisible, reasonOf } from '../util/log.js';
 import { isObject } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
-import { bar, type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
+import { failureText, successText } from './answer-for-people.js';
+import {
+  bar,
+  type Command,
+  type Invocation,
+  notOneOf,
+  pageOf,
+  type Terminal,
+  UsageError,
+  validConfig,
+} from './command.js';
+import { commandLog } from './terminal-log.js';
 
 /** `cloudops-mcp call`: calls a tool as an agent does, but without an MCP client. */
 export const callCommand: Command = {
@@ -28,7 +36,7 @@ export const callCommand: Command = {
     const { options, terminal } = invocation;
     const [tool = ''] = invocation.positionals;
     const call = await readCall(invocation).catch((error: unknown) => {
-      if (error instanceof UsageError) return error;
+      if (error instanceof UsageError && options.json !== undefined) return error;
       throw error;
     });
     const outcome =
@@ -36,8 +44,9 @@ export const callCommand: Command = {
     const code = exitCode(outcome, 'args' in call && Object(call.args).planOnly === true);
     if (options.json !== undefined)
       terminal.stdout.write(`${escapeInvisible(JSON.stringify(forMachines(tool, outcome, code)))}\n`);
-    else if (outcome.kind === 'succeeded') terminal.stdout.write(`${textOf(forPeople(outcome.success))}\n`);
-    else terminal.stderr.write(`${textOf(failureForPeople(outcome.failure))}\n`);
+    else if (outcome.kind === 'succeeded')
+      terminal.stdout.write(successText(outcome.success, pageOf(terminal, 'stdout')));
+    else terminal.stderr.write(failureText(outcome.failure, pageOf(terminal, 'stderr')));
     return code;
   },
 };
@@ -51,17 +60,6 @@ const forMachines = (tool: string, outcome: EndedOutcome, code: number) =>
   outcome.kind === 'succeeded'
     ? { ok: code === 0, tool, answer: outcome.success }
     : { ok: false, tool, failure: outcome.failure };
-
-/** An answer for people: of a plan or a change without the next step, which is for agents. */
-function forPeople(success: Success): Success {
-  const { next: _, ...withoutNext } = success;
-  return success.outcome === undefined ? success : withoutNext;
-}
-
-const failureForPeople = (failure: Failure): Failure => ({
-  ...failure,
-  next: { ...failure.next, text: textForPerson(failure.next.text) },
-});
 
 /** The outcomes of a change that still needs somebody's consent. */
 const withoutDecision: readonly (string | undefined)[] = ['planned', 'waiting'];
@@ -130,7 +128,7 @@ async function readArguments(given: string, stdin: Terminal['stdin']): Promise<u
 const graceMs = 1000;
 
 async function carryOut({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<EndedOutcome> {
-  const runtime = await startRuntime(config, terminal.version, logFor(config, terminal), terminal.now);
+  const runtime = await startRuntime(config, terminal.version, commandLog(config, terminal), terminal.now);
   const signal = terminal.interrupted();
   const progress = progressOn(terminal.stderr, Number(Object(args).expectedParts));
   try {
@@ -157,16 +155,6 @@ function lastingOf({ sandbox, stateKeys }: Config): string {
   return sandbox || stateKeys === undefined
     ? `note: this planId is valid only in this process; --yes carries the change out.${key}\n`
     : '';
-}
-
-/** The log for people who read the answer: nothing, unless they set a level, but changes that an earlier process left open. */
-export function logFor({ origins, logLevel }: Config, { now, stderr }: Terminal): Log {
-  if (origins.some(({ name }) => name === 'CLOUDOPS_LOG_LEVEL'))
-    return createLog(logLevel, now, (line) => stderr.write(line));
-  return (_level, event) => {
-    if (event === 'unresolved')
-      stderr.write('warning: an earlier change ended without a known outcome; see cloudops-mcp journal.\n');
-  };
 }
 
 /** Asks the person at the terminal, if there is one. */

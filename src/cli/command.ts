@@ -5,20 +5,28 @@ import type { Config, ConfigResult } from '../config/load.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { quoteName } from '../util/quote.js';
+import { columnsOf, type Page } from './layout.js';
+
+/** What text is written to: a terminal of so many columns, or a file or pipe. */
+type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** The process around a command: its streams, environment and clock. */
 export interface Terminal {
   readonly now: () => Date;
   readonly stdin: Readable & { readonly isTTY?: boolean };
   /** Output of a command. While MCP is served here, nothing but messages of the protocol. */
-  readonly stdout: Writable & { readonly isTTY?: boolean };
+  readonly stdout: Screen;
   /** Problems, progress and questions. */
-  readonly stderr: Writable & { readonly isTTY?: boolean };
+  readonly stderr: Screen;
   /** Aborts on the first termination signal, so that the command can end. A second signal kills the process. */
   interrupted(onSignal?: (name: string) => void): AbortSignal;
   readonly platform: NodeJS.Platform;
   /** Path of the script that Node runs, links resolved. */
   readonly script: string;
+  /** Path of the program that runs it. */
+  readonly node: string;
+  /** Name of the zone that times are shown in; the process's own if absent. */
+  readonly timeZone?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
 }
@@ -35,6 +43,8 @@ export interface Command extends CommandSyntax {
   /** Arguments and options after the command's name: `[--json] [--since 24h]`. */
   readonly usage: string;
   readonly about: string;
+  /** Set if it goes on until it is ended: a wrong setting then keeps it from starting. */
+  readonly serves?: true;
   /**
    * Resolves with the exit code.
    * @throws UsageError
@@ -45,12 +55,18 @@ export interface Command extends CommandSyntax {
 /** Commands by name, each loaded when it is needed, so that serving starts without the others. */
 export type Commands = Readonly<Record<string, () => Promise<Command>>>;
 
-/** Problems that keep a command from starting: sentences for the user, with no value of a secret. The exit code is 2. */
+/** Problems that keep a command from running: sentences for the user, with no value of a secret. The exit code is 2. */
 export class UsageError extends Error {
   readonly problems: readonly string[];
+  /** Begins the message instead of the command's name. */
+  heading: string | undefined;
   constructor(...problems: readonly string[]) {
     super(problems.join('\n'));
     this.problems = problems;
+  }
+  under(heading: string): this {
+    this.heading = heading;
+    return this;
   }
 }
 
@@ -82,11 +98,19 @@ export const notOneOf = (kind: string, given: string, names: readonly string[]) 
   return `${quoteName(given)} is not a ${kind}${hint} The ${kind}s are ${names.join(', ')}.`;
 };
 
-/** Colours for people: on a terminal, and not where NO_COLOR is set. */
-export const painter =
-  ({ stdout, env }: Pick<Terminal, 'stdout' | 'env'>) =>
-  (format: Parameters<typeof styleText>[0], text: string): string =>
-    stdout.isTTY && !env.NO_COLOR ? styleText(format, text) : text;
+/** The page that a terminal is for text on one of its streams: with colours for people, unless NO_COLOR is set. */
+export function pageOf(
+  { env, timeZone, ...streams }: Pick<Terminal, 'stdout' | 'stderr' | 'env' | 'timeZone'>,
+  stream: 'stdout' | 'stderr',
+): Page {
+  const screen = streams[stream];
+  const hasColours = screen.isTTY === true && !env.NO_COLOR;
+  return {
+    width: columnsOf(screen),
+    paint: (format, text) => (hasColours ? styleText(format, text, { validateStream: false }) : text),
+    timeZone,
+  };
+}
 
 /** `██████░░░░` for a share from 0 to 1. */
 export function bar(share: number, width = 30): string {

@@ -18,37 +18,100 @@ import { counted } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { quote, spellOut } from '../util/quote.js';
-import { type Command, painter, type Terminal } from './command.js';
-import { type Finding, ok, type ProbeOptions, probe, problem, warning } from './probe.js';
+import { type Command, pageOf, type Terminal } from './command.js';
+import { type Page, padded, widthOf, wrapped } from './layout.js';
+import { type Finding, notChecked, ok, type ProbeOptions, probe, problem, warning } from './probe.js';
 import { insecureTlsWarning } from './run-until-signal.js';
 
 /** `cloudops-mcp doctor`: checks what a call depends on, and says how to fix it. It changes nothing in the cloud. */
 export const doctorCommand: Command = {
   usage: '[--bucket <name>] [--json]',
-  about: 'check configuration, endpoints, clocks, signature and files',
+  about:
+    'check configuration, endpoints, clocks, signature and files; exit code 0 all is well, 1 there is a problem, 3 no API could be checked',
   options: { json: 'switch', bucket: 'value' },
   run: async ({ options, config, terminal }) => {
     const rest = config.ok
       ? await examine(config.config, options.bucket, terminal)
-      : config.problems.map((text) =>
-          problem('configuration', text, 'Correct it, then run doctor again for the other checks.'),
-        );
-    const findings = [nodeFinding(process.versions.node), ...rest];
-    if (options.json === undefined) terminal.stdout.write(report(findings, painter(terminal)));
+      : {
+          findings: config.problems.map((text) => problem('configuration', text, remedyOfSetting(text))),
+          apisChecked: undefined,
+        };
+    const findings = [nodeFinding(process.versions.node), ...rest.findings];
+    const page = pageOf(terminal, 'stdout');
+    if (options.json === undefined) terminal.stdout.write(report(findings, rest.apisChecked, page));
     else terminal.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
-    return findings.some(({ status }) => status === 'problem') ? 1 : 0;
+    if (findings.some(({ status }) => status === 'problem')) return 1;
+    return rest.apisChecked === 0 ? nothingChecked : 0;
   },
 };
 
-function report(findings: readonly Finding[], paint: ReturnType<typeof painter>): string {
-  const colours = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
-  const width = Math.max(...findings.map(({ check }) => check.length));
-  const lines = findings.flatMap(({ check, status, detail, remedy }) => [
-    `${paint(colours[status], status.padEnd(7))}  ${check.padEnd(width)}  ${detail}`,
-    ...(remedy === undefined ? [] : [`${' '.repeat(width + 11)}→ ${remedy}`]),
-  ]);
+/** The exit code where nothing is wrong as far as anybody can tell, because no API is set up. */
+const nothingChecked = 3;
+
+/** Colours of the states, the longest of which makes the first column. */
+const colours = { ok: 'green', 'not checked': 'cyan', warning: 'yellow', problem: 'red' } as const;
+const statusColumns = Math.max(...Object.keys(colours).map((status) => status.length)) + 2;
+/** A column of text that is narrower than this stands below its check. */
+const narrowestText = 40;
+
+function report(findings: readonly Finding[], apisChecked: number | undefined, { width, paint }: Page): string {
+  const checkColumns = Math.max(...findings.map(({ check }) => widthOf(check))) + 2;
+  const beside = statusColumns + checkColumns;
+  const isBeside = width - beside >= narrowestText;
+  const lines = findings.flatMap(({ check, status, detail, remedy }) => {
+    const state = paint(colours[status], padded(status, statusColumns));
+    const indent = ' '.repeat(isBeside ? beside : statusColumns);
+    const [first = '', ...others] = wrapped(detail, width, indent);
+    return [
+      ...(isBeside
+        ? [state + padded(check, checkColumns) + first.slice(beside)]
+        : [state + paint('bold', check), first]),
+      ...others,
+      ...(remedy === undefined ? [] : wrapped(remedy, width, `${indent}→ `)),
+    ];
+  });
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
-  return `${lines.join('\n')}\n\nproblems: ${count('problem')}, warnings: ${count('warning')}\n`;
+  const summary = [
+    `problems: ${count('problem')}, warnings: ${count('warning')}, not checked: ${count('not checked')}`,
+    ...(apisChecked === 0 ? ['No API was checked, because none is set up. CLOUDOPS_SANDBOX=1 needs no account.'] : []),
+  ];
+  return `${[...lines, '', ...summary.flatMap((line) => wrapped(line, width))].join('\n')}\n`;
+}
+
+/** What to do about a setting, where its problem does not say it itself. */
+function remedyOfSetting(problem: string): string {
+  const [, code] = / \(([A-Z]{4,})\)/.exec(problem) ?? [];
+  const what = code === undefined ? undefined : fileRemedies[code];
+  if (what !== undefined) return `${what} Then run doctor again for the other checks.`;
+  return 'Change or unset it, then run doctor again for the other checks.';
+}
+
+/** By the system's code for a file that cannot be used. */
+const fileRemedies: Readonly<Record<string, string>> = {
+  ENOENT: 'There is no such file: correct the path, or create the file.',
+  ENOTDIR: 'A part of the path is a file, not a folder: correct the path.',
+  EISDIR: 'It is a folder: name a file in it.',
+  EACCES: 'Let the user that cloudops-mcp runs as read it.',
+  EPERM: 'Let the user that cloudops-mcp runs as read it.',
+};
+
+/** What to do about keys that cannot be had: the first that fits what was said of them. */
+const keyRemedies: readonly (readonly [RegExp, string])[] = [
+  [/printed keys that have expired/, 'Sign in again with the program that prints the keys.'],
+  [
+    /^(?:CLOUDOPS_CREDENTIAL_PROCESS|credential_process of \S+) (?!has)/,
+    'Run the program by hand: it has to print the keys as JSON, and end with exit code 0.',
+  ],
+  [/there is no profile/, 'Add the profile there, or name another one in CLOUDOPS_PROFILE.'],
+  [/is empty|are missing/, 'Write the key, and nothing else, into the file.'],
+  [/is larger than/, 'Name a file that has the key and nothing else.'],
+  [/quotation mark|no keys and no/, 'Correct the profile in ~/.aws/config or ~/.aws/credentials.'],
+];
+
+function remedyOfKeys(reason: string): string {
+  const [, code = ''] = /\(([A-Z]{4,})\)/.exec(reason) ?? [];
+  const known = keyRemedies.find(([said]) => said.test(reason))?.[1] ?? fileRemedies[code];
+  return `${known ?? 'Give the account keys of its own.'} Until then, calls are refused.`;
 }
 
 function nodeFinding(version: string): Finding {
@@ -57,7 +120,13 @@ function nodeFinding(version: string): Finding {
   return recent ? ok('Node.js', version) : problem('Node.js', version, 'Install 20.19 or later.');
 }
 
-async function examine(config: Config, bucket: string | undefined, terminal: Terminal): Promise<Finding[]> {
+interface Examined {
+  readonly findings: readonly Finding[];
+  /** The number of APIs that a request was sent to; undefined if the configuration did not allow any check. */
+  readonly apisChecked: number | undefined;
+}
+
+async function examine(config: Config, bucket: string | undefined, terminal: Terminal): Promise<Examined> {
   const { now, env, version, platform } = terminal;
   // It leaves the journal alone, so that the next server reports the changes that an earlier process left open.
   const unrecorded = { ...config, journal: devNull, telemetry: false };
@@ -65,17 +134,19 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
   const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: 10_000 });
   const probing = { httpClient, proxies: config.proxies, now };
   try {
-    return [
+    const ofAccounts = await accountFindings(runtime, bucket, probing);
+    const findings = [
       ...settingFindings(config),
       ...tlsFindings(config),
       ...(await authorityFinding(env.NODE_EXTRA_CA_CERTS)),
-      ...(await accountFindings(runtime, bucket, probing)),
+      ...ofAccounts,
       ...(await journalFinding(config, now)),
       ...(await issuerFinding(config)),
       await secretsFinding(config.secretsDir, platform),
       ...config.accounts.all.map(({ name, confirm }) => consentFinding(config.accounts.areNamed ? name : '', confirm)),
       ok('state key', stateKeyMeaning(config.stateKeys)),
     ];
+    return { findings, apisChecked: ofAccounts.filter(({ status }) => status !== 'not checked').length };
   } finally {
     await httpClient.close();
     await runtime.close(0);
@@ -126,10 +197,12 @@ async function accountFindings(
   const ofAccounts = all.map(async (account) => {
     const found = await keysProblem(account).catch((error: unknown) => {
       const reason = error instanceof Refusal ? error.problems.join('; ') : reasonOf(error);
-      return [problem('keys', reason, 'Correct it: calls are refused until then.')];
+      return [problem('keys', reason, remedyOfKeys(reason))];
     });
-    const apis = services.map((service) => apiFindings(service, account, runtime, bucket, probing));
-    const findings = found.length > 0 ? found : (await Promise.all(apis)).flat();
+    // Without keys, every API would have the same problem.
+    const apis = found.length > 0 ? [] : services;
+    const ofApis = apis.map((service) => apiFindings(service, account, runtime, bucket, probing));
+    const findings = [...found, ...(await Promise.all(ofApis)).flat()];
     return areNamed ? findings.map((finding) => ({ ...finding, check: `${account.name} ${finding.check}` })) : findings;
   });
   return (await Promise.all(ofAccounts)).flat();
@@ -159,7 +232,7 @@ async function apiFindings(
     const detail = `not set: ${missing.join(', ')}`;
     const remedy = `Set them to call ${tools.map(({ name }) => name).join(' or ')}, or try with --sandbox.`;
     const isUnused = cloud.endpoints[service] === undefined;
-    return [isUnused ? warning(service, detail, remedy) : problem(service, detail, remedy)];
+    return [isUnused ? notChecked(service, detail, remedy) : problem(service, detail, remedy)];
   }
   const found = await probe(service, resolveEndpoint(cloud, first), probing);
   const check = `${service} signature`;
@@ -167,7 +240,8 @@ async function apiFindings(
   const tried = tools.find(({ trial }) => trial !== undefined);
   if (tried?.trial !== undefined)
     return [...found, await trialFinding(check, tried, tried.trial, runtime, bucket, name)];
-  return [...found, ok(check, 'not checked: no tool of this API says how to try it')];
+  const remedy = `The first call shows it: ${tools.map(({ name }) => name).join(' or ')}.`;
+  return [...found, notChecked(check, 'no tool of this API can be tried without changing something', remedy)];
 }
 
 /** Makes the call with which an operation has its service tried. */

@@ -1,47 +1,134 @@
 import { helpOf, optionName, type Row, sections, variableName } from '../config/settings.js';
-import type { Command, Commands } from './command.js';
+import { type ArgumentRow, argumentRows } from '../mcp/reference.js';
+import type { Operation } from '../tools/define-operation.js';
+import { type Command, type Commands, type Invocation, notOneOf, pageOf, UsageError } from './command.js';
+import { type Page, wrapped } from './layout.js';
 
-/** `cloudops-mcp help`, and `--help` with any command. */
+/** `cloudops-mcp help`, and `--help` with any command. The arguments are the command that it is about, and the tool of `call`. */
 export const helpCommand = (commands: Commands, defaultCommand: Command): Command => ({
-  usage: '',
-  about: 'print this text',
-  run: async ({ terminal }) => {
-    terminal.stdout.write(await helpText(commands, defaultCommand));
+  usage: '[<command> [<tool>]]',
+  about: 'print this text, or what there is to know about a command or a tool',
+  positionals: 2,
+  run: async ({ positionals, operations, terminal }) => {
+    const lines = await linesAbout(positionals, operations, pageOf(terminal, 'stdout'), commands, defaultCommand);
+    terminal.stdout.write(`${lines.join('\n')}\n`);
     return 0;
   },
 });
 
-async function helpText(commands: Commands, defaultCommand: Command): Promise<string> {
-  const others = Object.entries(commands).filter(([name]) => name !== 'help');
-  const named = others.map(async ([name, load]) => usageOf(name, await load()));
-  const usages = [usageOf('', defaultCommand), ...(await Promise.all(named))];
-  const settings = Object.entries(sections).flatMap(([title, rows]) => [
-    '',
-    `  ${title}`,
-    ...Object.entries(rows).map(([name, row]) => settingLine(name, row)),
-  ]);
+async function linesAbout(
+  [name, tool]: Invocation['positionals'],
+  operations: readonly Operation[],
+  page: Page,
+  commands: Commands,
+  defaultCommand: Command,
+): Promise<readonly string[]> {
+  if (name === undefined) return everything(page, commands, defaultCommand);
+  const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (load === undefined) throw new UsageError(notOneOf('command', name, Object.keys(commands)));
+  const command = await load();
+  if (tool === undefined || !['call', 'view'].includes(name)) return commandLines(name, command, page);
+  const operation = operations.find((one) => one.name === tool);
+  if (operation === undefined)
+    throw new UsageError(
+      notOneOf(
+        'tool',
+        tool,
+        operations.map((one) => one.name),
+      ),
+    );
+  return toolLines(name, command, operation, page);
+}
+
+async function everything(page: Page, commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
+  const named = Object.entries(commands).map(async ([name, load]) => usageOf(name, await load(), page));
+  const { paint, width } = page;
   return [
     'An MCP server that gives AI agents signed operations of a cloud.',
     'Try it without an account: cloudops-mcp --sandbox',
     '',
-    'Usage:',
-    ...usages,
+    paint('bold', 'Commands:'),
+    ...usageOf('', defaultCommand, page),
+    ...(await Promise.all(named)).flat(),
     '',
-    'Settings, as environment variables or options; an option wins:',
-    ...settings,
+    paint('bold', 'Settings, as environment variables or options; an option wins:'),
+    ...Object.entries(sections).flatMap(([title, rows]) => [
+      '',
+      `  ${paint('bold', title)}`,
+      ...Object.entries(rows).flatMap(([name, row]) => settingLines(name, row, width)),
+    ]),
     '',
-    '  --help      print this text, also: cloudops-mcp help',
-    '  --version   print the version',
+    ...wrapped('Help about a command, or about a tool with its arguments:', width),
+    '  cloudops-mcp <command> --help',
+    '  cloudops-mcp call <tool> --help',
     '',
-  ].join('\n');
+    '  -V, --version   print the version',
+  ];
 }
 
-function usageOf(name: string, { usage, about }: Command): string {
-  const line = ['cloudops-mcp', name, usage, '[settings]'].filter((part) => part !== '').join(' ');
-  return `  ${line}\n      ${about}`;
+function commandLines(name: string, command: Command, page: Page): readonly string[] {
+  const isAboutTools = command.usage.startsWith('<tool>');
+  return [
+    ...usageOf(name, command, page),
+    '',
+    ...(isAboutTools ? wrapped(`The arguments of a tool: cloudops-mcp ${name} <tool> --help`, page.width) : []),
+    ...wrapped('Every setting is an option, too: cloudops-mcp --help lists them.', page.width),
+  ];
 }
 
-function settingLine(name: string, row: Row): string {
+function usageOf(name: string, { usage, about }: Command, { width, paint }: Page): string[] {
+  const call = ['cloudops-mcp', name].filter((part) => part !== '').join(' ');
+  const [first = '', ...others] = wrapped(usage, width, `  ${call} `, 6);
+  const start = `  ${call}`;
+  return [
+    paint('bold', start) + first.slice(start.length).trimEnd(),
+    ...others,
+    ...wrapped(about, width, ' '.repeat(6)),
+  ];
+}
+
+/** For programs such as grep, one line. */
+function settingLines(name: string, row: Row, width: number): string[] {
   const option = row.secret ? '' : optionName(name);
-  return `    ${variableName(name).padEnd(28)}${option.padEnd(22)}${helpOf(row)}`;
+  if (!Number.isFinite(width)) return [`    ${variableName(name).padEnd(28)}${option.padEnd(22)}${helpOf(row)}`];
+  return [`    ${variableName(name)}  ${option}`.trimEnd(), ...wrapped(helpOf(row), width, ' '.repeat(8))];
 }
+
+/** What a tool does, its arguments with their rules, and an example to start from. */
+function toolLines(name: string, command: Command, operation: Operation, page: Page): readonly string[] {
+  const { width, paint } = page;
+  const heading = (text: string) => ['', paint('bold', text)];
+  const rows = argumentRows(operation);
+  const lists = new Map(rows.flatMap(({ list }) => (list === undefined ? [] : [[list.name, list.values] as const])));
+  return [
+    ...usageOf(name, { ...command, usage: command.usage.replace('<tool>', operation.name) }, page),
+    '',
+    ...wrapped(operation.description.replace(forModels, ''), width, '  '),
+    ...heading('Arguments, as fields of a JSON object:'),
+    ...rows.flatMap((row) => argumentLines(row, page)),
+    ...[...lists].flatMap(([letter, values]) => ['', ...wrapped(`${plain(values)}.`, width, `  List ${letter}: `, 4)]),
+    ...heading('An example:'),
+    `  cloudops-mcp ${name} ${operation.name} '${JSON.stringify(operation.example)}'`,
+  ];
+}
+
+function argumentLines({ path, type, rules, about, preset }: ArgumentRow, { width, paint }: Page): string[] {
+  const said = forPeople[path] ?? about;
+  const absent = preset === '' || said.includes(preset) ? [] : [`${preset} if absent`];
+  const facts = [type, ...rules, ...absent].join(', ');
+  const lines = [facts, ...(said === '' ? [] : [said])].map(plain);
+  return [`  ${paint('bold', path)}`, ...lines.flatMap((line) => wrapped(line, width, ' '.repeat(6)))];
+}
+
+/** The remark of a description that only a model needs. */
+const forModels = /; ask the user rather than guess/;
+
+/** Without the marks of Markdown. */
+const plain = (text: string) => text.replaceAll('`', '');
+
+/** The arguments that steer a call, which are described to models elsewhere. */
+const forPeople: Readonly<Record<string, string>> = {
+  planOnly: 'Only show the plan, as --plan does.',
+  planId: 'Carry out the plan that was printed with it.',
+  allowRepeat: 'Send it although the same change was sent before.',
+};

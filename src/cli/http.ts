@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { allowChanges } from '../calls/account.js';
 import type { Principal } from '../calls/policy.js';
@@ -29,6 +30,7 @@ const graceMs = 30_000;
 export const httpCommand: Command = {
   usage: '[--host 127.0.0.1] [--port 8080]',
   about: 'serve MCP over HTTP at /mcp',
+  serves: true,
   options: addressOptions,
   run: async (invocation) => {
     const { terminal } = invocation;
@@ -69,6 +71,10 @@ export const httpCommand: Command = {
         },
       });
       log('info', 'listening', { host, port: http.port, metricsPort: http.metricsPort });
+      if (terminal.stderr.isTTY)
+        terminal.stderr.write(
+          `Listening on http://${isIPv6(host) ? `[${host}]` : host}:${http.port}/mcp. Ctrl-C ends it.\n`,
+        );
       if (!stop.aborted) await once(stop, 'abort');
       await http.stop(graceMs);
       await shared?.close();

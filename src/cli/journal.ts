@@ -3,11 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config/load.js';
 import { isDatabaseUrl } from '../journal/database-url.js';
 import type { RecordedChange } from '../journal/entry.js';
-import { describe, nothingYet } from '../journal/journal.js';
+import { nothingYet } from '../journal/journal.js';
 import { openJournal } from '../runtime.js';
 import { escapeInvisible, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { type Command, type Invocation, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
+import { type Command, type Invocation, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
+import { changeLines } from './journal-table.js';
+import { localTime } from './layout.js';
 
 /** `cloudops-mcp journal`: prints the changes and their outcomes, all of them if nothing else is asked for. */
 export const journalCommand: Command = {
@@ -37,20 +39,21 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   const until = timeOf('until', options.until, now());
   const stop = options.follow === undefined ? undefined : terminal.interrupted();
   const follow = stop && (() => delay(pollMs, true, { signal: stop }).catch(() => false));
-  const lineOf = (change: RecordedChange) =>
-    options.json === undefined ? describe(change) : escapeInvisible(JSON.stringify(change));
+  const page = pageOf(terminal, 'stdout');
+  const textOf = (change: RecordedChange) =>
+    options.json === undefined ? changeLines(change, page).join('\n') : escapeInvisible(JSON.stringify(change));
   const journal = await openJournal(config, now);
   let isEmpty = true;
   try {
     for await (const change of journal.read({ since, until, follow })) {
       if (stop?.aborted) break;
       isEmpty = false;
-      if (!stdout.write(`${lineOf(change)}\n`)) await once(stdout, 'drain');
+      if (!stdout.write(`${textOf(change)}\n`)) await once(stdout, 'drain');
     }
   } finally {
     await journal.close();
   }
-  const nothing = since === undefined ? nothingYet : `No changes since ${new Date(since).toISOString()}.`;
+  const nothing = since === undefined ? nothingYet : `No changes since ${localTime(new Date(since), page.timeZone)}.`;
   if (isEmpty && options.json === undefined) stdout.write(`${nothing}\n`);
   return 0;
 }

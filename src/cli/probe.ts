@@ -11,7 +11,7 @@ import { isLoopback } from '../util/uri.js';
 /** The result of a check of `doctor`, with a remedy unless it is in order. */
 export interface Finding {
   readonly check: string;
-  readonly status: 'ok' | 'warning' | 'problem';
+  readonly status: 'ok' | 'not checked' | 'warning' | 'problem';
   readonly detail: string;
   readonly remedy?: string;
 }
@@ -19,9 +19,10 @@ export interface Finding {
 export const ok = (check: string, detail: string): Finding => ({ check, status: 'ok', detail });
 
 const finding =
-  (status: 'warning' | 'problem') =>
+  (status: Exclude<Finding['status'], 'ok'>) =>
   (check: string, detail: string, remedy: string): Finding => ({ check, status, detail, remedy });
 
+export const notChecked = finding('not checked');
 export const warning = finding('warning');
 export const problem = finding('problem');
 

@@ -1,8 +1,9 @@
 import type { Config } from '../config/load.js';
 import type { DecisionPage } from '../consent/page.js';
 import { type Runtime, startRuntime } from '../runtime.js';
-import { createLog, type Log } from '../util/log.js';
+import type { Log } from '../util/log.js';
 import type { Terminal } from './command.js';
+import { serverLog } from './terminal-log.js';
 
 /** Time for changes under way to end when the process is asked to. */
 const graceMs = 10_000;
@@ -13,11 +14,12 @@ const graceMs = 10_000;
  */
 export async function runUntilSignal(
   config: Config,
-  { version, now, stderr, interrupted }: Terminal,
+  terminal: Terminal,
   serve: (runtime: Runtime, log: Log, stop: AbortSignal) => Promise<number>,
   page?: DecisionPage,
 ): Promise<number> {
-  const log = createLog(config.logLevel, now, (line) => stderr.write(line));
+  const { version, now, interrupted } = terminal;
+  const log = serverLog(config, terminal);
   const runtime = await startRuntime(config, version, log, now, page);
   log('info', 'start', { version, sandbox: config.sandbox });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });

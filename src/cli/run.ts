@@ -3,7 +3,10 @@ import { parseCommandLine } from '../config/command-line.js';
 import { loadConfig } from '../config/load.js';
 import { noOwnOperations, type OwnOperations, operationsPath, ownSettings } from '../config/own-operations.js';
 import { operations as builtIn } from '../tools/index.js';
-import { type Command, type Commands, notOneOf, type Terminal, UsageError } from './command.js';
+import { didYouMean } from '../util/did-you-mean.js';
+import { quoteName } from '../util/quote.js';
+import { type Command, type Commands, notOneOf, pageOf, type Terminal, UsageError } from './command.js';
+import { wrapped } from './layout.js';
 import { stdioCommand } from './stdio.js';
 
 const help = async () => (await import('./help.js')).helpCommand(commands, stdioCommand);
@@ -23,8 +26,10 @@ export const commands: Commands = {
 
 /** Runs a command line. Resolves with the exit code. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
+  const [first = ''] = args;
+  const name = first.startsWith('-') ? '' : first;
   try {
-    return await run(args, terminal);
+    return await run(name, name === '' ? args : args.slice(1), terminal);
   } catch (error) {
     if (error instanceof Error && 'syscall' in error && error.syscall === 'listen') {
       terminal.stderr.write(`cloudops-mcp cannot listen: ${error.message}\n`);
@@ -34,17 +39,27 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     const ofSandbox = error instanceof Error && error.name === 'SandboxProblem';
     if (!ofSandbox && !(error instanceof UsageError)) throw error;
     const problems = error instanceof UsageError ? error.problems : [error.message];
-    terminal.stderr.write(`cloudops-mcp cannot start:\n${problems.map((problem) => `- ${problem}\n`).join('')}`);
+    const heading = error instanceof UsageError ? error.heading : undefined;
+    terminal.stderr.write(problemsText(heading ?? `cloudops-mcp ${name}`.trim(), problems, terminal));
     return 2;
   }
 }
 
-async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const [first = ''] = args;
-  const isNamed = first !== '' && !first.startsWith('-');
-  const command = isNamed ? await commandNamed(first) : stdioCommand;
-  const own = await ownOperations(isNamed ? args.slice(1) : args, command, terminal);
-  const commandLine = parseCommandLine(isNamed ? args.slice(1) : args, command, ownSettings(own));
+/** One problem follows the heading, several are listed below it. */
+function problemsText(heading: string, problems: readonly string[], terminal: Terminal): string {
+  const { width } = pageOf(terminal, 'stderr');
+  const [first = '', ...others] = problems;
+  const lines =
+    others.length === 0
+      ? wrapped(first, width, `${heading}: `, 2)
+      : [`${heading}:`, ...problems.flatMap((problem) => wrapped(problem, width, '- '))];
+  return `${lines.join('\n')}\n`;
+}
+
+async function run(name: string, args: readonly string[], terminal: Terminal): Promise<number> {
+  const command = name === '' ? stdioCommand : await commandNamed(name);
+  const own = await ownOperations(args, command, terminal);
+  const commandLine = parseCommandLine(args, command, ownSettings(own));
   const { positionals, options, wants } = commandLine;
   if (wants === 'version') {
     terminal.stdout.write(`${terminal.version}\n`);
@@ -52,9 +67,18 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   }
   const readFile = (path: string) => readFileSync(path, 'utf8');
   const config = loadConfig({ env: terminal.env, commandLine, own, readFile });
-  const { run } = wants === 'help' ? await help() : command;
   const operations = [...builtIn, ...own.operations];
-  return run({ positionals, options, config, operations, terminal });
+  if (wants === 'help') {
+    const subject = name === '' || name === 'help' ? positionals : [name, ...positionals];
+    return (await help()).run({ positionals: subject, options, config, operations, terminal });
+  }
+  try {
+    return await command.run({ positionals, options, config, operations, terminal });
+  } catch (error) {
+    const isMisconfigured = !config.ok && config.problems.length > commandLine.problems.length;
+    if (!isMisconfigured || !command.serves || !(error instanceof UsageError)) throw error;
+    throw error.under('cloudops-mcp cannot start');
+  }
 }
 
 /** The operations of CLOUDOPS_OPERATIONS. What loads them is itself loaded only if it is set. */
@@ -63,8 +87,16 @@ async function ownOperations(args: readonly string[], command: Command, { env }:
   return path === undefined ? noOwnOperations : (await import('../operations/load.js')).loadOperations(path);
 }
 
+/** @throws UsageError, which knows that the name of a tool needs `call` before it */
 async function commandNamed(name: string): Promise<Command> {
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (load === undefined) throw new UsageError(notOneOf('command', name, Object.keys(commands)));
-  return load();
+  if (load !== undefined) return load();
+  const names = Object.keys(commands);
+  const tools = builtIn.map((operation) => operation.name);
+  const tool = didYouMean(name, names) === undefined ? didYouMean(name, tools) : undefined;
+  const problem =
+    tool === undefined
+      ? notOneOf('command', name, names)
+      : `${quoteName(name)} is not a command; did you mean cloudops-mcp call ${tool}?`;
+  throw new UsageError(problem).under('cloudops-mcp');
 }

@@ -6,6 +6,7 @@ import { type Command, portOf, validConfig } from './command.js';
 export const sandboxCommand: Command = {
   usage: '[--port N] [--state FILE] [--seed TEXT] [--fault PLAN] [--json]',
   about: 'run the sandbox alone, and print what points servers and S3 clients at it',
+  serves: true,
   options: { port: 'value', state: 'value', seed: 'value', fault: 'value', json: 'switch' },
   run: async (invocation) => {
     const { stdout, now, interrupted } = invocation.terminal;

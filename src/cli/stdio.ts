@@ -10,10 +10,12 @@ import { runUntilSignal } from './run-until-signal.js';
 export const stdioCommand: Command = {
   usage: '',
   about: 'serve MCP on stdin and stdout',
+  serves: true,
   run: async (invocation) => {
     const { stdin, stdout, stderr } = invocation.terminal;
-    if (stdin.isTTY) stderr.write('Waiting for an MCP client on stdin. To use it yourself, see cloudops-mcp --help\n');
     const config = validConfig(invocation);
+    if (stdin.isTTY)
+      stderr.write('Waiting for an MCP client on stdin. Ctrl-C ends it. To use it yourself: cloudops-mcp --help\n');
     const local = localPageFor(config, invocation.terminal);
     return runUntilSignal(
       config,

@@ -10,9 +10,10 @@ import { readView, viewOf } from '../mcp/views/offer.js';
 import { startRuntime } from '../runtime.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import { isObject, textAt } from '../util/objects.js';
-import { type Call, failureCode, logFor, readCall } from './call.js';
+import { type Call, failureCode, readCall } from './call.js';
 import { type Command, portOf, type Terminal, UsageError } from './command.js';
 import { openBrowser } from './open-browser.js';
+import { commandLog } from './terminal-log.js';
 
 /** `cloudops-mcp view`: shows a call of a tool in the browser, with the view of chats, for people without such a chat. */
 export const viewCommand: Command = {
@@ -41,7 +42,7 @@ async function show(
   const { version, now, stdout, stderr } = terminal;
   const name = viewOf(operation);
   if (name === undefined) throw new UsageError(`${operation.name} has no view.`);
-  const log = logFor(config, terminal);
+  const log = commandLog(config, terminal);
   // Nothing is done before the button of the page is clicked, whatever is set for agents.
   const runtime = await startRuntime(withConfirm(config, 'human'), version, log, now);
   const { peer, close } = await connect(runtime.server, version);

@@ -22,7 +22,7 @@ export interface CommandLine {
   readonly problems: readonly string[];
 }
 
-const asked = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version' } as const;
+const asked = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
 const isAsked = (arg: string): arg is keyof typeof asked => Object.hasOwn(asked, arg);
 
 /** An option: its kind, and the record that its value goes into. */

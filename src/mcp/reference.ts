@@ -7,7 +7,7 @@ import {
   devopsStatusName,
   resourceGroupStatus,
 } from '../tools/schema/meanings.js';
-import { markdownTable } from '../util/human.js';
+import { markdownTable, sentenceCase } from '../util/human.js';
 import { inputJsonSchema } from './json-schema.js';
 
 /** The reference of the API as Markdown, for agents and people. */
@@ -32,23 +32,53 @@ export function gaps({ undocumented, elsewhere }: Operation): [string, string][]
   return [...section('Not documented by the API', undocumented), ...section('Not possible here', elsewhere)];
 }
 
-/** Every argument, at any depth, with its rules and what the cloud uses in its absence: a table, and long lists of values after it. */
-export function argumentReference({ input, defaults }: Operation): string {
-  const longLists = new Map<string, string>();
-  const rows = argumentsOf(inputJsonSchema(input()), '').map(({ path, field, required }) => {
+/** One argument with its rules, and what the cloud uses in its absence. A list of values that many share has a letter. */
+export interface ArgumentRow {
+  readonly path: string;
+  readonly type: string;
+  readonly rules: readonly string[];
+  readonly about: string;
+  readonly preset: string;
+  readonly list: { readonly name: string; readonly values: string } | undefined;
+}
+
+/** Every argument, at any depth. */
+export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'defaults'>): ArgumentRow[] {
+  const letters = new Map<string, string>();
+  const listOf = (field: JsonSchema): ArgumentRow['list'] => {
+    const values = longList(field);
+    if (values === undefined) return undefined;
+    const name = letters.get(values) ?? String.fromCharCode(65 + letters.size);
+    letters.set(values, name);
+    return { name, values };
+  };
+  return argumentsOf(inputJsonSchema(input()), '').map(({ path, field, required }) => {
     const items = field.items as JsonSchema | undefined;
-    const rules = [
-      ...(required ? ['required'] : []),
-      ...rulesOf(field, longLists),
-      ...(items?.type === 'string' ? rulesOf(items, longLists) : []),
-    ].join(', ');
-    const text = [rules, String(field.description ?? '')].filter((part) => part !== '').join('. ');
-    const type = items === undefined ? typeName(field) : `list of ${typeName(items)}`;
-    const preset = defaults.find((one) => one.path === path)?.value ?? '';
-    return [`\`${path}\``, type, text.charAt(0).toUpperCase() + text.slice(1), preset];
+    const ruled = items?.type === 'string' ? [field, items] : [field];
+    const list = ruled.map(listOf).find((found) => found !== undefined);
+    return {
+      path,
+      type: items === undefined ? typeName(field) : `list of ${typeName(items)}`,
+      rules: [...(required ? ['required'] : []), ...ruled.flatMap((one) => rulesOf(one, list?.name))],
+      about: String(field.description ?? ''),
+      preset: defaults.find((one) => one.path === path)?.value ?? '',
+      list,
+    };
   });
-  const table = markdownTable(['argument', 'type', 'rules', 'when absent'], rows);
-  return [table, ...[...longLists].map(([values, name]) => `List ${name}: ${values}.`)].join('\n\n');
+}
+
+/** The same as a table of Markdown, and long lists of values after it. */
+export function argumentReference(operation: Operation): string {
+  const rows = argumentRows(operation);
+  const table = markdownTable(
+    ['argument', 'type', 'rules', 'when absent'],
+    rows.map(({ path, type, rules, about, preset }) => {
+      const text = [rules.join(', '), about].filter((part) => part !== '').join('. ');
+      return [`\`${path}\``, type, sentenceCase(text), preset];
+    }),
+  );
+  const lists = new Map(rows.flatMap(({ list }) => (list === undefined ? [] : [[list.name, list.values] as const])));
+  return [table, ...[...lists].map(([name, values]) => `List ${name}: ${values}.`)].join('\n\n');
 }
 
 export function instanceTypesReference(): string {
@@ -102,9 +132,10 @@ const typeNames = new Map<unknown, string>([
 ]);
 const typeName = ({ type }: JsonSchema) => typeNames.get(type) ?? String(type);
 
-function rulesOf(field: JsonSchema, longLists: Map<string, string>): string[] {
+/** @param listName of the list of its values, if that is long */
+function rulesOf(field: JsonSchema, listName: string | undefined): string[] {
   return [
-    ...(Array.isArray(field.enum) ? [oneOf(field.enum, longLists)] : []),
+    ...(Array.isArray(field.enum) ? [oneOf(field.enum, listName)] : []),
     ...range(field.minimum, field.maximum),
     ...range(field.minLength, field.maxLength, 'character', 'characters'),
     ...range(field.minItems, field.maxItems, 'entry', 'entries'),
@@ -112,13 +143,15 @@ function rulesOf(field: JsonSchema, longLists: Map<string, string>): string[] {
   ];
 }
 
-/** `one of a, b`; a long list gets a letter, under which it is added to `longLists`. */
-function oneOf(values: readonly unknown[], longLists: Map<string, string>): string {
-  const text = values.map((value) => `\`${value}\``).join(', ');
-  if (values.length <= 8) return values.length === 1 ? `only ${text}` : `one of ${text}`;
-  const name = longLists.get(text) ?? String.fromCharCode(65 + longLists.size);
-  longLists.set(text, name);
-  return `one of list ${name} below`;
+const valuesText = (values: readonly unknown[]) => values.map((value) => `\`${value}\``).join(', ');
+
+/** The allowed values of a field, if there are many. */
+const longList = (field: JsonSchema): string | undefined =>
+  Array.isArray(field.enum) && field.enum.length > 8 ? valuesText(field.enum) : undefined;
+
+function oneOf(values: readonly unknown[], listName: string | undefined): string {
+  if (values.length > 8) return `one of list ${listName} below`;
+  return values.length === 1 ? `only ${valuesText(values)}` : `one of ${valuesText(values)}`;
 }
 
 function range(low: unknown, high: unknown, one = '', many = ''): string[] {

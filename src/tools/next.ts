@@ -25,6 +25,60 @@ export const next = (who: Actor, action: Action, text: string): Next => ({ who, 
 export const operatorMust = (act: string): Next =>
   next('operator', 'configure', `Tell the user: the person who runs this server has to ${act}.`);
 
-/** The text of a step for the person themself, where no model is in between. */
+/**
+ * The same step in words for the person themself, where no model is in between: `Ask the user whether the name is right.` as `Check
+ * whether the name is right.` What only a model has to be told is left out, and all of it may be.
+ */
 export const textForPerson = (text: string): string =>
-  sentenceCase(text.replace(/^Tell the user(?: that|:) (?:the person who runs this server has to )?/, ''));
+  (text.match(sentence) ?? [])
+    .map((one) => rewrites.reduce((said, [from, to]) => said.replace(from, to), one.trim()))
+    .filter((one) => /\w/.test(one))
+    .map(sentenceCase)
+    .join(' ');
+
+/** Up to a full stop that ends it, which one within brackets does not. */
+const sentence = /(?:[^.(]|\([^)]*\)|\.(?! |$))+(?:\.|$)(?: |$)/g;
+
+/** Each is tried in turn on a sentence. */
+const rewrites: readonly (readonly [RegExp, string])[] = [
+  // What a model is told about its own doing, and about what it shows.
+  [/^Ask the user for values that are theirs to choose.*$/, ''],
+  [/; ask the user for values that are theirs to choose/, ''],
+  [/^Tell the user the outcome,.*$/, ''],
+  [/^Tell the user when it was accepted, and the request IDs\.$/, ''],
+  [/^Tell the user the request IDs\.$/, ''],
+  [/^(?:Otherwise )?[Tt]ell the user(?:\.$|, and do not look for another way: .*$)/, ''],
+  [/^Only the person who runs this server can change the setting\.$/, ''],
+  [/, and tell the user\.$/, '.'],
+  [/ to show the user the plan\.$/, ' to see the plan.'],
+  [/, show it to the user, and after a yes call\b/, ', then call'],
+  [/^Do not look for another way.*$/, ''],
+  [/^Do not call again\.$/, ''],
+  [/^Leave it at that: call again only if the user asks for it\.$/, ''],
+  [/^Tell the user that the same change was sent before\.$/, ''],
+  [/: do not call again to check/, ''],
+  [/; calling again before that will not help/, ''],
+  // What a model is to ask about is for the person to know.
+  [/, and ask whether another one was meant\.$/, '.'],
+  [/: ask the user which it is\.$/, '.'],
+  [/, and ask them for\b/, ': give'],
+  [/^Tell the user (which|what)\b(.*), as the service says/, 'The service says $1$2'],
+  // Who runs the server, who uses it and who reads this are one.
+  [/(?:Tell the user(?: that|:) )?(?:only )?the person who runs this server (?:has to|can) /gi, ''],
+  [/^If it (?:fails|happens) again, tell the user(?: that|:) /, 'If it happens again, '],
+  [/(?<=, )tell the user(?: that|:) /, ''],
+  [/^Tell the user(?: that|:) /, ''],
+  [/^Tell the user when the next change is possible\.$/, ''],
+  [/^Tell the user what was asked for and what the answer says, and have them look/, 'Look'],
+  [/\bAsk the user whether\b/gi, 'check whether'],
+  [/\bAsk the user for\b/gi, 'find out'],
+  [/^Ask the user in the conversation what they want\.$/, ''],
+  [/\b[Hh]ave (?:the user|them) (look|check|reconnect)/, '$1'],
+  [/\bonly when they say that it is out of the way/, 'when it is out of the way'],
+  [/\bonly if, having heard that, they ask for\b/, 'only for'],
+  [/\bthey still want it\b/, 'you still want it'],
+  [/^If the user still wants it\b/, 'If you still want it'],
+  [/, unless they asked for more/, ''],
+  [/^If the user wants to follow it, call again/, 'To follow it, call again'],
+  [/^Wait until the user has answered those/, 'Answer those first'],
+];

@@ -61,7 +61,7 @@ describe('the exit code tells how it ended', () => {
       0,
       'a change with --yes',
       ['restore_instance', json({ ...restore, instanceId: 'yes' }), '--yes'],
-      /outcome: accepted/,
+      /^The cloud accepted [\s\S]*\nConsent +given beforehand with --yes\n/,
     ],
     [1, 'refused by the service', ['list_parts', json({ ...upload, uploadId: 'x' })], /NoSuchUpload/],
     [
@@ -83,21 +83,26 @@ describe('the exit code tells how it ended', () => {
       ['--sesion-token', 'MARKER', 'list_parts', json(upload)],
       /--sesion-token is not an option/,
     ],
-    [2, 'not on offer', ['restore_instance', json(restore), '--read-only'], /code: NotAllowed/],
-    [3, 'nobody to ask', ['restore_instance', json(restore)], /outcome: planned\nplanId: /],
-    [3, 'nobody to ask, two calls wanted', ['restore_instance', json(restore), '--confirm', 'plan'], /planId: /],
+    [2, 'not on offer', ['restore_instance', json(restore), '--read-only'], /\nCode +NotAllowed\n/],
+    [
+      3,
+      'nobody to ask',
+      ['restore_instance', json(restore)],
+      /^Plan of restore_instance; nothing was sent\.\n[\s\S]*\nPlan ID +\S/,
+    ],
+    [3, 'nobody to ask, two calls wanted', ['restore_instance', json(restore), '--confirm', 'plan'], /Plan ID +\S/],
     [
       3,
       '--yes where only a person counts',
       ['restore_instance', json(restore), '--yes', '--confirm', 'human'],
       /--yes does not/,
     ],
-    [3, 'a made-up planId', ['restore_instance', json({ ...restore, planId: 'v1.x' })], /code: PlanRefused/],
+    [3, 'a made-up planId', ['restore_instance', json({ ...restore, planId: 'v1.x' })], /\nCode +PlanRefused\n/],
   ])('%i: %s', async (code, _name, args, said) => {
     const run = await runServer(['call', '--sandbox', ...args]);
     // Answers and plans on stdout, everything else on stderr.
     const [output, other] =
-      code === 0 || /planned|planId: /.test(said.source) ? [run.stdout, run.stderr] : [run.stderr, run.stdout];
+      code === 0 || /Plan ID/.test(said.source) ? [run.stdout, run.stderr] : [run.stderr, run.stdout];
     expect(output).toMatch(said);
     expect(other).toMatch(/^(note: .*\n)?$/);
     expect(run.code).toBe(code);
@@ -288,9 +293,9 @@ describe('on a terminal', () => {
 
   test.each<[string, (stdin: PassThrough) => void, number, string]>([
     ['yes', (stdin) => stdin.write('yes\n'), 0, ''],
-    ['no', (stdin) => stdin.write('no\n'), 3, 'the user declined'],
-    ['y', (stdin) => stdin.write('y\n'), 3, 'the user declined'],
-    ['nothing and ends the input', (stdin) => stdin.end(), 3, 'without an answer'],
+    ['no', (stdin) => stdin.write('no\n'), 3, 'you did not agree to it'],
+    ['y', (stdin) => stdin.write('y\n'), 3, 'you did not agree to it'],
+    ['nothing and ends the input', (stdin) => stdin.end(), 3, 'you did not agree to it'],
   ])('the plan is shown, and who types %s decides', async (_name, typed, code, said) => {
     const done = await onTerminal(['restore_instance', json(restore)], typed, { CLOUDOPS_SANDBOX: '1' });
     expect(done.shown).toMatch(/^Create DevOps server [\s\S]*It costs money[\s\S]*Type yes to go ahead: /);

@@ -27,6 +27,30 @@ test.each([[[]], [['--json']]])('what a client is called cannot change what a te
   if (args.length > 0) expect(JSON.parse(stdout)).toMatchObject({ client });
 });
 
+test('for people a change is a row: when by their clock, what came of it, what it was, and who agreed', async () => {
+  const time = Date.parse('2026-11-20T23:30:00Z');
+  const agreed = intentAt(time, { what: 'Create DevOps server "wiki".', consent: 'asked', answeredAfterMs: 4_000 });
+  const declined = { ...agreed, id: '2', nonce: '2', consent: 'clicked' };
+  const entries = [
+    { intent: agreed },
+    { ending: { ...endingOf(time, agreed.id, 'rejected'), code: 'Client.Bad' } },
+    { intent: declined },
+    { ending: endingOf(time, '2', 'declined') },
+    { intent: { ...agreed, id: '3' } },
+  ];
+  writeFileSync(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+  const { terminal, printed } = fakeTerminal({ env: { CLOUDOPS_JOURNAL: path }, timeZone: 'Asia/Tokyo' });
+  await runCommandLine(['journal'], terminal);
+  const rows = printed.stdout.trimEnd().split('\n');
+  expect(rows).toEqual([
+    expect.stringMatching(
+      /^2026-11-21 08:30:00 GMT\+9 {2}rejected {4}Create DevOps server "wiki"\. \(Client\.Bad\) .* agreed when asked after 4 s /,
+    ),
+    expect.stringMatching(/ declined {4}Create DevOps server "wiki"\. .* declined with a click after 4 s /),
+    expect.stringMatching(/ no outcome {2}Create DevOps server "wiki"\. /),
+  ]);
+});
+
 describe('since a time', () => {
   test.each([
     ['2030-01-01', 0],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { commands, runCommandLine } from '../../src/cli/run.js';
 import { settingNames, settings, variableName } from '../../src/config/settings.js';
+import { operations } from '../../src/tools/index.js';
 import { fakeTerminal } from '../support/terminal.js';
 
 async function run(args: readonly string[], env: Record<string, string> = {}) {
@@ -10,15 +11,40 @@ async function run(args: readonly string[], env: Record<string, string> = {}) {
 
 describe('help', () => {
   test.each([
-    [['--help']],
-    [['-h']],
-    [['help']],
-    [['doctor', '--help']],
-    [['call', 'list_parts', '--regoin', 'x', '-h']],
-  ])('%j prints it, whatever else is given', async (args) => {
+    [['--help'], /^An MCP server .*\n/],
+    [['-h'], /^An MCP server .*\n/],
+    [['help'], /^An MCP server .*\n/],
+    [['doctor', '--help'], /^ {2}cloudops-mcp doctor \[--bucket /],
+    [['help', 'doctor'], /^ {2}cloudops-mcp doctor \[--bucket /],
+    [['call', '--help'], /cloudops-mcp call <tool> --help\n/],
+    [['call', 'list_parts', '--regoin', 'x', '-h'], /^ {2}cloudops-mcp call list_parts /],
+    [['view', 'list_parts', '--help'], /^ {2}cloudops-mcp view list_parts /],
+  ])('%j prints it, whatever else is given', async (args, said) => {
     const { code, stdout, stderr } = await run(args, { CLOUDOPS_REGOIN: 'x' });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/^An MCP server .*\n/);
+    expect(stdout).toMatch(said);
+  });
+
+  test.each(operations)(
+    'of $name has every argument with its rules, and an example',
+    async ({ name, input, example }) => {
+      const { stdout } = await run(['call', name, '--help']);
+      for (const argument of Object.keys(input().shape))
+        expect(stdout).toMatch(new RegExp(`^ {2}${argument}\n {6}\\S`, 'm'));
+      expect(stdout).toContain(`cloudops-mcp call ${name} '${JSON.stringify(example)}'\n`);
+      expect(stdout).not.toMatch(/`|the user/);
+    },
+  );
+
+  test('of what does not exist names what does', async () => {
+    expect(await run(['help', 'doctr'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('did you mean doctor?'),
+    });
+    expect(await run(['call', 'list_part', '--help'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('did you mean list_parts?'),
+    });
   });
 
   test('lists every command, and every setting with its help; no option for a secret', async () => {
@@ -32,13 +58,15 @@ describe('help', () => {
   });
 });
 
-test.each([[['--version']], [['-v']], [['doctor', '--version']]])('%j prints the version', async (args) => {
+test.each([[['--version']], [['-v']], [['-V']], [['doctor', '--version']]])('%j prints the version', async (args) => {
   expect(await run(args)).toEqual({ code: 0, stdout: '1.2.3\n', stderr: '' });
 });
 
 test.each([
   [['doctr'], 'doctr is not a command; did you mean doctor? The commands are call, client-config,'],
   [['toString'], 'toString is not a command. The commands are call'],
+  [['list_parts'], 'list_parts is not a command; did you mean cloudops-mcp call list_parts?'],
+  [['restore_instnce'], 'restore_instnce is not a command; did you mean cloudops-mcp call restore_instance?'],
 ])('a command that does not exist is answered with those that do: %j', async (args, said) => {
   expect(await run(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(said) });
 });
@@ -55,4 +83,17 @@ test('every problem of a command line and its environment is a line, and nothing
     expect.stringMatching(/^- CLOUDOPS_TIMEOUT_MS is "soon"/),
   ]);
   expect(stderr).not.toContain('MARKER');
+});
+
+test.each([
+  [['--bogus'], 'cloudops-mcp: --bogus is not an option; --help lists them all\n'],
+  [['journal', '--snice', '1h'], 'cloudops-mcp journal: --snice is not an option; did you mean --since?\n'],
+  [['http', '--port', 'x'], 'cloudops-mcp http: --port takes a number from 0 to 65535; 0 takes a free one.\n'],
+])('a mistake in the command line is no problem of starting: %j', async (args, stderr) => {
+  expect(await run(args)).toEqual({ code: 2, stdout: '', stderr });
+});
+
+test('a server that a setting keeps from starting says so', async () => {
+  const { stderr } = await run([], { CLOUDOPS_TIMEOUT_MS: 'soon' });
+  expect(stderr).toMatch(/^cloudops-mcp cannot start: CLOUDOPS_TIMEOUT_MS is "soon"/);
 });

@@ -19,6 +19,8 @@ export function fakeTerminal(changes: Partial<Terminal> = {}) {
     interrupted: () => new AbortController().signal,
     platform: 'linux',
     script: '/clone/dist/main.js',
+    node: '/opt/node/bin/node',
+    timeZone: 'UTC',
     env: {},
     version: '0',
     ...changes,

@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { seededBackupId } from '../../sandbox/devops.js';
+import { seededUpload } from '../../sandbox/sandbox.js';
+import { widthOf } from '../../src/cli/layout.js';
+import { onTerminal } from '../support/pty.js';
+
+/** What a person sees who works at a terminal: a real one, of 80 and of 120 columns. */
+
+const folder = mkdtempSync(join(tmpdir(), 'cloudops-terminal-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const { bucket, key: object, uploadId } = seededUpload;
+const upload = JSON.stringify({ bucket, object, uploadId });
+const restore = JSON.stringify({ backupId: seededBackupId, instanceId: 'wiki', diskSize: 200 });
+const sandbox = { CLOUDOPS_SANDBOX: '1', CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'), TZ: 'Asia/Tokyo' };
+const yes = [['Type yes', 'yes\n']] as const;
+
+/** What is meant for models, or for whoever reads logs, and what only they call so. */
+const notForPeople = /the user\b(?!')|do not make them up|through the client|mayHaveHappened|to act:|"level":/i;
+
+describe.each([80, 120])('at %i columns', (columns) => {
+  test.each<[string, readonly string[], number, RegExp]>([
+    ['help', ['--help'], 0, /Commands:/],
+    ['help of a command', ['journal', '--help'], 0, /--since 24h/],
+    ['help of a tool', ['call', 'restore_instance', '--help'], 0, /exactly 32 characters/],
+    ['an answer', ['call', 'list_parts', upload], 0, /has 12 parts/],
+    ['a plan', ['call', 'restore_instance', restore, '--plan'], 0, /What will happen:/],
+    ['wrong arguments', ['call', 'restore_instance', '{}'], 2, /- backupId: is required/],
+    ['a wrong command', ['list_parts'], 2, /did you mean cloudops-mcp call\s+list_parts\?/],
+    ['a wrong option', ['--bogus'], 2, /cloudops-mcp: --bogus is not an option/],
+    ['doctor', ['doctor'], 0, /not checked: 2/],
+    ['the journal', ['journal'], 0, /\S/],
+  ])('%s fits, and is written for people', async (_what, args, code, said) => {
+    const shown = await onTerminal(args, columns, { env: sandbox });
+    const text = shown.lines.join('\n');
+    expect(text).toMatch(said);
+    expect(text).not.toMatch(notForPeople);
+    expect(text).not.toContain('cannot start');
+    // Only what has to be copied as a whole, such as an address or a command, may be longer.
+    const prose = shown.lines.filter((line) => !/^\s*(\S+|cloudops-mcp call .*)$|: \S+$/.test(line));
+    for (const line of prose) expect(widthOf(line), line).toBeLessThanOrEqual(columns);
+    expect(shown.code).toBe(code);
+  });
+});
+
+test('who typed yes reads that they agreed, when by their own clock, and the cost; the journal says the same', async () => {
+  const { code, lines } = await onTerminal(['call', 'restore_instance', restore], 80, { env: sandbox, typed: yes });
+  expect(code).toBe(0);
+  const text = lines.join('\n');
+  expect(text).toMatch(/^Consent +you agreed at this terminal$/m);
+  expect(text).toMatch(/^Sent +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d GMT\+9$/m);
+  expect(text).toMatch(/^Effects +It costs money/m);
+  expect(text).not.toMatch(notForPeople);
+
+  const journal = await onTerminal(['journal'], 80, { env: sandbox });
+  expect(journal.lines.join('\n')).toMatch(/ GMT\+9 {2}accepted +Create DevOps server "wiki"[\s\S]*agreed when asked/);
+  expect(journal.raw).toContain('\x1b[32maccepted');
+});
+
+test('who typed no reads that nothing was sent, and no more', async () => {
+  const no = [['Type yes', 'no\n']] as const;
+  const { code, lines } = await onTerminal(['call', 'restore_instance', restore], 80, { env: sandbox, typed: no });
+  expect(code).toBe(3);
+  expect(lines.filter((line) => line !== '').at(-1)).toBe('Nothing was sent: you did not agree to it.');
+});
+
+test('colours are for those who want them', async () => {
+  expect((await onTerminal(['doctor'], 80, { env: { ...sandbox, NO_COLOR: '1' } })).raw).not.toContain('\x1b[');
+  expect((await onTerminal(['doctor'], 80, { env: { ...sandbox, NO_COLOR: '' } })).raw).toContain('\x1b[32mok');
+});
+
+test.each([
+  ['-V', /^\d+\.\d+\.\d+$/],
+  ['--version', /^\d+\.\d+\.\d+$/],
+])('%s prints the version', async (option, version) => {
+  expect((await onTerminal([option], 80)).lines[0]).toMatch(version);
+});
+
+test('a server that a person starts tells them what it waits for, and keeps its log to itself', async () => {
+  const ctrlC = [['Waiting for', '\x03']] as const;
+  const { lines } = await onTerminal([], 80, { env: sandbox, typed: ctrlC });
+  expect(lines[0]).toMatch(/^Waiting for an MCP client on stdin\./);
+  expect(lines.join('\n')).not.toMatch(notForPeople);
+});
