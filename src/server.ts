@@ -203,7 +203,8 @@ function contextOf({ dependencies, tokens }: Connection, client: Client, context
     signal: context.mcpReq.signal,
     wait,
     stop,
-    onPage: (pages: number, entries: number) =>
+    // A client that reads progress together with the answer takes it for that of a call it does not know.
+    onFollowedPage: (pages: number, entries: number) =>
       report(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
     tokens,
     hasView: client.views,

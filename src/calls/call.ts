@@ -95,7 +95,7 @@ const showsPlan = ({ planOnly, planId }: Steering, { asker, click, agreed }: Cal
 async function findBefore(
   call: CallTool,
   { operation: { before }, input, accountName }: Pick<PlannedCall, 'operation' | 'input' | 'accountName'>,
-  { onPage: _, hasView: __, ...context }: CallContext,
+  { onPage: _, onFollowedPage: __, hasView: ___, ...context }: CallContext,
   now: () => Date,
 ): Promise<string | undefined> {
   if (before === undefined) return undefined;

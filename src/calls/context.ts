@@ -34,10 +34,16 @@ export interface CallDependencies extends Omit<ConsentSettings, 'confirm'> {
   readonly takeReports: (caller: string | undefined) => Promise<readonly string[]>;
 }
 
-/** A call brings these along. */
-export interface CallContext extends ConsentInput {
-  /** Called for each page of an answer in pages, with the pages and entries so far. */
+/** Whoever wants to hear of an answer in pages as it comes, with the pages and entries so far. */
+export interface PageListeners {
+  /** Called for each page. */
   readonly onPage?: (pages: number, entries: number) => void;
+  /** Called for each page that another one follows: never for the one that the answer comes with. */
+  readonly onFollowedPage?: (pages: number, entries: number) => void;
+}
+
+/** A call brings these along. */
+export interface CallContext extends ConsentInput, PageListeners {
   /** Name and version of the client, as it says. */
   readonly client: string;
   /** Absent where callers are not told apart. */

@@ -19,7 +19,7 @@ import { digestOf } from '../util/digest.js';
 import { counted } from '../util/human.js';
 import type { Log } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import type { CallContext } from './context.js';
+import type { CallContext, PageListeners } from './context.js';
 import { unsignedRequest } from './endpoint.js';
 import type { ReadBound, ReadRoom, ReadShare } from './read-room.js';
 
@@ -48,7 +48,7 @@ export async function read(
   call: ReadCall,
   open: Open,
   room: ReadRoom,
-  { onPage, hasView, signal }: Pick<CallContext, 'onPage' | 'hasView' | 'signal'>,
+  { hasView, signal, ...told }: Pick<CallContext, keyof PageListeners | 'hasView' | 'signal'>,
   isAllowed: (operation: Operation) => boolean,
   log: Log,
 ): Promise<EndedOutcome> {
@@ -57,7 +57,7 @@ export async function read(
   using share = room.share(signal);
   using client = open(signal, share.admit);
   const [reduced, beside] = await Promise.all([
-    reduce(call, pages, { client, share, onPage }),
+    reduce(call, pages, { ...told, client, share }),
     operation.beside !== undefined && isAllowed(operation.beside.operation)
       ? readBeside(operation.beside, call, open, room, AbortSignal.any([signal, AbortSignal.timeout(besideMs)]))
       : undefined,
@@ -125,10 +125,9 @@ interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
 }
 
 /** What pages are read with, and how many at most. */
-interface Reading {
+interface Reading extends PageListeners {
   readonly client: SignedClient;
   readonly share: ReadShare;
-  readonly onPage?: CallContext['onPage'] | undefined;
   readonly maximumPages?: number;
 }
 
@@ -157,7 +156,7 @@ async function reduce(call: ReadCall, pages: Omit<AnyPages, 'page'>, reading: Re
 async function takeIn(
   { operation, input, request, endpoint, accountName }: ReadCall,
   pages: Omit<AnyPages, 'page'>,
-  { client, share, onPage, maximumPages }: Reading,
+  { client, share, onPage, onFollowedPage, maximumPages }: Reading,
   { seen, places }: { readonly seen: Seen; readonly places: Set<string> },
   { number, state, after }: Place,
 ): Promise<Place | Ended> {
@@ -179,6 +178,7 @@ async function takeIn(
   if (next.kind === 'inconsistent') return seen.failed(inconsistentPages(call, next.problem, { requestIds, attempts }));
   if (number >= share.limits.pages || seen.entries() >= share.limits.entries)
     return seen.reduced(next.state, { after: next.after, bound: 'call' });
+  onFollowedPage?.(number, seen.entries());
   return { ...next, number: number + 1 };
 }
 

@@ -10,12 +10,13 @@ import { labelled, localTime, type Page, wrapped } from './layout.js';
 /** The facts of a success as a person at a terminal reads them: in words and in local time, without what is meant for models. */
 export function successText(success: Success, page: Page): string {
   const { summary, account, consent, sentAt, where = [], effects = [], show, plan, answer } = success;
-  const { planId, planExpires, warnings, notes = [], requestIds, attempts = [], next } = success;
+  const { planId, planExpires, decideAt, warnings, notes = [], requestIds, attempts = [], next } = success;
   const rows = [
     row('Effects', effects),
     row('Where', where.length > 0 || account === undefined ? where : [`account ${account}`], ', '),
     row('Consent', maybe(consent === consentWays.asked ? 'you agreed at this terminal' : consent)),
     row('Sent', maybe(timeText(sentAt, page))),
+    row('Decide at', maybe(decideAt)),
     row('Plan ID', maybe(planId)),
     row('Valid until', maybe(timeText(planExpires, page))),
     row('Warnings', warnings),

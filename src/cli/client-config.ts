@@ -1,60 +1,89 @@
 import { realpathSync } from 'node:fs';
-import { delimiter, dirname, join, resolve, sep } from 'node:path';
+import { delimiter, dirname, join, posix, resolve, sep, win32 } from 'node:path';
+import { hiddenBySandbox } from '../config/describe.js';
 import type { Config } from '../config/load.js';
-import { sentences } from '../util/human.js';
+import { inputs, variableName } from '../config/settings.js';
+import { listed, sentences } from '../util/human.js';
 import { isLoopback } from '../util/uri.js';
 import { type Block, type Client, clients, type LocalServer, type Quote } from './clients.js';
-import { type Command, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
+import { type Command, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
+import { type Page, wrapped } from './layout.js';
 
 /** `cloudops-mcp client-config`: prints the configuration of an MCP client and the place for it. No secret is in it. */
 export const clientConfigCommand: Command = {
-  usage: '<client> [--http URL] [--windows] [--json]',
+  usage: '<client> [--http URL] [--absolute] [--windows] [--json]',
   about:
-    'print the configuration of an MCP client; --http for a server that runs elsewhere, --json for the block alone',
+    'print the configuration of an MCP client; --http for a server that runs elsewhere, --absolute with the full paths of Node.js and the server, --json for the block alone',
   positionals: 1,
-  options: { http: 'value', windows: 'switch', json: 'switch' },
+  options: { http: 'value', absolute: 'switch', windows: 'switch', json: 'switch' },
   run: async (invocation) => {
     const { options, terminal } = invocation;
     const [name = ''] = invocation.positionals;
     const config = validConfig(invocation);
     const client = Object.hasOwn(clients, name) ? clients[name] : undefined;
     if (client === undefined) throw new UsageError(notOneOf('client', name, Object.keys(clients)));
-    const windows = options.windows !== undefined || terminal.platform === 'win32';
-    const quote = quoteFor(windows);
+    const isWindows = options.windows !== undefined || terminal.platform === 'win32';
+    const quote = quoteFor(isWindows);
     const instructions =
       options.http === undefined
-        ? forLocal(client, config, launchCommand(terminal), windows, quote)
+        ? forLocal(client, config, {
+            launch: options.absolute === undefined ? launchCommand(terminal) : [terminal.node, terminal.script],
+            isAbsolute: options.absolute !== undefined,
+            isWindows,
+            home: isWindows ? terminal.env.USERPROFILE : terminal.env.HOME,
+            quote,
+          })
         : forRemote(client, options.http, quote);
-    terminal.stdout.write(options.json === undefined ? textOf(client, instructions) : `${instructions.block}\n`);
+    if (options.json === undefined) terminal.stdout.write(textOf(client, instructions, pageOf(terminal, 'stdout')));
+    else if (instructions.block === undefined) throw new UsageError(`${client.title} has no file for that.`);
+    else terminal.stdout.write(`${instructions.block}\n`);
     return 0;
   },
 };
 
 interface Instructions {
-  /** Content for the client's configuration file. */
-  readonly block: string;
+  /** Where it goes. */
+  readonly places: readonly string[];
+  /** Content for the client's configuration file; absent where people enter it by hand. */
+  readonly block: string | undefined;
   /** The client's own command that does the same. */
   readonly command: string | undefined;
   readonly secrets: readonly string[];
   readonly notes: readonly string[];
 }
 
-function forLocal(
-  { local, commands, notes = [], downloadNote }: Client,
-  config: Config,
-  launch: readonly string[],
-  windows: boolean,
-  quote: Quote,
-): Instructions {
-  const server = localServer(config, launch, windows);
+/** How the client starts the server, and on what machine. */
+interface Launch {
+  readonly launch: readonly string[];
+  readonly isAbsolute: boolean;
+  readonly isWindows: boolean;
+  readonly home: string | undefined;
+  readonly quote: Quote;
+}
+
+/** @throws UsageError */
+function forLocal(client: Client, config: Config, start: Launch): Instructions {
+  const { title, places, local, commands, notes = [], downloadNote, isOnDesktop } = client;
+  if (local === undefined)
+    throw new UsageError(`${title} starts no programs: serve over HTTP, and name the URL with --http.`);
+  const { server, toSet } = localServer(client, config, start);
   const hasEndpoint = config.sandbox || hasEndpoints(config.accounts);
+  const [program = ''] = start.launch;
+  const hidden = hiddenBySandbox(config);
   return {
+    places,
     block: written(local(server)),
-    command: commands?.local(server, quote),
-    secrets: server.secrets,
+    command: commands?.local(server, start.quote),
+    secrets: toSet,
     notes: sentences(
       ...notes,
-      launch[0] === 'npx' && downloadNote !== undefined && downloadNote,
+      ...decisionNotes(client, config),
+      hidden.length > 0 &&
+        `CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores ${listed(hidden)}. Unset it for your account.`,
+      program === 'npx' && downloadNote !== undefined && downloadNote,
+      isOnDesktop === true &&
+        !start.isAbsolute &&
+        `If ${title} does not find ${program}, add --absolute: what the desktop starts has a shorter PATH than your shell.`,
       !hasEndpoint && 'No endpoint is set. Add --storage-url, --catalog-url or --devops-url, or try with --sandbox.',
     ),
   };
@@ -63,22 +92,49 @@ function forLocal(
 const hasEndpoints = ({ all }: Config['accounts']) =>
   all.some(({ cloud }) => Object.values(cloud.endpoints).some((url) => url !== undefined));
 
+/** True if a model may carry out a plan itself, once somebody said yes to it in the conversation. */
+const takesPlanIds = ({ accounts }: Config) =>
+  accounts.all.some(({ confirm, policy }) => confirm === 'ask' && !policy.readOnly);
+
+/** What to know about who decides, where the server cannot ask the user through the client. */
+function decisionNotes({ title, decides, permissions }: Client, config: Config): readonly string[] {
+  if (decides === 'by form' || !takesPlanIds(config)) return [];
+  if (decides === 'by view')
+    return [
+      `${title} shows no questions of servers, but plans with a button. CLOUDOPS_CONFIRM=human has only that button count, not a yes that a model reports.`,
+    ];
+  const warning = sentences(
+    `Warning: ${title} shows no questions of servers. A model can carry out a change with two calls, of which the first returns the plan.`,
+    permissions !== undefined && permissions,
+    'With CLOUDOPS_CONFIRM=human, changes are decided outside of it, with cloudops-mcp view or cloudops-mcp call.',
+  );
+  return [warning.join(' ')];
+}
+
 const written = (block: Block) => (typeof block === 'string' ? block : JSON.stringify(block, null, 2));
 
 /** Not a name with our prefix: a server that finds an unknown setting in its environment does not start. */
 const tokenVariable = 'MCP_CLOUDOPS_TOKEN';
 
 /** @throws UsageError */
-function forRemote({ remote, commands, notes = [] }: Client, url: string, quote: Quote): Instructions {
-  if (typeof remote === 'string') throw new UsageError(remote);
+function forRemote(
+  { places, remote, commands, permissions, notes = [] }: Client,
+  url: string,
+  quote: Quote,
+): Instructions {
   checkUrl(url);
+  if (typeof remote !== 'function') {
+    const { place, about } = remote;
+    return { places: [place, url], block: undefined, command: undefined, secrets: [], notes: [about] };
+  }
   const server = { url, token: tokenVariable };
   const noToken = 'Leave the token out if the server asks for none, or if its OAuth issuer signs users in.';
   return {
+    places,
     block: written(remote(server)),
     command: commands?.remote(server, quote),
     secrets: [tokenVariable],
-    notes: [...notes, noToken],
+    notes: [...notes, ...sentences(permissions !== undefined && permissions), noToken],
   };
 }
 
@@ -98,20 +154,45 @@ function checkUrl(text: string): void {
     );
 }
 
-function localServer({ origins, sandbox }: Config, launch: readonly string[], windows: boolean): LocalServer {
+/** The server as a client starts it, and the secrets that somebody has to put somewhere. */
+function localServer(
+  { keepsNoSecrets, decides }: Client,
+  config: Config,
+  start: Launch,
+): { readonly server: LocalServer; readonly toSet: readonly string[] } {
+  const { origins, sandbox } = config;
   const shown = origins.filter(({ secret }) => !secret);
   const isGiven = (name: string) => shown.some((origin) => origin.name.replace(/_FILE$/, '') === name);
   const required = sandbox ? [] : ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'];
   const hidden = origins.filter(({ secret }) => secret).map(({ name }) => name);
+  const toSet = [...new Set([...required.filter((name) => !isGiven(name)), ...hidden])];
+  const inFiles = keepsNoSecrets ? toSet.filter(hasFile) : [];
+  const asksPeople = decides === 'by view' && takesPlanIds(config) && !isGiven('CLOUDOPS_CONFIRM');
+  const { launch, isAbsolute, isWindows } = start;
   // On Windows, what npm installs are scripts of cmd.
-  const [command = '', ...args] = windows && launch[0] !== 'node' ? ['cmd', '/c', ...launch] : launch;
-  return {
-    command,
-    args,
+  const isScript = isWindows && !isAbsolute && launch[0] !== 'node';
+  const [command = '', ...args] = isScript ? ['cmd', '/c', ...launch] : launch;
+  const env = Object.fromEntries([
     // Clients start the server in a folder of their own choice.
-    env: Object.fromEntries(shown.map(({ name, value, isPath }) => [name, isPath ? resolve(value) : value])),
-    secrets: [...new Set([...required.filter((name) => !isGiven(name)), ...hidden])],
-  };
+    ...shown.map(({ name, value, isPath }) => [name, isPath ? resolve(value) : value]),
+    ...inFiles.map((name) => [`${name}_FILE`, fileFor(name, start)]),
+    ...(asksPeople ? [['CLOUDOPS_CONFIRM', 'human']] : []),
+  ]);
+  return { server: { command, args, env, secrets: toSet.filter((name) => !inFiles.includes(name)) }, toSet };
+}
+
+/** True if a setting may come from a file. */
+const hasFile = (name: string) => inputs.some((input) => input.isFile && variableName(input.setting) === name);
+
+/** A file for a secret, where other programs keep theirs. */
+function fileFor(name: string, { home, isWindows }: Launch): string {
+  const file = name
+    .replace(/^CLOUDOPS_/, '')
+    .toLowerCase()
+    .replaceAll('_', '-');
+  return isWindows
+    ? win32.join(home ?? 'C:\\Users\\YOUR NAME', '.config', 'cloudops-mcp', file)
+    : posix.join(home ?? '/home/YOUR NAME', '.config', 'cloudops-mcp', file);
 }
 
 /** PowerShell and POSIX shells differ in how a quotation mark is written between quotation marks. */
@@ -121,17 +202,17 @@ const quoteFor =
     /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", windows ? "''" : `'\\''`)}'`;
 
 function textOf(
-  { title, places, secrets: secretsNote }: Client,
-  { block, command, secrets, notes }: Instructions,
+  { title, secrets: secretsNote }: Client,
+  { places, block, command, secrets, notes }: Instructions,
+  { width }: Page,
 ): string {
   return [
-    `${title}: add this to`,
+    block === undefined ? `${title}: enter this at` : `${title}: add this to`,
     ...places.map((place) => `  ${place}`),
-    '',
-    block,
+    ...(block === undefined ? [] : ['', block]),
     ...(command === undefined ? [] : ['', 'or run', `  ${command}`]),
-    ...(secrets.length === 0 ? [] : ['', `${secrets.join(', ')}: ${secretsNote}`]),
-    ...notes.flatMap((note) => ['', note]),
+    ...(secrets.length === 0 ? [] : ['', ...wrapped(`${secrets.join(', ')}: ${secretsNote}`, width)]),
+    ...notes.flatMap((note) => ['', ...wrapped(note, width)]),
     '',
   ].join('\n');
 }

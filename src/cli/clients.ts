@@ -20,18 +20,37 @@ export type Quote = (value: string) => string;
 /** The content for a client's configuration file: a value of JSON, or text in another format. */
 export type Block = object | string;
 
+/** What a person does in the client itself, where it has no file for that: the place, and what else there is to know. */
+export interface ByHand {
+  readonly place: string;
+  readonly about: string;
+}
+
 export interface Client {
   readonly title: string;
   readonly places: readonly string[];
-  readonly local: (server: LocalServer) => Block;
-  /** A block for a URL, or the reason why the client takes none. */
-  readonly remote: ((server: RemoteServer) => Block) | string;
+  /** A block for a program that the client starts; absent if it starts none. */
+  readonly local?: (server: LocalServer) => Block;
+  /** A block for a URL, or where to enter it. */
+  readonly remote: ((server: RemoteServer) => Block) | ByHand;
+  /**
+   * How its user decides on a change: in a form that the server asks for, with the button of a view, or not at all, so that models carry
+   * out plans themselves once the user says yes.
+   */
+  readonly decides: 'by form' | 'by view' | 'not';
+  /** What the client's own permissions can do about that. */
+  readonly permissions?: string;
   /** The client's own command that adds the server; `local` is undefined where that cannot pass secrets on. */
   readonly commands?: {
     readonly local: (server: LocalServer, quote: Quote) => string | undefined;
     readonly remote: (server: RemoteServer, quote: Quote) => string;
   };
+  /** How the client comes by the value of a secret. */
   readonly secrets: string;
+  /** Set if secrets could only stand in the block itself: it then names files that have them. */
+  readonly keepsNoSecrets?: true;
+  /** Set if the desktop starts it, without the PATH of a shell. */
+  readonly isOnDesktop?: true;
   /** Peculiarities of the client that users should know. */
   readonly notes?: readonly string[];
   /** A note for the case that npx has to download the package first. */
@@ -85,6 +104,24 @@ const vscodeFile = jsonFile(inputReference, {
 const tomlTable = (name: string, values: object) =>
   [`[${name}]`, ...Object.entries(values).map(([key, value]) => `${key} = ${JSON.stringify(value)}`)].join('\n');
 
+/** A file of YAML, in which any JSON is a value. */
+const gooseExtension = (fields: object) =>
+  [
+    'extensions:',
+    '  cloudops:',
+    ...Object.entries({ name: 'cloudops', enabled: true, ...fields, timeout: 300 }).map(
+      ([key, value]) => `    ${key}: ${JSON.stringify(value)}`,
+    ),
+  ].join('\n');
+
+const opencodeAsks = { permission: { 'cloudops_*': 'ask' } };
+
+const connector = (place: string): ByHand => ({
+  place,
+  about:
+    'The server has to be reachable from the internet, and to sign its users in with OAuth (CLOUDOPS_HTTP_ISSUER).',
+});
+
 const envOptions = (server: LocalServer, quote: Quote) =>
   Object.entries(withReferences(server, inBraces)).map(([name, value]) => `--env ${name}=${quote(value)}`);
 const words = (...parts: readonly (string | readonly string[])[]) => parts.flat().join(' ');
@@ -92,8 +129,11 @@ const launch = ({ command, args }: LocalServer, quote: Quote) => [command, ...ar
 const header = (quote: Quote, token: string) => quote(`Authorization: ${bearer(inBraces, token)}`);
 
 const inHome = (path: string) => `~/${path} (Windows: %USERPROFILE%\\${path.replaceAll('/', '\\')})`;
-const byHand = 'put the value in place of the placeholder. Anybody who can read the file can read it.';
+const inFiles = 'put the value into the file that the block names. Only you should be able to read it (mode 600).';
 const inherited = 'the client reads it from the environment that it is started in. Set it there.';
+
+const haveItAsk = (title: string) =>
+  `Have ${title} ask you before it calls a tool that changes something, and do not allow such a tool for good.`;
 
 export const clients: Readonly<Record<string, Client>> = {
   'claude-desktop': {
@@ -104,14 +144,31 @@ export const clients: Readonly<Record<string, Client>> = {
       'Linux: ~/.config/Claude/claude_desktop_config.json',
     ],
     local: jsonFile(inBraces).local,
-    remote:
-      'Claude Desktop takes no URL in its file. Add the server under Settings > Connectors; it has to accept OAuth (CLOUDOPS_HTTP_ISSUER) and be reachable from the internet.',
-    secrets: byHand,
+    remote: connector('Settings > Connectors > Add custom connector'),
+    decides: 'by view',
+    secrets: inFiles,
+    keepsNoSecrets: true,
+    isOnDesktop: true,
     notes: ['Quit Claude Desktop and start it again: it reads the file when it starts.'],
+  },
+  'claude-ai': {
+    title: 'claude.ai',
+    places: [],
+    remote: connector('Settings > Connectors > Add custom connector'),
+    decides: 'by view',
+    secrets: inherited,
+  },
+  chatgpt: {
+    title: 'ChatGPT',
+    places: [],
+    remote: connector('Settings > Apps & Connectors, once its advanced settings have the developer mode on'),
+    decides: 'by view',
+    secrets: inherited,
   },
   'claude-code': {
     title: 'Claude Code',
     places: ['.mcp.json in the folder of the project'],
+    decides: 'by form',
     ...jsonFile(inBraces, { local: { type: 'stdio' }, remote: { type: 'http' } }),
     commands: {
       local: (server, quote) =>
@@ -135,6 +192,7 @@ export const clients: Readonly<Record<string, Client>> = {
       '.vscode/mcp.json in the folder of the project',
       'or the file that the command "MCP: Open User Configuration" opens',
     ],
+    decides: 'by form',
     local: (server) => ({ inputs: inputs(server.secrets), ...vscodeFile.local(server) }),
     remote: (server) => ({ inputs: inputs([server.token]), ...vscodeFile.remote(server) }),
     secrets: 'VS Code asks for the value, and stores it encrypted.',
@@ -144,23 +202,46 @@ export const clients: Readonly<Record<string, Client>> = {
     title: 'Cursor',
     places: [inHome('.cursor/mcp.json'), 'or .cursor/mcp.json in the folder of a project'],
     ...jsonFile(envInBraces, { local: { type: 'stdio' } }),
+    decides: 'by form',
     secrets: inherited,
+    isOnDesktop: true,
   },
   windsurf: {
     title: 'Windsurf',
     places: [inHome('.codeium/windsurf/mcp_config.json')],
     ...jsonFile(envInBraces, { urlField: 'serverUrl' }),
+    decides: 'not',
+    permissions: haveItAsk('Windsurf'),
     secrets: inherited,
+    isOnDesktop: true,
   },
   zed: {
     title: 'Zed',
     places: ['macOS and Linux: ~/.config/zed/settings.json', 'Windows: %APPDATA%\\Zed\\settings.json'],
     ...jsonFile(inBraces, { servers: 'context_servers' }),
-    secrets: byHand,
+    decides: 'not',
+    permissions: haveItAsk('Zed'),
+    secrets: inFiles,
+    keepsNoSecrets: true,
+    isOnDesktop: true,
+  },
+  goose: {
+    title: 'Goose',
+    places: ['macOS and Linux: ~/.config/goose/config.yaml', 'Windows: %APPDATA%\\Block\\goose\\config\\config.yaml'],
+    local: ({ command, args, env, secrets }) =>
+      gooseExtension({ type: 'stdio', cmd: command, args, envs: env, env_keys: secrets }),
+    remote: ({ url, token }) => {
+      const headers = { Authorization: bearer(inBraces, token) };
+      return gooseExtension({ type: 'streamable_http', uri: url, headers, env_keys: [token] });
+    },
+    decides: 'by view',
+    secrets: 'Goose reads it from its keychain, or from the environment that it is started in. Set it there.',
+    isOnDesktop: true,
   },
   codex: {
     title: 'Codex',
     places: [inHome('.codex/config.toml')],
+    decides: 'by form',
     local: ({ command, args, env, secrets }) =>
       [
         tomlTable('mcp_servers.cloudops', { command, args, env_vars: secrets }),
@@ -195,6 +276,8 @@ export const clients: Readonly<Record<string, Client>> = {
       remote: ({ url, token }, quote) =>
         words('gemini mcp add --scope user -t http -H', header(quote, token), 'cloudops', quote(url)),
     },
+    decides: 'not',
+    permissions: haveItAsk('Gemini CLI'),
     secrets: inherited,
     notes: ['Gemini CLI starts servers only in folders that it trusts: see /permissions.'],
   },
@@ -202,6 +285,9 @@ export const clients: Readonly<Record<string, Client>> = {
     title: 'Qwen Code',
     places: [inHome('.qwen/settings.json'), 'or .qwen/settings.json in the folder of a project'],
     ...jsonFile(inBraces, { urlField: 'httpUrl' }),
+    // It declares views, and shows none in a terminal.
+    decides: 'not',
+    permissions: haveItAsk('Qwen Code'),
     secrets: inherited,
   },
   opencode: {
@@ -210,12 +296,15 @@ export const clients: Readonly<Record<string, Client>> = {
     local: (server) => {
       const command = [server.command, ...server.args];
       const environment = withReferences(server, opencodeReference);
-      return { mcp: { cloudops: { type: 'local', command, environment, enabled: true } } };
+      return { mcp: { cloudops: { type: 'local', command, environment, enabled: true } }, ...opencodeAsks };
     },
     remote: ({ url, token }) => {
       const headers = { Authorization: bearer(opencodeReference, token) };
-      return { mcp: { cloudops: { type: 'remote', url, headers, enabled: true } } };
+      return { mcp: { cloudops: { type: 'remote', url, headers, enabled: true } }, ...opencodeAsks };
     },
+    decides: 'not',
+    permissions:
+      'opencode calls tools without asking unless its permissions say otherwise: with those of the block, it asks before each call of this server.',
     secrets: inherited,
   },
 };

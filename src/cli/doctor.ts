@@ -5,6 +5,7 @@ import { Refusal } from '../answers/refusal.js';
 import type { Account } from '../calls/account.js';
 import { missingSettings, resolveEndpoint } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
+import { hiddenBySandbox } from '../config/describe.js';
 import type { Config } from '../config/load.js';
 import type { ConsentMode } from '../consent/decision.js';
 import { createConsentTokens } from '../consent/tokens.js';
@@ -157,10 +158,8 @@ function settingFindings({ origins, sandbox }: Config): Finding[] {
   const set = origins.map(({ name, value, secret, from }) =>
     ok('configuration', `${name}: ${secret ? spellOut(value) : quote(value, 200)}, from ${from}`),
   );
-  const unused = origins
-    .filter(({ name }) => /_URL$|ACCESS_KEY|SESSION_TOKEN|CREDENTIAL_PROCESS$|PROFILE$/.test(name))
-    .map(({ name }) => name);
-  if (sandbox && unused.length > 0) {
+  const unused = hiddenBySandbox({ sandbox, origins });
+  if (unused.length > 0) {
     const remedy = 'For a real account, unset CLOUDOPS_SANDBOX; for the sandbox, unset these.';
     return [...set, warning('configuration', `the sandbox is in use; ignored: ${unused.join(', ')}`, remedy)];
   }

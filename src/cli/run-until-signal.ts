@@ -1,3 +1,4 @@
+import { hiddenBySandbox } from '../config/describe.js';
 import type { Config } from '../config/load.js';
 import type { DecisionPage } from '../consent/page.js';
 import { type Runtime, startRuntime } from '../runtime.js';
@@ -22,6 +23,9 @@ export async function runUntilSignal(
   const log = serverLog(config, terminal);
   const runtime = await startRuntime(config, version, log, now, page);
   log('info', 'start', { version, sandbox: config.sandbox });
+  const hidden = hiddenBySandbox(config);
+  if (hidden.length > 0)
+    log('warn', 'sandbox', { message: `The sandbox is in use, and these are ignored: ${hidden.join(', ')}.` });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
   const stop = interrupted((signal) => log('info', 'stop', { signal }));
   // The stack is logged without the message, which may quote anything.

@@ -48,6 +48,13 @@ export function describeConfig(
   return `${parts.join('\n\n')}\n`;
 }
 
+/** The settings of an account that the sandbox makes of no use: whoever set both has forgotten one of them. */
+export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly string[] =>
+  sandbox ? origins.map(({ name }) => name).filter((name) => ofAccount.test(name)) : [];
+
+const ofAccount =
+  /_(?:STORAGE|CATALOG|DEVOPS)_URL$|_ENDPOINT_.*_URL$|ACCESS_KEY|SESSION_TOKEN|CREDENTIAL_PROCESS$|PROFILE$/;
+
 /** The settings of each account that differ from one to the other and say what a call can do. */
 function accountsTable({ all, byDefault }: AccountsConfig, names: readonly string[]): string {
   const rows = all

@@ -19,7 +19,8 @@ import { fakeTerminal } from '../support/terminal.js';
  * - Codex: https://developers.openai.com/codex/mcp
  * - Gemini CLI: https://geminicli.com/docs/tools/mcp-server
  * - Qwen Code: https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp/
- * - opencode: https://opencode.ai/docs/mcp-servers
+ * - opencode: https://opencode.ai/docs/mcp-servers and https://opencode.ai/docs/permissions
+ * - Goose: https://block.github.io/goose/docs/guides/config-files
  */
 
 const env = {
@@ -32,7 +33,8 @@ const script = '/clone/dist/main.js';
 
 /** Runs the command in this process, from a clone. */
 async function run(args: readonly string[], given: Record<string, string> = env, changes: Partial<Terminal> = {}) {
-  const { terminal, printed } = fakeTerminal({ script, ...changes, env: { ...given, ...changes.env } });
+  const env = { HOME: '/home/me', ...given, ...changes.env };
+  const { terminal, printed } = fakeTerminal({ script, ...changes, env });
   const code = await runCommandLine(['client-config', ...args], terminal);
   expect(printed.stdout + printed.stderr).not.toContain('MARKER');
   return { code, ...printed };
@@ -65,7 +67,6 @@ const envReference = '${' + 'env:CLOUDOPS_SECRET_ACCESS_KEY}';
 
 describe('each client gets its own keys, and a reference in place of the secret', () => {
   test.each<[string, object]>([
-    ['claude-desktop', { mcpServers: server(reference) }],
     ['claude-code', { mcpServers: server(reference, stdio) }],
     [
       'vscode',
@@ -78,7 +79,6 @@ describe('each client gets its own keys, and a reference in place of the secret'
     ],
     ['cursor', { mcpServers: server(envReference, stdio) }],
     ['windsurf', { mcpServers: server(envReference) }],
-    ['zed', { context_servers: server(reference) }],
     ['gemini', { mcpServers: server(reference) }],
     ['qwen', { mcpServers: server(reference) }],
     [
@@ -92,10 +92,38 @@ describe('each client gets its own keys, and a reference in place of the secret'
             enabled: true,
           },
         },
+        permission: { 'cloudops_*': 'ask' },
       },
     ],
   ])('%s', async (client, expected) => {
     expect(await block(client)).toEqual(expected);
+  });
+
+  test.each<[string, string, object]>([
+    ['claude-desktop', 'mcpServers', { CLOUDOPS_CONFIRM: 'human' }],
+    ['zed', 'context_servers', {}],
+  ])('%s keeps no secrets: it gets the path of a file', async (client, servers, more) => {
+    const file = '/home/me/.config/cloudops-mcp/secret-access-key';
+    expect((await block(client))[servers].cloudops).toEqual({
+      ...launch,
+      env: { ...shown, CLOUDOPS_SECRET_ACCESS_KEY_FILE: file, ...more },
+    });
+    const { stdout } = await run([client, '--windows'], env, { env: { USERPROFILE: 'C:\\Users\\me' } });
+    expect(stdout).toContain(JSON.stringify('C:\\Users\\me\\.config\\cloudops-mcp\\secret-access-key'));
+  });
+
+  test('goose', async () => {
+    expect(await print('goose', { flags: ['--json', '--region', 'jp-west-2'] })).toBe(`extensions:
+  cloudops:
+    name: "cloudops"
+    enabled: true
+    type: "stdio"
+    cmd: "node"
+    args: ["/clone/dist/main.js"]
+    envs: {"CLOUDOPS_ACCESS_KEY_ID":"AKIDTEST","CLOUDOPS_REGION":"jp-west-2","CLOUDOPS_STORAGE_URL":"https://storage.{region}.example.com","CLOUDOPS_CONFIRM":"human"}
+    env_keys: ["CLOUDOPS_SECRET_ACCESS_KEY"]
+    timeout: 300
+`);
   });
 
   test('codex', async () => {
@@ -124,6 +152,7 @@ test.each([
   ['gemini', '~/.gemini/settings.json', 'gemini mcp add --scope user cloudops --env '],
   ['qwen', '~/.qwen/settings.json', 'environment'],
   ['opencode', '~/.config/opencode/opencode.json', 'environment'],
+  ['goose', '~/.config/goose/config.yaml', 'keychain'],
 ])('%s: says where it goes and what to do about the secret', async (client, ...said) => {
   const text = await print(client);
   for (const part of said) expect(text).toContain(part);
@@ -166,7 +195,7 @@ test('the sandbox needs no secret', async () => {
 
 test('keys that are not set have a place to be put in, and what is missing is said', async () => {
   const text = await print('zed', { given: {} });
-  expect(text).toContain(`"CLOUDOPS_ACCESS_KEY_ID": "${'$'}{CLOUDOPS_ACCESS_KEY_ID}"`);
+  expect(text).toContain('"CLOUDOPS_ACCESS_KEY_ID_FILE": "/home/me/.config/cloudops-mcp/access-key-id"');
   expect(text).toContain('No endpoint is set');
 });
 
@@ -211,7 +240,13 @@ describe('--http, for a server that runs elsewhere: its URL, and a reference in 
     ['zed', { context_servers: { cloudops: { url, headers: headers(inBraces) } } }],
     ['gemini', { mcpServers: { cloudops: { httpUrl: url, headers: headers(inBraces) } } }],
     ['qwen', { mcpServers: { cloudops: { httpUrl: url, headers: headers(inBraces) } } }],
-    ['opencode', { mcp: { cloudops: { type: 'remote', url, headers: headers(`{env:${token}}`), enabled: true } } }],
+    [
+      'opencode',
+      {
+        mcp: { cloudops: { type: 'remote', url, headers: headers(`{env:${token}}`), enabled: true } },
+        permission: { 'cloudops_*': 'ask' },
+      },
+    ],
   ])('%s', async (client, expected) => {
     expect(await remote(client)).toEqual(expected);
   });
@@ -258,12 +293,32 @@ describe('--http, for a server that runs elsewhere: its URL, and a reference in 
     });
   });
 
-  test('Claude Desktop takes no URL in its file, and is told so', async () => {
-    expect(await run(['claude-desktop', '--http', url])).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringContaining('Settings > Connectors'),
-    });
+  test('goose', async () => {
+    expect(await print('goose', { flags: ['--json', '--http', url] })).toBe(`extensions:
+  cloudops:
+    name: "cloudops"
+    enabled: true
+    type: "streamable_http"
+    uri: "${url}"
+    headers: {"Authorization":"Bearer ${inBraces}"}
+    env_keys: ["${token}"]
+    timeout: 300
+`);
+  });
+
+  test.each(['claude-desktop', 'claude-ai', 'chatgpt'])(
+    '%s takes no URL in a file: it says where to enter it',
+    async (client) => {
+      const text = await print(client, { flags: ['--http', url] });
+      expect(text).toContain(`enter this at\n  Settings > `);
+      expect(text).toContain(`\n  ${url}\n`);
+      expect(text).toContain('CLOUDOPS_HTTP_ISSUER');
+      expect(await run([client, '--http', url, '--json'])).toMatchObject({ code: 2, stdout: '' });
+    },
+  );
+
+  test.each(['claude-ai', 'chatgpt'])('%s starts no programs', async (client) => {
+    expect(await run([client])).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--http') });
   });
 });
 
@@ -275,6 +330,40 @@ describe('what saves an hour', () => {
     ['claude-desktop', 'start it again'],
   ])('%s: %s', async (client, note) => {
     expect(await print(client)).toContain(note);
+  });
+
+  test.each(['claude-desktop', 'goose'])(
+    '%s has a button, and only that counts, unless somebody chose otherwise',
+    async (client) => {
+      expect(await print(client)).toContain('CLOUDOPS_CONFIRM=human');
+      const chosen = await print(client, { flags: ['--confirm', 'ask', '--json'] });
+      expect(chosen).toContain('ask');
+      expect(chosen).not.toContain('human');
+      for (const flags of [['--read-only'], ['--confirm', 'off']])
+        expect(await print(client, { flags })).not.toContain('human');
+    },
+  );
+
+  test.each(['gemini', 'qwen', 'opencode', 'zed', 'windsurf'])(
+    '%s cannot ask: a warning says that models carry plans out, and what to do about it',
+    async (client) => {
+      const text = await print(client);
+      expect(text).toMatch(
+        /^Warning: .* shows no questions of servers\. .* (ask you|asks) before .*CLOUDOPS_CONFIRM=human/m,
+      );
+      expect(await print(client, { flags: ['--read-only'] })).not.toContain('Warning');
+    },
+  );
+
+  test.each(['claude-code', 'codex', 'vscode', 'cursor'])('%s asks, and needs no such warning', async (client) => {
+    expect(await print(client)).not.toMatch(/Warning|human/);
+  });
+
+  test('a sandbox that was left in the environment of an account is warned of', async () => {
+    expect(await print('cursor', { given: { ...env, CLOUDOPS_SANDBOX: '1' } })).toMatch(
+      /^CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores CLOUDOPS_ACCESS_KEY_ID, .*CLOUDOPS_STORAGE_URL/m,
+    );
+    expect(await print('cursor', { given: { CLOUDOPS_SANDBOX: '1' } })).not.toContain('ignores');
   });
 
   test('every client says what to do about secrets', () => {
@@ -333,6 +422,16 @@ describe('the command is one that works there and then', () => {
     expect(launched(cached, path, false)).toEqual(['node', cached]);
   });
 
+  test('--absolute: Node.js and the server by their full paths, wherever the PATH leads', async () => {
+    const changes = { node: '/opt/node/bin/node', env: { PATH: '' } };
+    const { stdout } = await run(['cursor', '--absolute', '--json'], env, changes);
+    expect(JSON.parse(stdout).mcpServers.cloudops).toMatchObject({ command: '/opt/node/bin/node', args: [script] });
+    const windows = await run(['cursor', '--absolute', '--json'], env, { ...changes, platform: 'win32' });
+    expect(JSON.parse(windows.stdout).mcpServers.cloudops.command).toBe('/opt/node/bin/node');
+    expect((await run(['zed'])).stdout).toContain('add --absolute');
+    expect((await run(['zed', '--absolute'])).stdout).not.toContain('add --absolute');
+  });
+
   test('on Windows, a global installation is beside its packages', async () => {
     const global = installed('npm/node_modules/cloudops-mcp');
     expect(launched(global, ['npm'], false, 'win32')).toEqual(['cloudops-mcp']);
@@ -344,7 +443,10 @@ describe('the command is one that works there and then', () => {
 });
 
 test.each([
-  [['cursr'], 'cursr is not a client; did you mean cursor? The clients are claude-desktop, claude-code, vscode,'],
+  [
+    ['cursr'],
+    'cursr is not a client; did you mean cursor? The clients are claude-desktop, claude-ai, chatgpt, claude-code,',
+  ],
   [[], 'Name a client: claude-desktop,'],
   [['toString'], 'toString is not a client'],
   [['cursor', '--regoin', 'x'], '--regoin is not an option'],

@@ -97,21 +97,25 @@ describe.each(eras)('%s', (_name, era) => {
     expect(session.client.getInstructions()?.split('\n')).toHaveLength(10);
   });
 
-  test('pages are reported where the client asks for progress', async () => {
-    const parts = Array.from({ length: 2500 }, (_, index) => ({
+  test.each([
+    ['one page, which comes with the answer', 1000, []],
+    ['three pages', 2500, ['1 page read, 1000 entries', '2 pages read, 2000 entries']],
+  ])('pages that others follow are reported where the client asks for progress: %s', async (_what, count, reported) => {
+    const parts = Array.from({ length: count }, (_, index) => ({
       partNumber: index + 1,
       size: 8,
       etag: 'e',
       lastModified: '1970-01-01T00:00:00.000Z',
     }));
-    addUpload(session.sandbox, { bucket: 'b', key: 'k', uploadId: 'progress' }, parts);
-    const seen: number[] = [];
+    const uploadId = `progress-${count}`;
+    addUpload(session.sandbox, { bucket: 'b', key: 'k', uploadId }, parts);
+    const seen: unknown[] = [];
     const result = await session.client.callTool(
-      { name: 'list_parts', arguments: { bucket: 'b', object: 'k', uploadId: 'progress' } },
-      { onprogress: ({ progress }) => seen.push(progress) },
+      { name: 'list_parts', arguments: { bucket: 'b', object: 'k', uploadId } },
+      { onprogress: ({ message }) => seen.push(message) },
     );
-    expect(result.structuredContent).toMatchObject({ answer: { partCount: 2500 } });
-    expect(seen).toEqual([1, 2, 3]);
+    expect(result.structuredContent).toMatchObject({ answer: { partCount: count } });
+    expect(seen).toEqual(reported);
   });
 });
 
