@@ -129,7 +129,7 @@ const form = z.object({
 const acceptOf = (params: unknown) => form.parse(params).requestedSchema.properties.decision.enum[0] ?? '';
 
 /** Outcome and sentence of a change, as the journal is written for agents. */
-const journalEntry = /^- \S+ {2}([a-z ]+) {2}\w+: ("(?:[^"\\]|\\.)*")/;
+const journalEntry = /^- \S+ {2}([a-z ]+) {2}"?\w+"?: ("(?:[^"\\]|\\.)*")/;
 
 /** Reading time of the user. The server takes a faster answer for a program's. */
 const readMs = 1500;

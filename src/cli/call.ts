@@ -12,8 +12,8 @@ import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { escapeInvisible, reasonOf } from '../util/log.js';
 import { isObject } from '../util/objects.js';
-import { quoteName } from '../util/quote.js';
-import { failureText, successText } from './answer-for-people.js';
+import { quoteName, spellOut } from '../util/quote.js';
+import { failureText, planLines, successText } from './answer-for-people.js';
 import {
   bar,
   type Command,
@@ -158,17 +158,21 @@ function lastingOf({ sandbox, stateKeys }: Config): string {
 }
 
 /** Asks the person at the terminal, if there is one. */
-function askerOn({ stdin, stderr }: Terminal, signal: AbortSignal): Asker | undefined {
+function askerOn(terminal: Terminal, signal: AbortSignal): Asker | undefined {
+  const { stdin, stderr } = terminal;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
   return {
     isDirect: true,
-    ask: async (message): Promise<Reply> => {
-      stderr.write(`${message}\n\n`);
+    ask: async (_message, accept, plan): Promise<Reply> => {
+      stderr.write(`${planLines(plan, pageOf(terminal, 'stderr')).join('\n')}\n\n`);
       // As a terminal of its own, it would keep Ctrl-C from the process.
       const lines = createInterface({ input: stdin, output: stderr, terminal: false });
       const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
       try {
-        const typed = await Promise.race([lines.question('Type yes to go ahead: ', { signal }), closed]);
+        const typed = await Promise.race([
+          lines.question(`${spellOut(accept)}? Type yes to go ahead: `, { signal }),
+          closed,
+        ]);
         if (typed === undefined) return 'cancelled';
         return typed.trim() === 'yes' ? 'agreed' : 'declined';
       } catch {

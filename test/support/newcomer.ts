@@ -16,7 +16,7 @@ export function newcomer(): Newcomer {
   const { PATH } = process.env;
   return {
     folder,
-    env: { PATH: `${bin}:${PATH}`, HOME: folder },
+    env: { PATH: `${bin}:${PATH}`, HOME: folder, TZ: 'UTC' },
     remove() {
       for (const made of [folder, bin]) rmSync(made, { recursive: true, force: true });
     },
