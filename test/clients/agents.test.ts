@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { agents } from './agents.js';
 import { clientConfig, type InstalledClient, installClient } from './client.js';
 import { asked, sent } from './script.js';
@@ -13,7 +13,8 @@ const nobody = 'http://127.0.0.1:9';
 const byItself = { summary: 'nobody was asked', next: 'the person who runs this server can set CLOUDOPS_CONFIRM=plan' };
 const withPlan = { summary: 'nothing was sent', next: 'this planId' };
 
-describe.each(agents)('$title', ({ client: name, config, files, env, list, listed, skills, task, asks }) => {
+describe.each(agents)('$title', (agent) => {
+  const { client: name, config, files, env, list, listed, skills, task, asks, asksBecauseOf } = agent;
   let client: InstalledClient;
   beforeAll(async () => {
     client = await installClient(name);
@@ -21,9 +22,12 @@ describe.each(agents)('$title', ({ client: name, config, files, env, list, liste
   });
   afterAll(() => client?.remove());
 
-  /** Places what client-config prints for it. */
-  const place = async (origin: string, settings: readonly string[] = []) => {
-    for (const [path, text] of files(await clientConfig(config, ...settings), origin)) await client.write(path, text);
+  /** Places what client-config prints for it, as somebody has it who allows it to call without asking, or as it is. */
+  const place = async (origin: string, settings: readonly string[] = [], { asIs = false } = {}) => {
+    const block = await clientConfig(config, ...settings);
+    const { [asksBecauseOf ?? '']: _, ...allowing } = asksBecauseOf === undefined ? {} : JSON.parse(block);
+    const used = asIs || asksBecauseOf === undefined ? block : JSON.stringify(allowing);
+    for (const [path, text] of files(used, origin)) await client.write(path, text);
   };
 
   test('it says its version', async () => {
@@ -35,6 +39,16 @@ describe.each(agents)('$title', ({ client: name, config, files, env, list, liste
     const { stdout, stderr } = await client.run(list, env(nobody));
     expect(stdout + stderr).toMatch(listed);
   });
+
+  if (asksBecauseOf !== undefined)
+    test('with the block as it is, it calls nothing that nobody has let it call', async () => {
+      const model = await startScriptedModel(asked(withPlan).slice(0, 1));
+      onTestFinished(() => model.close());
+      await place(model.origin, [], { asIs: true });
+      await client.run(task, env(model.origin));
+      expect(model.tools.size).toBeGreaterThan(0);
+      expect(model.results().join('\n')).not.toContain('has 12 parts');
+    });
 
   describe.each([
     ['with the settings as they are at first', [], asked(asks ? byItself : withPlan)],

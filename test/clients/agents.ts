@@ -10,6 +10,8 @@ export interface Agent {
   /** Its name for `client-config`, and where the block goes. The rest of the file makes it ask nobody but the stand-in. */
   readonly config: string;
   files(block: string, origin: string): readonly File[];
+  /** Set if it asks its user before each call because the block says so: what to leave out of the block to have it call on its own. */
+  readonly asksBecauseOf?: string;
   env(origin: string): Readonly<Record<string, string>>;
   /** Lists the servers, with what says that ours can be used. */
   readonly list: readonly string[];
@@ -136,6 +138,7 @@ ${block}`,
       OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
       OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
     }),
+    asksBecauseOf: 'permission',
     list: ['mcp', 'list'],
     listed: /cloudops.*connected/,
     skills: '.agents/skills',
