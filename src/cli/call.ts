@@ -20,6 +20,7 @@ import {
   type Invocation,
   notOneOf,
   pageOf,
+  problemsText,
   type Terminal,
   UsageError,
   validConfig,
@@ -36,9 +37,13 @@ export const callCommand: Command = {
     const { options, terminal } = invocation;
     const [tool = ''] = invocation.positionals;
     const call = await readCall(invocation).catch((error: unknown) => {
-      if (error instanceof UsageError && options.json !== undefined) return error;
+      if (error instanceof UsageError) return error;
       throw error;
     });
+    if (call instanceof UsageError && options.json === undefined) {
+      terminal.stderr.write(problemsText('cloudops-mcp call', call.problems, terminal));
+      return 2;
+    }
     const outcome =
       call instanceof UsageError ? usageFailure(tool, call) : await carryOut(call, options.yes !== undefined, terminal);
     const code = exitCode(outcome, 'args' in call && Object(call.args).planOnly === true);
@@ -163,8 +168,8 @@ function askerOn(terminal: Terminal, signal: AbortSignal): Asker | undefined {
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
   return {
     isDirect: true,
-    ask: async (_message, accept, plan): Promise<Reply> => {
-      stderr.write(`${planLines(plan, pageOf(terminal, 'stderr')).join('\n')}\n\n`);
+    show: (plan) => void stderr.write(`${planLines(plan, pageOf(terminal, 'stderr')).join('\n')}\n\n`),
+    ask: async (_message, accept): Promise<Reply> => {
       // As a terminal of its own, it would keep Ctrl-C from the process.
       const lines = createInterface({ input: stdin, output: stderr, terminal: false });
       const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));

@@ -5,7 +5,8 @@ import type { Config } from '../config/load.js';
 import { inputs, variableName } from '../config/settings.js';
 import { listed, sentences } from '../util/human.js';
 import { isLoopback } from '../util/uri.js';
-import { type Block, type Client, clients, type LocalServer, type Quote } from './clients.js';
+import type { Block, LocalServer, Quote } from './client-formats.js';
+import { type Client, clients } from './clients.js';
 import { type Command, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
 import { type Page, wrapped } from './layout.js';
 

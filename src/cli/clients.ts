@@ -1,30 +1,28 @@
+import {
+  type Block,
+  type ByHand,
+  bearer,
+  connector,
+  envInBraces,
+  envOptions,
+  gooseExtension,
+  header,
+  inBraces,
+  inputs,
+  jsonFile,
+  type LocalServer,
+  launch,
+  opencodeAsks,
+  opencodeReference,
+  type Quote,
+  type RemoteServer,
+  tomlTable,
+  vscodeFile,
+  withReferences,
+  words,
+} from './client-formats.js';
+
 /** Facts about MCP clients: the places and the format of their configuration, and notes for their users. */
-
-export interface LocalServer {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  /** Names of the variables that hold secrets: they are not in `env`. */
-  readonly secrets: readonly string[];
-}
-
-export interface RemoteServer {
-  readonly url: string;
-  /** Name of the environment variable with the bearer token. */
-  readonly token: string;
-}
-
-/** Writes a value for the shell of the system. */
-export type Quote = (value: string) => string;
-
-/** The content for a client's configuration file: a value of JSON, or text in another format. */
-export type Block = object | string;
-
-/** What a person does in the client itself, where it has no file for that: the place, and what else there is to know. */
-export interface ByHand {
-  readonly place: string;
-  readonly about: string;
-}
 
 export interface Client {
   readonly title: string;
@@ -56,77 +54,6 @@ export interface Client {
   /** A note for the case that npx has to download the package first. */
   readonly downloadNote?: string;
 }
-
-type Reference = (name: string) => string;
-const inBraces: Reference = (name) => `\${${name}}`;
-const envInBraces: Reference = (name) => `\${env:${name}}`;
-const opencodeReference: Reference = (name) => `{env:${name}}`;
-const inputId = (name: string) =>
-  name
-    .replace(/^CLOUDOPS_/, '')
-    .toLowerCase()
-    .replaceAll('_', '-');
-const inputReference: Reference = (name) => `\${input:${inputId(name)}}`;
-
-const bearer = (reference: Reference, token: string) => `Bearer ${reference(token)}`;
-
-/** The variables of a server, secrets as references for the client to resolve. */
-const withReferences = ({ env, secrets }: LocalServer, reference: Reference) => ({
-  ...env,
-  ...Object.fromEntries(secrets.map((name) => [name, reference(name)])),
-});
-
-/** The blocks that most clients share, under the key that each has for servers and with the fields that each adds. */
-const jsonFile = (
-  reference: Reference,
-  { servers = 'mcpServers', urlField = 'url', local = {}, remote = {} } = {},
-) => ({
-  local: (server: LocalServer) => {
-    const { command, args } = server;
-    return { [servers]: { cloudops: { ...local, command, args, env: withReferences(server, reference) } } };
-  },
-  remote: ({ url, token }: RemoteServer) => {
-    const headers = { Authorization: bearer(reference, token) };
-    return { [servers]: { cloudops: { ...remote, [urlField]: url, headers } } };
-  },
-});
-
-/** VS Code asks for secrets, which the block has to list. */
-const inputs = (names: readonly string[]) =>
-  names.map((name) => ({ type: 'promptString', id: inputId(name), description: name, password: true }));
-const vscodeFile = jsonFile(inputReference, {
-  servers: 'servers',
-  local: { type: 'stdio' },
-  remote: { type: 'http' },
-});
-
-/** A table of TOML, which writes texts and lists of texts as JSON does. */
-const tomlTable = (name: string, values: object) =>
-  [`[${name}]`, ...Object.entries(values).map(([key, value]) => `${key} = ${JSON.stringify(value)}`)].join('\n');
-
-/** A file of YAML, in which any JSON is a value. */
-const gooseExtension = (fields: object) =>
-  [
-    'extensions:',
-    '  cloudops:',
-    ...Object.entries({ name: 'cloudops', enabled: true, ...fields, timeout: 300 }).map(
-      ([key, value]) => `    ${key}: ${JSON.stringify(value)}`,
-    ),
-  ].join('\n');
-
-const opencodeAsks = { permission: { 'cloudops_*': 'ask' } };
-
-const connector = (place: string): ByHand => ({
-  place,
-  about:
-    'The server has to be reachable from the internet, and to sign its users in with OAuth (CLOUDOPS_HTTP_ISSUER).',
-});
-
-const envOptions = (server: LocalServer, quote: Quote) =>
-  Object.entries(withReferences(server, inBraces)).map(([name, value]) => `--env ${name}=${quote(value)}`);
-const words = (...parts: readonly (string | readonly string[])[]) => parts.flat().join(' ');
-const launch = ({ command, args }: LocalServer, quote: Quote) => [command, ...args].map(quote);
-const header = (quote: Quote, token: string) => quote(`Authorization: ${bearer(inBraces, token)}`);
 
 const inHome = (path: string) => `~/${path} (Windows: %USERPROFILE%\\${path.replaceAll('/', '\\')})`;
 const inFiles = 'put the value into the file that the block names. Only you should be able to read it (mode 600).';

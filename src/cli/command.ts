@@ -5,7 +5,7 @@ import type { Config, ConfigResult } from '../config/load.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { quoteName } from '../util/quote.js';
-import { columnsOf, type Page } from './layout.js';
+import { columnsOf, type Page, wrapped } from './layout.js';
 
 /** What text is written to: a terminal of so many columns, or a file or pipe. */
 type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -68,6 +68,17 @@ export class UsageError extends Error {
     this.heading = heading;
     return this;
   }
+}
+
+/** What is wrong with a command line: one problem follows the heading, several are listed below it. */
+export function problemsText(heading: string, problems: readonly string[], terminal: Terminal): string {
+  const { width } = pageOf(terminal, 'stderr');
+  const [first = '', ...others] = problems;
+  const lines =
+    others.length === 0
+      ? wrapped(first, width, `${heading}: `, 2)
+      : [`${heading}:`, ...problems.flatMap((problem) => wrapped(problem, width, '- '))];
+  return `${lines.join('\n')}\n`;
 }
 
 /** @throws UsageError if the configuration is not valid */

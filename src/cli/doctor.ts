@@ -20,7 +20,8 @@ import { reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { quote, spellOut } from '../util/quote.js';
 import { type Command, pageOf, type Terminal } from './command.js';
-import { type Page, padded, widthOf, wrapped } from './layout.js';
+import { remedyOfKeys, remedyOfSetting } from './doctor-remedies.js';
+import { doctorReport } from './doctor-report.js';
 import { type Finding, notChecked, ok, type ProbeOptions, probe, problem, warning } from './probe.js';
 import { insecureTlsWarning } from './run-until-signal.js';
 
@@ -39,7 +40,7 @@ export const doctorCommand: Command = {
         };
     const findings = [nodeFinding(process.versions.node), ...rest.findings];
     const page = pageOf(terminal, 'stdout');
-    if (options.json === undefined) terminal.stdout.write(report(findings, rest.apisChecked, page));
+    if (options.json === undefined) terminal.stdout.write(doctorReport(findings, rest.apisChecked, page));
     else terminal.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
     if (findings.some(({ status }) => status === 'problem')) return 1;
     return rest.apisChecked === 0 ? nothingChecked : 0;
@@ -48,72 +49,6 @@ export const doctorCommand: Command = {
 
 /** The exit code where nothing is wrong as far as anybody can tell, because no API is set up. */
 const nothingChecked = 3;
-
-/** Colours of the states, the longest of which makes the first column. */
-const colours = { ok: 'green', 'not checked': 'cyan', warning: 'yellow', problem: 'red' } as const;
-const statusColumns = Math.max(...Object.keys(colours).map((status) => status.length)) + 2;
-/** A column of text that is narrower than this stands below its check. */
-const narrowestText = 40;
-
-function report(findings: readonly Finding[], apisChecked: number | undefined, { width, paint }: Page): string {
-  const checkColumns = Math.max(...findings.map(({ check }) => widthOf(check))) + 2;
-  const beside = statusColumns + checkColumns;
-  const isBeside = width - beside >= narrowestText;
-  const lines = findings.flatMap(({ check, status, detail, remedy }) => {
-    const state = paint(colours[status], padded(status, statusColumns));
-    const indent = ' '.repeat(isBeside ? beside : statusColumns);
-    const [first = '', ...others] = wrapped(detail, width, indent);
-    return [
-      ...(isBeside
-        ? [state + padded(check, checkColumns) + first.slice(beside)]
-        : [state + paint('bold', check), first]),
-      ...others,
-      ...(remedy === undefined ? [] : wrapped(remedy, width, `${indent}→ `)),
-    ];
-  });
-  const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
-  const summary = [
-    `problems: ${count('problem')}, warnings: ${count('warning')}, not checked: ${count('not checked')}`,
-    ...(apisChecked === 0 ? ['No API was checked, because none is set up. CLOUDOPS_SANDBOX=1 needs no account.'] : []),
-  ];
-  return `${[...lines, '', ...summary.flatMap((line) => wrapped(line, width))].join('\n')}\n`;
-}
-
-/** What to do about a setting, where its problem does not say it itself. */
-function remedyOfSetting(problem: string): string {
-  const [, code] = / \(([A-Z]{4,})\)/.exec(problem) ?? [];
-  const what = code === undefined ? undefined : fileRemedies[code];
-  if (what !== undefined) return `${what} Then run doctor again for the other checks.`;
-  return 'Change or unset it, then run doctor again for the other checks.';
-}
-
-/** By the system's code for a file that cannot be used. */
-const fileRemedies: Readonly<Record<string, string>> = {
-  ENOENT: 'There is no such file: correct the path, or create the file.',
-  ENOTDIR: 'A part of the path is a file, not a folder: correct the path.',
-  EISDIR: 'It is a folder: name a file in it.',
-  EACCES: 'Let the user that cloudops-mcp runs as read it.',
-  EPERM: 'Let the user that cloudops-mcp runs as read it.',
-};
-
-/** What to do about keys that cannot be had: the first that fits what was said of them. */
-const keyRemedies: readonly (readonly [RegExp, string])[] = [
-  [/printed keys that have expired/, 'Sign in again with the program that prints the keys.'],
-  [
-    /^(?:CLOUDOPS_CREDENTIAL_PROCESS|credential_process of \S+) (?!has)/,
-    'Run the program by hand: it has to print the keys as JSON, and end with exit code 0.',
-  ],
-  [/there is no profile/, 'Add the profile there, or name another one in CLOUDOPS_PROFILE.'],
-  [/is empty|are missing/, 'Write the key, and nothing else, into the file.'],
-  [/is larger than/, 'Name a file that has the key and nothing else.'],
-  [/quotation mark|no keys and no/, 'Correct the profile in ~/.aws/config or ~/.aws/credentials.'],
-];
-
-function remedyOfKeys(reason: string): string {
-  const [, code = ''] = /\(([A-Z]{4,})\)/.exec(reason) ?? [];
-  const known = keyRemedies.find(([said]) => said.test(reason))?.[1] ?? fileRemedies[code];
-  return `${known ?? 'Give the account keys of its own.'} Until then, calls are refused.`;
-}
 
 function nodeFinding(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);

@@ -5,8 +5,7 @@ import { noOwnOperations, type OwnOperations, operationsPath, ownSettings } from
 import { operations as builtIn } from '../tools/index.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { quoteName } from '../util/quote.js';
-import { type Command, type Commands, notOneOf, pageOf, type Terminal, UsageError } from './command.js';
-import { wrapped } from './layout.js';
+import { type Command, type Commands, notOneOf, problemsText, type Terminal, UsageError } from './command.js';
 import { stdioCommand } from './stdio.js';
 
 const help = async () => (await import('./help.js')).helpCommand(commands, stdioCommand);
@@ -43,17 +42,6 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     terminal.stderr.write(problemsText(heading ?? `cloudops-mcp ${name}`.trim(), problems, terminal));
     return 2;
   }
-}
-
-/** One problem follows the heading, several are listed below it. */
-function problemsText(heading: string, problems: readonly string[], terminal: Terminal): string {
-  const { width } = pageOf(terminal, 'stderr');
-  const [first = '', ...others] = problems;
-  const lines =
-    others.length === 0
-      ? wrapped(first, width, `${heading}: `, 2)
-      : [`${heading}:`, ...problems.flatMap((problem) => wrapped(problem, width, '- '))];
-  return `${lines.join('\n')}\n`;
 }
 
 async function run(name: string, args: readonly string[], terminal: Terminal): Promise<number> {

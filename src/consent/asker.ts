@@ -11,6 +11,8 @@ export type Wait = <Result>(work: () => Promise<Result>) => Promise<Result>;
 export interface Asker {
   /** Set where it reaches the person itself, without a client that could answer on its own. */
   readonly isDirect?: true;
+  /** Shows the plan with its sections before the question, where there is room for it. */
+  show?(plan: string): void;
   /** The person's reply, or `later` if the client brings it with another entry of the same call. `accept` are the words of a yes. */
   ask(message: string, accept: string): Promise<Reply | 'later'>;
   /** The reply that this entry brings, and the question that it belongs to. */

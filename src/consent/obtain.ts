@@ -147,19 +147,15 @@ async function ask(
   const { call, plan, now } = pending;
   const accept = call.change.accept(call.input);
   const { brought } = asker;
-  if (brought === undefined) {
-    // It may have waited for the answer to another question.
-    if (signal.aborted) throw new Refusal('Declined', ['the client cancelled the call before anybody was asked']);
-    const refusal = await refusals.againstAsking(pending.entry);
-    if (refusal !== undefined) throw refusal;
-  }
-  if (brought !== undefined && brought.claims.digest !== asked.digest)
+  if (brought === undefined) await expectQuestion(pending, signal, refusals);
+  else if (brought.claims.digest !== asked.digest)
     throw new Refusal('PlanRefused', ['the answer belongs to a call with other arguments, endpoint or account']);
   const message = questionText(plan, call);
   if (message === undefined) throw tooLargeToShow(call);
 
   const claims = brought?.claims ?? asked;
   const askedAt = brought?.claims.issuedAt ?? now().getTime();
+  if (brought === undefined) asker.show?.(planText(plan, undefined));
   const reply = brought?.read(accept) ?? (await unlessStopped(stop, () => asker.ask(message, accept)));
   if (reply === 'later') return { kind: 'inputRequired', message, answer: { accept }, claims };
   const answeredAfterMs = now().getTime() - askedAt;
@@ -170,6 +166,14 @@ async function ask(
   const refusal = refusalOf(reply, asker.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs, message);
   if (refusal === undefined) return consent;
   throw await declined(pending, consent, refusals, refusal, answeredBefore);
+}
+
+/** @throws Refusal if the user may not be asked */
+async function expectQuestion({ entry }: PendingChange, signal: AbortSignal, refusals: Refusals): Promise<void> {
+  // It may have waited for the answer to another question.
+  if (signal.aborted) throw new Refusal('Declined', ['the client cancelled the call before anybody was asked']);
+  const refusal = await refusals.againstAsking(entry);
+  if (refusal !== undefined) throw refusal;
 }
 
 /** The reason why a reply is no consent, if there is one. */

@@ -36,7 +36,7 @@ async function connect({ era, elicitation, answer, name = 'test', version = '1',
   const calls: { asks: boolean; client: string; brought: unknown; reply?: Reply | 'later' | undefined }[] = [];
   const call: CallTool = async (_operation, _args, { client, asker }) => {
     const { brought } = asker ?? {};
-    const reply = brought?.read(accept) ?? (await asker?.ask('Really?', accept, ''));
+    const reply = brought?.read(accept) ?? (await asker?.ask('Really?', accept));
     calls.push({ asks: asker !== undefined, client, brought: brought?.claims, reply });
     if (reply === 'later' && calls.length === 1)
       return { kind: 'inputRequired', message: 'Really?', answer: { accept }, claims: { use, ...claims } };
