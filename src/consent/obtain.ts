@@ -1,5 +1,5 @@
 import type { EndedOutcome } from '../answers/outcome.js';
-import { tooLargeToShow } from '../answers/plan.js';
+import { planText, tooLargeToShow } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
 import { next } from '../tools/next.js';
 import { type Asker, type Reply, unlessStopped } from './asker.js';
