@@ -76,7 +76,7 @@ test.each([
 test('call is for none that does not exist, and for none by name without a file of accounts', async () => {
   expect(await run(callCommand, [...parts, '--account', 'other'])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('prod or staging or broken'),
+    stderr: expect.stringContaining('prod (live customers), staging or broken'),
   });
   expect(await run(callCommand, [...parts, '--account', 'prod'], { CLOUDOPS_ACCOUNTS_FILE: '' })).toMatchObject({
     code: 2,

@@ -62,12 +62,12 @@ describe.each(pages)('%s', (page) => {
 });
 
 test('a host in a browser is named together with what it takes to reach a server', () => {
-  const sentences = pages.flatMap((page) => read(page).split(/(?<=[.|]) /));
+  const sentences = pages.flatMap((page) => read(page).split(/(?<=\.) |\n/));
   const hosts = sentences.filter((sentence) => /claude\.ai|ChatGPT/.test(sentence));
   expect(hosts.length).toBeGreaterThan(0);
   expect(hosts.filter((sentence) => !/over HTTP/.test(sentence))).toEqual([]);
 });
 
-test('where a client needs the secret itself, client-config says who can read it', () => {
-  expect(clients['claude-desktop']?.secrets).toContain('Anybody who can read the file can read it.');
+test('where a client looks up no reference, the secret is in a file that only its user should read', () => {
+  expect(clients['claude-desktop']?.secrets).toContain('Only you should be able to read it');
 });
