@@ -102,7 +102,7 @@ async function clicked(
   const repeats = pending.repeats === '' && page !== undefined ? page.repeats : pending.repeats;
   if (claims.digest !== consentDigest(pending.call, repeats))
     throw new Refusal('PlanRefused', [
-      'the plan was shown for another endpoint, another account or other arguments, or the same change was sent since',
+      'the plan was shown for another endpoint, another account, another secret or other arguments, or the same change was sent since',
     ]);
   const answeredAfterMs = pending.now().getTime() - claims.issuedAt;
   const how = page === undefined ? 'clicked' : 'page';

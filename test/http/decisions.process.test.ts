@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -94,4 +94,40 @@ test('plans are in a folder beside the journal, and say nothing to who reads it'
 
 test('without a way to sign in, the server does not start', async () => {
   await expect(startHttpProcess([], { env })).rejects.toThrow('nobody could sign in');
+});
+
+/** A plan that names a secret, and one that goes where the configuration says. */
+const provision = {
+  tool: 'provision_kube_resource_group',
+  args: { resourceGroupName: 'team-blue', externalCloudConfig: { serviceAccountKeyName: 'key' } },
+};
+const restore = { tool: 'restore_instance', args };
+test.each([
+  ['the region', restore, () => Object.assign(env, { CLOUDOPS_REGION: 'jp-west-1' })],
+  ['the address of the API', restore, () => Object.assign(env, { CLOUDOPS_DEVOPS_URL: `${cloud.origin}/v2` })],
+  ['the key of the account', restore, () => Object.assign(env, { CLOUDOPS_ACCESS_KEY_ID: 'OTHER' })],
+  ['the text of a secret', provision, () => writeFileSync(join(folder, 'secrets', 'key'), '{"project":"other"}')],
+  ['nothing', provision, () => undefined],
+])('%s is another than when the plan was shown', async (what, { tool, args: given }, change) => {
+  mkdirSync(join(folder, 'secrets'));
+  writeFileSync(join(folder, 'secrets', 'key'), '{"project":"one"}');
+  Object.assign(env, { CLOUDOPS_SECRETS_DIR: join(folder, 'secrets'), CLOUDOPS_CATALOG_URL: cloud.origin });
+  const call = async ({ url }: { url: URL }, more: object = {}) => {
+    const response = await post(url, toolCall(tool, { ...given, ...more }), { authorization: 'Bearer alice' });
+    return Object((await answerOf(response)).result?.structuredContent);
+  };
+  const first = await startReplica();
+  const { planId, decideAt } = await call(first);
+  await first.stop();
+  change();
+  await readAsAPerson();
+  const second = await startReplica();
+  const browser = browserOf({ origin: second.origin, publicUrl });
+  await browser.signIn('bob');
+  const { structuredContent } = Object(await (await browser.decide(nonceIn(decideAt), 'accept')).json());
+  const refused = what !== 'nothing';
+  expect(structuredContent).toMatchObject(refused ? { code: 'PlanRefused' } : { outcome: 'accepted' });
+  expect(cloud.requests).toHaveLength(refused ? 0 : 1);
+  // The agent that asks learns it as well, where its own call is still the one of the plan.
+  if (what === 'the text of a secret') expect(await call(second, { planId })).toMatchObject({ code: 'PlanRefused' });
 });
