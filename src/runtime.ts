@@ -73,10 +73,11 @@ export async function openPlans(config: Config, now: () => Date, log: Log): Prom
 const eraseMs = 10 * 60_000;
 
 /** The page that people sign in to, where the plans wait. */
-async function signInPage({ publicUrl, webhook }: Config, now: () => Date, log: Log): Promise<DecisionPage> {
+async function signInPage({ publicUrl, webhook, proxies }: Config, now: () => Date, log: Log): Promise<DecisionPage> {
   const { createAnnouncer } = await import('./consent/announcement.js');
   const addressOf = (nonce: string) => `${publicUrl}/decisions/${nonce}/`;
-  return { kind: 'signIn', addressOf, announce: createAnnouncer({ webhook, now, log }) };
+  const openClient = async () => (await import('./transport/http-client.js')).createHttpClient(proxies);
+  return { kind: 'signIn', addressOf, announce: createAnnouncer({ webhook, openClient, now, log }) };
 }
 
 /**

@@ -16,7 +16,7 @@ import { signInAtIssuer, signInByToken } from '../http/sign-in.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
 import { watchJournal } from '../journal/watch.js';
 import { openSharedMessages, type Runtime } from '../runtime.js';
-import { createHttpClient, defaultLimits, type Proxies } from '../transport/http-client.js';
+import { createHttpClient, defaultLimits, type HttpClient, type Proxies } from '../transport/http-client.js';
 import { sentences } from '../util/human.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { isLoopback } from '../util/uri.js';
@@ -95,11 +95,11 @@ function decisionsOf(
 ): DecisionsOptions | undefined {
   const { issuer, audience, clientId, clientSecret } = http;
   if (publicUrl === undefined || identity === undefined) return undefined;
-  const { authenticate, principalNamed } = identity;
+  const { authenticate, principalNamed, httpClient } = identity;
   const signIn =
-    issuer === undefined || audience === undefined || clientId === undefined
+    issuer === undefined || audience === undefined || clientId === undefined || httpClient === undefined
       ? signInByToken(authenticate, now)
-      : signInAtIssuer({ issuer, audience, clientId, clientSecret, publicUrl, authenticate, now, log });
+      : signInAtIssuer({ issuer, audience, clientId, clientSecret, publicUrl, httpClient, authenticate, now, log });
   // An issuer tells nobody's scopes of now. Those that the caller had are as good as its token, which may be as old.
   const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) => {
     if (caller === undefined) return undefined;
@@ -151,6 +151,8 @@ interface Identity {
   readonly authenticate: Authenticate;
   /** For a tokens file: the caller with a name and its scopes of now. */
   readonly principalNamed?: (name: string) => Promise<Principal | undefined>;
+  /** For an issuer: what asks it. */
+  readonly httpClient?: HttpClient;
   /** For an issuer: true if it answered last. */
   readonly reachable?: () => boolean;
   close?(): Promise<void>;
@@ -170,6 +172,7 @@ function openIssuer(options: Omit<IssuerOptions, 'keys'>, proxies: Proxies): Ide
   return {
     authenticate: authenticateByIssuer({ ...options, keys }),
     reachable: keys.reachable,
+    httpClient,
     close: httpClient.close,
   };
 }

@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { HttpClient } from '../transport/http-client.js';
 import { type Log, reasonOf } from '../util/log.js';
+import { once } from '../util/objects.js';
 import { spellOut } from '../util/quote.js';
 import type { Announcement } from './page.js';
 
@@ -13,6 +15,8 @@ export interface Webhook {
 
 export interface AnnouncerOptions {
   readonly webhook: Webhook | undefined;
+  /** Opened with the first announcement to the webhook. */
+  readonly openClient: () => Promise<HttpClient>;
   readonly now: () => Date;
   readonly log: Log;
   /** In place of the pauses between attempts, for tests. */
@@ -26,7 +30,8 @@ const answerMs = 5_000;
 const mostUnderWay = 50;
 
 /** Tells of plans that wait, in the log and by a webhook. Nothing waits for that, and nothing depends on it. */
-export function createAnnouncer({ webhook, now, log, pause = quietDelay }: AnnouncerOptions) {
+export function createAnnouncer({ webhook, openClient, now, log, pause = quietDelay }: AnnouncerOptions) {
+  const clientOf = once(openClient);
   let underWay = 0;
   return (announcement: Announcement): void => {
     const { tool, caller, decideAt } = announcement;
@@ -37,7 +42,7 @@ export function createAnnouncer({ webhook, now, log, pause = quietDelay }: Annou
       return;
     }
     underWay += 1;
-    void announce(announcement, webhook, now, pause)
+    void announce(announcement, (body) => clientOf().then((client) => post(client, webhook, body, now())), pause)
       // The address is in no message: the reason is a code.
       .catch((error: unknown) => log('warn', 'webhook', { error: reasonOf(error) }))
       .finally(() => {
@@ -53,14 +58,13 @@ class Refused extends Error {}
 
 async function announce(
   announcement: Announcement,
-  webhook: Webhook,
-  now: () => Date,
+  send: (body: string) => Promise<void>,
   pause: (milliseconds: number) => Promise<unknown>,
 ): Promise<void> {
   const body = bodyOf(announcement);
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return await post(webhook, body, now());
+      return await send(body);
     } catch (error) {
       const pauseMs = pausesMs[attempt];
       if (error instanceof Refused || pauseMs === undefined) throw error;
@@ -69,21 +73,20 @@ async function announce(
   }
 }
 
-async function post({ url, key }: Webhook, body: string, time: Date): Promise<void> {
+async function post(client: HttpClient, { url, key }: Webhook, body: string, time: Date): Promise<void> {
   const timestamp = String(Math.floor(time.getTime() / 1000));
   const signature =
     key === undefined
       ? {}
       : { 'x-cloudops-signature': `sha256=${createHmac('sha256', key).update(`${timestamp}.${body}`).digest('hex')}` };
   const headers = { 'content-type': 'application/json', 'x-cloudops-timestamp': timestamp, ...signature };
-  const signal = AbortSignal.timeout(answerMs);
-  const response = await fetch(url, { method: 'POST', body, headers, redirect: 'manual', signal }).catch(() => {
-    throw new Error('no answer');
-  });
-  await response.body?.cancel();
-  if (response.ok) return;
-  const again = response.status === 429 || response.status >= 500;
-  throw new (again ? Error : Refused)(`HTTP status ${response.status}`);
+  const { origin, pathname, search } = new URL(url);
+  const request = { method: 'POST', origin, path: `${pathname}${search}`, headers, body, newConnection: true } as const;
+  const response = await client.send(request, AbortSignal.timeout(answerMs));
+  if (response.kind === 'failure') throw new Error(response.code);
+  const { status } = response;
+  if (status >= 200 && status < 300) return;
+  throw new (status === 429 || status >= 500 ? Error : Refused)(`HTTP status ${status}`);
 }
 
 /** In the form that Slack reads, as others do: the headline and the link, and no more. */

@@ -1,5 +1,6 @@
 import { isAccountScope } from '../calls/account.js';
 import { approveScope, scopes as callerScopes } from '../calls/policy.js';
+import type { HttpClient } from '../transport/http-client.js';
 import { type Log, reasonOf } from '../util/log.js';
 import type { Authenticate } from './auth.js';
 import { type Session, type SignInState, sessionMs } from './decision-session.js';
@@ -41,6 +42,8 @@ export interface IssuerSignInOptions {
   readonly clientId: string;
   readonly clientSecret: string | undefined;
   readonly publicUrl: string;
+  /** Goes through the proxies that are configured, as all that this server sends does. */
+  readonly httpClient: HttpClient;
   /** Verifies access tokens as those of callers are. */
   readonly authenticate: Authenticate;
   readonly now: () => Date;
@@ -54,7 +57,7 @@ const networkSeconds = 5;
  * scopes of an API, and some issuers give them another `sub`, so that one's own change would look like another's.
  */
 export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
-  const { issuer, audience, clientId, clientSecret, publicUrl, authenticate, now, log } = options;
+  const { issuer, audience, clientId, clientSecret, publicUrl, httpClient, authenticate, now, log } = options;
   const redirectUri = `${publicUrl}/decisions/callback`;
   const discover = async () => {
     const oidc = await import('openid-client');
@@ -62,6 +65,7 @@ export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
     const authentication = clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret);
     const configuration = await oidc.discovery(url, clientId, clientSecret, authentication, {
       timeout: networkSeconds,
+      [oidc.customFetch]: (address, request) => fetchBy(httpClient, address, request),
       // Configuration allows plain http for an issuer on loopback only.
       ...(url.protocol === 'http:' && { execute: [oidc.allowInsecureRequests] }),
     });
@@ -108,4 +112,29 @@ export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
       }
     },
   };
+}
+
+/** The form in which openid-client sends. It follows no redirect. */
+interface Sent {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Sends a request of openid-client, which knows the answers of `fetch`. */
+async function fetchBy(
+  client: HttpClient,
+  address: string,
+  { method, headers, body, signal }: Sent,
+): Promise<Response> {
+  const { origin, pathname, search } = new URL(address);
+  const sent = { origin, path: `${pathname}${search}`, headers, newConnection: false };
+  const limit = signal ?? AbortSignal.timeout(networkSeconds * 1000);
+  const answer = await client.send(
+    method === 'POST' ? { ...sent, method, body: String(body ?? '') } : { ...sent, method: 'GET' },
+    limit,
+  );
+  if (answer.kind === 'failure') throw new Error(answer.code);
+  return new Response(answer.body === '' ? null : answer.body, { status: answer.status, headers: answer.headers });
 }

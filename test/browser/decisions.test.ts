@@ -166,7 +166,7 @@ describe('with a real identity provider', () => {
       opened.push(httpClient.close);
       const keys = createIssuerKeys({ issuer, httpClient, now, log, sleep: async () => undefined });
       const authenticate = authenticateByIssuer({ issuer, audience, keys, now, log });
-      const options = { issuer, audience, publicUrl, authenticate, now, log };
+      const options = { issuer, audience, publicUrl, httpClient, authenticate, now, log };
       return { signIn: signInAtIssuer({ ...options, clientId: client.id, clientSecret: client.secret }) };
     });
   const openAt = async (url: string, name: string) => {

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { createAnnouncer } from '../../src/consent/announcement.js';
+import { createHttpClient } from '../../src/transport/http-client.js';
 import { startServer } from '../support/http-server.js';
 
 /** How people learn that a plan waits. */
@@ -13,12 +14,16 @@ const announcement = {
 };
 const now = () => new Date('2026-11-21T12:00:00Z');
 
+const httpClient = createHttpClient();
+afterAll(() => httpClient.close());
+
 async function announceTo(statuses: readonly number[], key?: string) {
   const left = [...statuses];
   const hook = await startServer((_request, response) => response.writeHead(left.shift() ?? 200).end());
   const logged: { event: string; fields: unknown }[] = [];
   const pauses: number[] = [];
   const announce = createAnnouncer({
+    openClient: async () => httpClient,
     webhook: { url: `${hook.origin}/SECRET`, key },
     now,
     log: (_level, event, fields) => logged.push({ event, fields }),

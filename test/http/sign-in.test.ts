@@ -25,7 +25,7 @@ async function start(granted: Record<string, string>) {
   opened.push(httpClient.close);
   const keys = createIssuerKeys({ issuer, httpClient, now, log, sleep: async () => undefined });
   const authenticate = authenticateByIssuer({ issuer, audience, keys, now, log });
-  const options = { issuer, audience, publicUrl, authenticate, now, log };
+  const options = { issuer, audience, publicUrl, httpClient, authenticate, now, log };
   const served = await serveDecisions({
     confirm: 'approval',
     publicUrl,
