@@ -59,7 +59,8 @@ export async function change(
     page: page?.kind ?? 'none',
   });
   log('info', 'consent', { tool, decision: step.kind, caller: principal?.name });
-  const told = click === undefined ? await tell(step, entry, steering, context, dependencies) : undefined;
+  const told =
+    click === undefined ? await tell(step, entry, steering, context, { ...dependencies, confirm }) : undefined;
   if (told?.kind === 'answer') return told.outcome;
 
   const asks = step.kind === 'ask' && click === undefined;

@@ -1,13 +1,15 @@
 import type { EndedOutcome } from '../answers/outcome.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
 import { type Guide, unlessStopped, type Visit } from '../consent/asker.js';
-import type { ConsentMode, ConsentStep } from '../consent/decision.js';
+import { type ConsentMode, type ConsentStep, whoDecides } from '../consent/decision.js';
 import { shortestReadMs } from '../consent/obtain.js';
 import { addressOf } from '../consent/page.js';
 import type { PendingChange, PendingEntry, Steering } from '../consent/pending.js';
 import { declinePlan, undecidedAnswer, withdrawPlan } from '../consent/plan-answers.js';
 import { awaitDecision, type Standing, standingOf } from '../consent/standing.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
+
+type Deciding = CallDependencies & { readonly confirm: ConsentMode };
 
 type Told =
   | { readonly kind: 'answer'; readonly outcome: EndedOutcome }
@@ -22,7 +24,7 @@ export async function tell(
   entry: PendingEntry,
   { planId: given, withdraw }: Steering,
   context: CallContext,
-  dependencies: CallDependencies,
+  dependencies: Deciding,
 ): Promise<Told | undefined> {
   const { brought } = context.guide ?? {};
   const planId = brought === undefined ? given : context.tokens.issue(brought.claims);
@@ -40,8 +42,7 @@ export async function tell(
   });
   if (standing === undefined) return undefined;
   if (standing.kind === 'ended') return { kind: 'answer', outcome: standing.outcome };
-  if (standing.kind === 'underWay')
-    return { kind: 'answer', outcome: undecidedAnswer(entry.tool, planId, standing, undefined) };
+  if (standing.kind === 'underWay') return { kind: 'answer', outcome: undecidedAnswer(entry.tool, planId, standing) };
   return tellOfOpen({ planId, standing, withdraw }, step, entry, brought, dependencies);
 }
 
@@ -53,17 +54,18 @@ async function tellOfOpen(
   step: ConsentStep,
   entry: PendingEntry,
   brought: Guide['brought'],
-  dependencies: CallDependencies,
+  dependencies: Deciding,
 ): Promise<Told> {
   const { tool } = entry;
-  const { page, now } = dependencies;
+  const { confirm, page, now } = dependencies;
   const { nonce, isRedeemable } = standing;
   if (brought !== undefined && isRefusal(brought.visit, now().getTime() - brought.claims.issuedAt))
     throw await declinePlan(nonce, { entry, now }, dependencies);
   if (withdraw) return { kind: 'answer', outcome: await withdrawPlan(tool, nonce, { entry, now }, dependencies) };
+  const waitsFor = { whom: whoDecides(confirm, page?.kind ?? 'none'), decideAt: addressOf(nonce, page) };
   const goesOn = step.kind === 'ask' || (step.kind === 'redeem' && isRedeemable);
   if (goesOn && brought === undefined) return { kind: 'open', nonce };
-  return { kind: 'answer', outcome: undecidedAnswer(tool, planId, standing, addressOf(nonce, page)) };
+  return { kind: 'answer', outcome: undecidedAnswer(tool, planId, standing, waitsFor) };
 }
 
 /** False for a refusal that comes so soon that a program gave it: then the plan goes on waiting for a person. */

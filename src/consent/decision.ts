@@ -120,3 +120,11 @@ export function reasonAgainstDeciding({ mode, caller, person, mayApprove }: Page
       return 'This server does not leave decisions to this page.';
   }
 }
+
+/** Whoever a plan waits for, as the end of a sentence. */
+export function whoDecides(mode: ConsentMode, page: ConsentRequest['page']): string {
+  if (mode === 'approval') return 'somebody other than its caller, who signs in to the page';
+  if (asksPerson(mode) && page !== 'none')
+    return page === 'signIn' ? 'a person who signs in to the page' : 'the person at this machine, in the browser';
+  return 'the user';
+}

@@ -9,12 +9,18 @@ import type { Standing } from './standing.js';
 
 type Undecided = Exclude<Standing, { kind: 'ended' }>;
 
+/** Whoever has to decide, and where, if that can be told. */
+interface WaitsFor {
+  readonly whom: string;
+  readonly decideAt?: string | undefined;
+}
+
 /** The answer to a call that asks what became of a plan on which nobody has decided, or which is being carried out. */
 export function undecidedAnswer(
   name: string,
   planId: string,
   standing: Undecided,
-  decideAt: string | undefined,
+  { whom, decideAt }: WaitsFor = { whom: 'nobody' },
 ): EndedOutcome {
   const again = `Call ${name} again with the same arguments and this planId`;
   const isOpen = standing.kind === 'open';
@@ -22,7 +28,7 @@ export function undecidedAnswer(
     kind: 'succeeded',
     success: {
       summary: isOpen
-        ? `Nobody has decided on this plan of ${name} yet.`
+        ? `Nobody has decided on this plan of ${name} yet: it waits for ${whom}.`
         : `Somebody has decided on this plan of ${name}. What came of it is not known yet.`,
       outcome: 'waiting',
       planId,

@@ -7,6 +7,7 @@ import {
   decideConsent,
   reasonAgainstDeciding,
   takesClicks,
+  whoDecides,
 } from '../../src/consent/decision.js';
 
 /** Which of several kinds of consent a call needs: for every input there is, one row. */
@@ -134,6 +135,16 @@ test.each([
   ['off', 'page', false],
 ] as const)('%s: a click in a %s counts: %j', (mode, where, counts) => {
   expect(takesClicks(mode, where)).toBe(counts);
+});
+
+test.each([
+  ['approval', 'signIn', 'somebody other than its caller'],
+  ['ask', 'signIn', 'a person who signs in'],
+  ['human', 'local', 'the person at this machine'],
+  ['human', 'none', 'the user'],
+  ['plan', 'signIn', 'the user'],
+] as const)('%s, with the page %s: a plan waits for %s', (mode, page, whom) => {
+  expect(whoDecides(mode, page)).toContain(whom);
 });
 
 describe('who decides on the page', () => {

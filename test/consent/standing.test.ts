@@ -72,7 +72,12 @@ describe.each(['human', 'approval'] as const)('%s: a plan that waits on the page
       planExpires: new Date(time + 24 * hour).toISOString(),
     });
     const { ask } = await planned();
-    expect(successOf(await ask())).toMatchObject({ outcome: 'waiting', decideAt: expect.any(String) });
+    const whom = mode === 'approval' ? 'somebody other than its caller' : 'a person who signs in';
+    expect(successOf(await ask())).toMatchObject({
+      summary: expect.stringContaining(`it waits for ${whom}`),
+      outcome: 'waiting',
+      decideAt: expect.any(String),
+    });
     time += 23 * hour;
     expect(successOf(await ask({ planOnly: true }))).toMatchObject({ outcome: 'waiting' });
     expect(requests).toEqual([]);
