@@ -24,7 +24,8 @@ describe.each(agents)('$title', (agent) => {
 
   /** Places what client-config prints for it, as somebody has it who allows it to call without asking, or as it is. */
   const place = async (origin: string, settings: readonly string[] = [], { asIs = false } = {}) => {
-    const block = await clientConfig(config, ...settings);
+    // The tester's browser stays as it is.
+    const block = await clientConfig(config, '--open-browser', 'off', ...settings);
     const { [asksBecauseOf ?? '']: _, ...allowing } = asksBecauseOf === undefined ? {} : JSON.parse(block);
     const used = asIs || asksBecauseOf === undefined ? block : JSON.stringify(allowing);
     for (const [path, text] of files(used, origin)) await client.write(path, text);
