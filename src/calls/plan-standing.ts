@@ -35,7 +35,8 @@ export async function tell(
   // Whoever is asked, or need not be, needs no planId: one that says nothing is left alone.
   const onlyLooks = step.kind === 'status' || brought !== undefined;
   const isNeeded = withdraw || step.kind === 'redeem' || onlyLooks;
-  const waitMs = onlyLooks && !withdraw ? dependencies.statusWaitMs : 0;
+  const waits = brought === undefined ? step.kind === 'status' && !withdraw : brought.visit === 'opened';
+  const waitMs = waits ? dependencies.statusWaitMs : 0;
   const standing = await waitForDecision(planId, entry, waitMs, context, dependencies).catch((error: unknown) => {
     if (isNeeded || !(error instanceof Refusal)) throw error;
     return undefined;
@@ -112,11 +113,11 @@ async function waitForDecision(
   dependencies: CallDependencies,
 ): Promise<Standing> {
   const sources = { ...dependencies, tokens };
-  const now = await standingOf(planId, entry, sources);
-  if (now.kind === 'ended' || waitMs === 0) return now;
-  const over = stop === undefined ? signal : AbortSignal.any([signal, stop]);
-  return wait(() => awaitDecision(planId, entry, sources, waitMs, over)).catch((error: unknown) => {
-    if (error instanceof Refusal && error.code === 'TooManyQuestions') return now;
+  const standing = await standingOf(planId, entry, sources);
+  if (standing.kind === 'ended' || waitMs === 0) return standing;
+  const isOver = () => signal.aborted || stop?.aborted === true;
+  return wait(() => awaitDecision(planId, entry, sources, waitMs, isOver)).catch((error: unknown) => {
+    if (error instanceof Refusal && error.code === 'TooManyQuestions') return standing;
     throw error;
   });
 }

@@ -56,7 +56,7 @@ export async function standingOf(planId: string, entry: PendingEntry, sources: P
 }
 
 /**
- * Waits for a decision, but not for longer than a client waits for an answer.
+ * Waits for a decision, but not for longer than a client waits for an answer, nor when nobody wants to know any more.
  * @throws Refusal as `standingOf` does
  */
 export async function awaitDecision(
@@ -64,13 +64,13 @@ export async function awaitDecision(
   entry: PendingEntry,
   sources: PlanSources,
   waitMs: number,
-  signal: AbortSignal,
+  isOver: () => boolean,
 ): Promise<Standing> {
   let waited = 0;
   for (;;) {
     const standing = await standingOf(planId, entry, sources);
-    if (standing.kind === 'ended' || waited >= waitMs || signal.aborted) return standing;
-    await delay(pollMs, undefined, { signal }).catch(() => undefined);
+    if (standing.kind === 'ended' || waited >= waitMs || isOver()) return standing;
+    await delay(pollMs);
     waited += pollMs;
   }
 }

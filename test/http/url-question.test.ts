@@ -97,7 +97,7 @@ describe.each(clients)('%s', (_name, connect) => {
   });
 
   test('who does not want to open it has refused: nobody can decide any more, and no planId works', async () => {
-    const { call, sent } = await start({ url: {} }, 'decline', { confirm: 'ask' });
+    const { call, sent } = await start({ url: {} }, 'decline', { confirm: 'ask', statusWaitMs: 60_000 });
     expect(await call()).toMatchObject({ code: 'Declined' });
     const browser = browserOf(served);
     await browser.signIn('bob');
