@@ -5,52 +5,55 @@ const firstChunkBytes = 64 * 1024;
 const chunkBytes = 1024 * 1024;
 const newline = 0x0a;
 
-/** Complete lines that were read at once, and the offset of their end in the file. */
+/**
+ * Complete lines that were read at once, and the offset of their end in the file. A line is text in which a character stands for a
+ * byte (Latin-1): lines then share the memory of what was read, and nothing is decoded that nobody asks for.
+ */
 export interface Lines {
-  readonly lines: readonly Buffer[];
+  readonly lines: readonly string[];
   readonly end: number;
 }
 
-/** The complete lines of a file after an offset. What was read is valid until the next lines are asked for. */
+/** The complete lines of a file after an offset. */
 export async function* linesAfter(file: FileHandle, offset: number): AsyncGenerator<Lines> {
-  let pieces: Buffer[] = [];
-  let buffer = Buffer.allocUnsafe(firstChunkBytes);
+  let buffer: Buffer = Buffer.allocUnsafe(firstChunkBytes);
+  /** Bytes at the start of the buffer: a line that is not complete yet. */
+  let kept = 0;
   for (let position = offset; ; ) {
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
+    const { bytesRead } = await file.read(buffer, kept, buffer.length - kept, position);
     if (bytesRead === 0) return;
-    const chunk = buffer.subarray(0, bytesRead);
-    const lines: Buffer[] = [];
-    let start = 0;
-    for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, start)) {
-      const last = chunk.subarray(start, at);
-      lines.push(pieces.length === 0 ? last : Buffer.concat([...pieces, last]));
-      pieces = [];
-      start = at + 1;
-    }
-    if (lines.length > 0) yield { lines, end: position + start };
-    pieces.push(Buffer.from(chunk.subarray(start)));
     position += bytesRead;
-    if (bytesRead === buffer.length && buffer.length < chunkBytes) buffer = Buffer.allocUnsafe(chunkBytes);
+    const filled = kept + bytesRead;
+    const complete = buffer.subarray(0, filled).lastIndexOf(newline) + 1;
+    kept = filled - complete;
+    if (complete > 0) yield { lines: buffer.toString('latin1', 0, complete - 1).split('\n'), end: position - kept };
+    buffer = withRoom(buffer, complete, filled);
   }
 }
 
+/** A buffer that begins with the bytes between two offsets of another, and has room for more: itself, if it has the right size. */
+function withRoom(buffer: Buffer, from: number, to: number): Buffer {
+  const size = to < buffer.length ? buffer.length : Math.max(chunkBytes, 2 * (to - from));
+  const next = size === buffer.length ? buffer : Buffer.allocUnsafe(size);
+  buffer.copy(next, 0, from, to);
+  return next;
+}
+
 /** The lines of a file from its last one backwards. */
-export async function* linesFromEnd(file: FileHandle): AsyncGenerator<Buffer> {
+export async function* linesFromEnd(file: FileHandle): AsyncGenerator<string> {
   const { size } = await file.stat();
-  let pieces: Buffer[] = [];
+  /** Of a line whose beginning is not read yet. */
+  let pieces: string[] = [];
   for (let position = size; position > 0; ) {
     const length = Math.min(firstChunkBytes, position);
     position -= length;
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
-    let end = bytesRead;
-    for (let at = lastNewline(buffer, end); at >= 0; at = lastNewline(buffer, end)) {
-      yield Buffer.concat([buffer.subarray(at + 1, end), ...pieces]);
+    const [beginning = '', ...lines] = buffer.toString('latin1', 0, bytesRead).split('\n');
+    for (const line of lines.reverse()) {
+      yield [line, ...pieces].join('');
       pieces = [];
-      end = at;
     }
-    pieces.unshift(buffer.subarray(0, end));
+    pieces.unshift(beginning);
   }
-  yield Buffer.concat(pieces);
+  yield pieces.join('');
 }
-
-const lastNewline = (buffer: Buffer, end: number) => (end === 0 ? -1 : buffer.lastIndexOf(newline, end - 1));

@@ -25,7 +25,7 @@ export function createTail(path: string) {
   async function* add(file: FileHandle, from: number): AsyncGenerator<Lines['lines']> {
     const { dev, ino } = await file.stat();
     for await (const { lines, end } of linesAfter(file, from)) {
-      const last = Buffer.from(lines.at(-1)?.subarray(-comparedBytes) ?? []);
+      const last = Buffer.from(lines.at(-1)?.slice(-comparedBytes) ?? '', 'latin1');
       yield lines;
       position = { dev, ino, offset: end, last };
     }

@@ -66,15 +66,16 @@ async function leftOpen(paths: readonly string[]): Promise<IntentLine[]> {
 }
 
 /** Most changes end within the lines that are read at once: what is not needed after these is not kept. */
-function addOpen(open: Map<string, IntentLine>, lines: readonly Buffer[]): void {
-  const begun = new Map<string, Buffer>();
+function addOpen(open: Map<string, IntentLine>, lines: readonly string[]): void {
+  const begun = new Map<string, string>();
   for (const line of lines) {
     const read = readId(line);
     if (read?.kind === 'intent') begun.set(read.id, line);
     else if (read?.kind === 'ending' && !begun.delete(read.id)) open.delete(read.id);
   }
   for (const [id, line] of begun) {
-    const read = readLine(line);
+    // Without a copy, the line would keep all in memory that was read with it.
+    const read = readLine(Buffer.from(line, 'latin1').toString('latin1'));
     if (read?.kind === 'intent') open.set(id, read);
   }
 }

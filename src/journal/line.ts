@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { once, valueAt } from '../util/objects.js';
+import { isObject, once, valueAt } from '../util/objects.js';
 import { type Ending, type Entry, endingSchema, type Intent, intentSchema, outcomes } from './entry.js';
 import { keyFormat } from './key.js';
 
@@ -33,23 +33,51 @@ export type Line = IntentLine | EndingLine | NotUnderstood;
 
 const timeSchema = once(() => z.iso.datetime());
 
-/** A line of the journal; undefined if it is none, as one that a crash cut short. */
-export function readLine(line: Buffer): Line | undefined {
-  return readQuickly(line) ?? readWhole(line);
+/**
+ * A line of the journal; undefined if it is none, as one that a crash cut short.
+ * @param text its bytes as Latin-1
+ */
+export function readLine(text: string): Line | undefined {
+  return readPlain(text) ?? readWhole(text);
+}
+
+/** Reads only what the rules look for: checking all of a line would take most of the time of a first change. */
+function readPlain(text: string): Line | undefined {
+  // The bytes of UTF-8 are valid in JSON as Latin-1 too, and what is plain is the same in both.
+  const { intent, ending } = fieldsOf(parseJson(text));
+  return intent === undefined ? endingIn(fieldsOf(ending), text) : intentIn(fieldsOf(intent), text);
+}
+
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
+
+const isPlain = (value: unknown): value is string => typeof value === 'string' && /^[\w:.+-]*$/.test(value);
+const isPlainIfThere = (value: unknown): value is string | undefined => value === undefined || isPlain(value);
+
+function intentIn(fields: Readonly<Record<string, unknown>>, text: string): IntentLine | undefined {
+  const { id, time, digest, nonce, budget, keyFormat: format } = fields;
+  if (!isPlain(id) || !isPlain(time) || !isPlain(digest) || format !== undefined) return undefined;
+  if (!isPlainIfThere(nonce) || !isPlainIfThere(budget)) return undefined;
+  return { kind: 'intent', id, time: Date.parse(time), digest, nonce, budget, text };
+}
+
+function endingIn({ id, time, outcome }: Readonly<Record<string, unknown>>, text: string): EndingLine | undefined {
+  const known = outcomes.find((each) => each === outcome);
+  if (!isPlain(id) || !isPlain(time) || known === undefined) return undefined;
+  return { kind: 'ending', id, time: Date.parse(time), outcome: known, text };
 }
 
 const beginning = /^\{"(intent|ending)":\{"id":"([\w-]{1,64})"/;
 
 /** The kind and the id of a line, without reading more of it than that takes. */
-export function readId(line: Buffer): { readonly kind: Line['kind']; readonly id: string } | undefined {
-  const [, kind, id] = beginning.exec(line.toString('latin1', 0, 96)) ?? [];
+export function readId(text: string): { readonly kind: Line['kind']; readonly id: string } | undefined {
+  const [, kind, id] = beginning.exec(text) ?? [];
   if (id !== undefined) return { kind: kind === 'intent' ? 'intent' : 'ending', id };
-  const read = readLine(line);
+  const read = readLine(text);
   return read === undefined || read.kind === 'notUnderstood' ? undefined : read;
 }
 
 /** The entry in a line; undefined if there is none that is understood. */
-export const readEntry = (line: Buffer): Entry | undefined => entryOf(parseJson(line.toString('utf8')));
+export const readEntry = (text: string): Entry | undefined => entryOf(parseJson(decoded(text)));
 
 function entryOf(entry: unknown): Entry | undefined {
   const intent = valueAt(entry, 'intent');
@@ -63,26 +91,20 @@ function entryOf(entry: unknown): Entry | undefined {
 
 /**
  * The whole intent of a line.
- * @returns undefined if a crash cut the line short
  * @throws if it is not understood
  */
-export function intentOf({ text }: IntentLine): Intent | undefined {
-  const entry = parseJson(fromLatin1(text));
-  return entry === undefined ? undefined : intentSchema().parse(valueAt(entry, 'intent'));
-}
+export const intentOf = ({ text }: Pick<IntentLine, 'text'>): Intent =>
+  intentSchema().parse(valueAt(parseJson(decoded(text)), 'intent'));
 
-/** The whole ending of a line, or as much of it as a crash left. */
-export function endingOf({ id, time, outcome, text }: EndingLine): Ending {
-  const { data } = endingSchema().safeParse(valueAt(parseJson(fromLatin1(text)), 'ending'));
+/** The whole ending of a line, or as much of it as is understood. */
+export function endingOf({ id, time, outcome, text }: Omit<EndingLine, 'kind'>): Ending {
+  const { data } = endingSchema().safeParse(valueAt(parseJson(decoded(text)), 'ending'));
   return data ?? { id, time: new Date(time).toISOString(), outcome };
 }
 
-const fromLatin1 = (text: string) => Buffer.from(text, 'latin1').toString('utf8');
-
-function readWhole(line: Buffer): Line | undefined {
-  const parsed = parseJson(line.toString('utf8'));
+function readWhole(text: string): Line | undefined {
+  const parsed = parseJson(decoded(text));
   const entry = entryOf(parsed);
-  const text = line.toString('latin1');
   if (entry === undefined) return notUnderstood(parsed);
   if ('ending' in entry) {
     const { id, time, outcome } = entry.ending;
@@ -102,62 +124,7 @@ function notUnderstood(entry: unknown): NotUnderstood | undefined {
 /** An entry whose key was made in another way: whether it stands for the same change cannot be told. */
 const isOfAnotherFormat = ({ keyFormat: format = 1 }: Intent) => format !== keyFormat;
 
-const intentStart = '{"intent":{"id":"';
-const wholeEnding = /^\{"ending":\{"id":"([\w-]+)","time":"([\d:.TZ-]+)","outcome":"([a-z ]+)"[,}]/;
-
-/** Parsing a line as JSON takes longer than all else that a journal of many thousand entries needs at the start. */
-function readQuickly(line: Buffer): Line | undefined {
-  const text = line.toString('latin1');
-  return text.startsWith(intentStart) ? readIntent(text) : readEnding(text);
-}
-
-function readIntent(text: string): IntentLine | undefined {
-  if (!text.endsWith('}}') || text.includes('"keyFormat":')) return undefined;
-  const id = fieldOf(text, fields.id);
-  const time = fieldOf(text, fields.time);
-  const digest = fieldOf(text, fields.digest);
-  const nonce = fieldOf(text, fields.nonce);
-  const budget = fieldOf(text, fields.budget);
-  const isLost = (value: string | undefined, { name }: Field) => value === undefined && text.includes(name);
-  if (id === undefined || time === undefined || digest === undefined) return undefined;
-  if (isLost(nonce, fields.nonce) || isLost(budget, fields.budget)) return undefined;
-  return { kind: 'intent', id, time: Date.parse(time), digest, nonce, budget, text };
-}
-
-function readEnding(text: string): EndingLine | undefined {
-  const [, id = '', time = '', outcome] = wholeEnding.exec(text) ?? [];
-  const known = outcomes.find((each) => each === outcome);
-  return known && { kind: 'ending', id, time: Date.parse(time), outcome: known, text };
-}
-
-interface Field {
-  readonly name: string;
-  readonly start: string;
-}
-const field = (name: string): Field => ({ name: `"${name}":`, start: `"${name}":"` });
-const fields = {
-  id: field('id'),
-  time: field('time'),
-  digest: field('digest'),
-  nonce: field('nonce'),
-  budget: field('budget'),
-};
-
-/**
- * The value of a field that is there once and is plain text. Inside other texts its name cannot pass for it, because JSON writes
- * their quotation marks as \".
- */
-function fieldOf(text: string, { name, start }: Field): string | undefined {
-  const found = text.indexOf(start);
-  if (found < 0) return undefined;
-  const from = found + start.length;
-  const end = text.indexOf('"', from);
-  if (text.indexOf(name, end) >= 0) return undefined;
-  const value = text.slice(from, end);
-  return plain.test(value) ? value : undefined;
-}
-
-const plain = /^[\w:.+-]*$/;
+const decoded = (text: string) => Buffer.from(text, 'latin1').toString('utf8');
 
 function parseJson(text: string): unknown {
   try {

@@ -1,17 +1,17 @@
 import { longestWindowMs, mayBeMade } from './budget.js';
 import { abandonedMs, type DatedChange } from './conflict.js';
-import type { Intent } from './entry.js';
+import type { Ending, Intent } from './entry.js';
 import { type EndingLine, endingOf, type IntentLine, intentOf, type Line } from './line.js';
 
-/** A change in the window. */
+/** A change in the window. Most of them get an ending and are never looked at again, so it is altered in place, and little is kept. */
 interface Held {
   readonly line: IntentLine;
   /** Its place among the intents. */
   readonly order: number;
   /** The times of its intent and of its last entry, in milliseconds, by the clock of the journal. */
   readonly begun: number;
-  readonly lastTime: number;
-  readonly ending: EndingLine | undefined;
+  lastTime: number;
+  ending: Pick<EndingLine, 'outcome' | 'time' | 'text'> | undefined;
 }
 
 /**
@@ -22,47 +22,51 @@ interface Held {
  * newest. When a server's clock was set back, more changes count as recent than are, never fewer.
  */
 export function createWindow() {
-  const changes = new Map<string, Held>();
-  const open = new Map<string, Held>();
-  const declined = new Map<string, Held>();
-  const byDigest = new Map<string, readonly string[]>();
-  const byNonce = new Map<string, readonly string[]>();
-  /** Those that count against a budget: so many that only a Set finds one of them soon. */
-  const byBudget = new Map<string, Set<string>>();
+  /** By id, until their outcome is final: those without one, and those that are unknown or were declined. */
+  const unsettled = new Map<string, Held>();
+  const byDigest = createIndex();
+  const byNonce = createIndex();
+  const byBudget = createIndex();
   /** Endings of intents that are not in the window, until those are known that were left open before it. */
   let strangers: Set<string> | undefined = new Set();
-  /** Ids in the order of their endings, from `first` on. */
-  let ended: string[] = [];
+  /** In the order of their endings, from `first` on. */
+  let ended: Held[] = [];
   let first = 0;
   let notUnderstood: number[] = [];
   let newest = Number.NEGATIVE_INFINITY;
   let order = 0;
 
-  const hold = (held: Held): void => {
-    const { id, digest, nonce, budget } = held.line;
-    const { ending } = held;
-    const isMade = mayBeMade(ending);
-    changes.set(id, held);
-    keep(open, id, ending === undefined ? held : undefined);
-    keep(declined, id, ending?.outcome === 'declined' ? held : undefined);
-    mark(byDigest, digest, id, isMade);
-    if (nonce !== undefined) mark(byNonce, nonce, id, ending?.outcome !== 'not sent');
-    if (budget !== undefined) markMany(byBudget, budget, id, isMade);
-    if (ending !== undefined) ended.push(id);
+  /** Finds a change by what its ending leaves of it, or by nothing. */
+  const index = (held: Held, isHeld: boolean): void => {
+    const { line, ending } = held;
+    const isMade = isHeld && mayBeMade(ending);
+    byDigest.put(line.digest, held, isMade);
+    byNonce.put(line.nonce, held, isHeld && ending?.outcome !== 'not sent');
+    byBudget.put(line.budget, held, isMade);
   };
-  const forget = ({ line: { id, digest, nonce, budget } }: Held): void => {
-    for (const map of [changes, open, declined]) map.delete(id);
-    mark(byDigest, digest, id, false);
-    if (nonce !== undefined) mark(byNonce, nonce, id, false);
-    if (budget !== undefined) markMany(byBudget, budget, id, false);
+  const hold = (held: Held): void => {
+    unsettled.set(held.line.id, held);
+    index(held, true);
+    if (held.ending !== undefined) ended.push(held);
+  };
+  const forget = (held: Held): void => {
+    if (unsettled.get(held.line.id) === held) unsettled.delete(held.line.id);
+    index(held, false);
+  };
+  const end = (held: Held, { id, outcome, time, text }: EndingLine, lastTime: number): void => {
+    held.ending = { outcome, time, text };
+    held.lastTime = lastTime;
+    if (isFinal(outcome)) unsettled.delete(id);
+    if (!mayBeMade(held.ending)) index(held, true);
+    ended.push(held);
   };
   const prune = (now: number): void => {
     const since = now - longestWindowMs;
     // Endings come in the order of the journal's clock.
     for (; first < ended.length; first += 1) {
-      const held = changes.get(ended[first] ?? '');
-      if (held !== undefined && held.lastTime >= since) break;
-      if (held?.ending !== undefined) forget(held);
+      const held = ended[first];
+      if (held === undefined || held.lastTime >= since) break;
+      forget(held);
     }
     if (first <= ended.length / 2) return;
     ended = ended.slice(first);
@@ -75,32 +79,31 @@ export function createWindow() {
   };
   /** The later of what both clocks say, so that neither of them makes a change seem older than it is. */
   const dated = (told: number, byJournal: number, now: number) => Math.max(told, now - (time(now) - byJournal));
-  const change = (held: Held, now: number): DatedChange[] => {
-    const { line, ending, lastTime } = held;
-    const intent = intentOf(line);
-    if (intent === undefined) {
-      forget(held);
-      return [];
-    }
-    const endedAt = ending && dated(ending.time, lastTime, now);
-    return [{ ...intent, ending: ending && endingOf(ending), endedAt }];
-  };
-  const inOrder = (held: Iterable<Held>, now: number) =>
-    [...held].sort((one, other) => one.order - other.order).flatMap((each) => change(each, now));
+  const change = ({ line, ending, lastTime }: Held, now: number): DatedChange => ({
+    ...intentOf(line),
+    ending: ending && endingOf({ id: line.id, ...ending }),
+    endedAt: ending && dated(ending.time, lastTime, now),
+  });
+  const inOrder = (held: readonly Held[], now: number) =>
+    [...held].sort((one, other) => one.order - other.order).map((each) => change(each, now));
+  const withOutcome = (outcome: Ending['outcome'] | undefined, now: number) =>
+    inOrder(
+      [...unsettled.values()].filter(({ ending }) => ending?.outcome === outcome),
+      now,
+    );
   const requireUnderstood = (now: number): void => {
     notUnderstood = notUnderstood.filter((written) => written >= now - abandonedMs);
     if (notUnderstood.length > 0) throw new Error('it has a recent entry that this version does not understand');
   };
   /** The place of an intent, which only what was written before it can be in conflict with. */
   const placeOf = ({ id }: Intent): number => {
-    const own = changes.get(id);
+    const own = unsettled.get(id);
     if (own === undefined) throw new Error('the intent is not in the journal');
     return own.order;
   };
   const related = (digest: string, nonce: string | undefined, now: number, before = Number.POSITIVE_INFINITY) => {
     requireUnderstood(now);
-    const ids = new Set([...(byDigest.get(digest) ?? []), ...((nonce && byNonce.get(nonce)) || [])]);
-    const found = [...ids].flatMap((id) => changes.get(id) ?? []);
+    const found = [...new Set([...byDigest.get(digest), ...byNonce.get(nonce)])];
     return inOrder(
       found.filter(({ order: place }) => place < before),
       now,
@@ -109,8 +112,8 @@ export function createWindow() {
 
   const spent = (key: string, now: number, before = Number.POSITIVE_INFINITY): number[] => {
     requireUnderstood(now);
-    return [...(byBudget.get(key) ?? [])]
-      .flatMap((id) => changes.get(id) ?? [])
+    return byBudget
+      .get(key)
       .filter(({ order: place }) => place < before)
       .map(({ line, begun }) => dated(line.time, begun, now));
   };
@@ -124,13 +127,15 @@ export function createWindow() {
         const lastTime = advance(line.time);
         // An id that is there twice counts at its last place: of two processes that write while the file is rotated, both may then
         // stop, but never both send.
-        hold({ line, order, begun: lastTime, lastTime, ending: changes.get(line.id)?.ending });
+        const known = unsettled.get(line.id);
+        if (known !== undefined) forget(known);
+        hold({ line, order, begun: lastTime, lastTime, ending: known?.ending });
       } else {
         const lastTime = advance(line.time);
-        const held = changes.get(line.id);
+        const held = unsettled.get(line.id);
         if (held === undefined) strangers?.add(line.id);
         // A known outcome does not become unknown when a process takes another to be gone.
-        else if (held.ending === undefined || line.outcome !== 'unknown') hold({ ...held, lastTime, ending: line });
+        else if (held.ending === undefined || line.outcome !== 'unknown') end(held, line, lastTime);
       }
       prune(now);
     },
@@ -139,12 +144,12 @@ export function createWindow() {
     /** Adds the intents that were left open before all others, oldest first, without those whose ending is known by now. */
     addLeftOpen: (lines: readonly IntentLine[]): void => {
       for (const [index, line] of lines.entries())
-        if (!changes.has(line.id) && !strangers?.has(line.id))
+        if (!unsettled.has(line.id) && !strangers?.has(line.id))
           hold({ line, order: index - lines.length, begun: line.time, lastTime: line.time, ending: undefined });
       strangers = undefined;
     },
     clear: (): void => {
-      for (const map of [changes, open, declined, byDigest, byNonce, byBudget]) map.clear();
+      for (const each of [unsettled, byDigest, byNonce, byBudget]) each.clear();
       strangers = new Set();
       ended = [];
       first = 0;
@@ -159,11 +164,7 @@ export function createWindow() {
      */
     related: (digest: string, now: number): DatedChange[] => related(digest, undefined, now),
     /** The changes whose consent has a nonce, oldest first. */
-    withNonce: (nonce: string, now: number): DatedChange[] =>
-      inOrder(
-        (byNonce.get(nonce) ?? []).flatMap((id) => changes.get(id) ?? []),
-        now,
-      ),
+    withNonce: (nonce: string, now: number): DatedChange[] => inOrder(byNonce.get(nonce), now),
     /**
      * The changes that may be in conflict with an intent and were written before it, oldest first.
      * @throws like `related`, and if the intent itself is not there: then nobody knows which ones are before it
@@ -180,36 +181,40 @@ export function createWindow() {
      */
     spentBefore: (intent: Intent, now: number): number[] =>
       intent.budget === undefined ? [] : spent(intent.budget, now, placeOf(intent)),
-    listOpen: (now: number): DatedChange[] => inOrder(open.values(), now),
-    listDeclined: (now: number): DatedChange[] => inOrder(declined.values(), now),
+    listOpen: (now: number): DatedChange[] => withOutcome(undefined, now),
+    listDeclined: (now: number): DatedChange[] => withOutcome('declined', now),
   };
 }
 
-function keep(map: Map<string, Held>, id: string, held: Held | undefined): void {
-  if (held === undefined) map.delete(id);
-  else map.set(id, held);
-}
+/** True if no other outcome can follow. A decision is taken back if another one was earlier. */
+const isFinal = (outcome: Ending['outcome']): boolean => outcome !== 'unknown' && outcome !== 'declined';
 
-/** Adds an id to those of a key, or removes it. Most keys have one: an array takes a fifth of the memory of a Set. */
-function mark(ids: Map<string, readonly string[]>, key: string, id: string, isIn: boolean): void {
-  const known = ids.get(key);
-  if (isIn && known === undefined) ids.set(key, [id]);
-  else if (isIn && known !== undefined && !known.includes(id)) ids.set(key, [...known, id]);
-  else if (!isIn && known?.includes(id) === true) {
-    if (known.length === 1) ids.delete(key);
-    else
-      ids.set(
-        key,
-        known.filter((each) => each !== id),
-      );
-  }
-}
-
-/** Adds an id to those of a key, or removes it, where a key has many. */
-function markMany(ids: Map<string, Set<string>>, key: string, id: string, isIn: boolean): void {
-  const known = ids.get(key);
-  if (!isIn) known?.delete(id);
-  else if (known === undefined) ids.set(key, new Set([id]));
-  else known.add(id);
-  if (known?.size === 0) ids.delete(key);
+/** Changes by a key. Most keys have one, which then needs no set of its own. */
+function createIndex() {
+  const found = new Map<string, Held | Set<Held>>();
+  const add = (key: string, held: Held): void => {
+    const known = found.get(key);
+    if (known === undefined) found.set(key, held);
+    else if (known instanceof Set) known.add(held);
+    else if (known !== held) found.set(key, new Set([known, held]));
+  };
+  const remove = (key: string, held: Held): void => {
+    const known = found.get(key);
+    if (known instanceof Set) known.delete(held);
+    if (known === held || (known instanceof Set && known.size === 0)) found.delete(key);
+  };
+  return {
+    get: (key: string | undefined): readonly Held[] => {
+      const held = key === undefined ? undefined : found.get(key);
+      if (held instanceof Set) return [...held];
+      return held === undefined ? [] : [held];
+    },
+    /** Adds a change to those of a key, or removes it. */
+    put: (key: string | undefined, held: Held, isIn: boolean): void => {
+      if (key === undefined) return;
+      if (isIn) add(key, held);
+      else remove(key, held);
+    },
+    clear: (): void => found.clear(),
+  };
 }

@@ -23,7 +23,7 @@ test('the fields that the rules look for are those of the JSON, whatever the tex
   fc.assert(
     fc.property(fc.record(Object.fromEntries(names.map((name) => [name, texts]))), (given) => {
       const intent = boundedIntent(intentAt(noon, given));
-      const line = readLine(Buffer.from(JSON.stringify({ intent })));
+      const line = readLine(Buffer.from(JSON.stringify({ intent })).toString('latin1'));
       expect(line).toMatchObject({ kind: 'intent', time: noon, id: intent.id, digest: intent.digest });
       if (line?.kind !== 'intent') return;
       expect([line.nonce, line.budget]).toEqual([intent.nonce, intent.budget]);
@@ -36,7 +36,7 @@ test('an ending is read whole, whatever the service said', () => {
   fc.assert(
     fc.property(texts, texts, (code, requestId) => {
       const given = { ...ending(noon, 'some-id', 'rejected'), status: 400, code, requestIds: { outcome: requestId } };
-      const line = readLine(Buffer.from(JSON.stringify({ ending: given })));
+      const line = readLine(Buffer.from(JSON.stringify({ ending: given })).toString('latin1'));
       expect(line).toMatchObject({ kind: 'ending', id: 'some-id', time: noon, outcome: 'rejected' });
       if (line?.kind === 'ending') expect(endingOf(line)).toEqual(JSON.parse(JSON.stringify(given)));
     }),
@@ -53,7 +53,7 @@ test.each([
   ],
   ['another kind of entry', { note: { intent: 1 } }, undefined],
 ])('%s', (_what, entry, expected) => {
-  const line = readLine(Buffer.from(JSON.stringify(entry)));
+  const line = readLine(Buffer.from(JSON.stringify(entry)).toString('latin1'));
   if (expected === undefined) expect(line).toBeUndefined();
   else expect(line).toMatchObject(expected);
 });

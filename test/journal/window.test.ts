@@ -7,7 +7,7 @@ import { endingOf, intentAt } from '../support/journal.js';
 
 const noon = Date.parse('2026-11-20T12:00:00Z');
 const hour = 60 * 60 * 1000;
-const lineOf = (entry: Entry) => readLine(Buffer.from(JSON.stringify(entry)));
+const lineOf = (entry: Entry) => readLine(Buffer.from(JSON.stringify(entry)).toString('latin1'));
 
 function windowOf(now: number, ...entries: readonly Entry[]) {
   const window = createWindow();
@@ -134,7 +134,7 @@ describe('what was left open before the window', () => {
 test('a line that a crash cut short after something that looks like its end is not a change', () => {
   const whole = JSON.stringify({ intent: intentAt(noon, { digest: 'torn' }) });
   const window = createWindow();
-  const torn = readLine(Buffer.from(whole.slice(0, -1)));
+  const torn = readLine(whole.slice(0, -1));
   if (torn !== undefined) window.add(torn, noon);
   expect(window.related('torn', noon)).toEqual([]);
   expect(window.listOpen(noon)).toEqual([]);
