@@ -40,8 +40,11 @@ writeFileSync(
   await bundleLines(
     `import { createFileJournal } from './src/journal/file.ts';
      import { createPostgresJournal } from './src/journal/postgres.ts';
+     import { uptime } from 'node:os';
      export const openJournal = (place, now) =>
-       place.includes('://') ? createPostgresJournal(place, now) : createFileJournal(place, now);`,
+       place.includes('://')
+         ? createPostgresJournal(place, now)
+         : createFileJournal(place, now, undefined, () => uptime() * 1000);`,
     {
       platform: 'node',
       transform: { target: 'node20' },

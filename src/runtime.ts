@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
+import { hostname, uptime } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { Refusal, refusalFailure } from './answers/refusal.js';
@@ -45,7 +45,7 @@ export interface Runtime {
 
 /** The journal that a configuration names. PostgreSQL's library is loaded only for a journal that is there. */
 export async function openJournal({ journal }: Config, now: () => Date, log?: Log): Promise<Journal> {
-  if (!isDatabaseUrl(journal)) return createFileJournal(journal, now, log);
+  if (!isDatabaseUrl(journal)) return createFileJournal(journal, now, log, () => uptime() * 1000);
   return (await import('./journal/postgres.js')).createPostgresJournal(journal, now, { log });
 }
 

@@ -10,6 +10,10 @@ export function clockWarnings(offsetMs: number): readonly string[] {
   return [`the clock of this server is ${seconds} s ${offsetMs < 0 ? 'behind' : 'ahead of'} that of the journal`];
 }
 
+/** @param byMs how far somebody set the clock of a server, in milliseconds; negative for back */
+export const clockWasSet = (byMs: number): string =>
+  `the clock of this server was set ${byMs < 0 ? 'back' : 'forward'} by ${Math.round(Math.abs(byMs) / 1000)} s`;
+
 /** Logs once that a clock differs, and again after it was right. */
 export function createClockWarning(log: Log) {
   let isTold = false;

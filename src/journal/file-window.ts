@@ -1,4 +1,6 @@
+import type { Log } from '../util/log.js';
 import { longestWindowMs } from './budget.js';
+import { clockWasSet } from './clock.js';
 import { linesAfter } from './file-lines.js';
 import { readRotatedFile, rotatedFiles } from './file-open.js';
 import { createTail } from './file-tail.js';
@@ -7,21 +9,41 @@ import { createWindow } from './window.js';
 
 type Window = ReturnType<typeof createWindow>;
 
+/** What two clocks said at the same moment, in milliseconds: the server's, and one that nobody sets. */
+interface Moment {
+  readonly time: number;
+  readonly uptime: number;
+}
+
+/** A clock that differs by more, in milliseconds, was set. The other one may tell whole seconds. */
+const setMs = 2_000;
+
 /**
  * The window of a journal in a file. `upToDate` resolves with it after what was appended since the last time is in it, `withLeftOpen`
  * after the intents are in it, too, that were left open in files that were rotated long ago. Both throw if a file cannot be read or
  * is not a journal.
+ * @param uptime milliseconds of a clock that nobody sets, by which it is noticed that somebody set the server's
  */
-export function createFileWindow(path: string, now: () => Date) {
+export function createFileWindow(path: string, now: () => Date, uptime: () => number, log: Log) {
   const tail = createTail(path);
   const window = createWindow();
   let turn: Promise<unknown> = Promise.resolve();
   /** The time from which on files are in the window as a whole. */
   let readSince = 0;
   let searched = false;
+  let last: Moment | undefined;
 
+  const noticeClock = (moment: Moment): void => {
+    const expected = last === undefined ? moment.time : last.time + moment.uptime - last.uptime;
+    last = moment;
+    const by = moment.time - expected;
+    if (Math.abs(by) <= setMs) return;
+    window.setClock(by, expected);
+    log('warn', 'clock', { problem: clockWasSet(by) });
+  };
   const refresh = async (): Promise<Window> => {
     const time = now().getTime();
+    noticeClock({ time, uptime: uptime() });
     const onRestart = () => {
       window.clear();
       readSince = time - longestWindowMs;

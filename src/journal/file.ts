@@ -13,9 +13,15 @@ import { createPersistence } from './persistence.js';
 /**
  * A journal of JSON lines. Each entry is appended in one write and flushed to disk before anything is sent, so the order of
  * lines decides between processes: no lock is needed, and none can be left behind.
+ * @param uptime milliseconds of a clock that nobody sets; without it, the server's own is trusted when it leaps
  */
-export function createFileJournal(path: string, now: () => Date, log: Log = () => undefined): Journal {
-  const window = createFileWindow(path, now);
+export function createFileJournal(
+  path: string,
+  now: () => Date,
+  log: Log = () => undefined,
+  uptime: () => number = () => now().getTime(),
+): Journal {
+  const window = createFileWindow(path, now, uptime, log);
   const warnOfClock = createClockWarning(log);
   const persistence = createPersistence();
   const write = (entries: readonly Entry[], onWrite = () => {}) =>

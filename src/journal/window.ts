@@ -9,7 +9,7 @@ interface Held {
   /** Its place among the intents. */
   readonly order: number;
   /** The times of its intent and of its last entry, in milliseconds, by the clock of the journal. */
-  readonly begun: number;
+  begun: number;
   lastTime: number;
   ending: Pick<EndingLine, 'outcome' | 'time' | 'text'> | undefined;
 }
@@ -19,7 +19,8 @@ interface Held {
  * digest, nonce and budget, so that a change costs the same however many there are.
  *
  * The clock of the journal never goes back: an entry counts as no earlier than the one before it, and now as no earlier than the
- * newest. When a server's clock was set back, more changes count as recent than are, never fewer.
+ * newest. When a server's clock was set back, more changes count as recent than are, never fewer. When it was set forward, what is known
+ * keeps its age.
  */
 export function createWindow() {
   /** By id, until their outcome is final: those without one, and those that are unknown or were declined. */
@@ -35,6 +36,9 @@ export function createWindow() {
   let notUnderstood: number[] = [];
   let newest = Number.NEGATIVE_INFINITY;
   let order = 0;
+  /** How far the server's clock was set forward, and not back again; the time before that, by which earlier entries are told. */
+  let ahead = 0;
+  let aheadSince = Number.NEGATIVE_INFINITY;
 
   /** Finds a change by what its ending leaves of it, or by nothing. */
   const index = (held: Held, isHeld: boolean): void => {
@@ -75,7 +79,7 @@ export function createWindow() {
   const time = (now: number): number => Math.max(now, newest);
   const advance = (written: number): number => {
     if (written > newest) newest = written;
-    return newest;
+    return newest <= aheadSince ? newest + ahead : newest;
   };
   /** The later of what both clocks say, so that neither of them makes a change seem older than it is. */
   const dated = (told: number, byJournal: number, now: number) => Math.max(told, now - (time(now) - byJournal));
@@ -118,25 +122,31 @@ export function createWindow() {
       .map(({ line, begun }) => dated(line.time, begun, now));
   };
 
+  const addIntent = (line: IntentLine): void => {
+    order += 1;
+    const lastTime = advance(line.time);
+    // An id that is there twice counts at its last place: of two processes that write while the file is rotated, both may then
+    // stop, but never both send.
+    const known = unsettled.get(line.id);
+    if (known !== undefined) forget(known);
+    hold({ line, order, begun: lastTime, lastTime, ending: known?.ending });
+  };
+  const addEnding = (line: EndingLine): void => {
+    const lastTime = advance(line.time);
+    const held = unsettled.get(line.id);
+    if (held === undefined) strangers?.add(line.id);
+    // A known outcome does not become unknown when a process takes another to be gone.
+    else if (held.ending === undefined || line.outcome !== 'unknown') end(held, line, lastTime);
+  };
+
   return {
     /** Adds the next line; `now` is the server's time in milliseconds. */
     add: (line: Line, now: number): void => {
-      if (line.kind === 'notUnderstood') notUnderstood.push(line.time);
-      else if (line.kind === 'intent') {
-        order += 1;
-        const lastTime = advance(line.time);
-        // An id that is there twice counts at its last place: of two processes that write while the file is rotated, both may then
-        // stop, but never both send.
-        const known = unsettled.get(line.id);
-        if (known !== undefined) forget(known);
-        hold({ line, order, begun: lastTime, lastTime, ending: known?.ending });
-      } else {
-        const lastTime = advance(line.time);
-        const held = unsettled.get(line.id);
-        if (held === undefined) strangers?.add(line.id);
-        // A known outcome does not become unknown when a process takes another to be gone.
-        else if (held.ending === undefined || line.outcome !== 'unknown') end(held, line, lastTime);
-      }
+      // A time that cannot be read makes no change old.
+      const dated = Number.isNaN(line.time) ? { ...line, time: now } : line;
+      if (dated.kind === 'notUnderstood') notUnderstood.push(dated.time);
+      else if (dated.kind === 'intent') addIntent(dated);
+      else addEnding(dated);
       prune(now);
     },
     /** Forgets what no rule asks for any more. */
@@ -155,6 +165,20 @@ export function createWindow() {
       first = 0;
       notUnderstood = [];
       newest = Number.NEGATIVE_INFINITY;
+    },
+    /**
+     * Moves what is known with the server's clock, which was set by some milliseconds when it should have told `expected`. Back, it is
+     * moved only as far as it was moved forward: nothing seems older than both clocks say.
+     */
+    setClock: (by: number, expected: number): void => {
+      const moved = Math.max(by, -ahead);
+      ahead += moved;
+      if (by > 0) aheadSince = expected;
+      for (const held of new Set([...unsettled.values(), ...ended.slice(first)])) {
+        held.begun += moved;
+        held.lastTime += moved;
+      }
+      notUnderstood = notUnderstood.map((written) => written + moved);
     },
     /** How far a server's clock is behind the newest entry, in milliseconds; 0 if it is not. */
     behind: (now: number): number => time(now) - now,

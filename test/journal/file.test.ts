@@ -369,3 +369,31 @@ test('a clock that was set back finds what was sent before and after that', asyn
   expect(told).toEqual([['warn', 'clock']]);
   expect(await reopened.examine()).toEqual(['the clock of this server is 165600 s behind that of the journal']);
 });
+
+test('a clock that was set forward finds what this process knew before that, and says so', async () => {
+  let uptime = 0;
+  const told: unknown[] = [];
+  const open = () =>
+    createFileJournal(
+      path,
+      () => new Date(time),
+      (level, _event, fields) => told.push([level, fields]),
+      () => uptime,
+    );
+  const pass = (milliseconds: number, set = 0) => {
+    uptime += milliseconds;
+    time += milliseconds + set;
+  };
+  const [own, other] = [open(), open()];
+  const sent = intent();
+  await own.begin(sent, { allowRepeat: false });
+  await own.end(endingOf(time, sent.id, 'accepted'));
+  await other.findDuplicate('same');
+  pass(60_000, 2 * longestWindowMs);
+  for (const each of [own, other]) expect(await each.findDuplicate('same')).toMatchObject({ id: sent.id });
+  expect(told).toEqual(Array(2).fill(['warn', { problem: 'the clock of this server was set forward by 172800 s' }]));
+  pass(600_000);
+  expect(await own.findDuplicate('same')).toBeUndefined();
+  // One that is started afterwards has only the file to go by.
+  expect(await open().findDuplicate('same')).toBeUndefined();
+});

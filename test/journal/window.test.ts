@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { longestWindowMs } from '../../src/journal/budget.js';
 import type { Entry, Intent } from '../../src/journal/entry.js';
-import { type IntentLine, readLine } from '../../src/journal/line.js';
+import { type IntentLine, type Line, readLine } from '../../src/journal/line.js';
 import { createWindow } from '../../src/journal/window.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
@@ -103,6 +103,9 @@ describe('a clock that was set back by two days', () => {
     expect(window.behind(before + hour)).toBe(47 * hour);
     expect(window.related('same', before + hour)).toMatchObject([{ endedAt: before + hour }]);
     expect(window.spent('b', before + hour)).toEqual([before + hour]);
+    // Also where the process saw that: entries of a clock that is behind are not older for it.
+    window.setClock(-48 * hour, noon);
+    expect(window.spent('b', before + hour)).toEqual([before + hour]);
   });
 
   test('does not make what was written before it was wrong seem older', () => {
@@ -110,6 +113,56 @@ describe('a clock that was set back by two days', () => {
     const window = windowOf(before, ...accepted(right), ...accepted(ahead));
     expect(window.related('same', before)).toMatchObject([{ endedAt: before }]);
   });
+});
+
+describe('a clock that was set forward by two days', () => {
+  const after = noon + 48 * hour;
+  const known = intentAt(noon, { budget: 'b' });
+  const forward = () => {
+    const window = windowOf(noon, ...accepted(known));
+    window.setClock(48 * hour, noon + 1000);
+    return window;
+  };
+  const add = (window: ReturnType<typeof windowOf>, now: number, ...entries: readonly Entry[]) => {
+    for (const entry of entries) window.add(lineOf(entry) as Line, now);
+  };
+
+  test('makes nothing older that was known before', () => {
+    const window = forward();
+    window.prune(after + hour);
+    expect(window.related('same', after + hour)).toMatchObject([{ endedAt: after }]);
+    expect(window.spent('b', after + hour)).toEqual([after]);
+  });
+
+  test('nor what was written before that, and is read after it', () => {
+    const [late, later] = [intentAt(noon + 500, { digest: 'late' }), intentAt(after + hour, { digest: 'later' })];
+    const window = forward();
+    add(window, after + hour, ...accepted(late), ...accepted(later));
+    expect(window.related('late', after + hour)).toMatchObject([{ endedAt: after + 500 }]);
+    expect(window.related('later', after + hour)).toMatchObject([{ endedAt: after + hour }]);
+  });
+
+  test('and is forgotten when it is set back again', () => {
+    const window = forward();
+    window.setClock(-50 * hour, after + 2000);
+    expect(window.related('same', noon + hour)).toMatchObject([{ endedAt: noon }]);
+    expect(window.spent('b', noon + hour)).toEqual([noon]);
+  });
+
+  test('lets an entry that is not understood block changes no shorter', () => {
+    const window = createWindow();
+    window.add({ kind: 'notUnderstood', time: noon }, noon);
+    window.setClock(48 * hour, noon);
+    expect(() => window.related('same', after + hour)).toThrow('does not understand');
+    expect(window.related('same', after + 3 * hour)).toEqual([]);
+  });
+});
+
+test('a change whose time cannot be read counts as just written', () => {
+  const intent = { ...intentAt(noon, { budget: 'b' }), time: 'T' };
+  const window = windowOf(noon, { intent }, { ending: { ...endingOf(noon, intent.id, 'accepted'), time: 'T' } });
+  expect(window.related('same', noon)).toMatchObject([{ endedAt: noon }]);
+  expect(window.spent('b', noon)).toEqual([noon]);
 });
 
 describe('what was left open before the window', () => {
