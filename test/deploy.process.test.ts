@@ -134,7 +134,8 @@ describe.skipIf(!readable)('the alert rules for Prometheus', () => {
     journalReachable: () => true,
     unwrittenOutcomes: () => 0,
     issuerReachable: () => true,
-    waitingDecisions: () => 0,
+    waitingQuestions: () => 0,
+    waitingPlans: undefined,
   };
 
   test('use metrics that there are', async () => {

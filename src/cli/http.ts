@@ -39,7 +39,7 @@ export const httpCommand: Command = {
     const listen = { host, port: portOf(port) };
     const access = await accessOf(host, config, terminal.now);
     return runUntilSignal(config, terminal, async (runtime, log, stop) => {
-      const { server, inFlight, journal, questions } = runtime;
+      const { server, inFlight, journal, questions, plans } = runtime;
       if (access.identify !== undefined && config.stateKeys === undefined)
         log('warn', 'state key', {
           message:
@@ -51,6 +51,7 @@ export const httpCommand: Command = {
       const watch = allowChanges(server.accounts, server.operations) ? watchJournal(journal, log) : undefined;
       const identity = access.identify?.(log);
       const { rate, metrics: metricsAt } = config.http;
+      const decisions = decisionsOf(config, runtime, identity, log, terminal.now);
       const http = await serveHttp({
         ...{ listen, metricsAt, rate, log, now: terminal.now },
         server: { ...server, stop, configuration: (names) => describeConfig(config, 'caller', names) },
@@ -59,7 +60,7 @@ export const httpCommand: Command = {
         hosts: access.hosts,
         resource: access.resource,
         authenticate: identity?.authenticate,
-        decisions: decisionsOf(config, runtime, identity, log, terminal.now),
+        decisions,
         limits: defaultHttpLimits,
         timeoutMs: config.timeoutMs,
         isReady: watch?.wasReady ?? (() => true),
@@ -67,7 +68,8 @@ export const httpCommand: Command = {
           journalReachable: watch?.reachable,
           unwrittenOutcomes: journal.unwritten,
           issuerReachable: identity?.reachable,
-          waitingDecisions: questions.callers,
+          waitingQuestions: questions.callers,
+          waitingPlans: decisions && plans.countWaiting,
         },
       });
       log('info', 'listening', { host, port: http.port, metricsPort: http.metricsPort });

@@ -84,6 +84,8 @@ export function createPlanFiles(folder: string): PlanStore {
       if (found?.state === 'decided') await write(found.name, sealed);
     },
     list: async () => (await Promise.all((await named()).map(read))).filter((plan) => plan !== undefined),
+    countWaiting: async (time) =>
+      (await named()).filter(({ state, expiresAt }) => state === 'waiting' && expiresAt >= time).length,
     async eraseBefore(time) {
       for (const { name, expiresAt } of await named())
         if (expiresAt < time) await unlink(join(folder, name)).catch(() => undefined);

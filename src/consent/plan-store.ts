@@ -20,6 +20,8 @@ export interface PlanStore {
   /** Replaces what a decided plan says. */
   update(nonce: string, sealed: string): Promise<void>;
   list(): Promise<readonly StoredPlan[]>;
+  /** The number of plans that wait, and do not expire before a time (milliseconds). */
+  countWaiting(time: number): Promise<number>;
   /** Erases the plans that expired before a time (milliseconds). */
   eraseBefore(time: number): Promise<void>;
   close(): Promise<void>;
@@ -47,6 +49,8 @@ export function createMemoryPlanStore(): PlanStore {
       if (plan?.state === 'decided') plans.set(nonce, { ...plan, sealed });
     },
     list: async () => [...plans.values()],
+    countWaiting: async (time) =>
+      [...plans.values()].filter(({ state, expiresAt }) => state === 'waiting' && expiresAt >= time).length,
     eraseBefore: async (time) => {
       for (const { nonce, expiresAt } of plans.values()) if (expiresAt < time) plans.delete(nonce);
     },

@@ -37,6 +37,10 @@ export function createPlanTable(url: string, now: () => Date, log: Log): PlanSto
     update: async (nonce, sealed) =>
       void (await query('update cloudops_plans set sealed = $2 where nonce = $1 and decided', [nonce, sealed])),
     list: async () => plansIn((await query(`${select} order by expires desc limit $1`, [mostListed])).rows),
+    countWaiting: async (time) => {
+      const text = 'select from cloudops_plans where not decided and expires >= $1';
+      return (await query(text, [new Date(time)])).rowCount ?? 0;
+    },
     eraseBefore: async (time) => void (await query('delete from cloudops_plans where expires < $1', [new Date(time)])),
     close: () => database.close(),
   };

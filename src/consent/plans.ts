@@ -52,6 +52,8 @@ export interface Plans {
   settle(nonce: string, end: Pick<WaitingPlan, 'outcome' | 'approver'>): Promise<void>;
   /** Those that have not expired and can be opened, oldest first. */
   list(): Promise<readonly FoundPlan[]>;
+  /** The number of those that wait. */
+  countWaiting(): Promise<number>;
   /** Erases those that have expired. */
   erase(): Promise<void>;
   close(): Promise<void>;
@@ -121,6 +123,7 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
       const plans = (await store.list()).map(read).filter((plan) => plan !== undefined);
       return plans.sort((a, b) => a.issuedAt - b.issuedAt);
     },
+    countWaiting: () => store.countWaiting(now().getTime()),
     close: () => store.close(),
   };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Failure } from '../answers/failure.js';
 import { isRefusal } from '../answers/refusal.js';
@@ -14,7 +15,9 @@ export interface ProcessState {
   unwrittenOutcomes(): number;
   issuerReachable: (() => boolean) | undefined;
   /** Callers whose user is being asked. */
-  waitingDecisions(): number;
+  waitingQuestions(): number;
+  /** Plans that wait for the page, of all servers that share them. */
+  waitingPlans: (() => Promise<number>) | undefined;
 }
 
 /**
@@ -60,7 +63,19 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
   gauge('cloudops_journal_reachable', '1 if changes can be recorded', state.journalReachable);
   gauge('cloudops_unwritten_outcomes', 'Outcomes that are not in the journal yet', state.unwrittenOutcomes);
   gauge('cloudops_issuer_reachable', "1 if the issuer's keys could be fetched last", state.issuerReachable);
-  gauge('cloudops_waiting_decisions', 'Callers whose user is being asked about a change', state.waitingDecisions);
+  const waitingPlans = state.waitingPlans && soon(state.waitingPlans);
+  new Gauge({
+    name: 'cloudops_waiting_decisions',
+    help: 'Decisions that people have not made: questions of this server, and plans for the page, which all servers share',
+    labelNames: ['way'],
+    registers,
+    async collect() {
+      this.reset();
+      this.set({ way: 'question' }, state.waitingQuestions());
+      const plans = await waitingPlans?.();
+      if (plans !== undefined) this.set({ way: 'page' }, plans);
+    },
+  });
   return {
     called: (tool: string, result: CallOutcome | undefined, milliseconds: number): void => {
       const account = accountOf(result);
@@ -71,6 +86,22 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     refused: (reason: string): void => refusals.inc({ reason }),
     /** In the text format of Prometheus. */
     text: (): Promise<string> => registry.metrics(),
+  };
+}
+
+/** A database that hangs must not keep the other metrics from being read. */
+const soonMs = 1_000;
+
+/** Reads a number, one reader at a time; undefined if that fails or takes long. */
+function soon(read: () => Promise<number>): () => Promise<number | undefined> {
+  let reading: Promise<number | undefined> | undefined;
+  return () => {
+    reading ??= read()
+      .catch(() => undefined)
+      .finally(() => {
+        reading = undefined;
+      });
+    return Promise.race([reading, delay(soonMs, undefined, { ref: false })]);
   };
 }
 

@@ -31,6 +31,14 @@ export function describePlanStore(name: string, setUp: () => () => PlanStore): v
       expect(await open().add(plan({ owner: 'a'.repeat(16) }), 2)).toBe(true);
     });
 
+    test('are counted while they wait, and have not expired', async () => {
+      const open = setUp();
+      const [waiting, decided, expired] = [plan(), plan(), plan({ expiresAt: expiresAt - 1 })];
+      for (const each of [waiting, decided, expired]) await open().add(each, 20);
+      await open().claim(decided.nonce);
+      expect(await open().countWaiting(expiresAt)).toBe(1);
+    });
+
     test('are claimed by one of many', async () => {
       const open = setUp();
       const one = plan();

@@ -12,7 +12,8 @@ const state = {
   journalReachable: () => false,
   unwrittenOutcomes: () => 2,
   issuerReachable: () => true,
-  waitingDecisions: () => 1,
+  waitingQuestions: () => 1,
+  waitingPlans: async () => 4,
 };
 
 const succeeded = (outcome?: 'accepted' | 'planned'): CallOutcome => ({
@@ -49,7 +50,24 @@ test.each<[string, CallOutcome | undefined, string]>([
 test('the state of the process is that of the moment, and what it does not have is left out', async () => {
   const text = await createMetrics(state).text();
   const gauges = ['concurrent_calls 3', 'journal_reachable 0', 'unwritten_outcomes 2', 'issuer_reachable 1'];
-  for (const gauge of [...gauges, 'waiting_decisions 1']) expect(text).toContain(`\ncloudops_${gauge}\n`);
-  const without = await createMetrics({ ...state, journalReachable: undefined, issuerReachable: undefined }).text();
-  expect(without).not.toMatch(/journal_reachable|issuer_reachable/);
+  const waiting = ['waiting_decisions{way="question"} 1', 'waiting_decisions{way="page"} 4'];
+  for (const gauge of [...gauges, ...waiting]) expect(text).toContain(`\ncloudops_${gauge}\n`);
+  const absent = { journalReachable: undefined, issuerReachable: undefined, waitingPlans: undefined };
+  expect(await createMetrics({ ...state, ...absent }).text()).not.toMatch(/journal_reachable|issuer_reachable|"page"/);
+});
+
+test.each([
+  ['cannot be counted', () => Promise.reject(new Error('the database is away'))],
+  ['are not counted soon', () => new Promise<number>(() => undefined)],
+])('plans that %s keep nobody from reading the rest, and are counted once at a time', async (_what, count) => {
+  let counts = 0;
+  const waitingPlans = () => {
+    counts += 1;
+    return count();
+  };
+  const metrics = createMetrics({ ...state, waitingPlans });
+  const [text] = await Promise.all([metrics.text(), metrics.text()]);
+  expect(text).toContain('\ncloudops_journal_reachable 0\n');
+  expect(text).not.toContain('way="page"');
+  expect(counts).toBe(1);
 });

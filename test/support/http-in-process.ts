@@ -36,7 +36,8 @@ export async function serveInProcess({
       journalReachable: undefined,
       unwrittenOutcomes: () => 0,
       issuerReachable: undefined,
-      waitingDecisions: () => 0,
+      waitingQuestions: () => 0,
+      waitingPlans: undefined,
     },
     server: { ...caller.server, sandbox: async () => '# Sandbox', ...serverOptions },
     log: (level, event, fields) => {
