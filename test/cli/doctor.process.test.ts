@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Finding } from '../../src/cli/probe.js';
 import { makeCertificate } from '../support/certificates.js';
 import { type CapturedRequest, type CapturingServer, startServer } from '../support/http-server.js';
+import { startRecoveringPostgres } from '../support/recovering-postgres.js';
 import { startScripted } from '../support/scripted-server.js';
 import { runServer } from '../support/server-process.js';
 
@@ -311,6 +312,19 @@ describe('files', () => {
         remedy: expect.stringContaining('Check that the database runs'),
       },
     ]);
+  });
+
+  test('a database that is starting up is waited for, and no right or name is doubted', async () => {
+    const database = await startRecoveringPostgres('postgres://u:MARKER@127.0.0.1:1/d');
+    const { of } = await examine({ CLOUDOPS_JOURNAL: database.address });
+    expect(of('journal')).toMatchObject([
+      {
+        status: 'problem',
+        detail: expect.stringContaining('57P03'),
+        remedy: expect.stringContaining('starting or going down'),
+      },
+    ]);
+    database.close();
   });
 
   test('an issuer is tried, and its fault named', async () => {

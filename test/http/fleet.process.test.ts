@@ -11,6 +11,7 @@ import { printedChanges } from '../support/journal.js';
 import { offeredBy, openPolicy } from '../support/operations.js';
 import { readAsAPerson } from '../support/person.js';
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
+import { startRecoveringPostgres } from '../support/recovering-postgres.js';
 import { runServer } from '../support/server-process.js';
 
 /** Three replicas over HTTP behind a proxy that sends each request to the next one. */
@@ -169,5 +170,22 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
     expect((await slow).isError).not.toBe(true);
     expect(await ended).toBe(0);
     expect(await journal()).toMatchObject([{ ending: { outcome: 'accepted' } }]);
+  });
+
+  test('one that is started while the database recovers from a crash waits for it, and then gets ready', async () => {
+    await start('off');
+    const database = await startRecoveringPostgres(postgres.url(`fleet_http_${number}`));
+    const replica = await startHttpProcess([], { env: { ...settings('off'), CLOUDOPS_JOURNAL: database.address } });
+    replicas.push(replica);
+    const ready = async () => (await fetch(`${replica.metricsOrigin}/readyz`)).status;
+    await expect.poll(() => replica.stderr()).toContain('"error":"57P03"');
+    expect(await ready()).toBe(503);
+    const client = await connect(replica.url, 'legacy');
+    expect(JSON.stringify(await restore(client, 'early'))).toContain('JournalUnavailable');
+    database.recovered();
+    await expect.poll(ready, { timeout: 20_000 }).toBe(200);
+    expect((await restore(client, 'early')).isError).not.toBe(true);
+    expect(arrived('early')).toBe(1);
+    database.close();
   });
 });
