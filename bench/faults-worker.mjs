@@ -1,4 +1,4 @@
-// One server of the fault matrix: asks for the same changes as the others at the same time, and once more a second later. What it
+// One server of the fault matrix: asks for the same changes as the others at the same time, and again one and five seconds later. What it
 // may send it writes into a file. Ends when stdin does.
 import { createHash, randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
@@ -34,5 +34,5 @@ async function attempt(key) {
 for (;;) {
   await delay(everyMs - (Date.now() % everyMs));
   const key = `${run} ${Math.floor(Date.now() / everyMs)}`;
-  for (const pause of [0, 1000]) void delay(pause).then(() => attempt(key).catch(() => undefined));
+  for (const pause of [0, 1000, 5000]) void delay(pause).then(() => attempt(key).catch(() => undefined));
 }

@@ -1,8 +1,11 @@
 // What becomes of changes under each fault of a journal: npm run bench -- faults [--seconds 20] [--only text]. Two servers ask for the
 // same changes at the same time. "Twice" are changes that were sent more than once, "lost" those that were sent and are not in
 // the journal. PgBouncer and a standby are used where they are installed; PostgreSQL refuses to run as root, so root becomes `postgres`.
+// Full disks are mounted, which takes root.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
+  appendFileSync,
   chmodSync,
   chownSync,
   existsSync,
@@ -29,10 +32,14 @@ const lasts = Number(options.seconds) * 1000;
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-faults-'));
 chmodSync(folder, 0o755);
 const children = new Set();
+/** What has to end before the folder is removed. */
+const endings = [];
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
+  for (const end of endings) end();
   rmSync(folder, { recursive: true, force: true });
 });
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
 const module = join(folder, 'journal.mjs');
 writeFileSync(
@@ -121,7 +128,40 @@ async function startRelay(first) {
       to = port;
       for (const socket of sockets) socket.destroy();
     },
+    /** Keeps back what was not passed on yet. */
+    hold: () => {
+      for (const socket of sockets) socket.pause();
+    },
     close: () => server.close(),
+  };
+}
+
+/** A disk of its own, of some mebibytes; undefined without the right to mount one. */
+function mountDisk(mebibytes) {
+  const at = mkdtempSync(join(folder, 'disk-'));
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=0777`, 'tmpfs', at], {
+    stdio: 'ignore',
+  });
+  if (status !== 0) {
+    console.error('a full disk is left out: mounting one takes root');
+    return undefined;
+  }
+  endings.push(() => spawnSync('umount', ['-l', at]));
+  const filling = join(at, 'filling');
+  return {
+    at,
+    /** Takes what is left, to the last byte. */
+    fill: () => {
+      for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2))
+        for (;;) {
+          try {
+            appendFileSync(filling, Buffer.alloc(bytes));
+          } catch {
+            break;
+          }
+        }
+    },
+    free: () => rmSync(filling),
   };
 }
 
@@ -154,6 +194,15 @@ await measure('file: the clock is set forward by two days, and back', file('jour
   await delay(lasts / 3);
   for (const { stdin } of servers) stdin.write('0');
 });
+const fullDisk = 'file: the disk is full for a third of the time';
+const disk = fullDisk.includes(options.only) ? mountDisk(1) : undefined;
+if (disk !== undefined)
+  await measure(fullDisk, join(disk.at, 'journal.jsonl'), async () => {
+    await delay(lasts / 3);
+    disk.fill();
+    await delay(lasts / 3);
+    disk.free();
+  });
 
 const postgres = await startPostgres();
 const port = Number(new URL(postgres.url('first')).port);
@@ -190,6 +239,29 @@ await measure('PostgreSQL: clocks 50 s apart', postgres.url('apart'), undefined,
 await measure('PostgreSQL: clocks eleven minutes apart', postgres.url('apart_far'), undefined, {
   offsets: [0, 660_000],
 });
+
+const fullDatabase = 'PostgreSQL: the disk is full for a third of the time, and the database goes down';
+const databaseDisk = fullDatabase.includes(options.only) ? mountDisk(300) : undefined;
+if (databaseDisk !== undefined) {
+  process.env.TMPDIR = databaseDisk.at;
+  const small = await startPostgres();
+  delete process.env.TMPDIR;
+  await measure(fullDatabase, small.url('filled_up'), async () => {
+    await delay(lasts / 3);
+    databaseDisk.fill();
+    const until = Date.now() + lasts / 3;
+    // Each takes another file of the log, until there is no room for one and the database ends.
+    while (Date.now() < until) {
+      try {
+        small.sql('filled_up', 'create table if not exists filled (); drop table filled; select pg_switch_wal()');
+      } catch {}
+      await delay(200);
+    }
+    databaseDisk.free();
+    await small.start().catch(() => undefined);
+  });
+  small.remove();
+}
 
 const bouncer = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'].find((path) => existsSync(path));
 const asServer = process.getuid?.() === 0 ? idsOf('postgres') : {};
@@ -235,26 +307,30 @@ else {
   running.kill('SIGKILL');
 }
 
-/** A standby of the database, on a port of its own. */
-async function startStandby() {
+/** A standby of the database, on a port of its own, that follows the primary by a port. */
+async function startStandby(name, from = port) {
   const programs = join('/usr/lib/postgresql', readdirSync('/usr/lib/postgresql').at(-1), 'bin');
-  const data = join(folder, 'standby');
+  const data = join(folder, name);
   const free = await startRelay(port);
   free.close();
   mkdirSync(data, { mode: 0o700 });
   if (asServer.uid !== undefined) chownSync(data, asServer.uid, asServer.gid);
   const { username, password } = new URL(postgres.url('standby'));
   const env = { PATH: process.env.PATH, LC_ALL: 'C', PGPASSWORD: decodeURIComponent(password) };
-  const run = (program, ...args) => {
-    const { status } = spawnSync(join(programs, program), args, { ...asServer, env, cwd: folder, stdio: 'ignore' });
+  // Not in step with this process, which may be between the standby and its primary.
+  const run = async (program, ...args) => {
+    const [status] = await once(
+      spawn(join(programs, program), args, { ...asServer, env, cwd: folder, stdio: 'ignore' }),
+      'exit',
+    );
     if (status !== 0) throw new Error(`${program} ended with ${status}`);
   };
-  run(
+  await run(
     'pg_basebackup',
     '-h',
     '127.0.0.1',
     '-p',
-    String(port),
+    String(from),
     '-U',
     username,
     '-D',
@@ -266,16 +342,40 @@ async function startStandby() {
     'fast',
   );
   const listening = `-c port=${free.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=`;
-  run('pg_ctl', '-D', data, '-w', '-l', join(data, 'log'), '-o', listening, 'start');
-  process.on('exit', () =>
+  await run('pg_ctl', '-D', data, '-w', '-l', join(data, 'log'), '-o', listening, 'start');
+  endings.push(() =>
     spawnSync(join(programs, 'pg_ctl'), ['-D', data, '-m', 'immediate', 'stop'], { ...asServer, env, cwd: '/' }),
   );
   return { port: free.port, promote: () => run('pg_ctl', '-D', data, '-w', 'promote') };
 }
+const loss = 'an asynchronous standby takes over, one second behind its lost primary';
+if (loss.includes(options.only)) {
+  const url = postgres.url('losing');
+  const replication = await startRelay(port);
+  const standby = await startStandby('behind', replication.port);
+  const address = await startRelay(port);
+  await measure(
+    loss,
+    url.replace(`:${port}/`, `:${address.port}/`),
+    async () => {
+      await delay(lasts / 3);
+      replication.hold();
+      await delay(1000);
+      await postgres.stop();
+      replication.lead(1);
+      await standby.promote();
+      address.lead(standby.port);
+    },
+    { read: url.replace(`:${port}/`, `:${standby.port}/`) },
+  );
+  address.close();
+  replication.close();
+  await postgres.start();
+}
 const failover = 'failover to a synchronous standby, the old primary fenced';
 if (failover.includes(options.only)) {
   const url = postgres.url('failing');
-  const standby = await startStandby();
+  const standby = await startStandby('standby');
   wait('*');
   const address = await startRelay(port);
   await measure(
@@ -284,7 +384,7 @@ if (failover.includes(options.only)) {
     async () => {
       await delay(lasts / 3);
       await postgres.stop();
-      standby.promote();
+      await standby.promote();
       address.lead(standby.port);
     },
     { read: url.replace(`:${port}/`, `:${standby.port}/`) },

@@ -4,7 +4,7 @@
 // the end, answers, journal and cloud must agree.
 import { spawn } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -48,7 +48,17 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const dist = fileURLToPath(new URL('../dist', import.meta.url));
+const main = join(dist, 'main.js');
+/** A text that is another after each build: replicas of two builds, or of half of one, would prove nothing about either. */
+const buildNow = () =>
+  readdirSync(dist, { recursive: true })
+    .sort()
+    .map((name) => [name, statSync(join(dist, name), { throwIfNoEntry: false })])
+    .map(([name, stats]) => `${name} ${stats?.size} ${stats?.mtimeMs}`)
+    .join('\n');
+const build = buildNow();
+const rebuilt = () => (buildNow() === build ? '' : 'dist was built anew while this ran: let nothing else build here. ');
 function run(args, env = {}) {
   const child = spawn(process.execPath, [main, ...args], {
     env: { PATH: process.env.PATH, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder, ...env },
@@ -62,6 +72,7 @@ function run(args, env = {}) {
 const json = async (child) => {
   child.stderr.resume();
   for await (const line of createInterface(child.stdout)) return JSON.parse(line);
+  throw new Error(`${rebuilt()}the sandbox ended before it said where it listens`);
 };
 
 const { startPostgres } = await importSource("export { startPostgres } from './test/support/postgres.ts'");
@@ -91,7 +102,7 @@ async function startReplica() {
     createInterface(child.stderr).on('line', (line) => {
       if (line.includes('"event":"listening"')) resolve(JSON.parse(line).port);
     });
-    void ended.then((code) => reject(new Error(`a replica ended with ${code}`)));
+    void ended.then((code) => reject(new Error(`${rebuilt()}a replica ended with ${code} at its start`)));
   });
   return { child, ended, port };
 }
@@ -275,5 +286,6 @@ const grew = memoryThen['at the end'] > 1.1 * memoryThen['after ten minutes'];
 if (grew) console.error('memory grew');
 const idle = cloud.asked.size < fewestChanges * Number(options.minutes);
 if (idle) console.error('hardly anything was sent');
+if (rebuilt() !== '') console.error(rebuilt());
 postgres.remove();
-process.exit(first === undefined && !grew && !idle ? 0 : 1);
+process.exit(first === undefined && !grew && !idle && rebuilt() === '' ? 0 : 1);
