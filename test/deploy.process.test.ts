@@ -1,7 +1,17 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { loadConfig } from '../src/config/load.js';
@@ -121,12 +131,22 @@ describe.skipIf(!readable)('the manifests for Kubernetes', () => {
   });
 });
 
+/** CI brings it along; it is a program of Prometheus. */
+const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
+if (!hasPromtool) process.stderr.write('Alert rules are tried without promtool, which is not installed.\n');
+
 describe.skipIf(!readable)('the alert rules for Prometheus', () => {
-  const rule = z.object({ alert: z.string(), expr: z.string(), annotations: z.object({ summary: z.string() }) });
+  const rulesFile = 'deploy/prometheus/alerts.yaml';
+  const rule = z.object({
+    alert: z.string(),
+    expr: z.string(),
+    labels: z.object({ severity: z.enum(['critical', 'warning']) }),
+    annotations: z.object({ summary: z.string() }),
+  });
   const file = z.object({ groups: z.array(z.object({ rules: z.array(rule) })) });
   const rules = () => {
     const program = 'import json,sys,yaml; print(json.dumps(yaml.safe_load(open(sys.argv[1]))))';
-    const text = execFileSync('python3', ['-c', program, 'deploy/prometheus/alerts.yaml'], { encoding: 'utf8' });
+    const text = execFileSync('python3', ['-c', program, rulesFile], { encoding: 'utf8' });
     return file.parse(JSON.parse(text)).groups.flatMap(({ rules }) => rules);
   };
   const state = {
@@ -143,6 +163,62 @@ describe.skipIf(!readable)('the alert rules for Prometheus', () => {
     const used = new Set(rules().flatMap(({ expr }) => expr.match(/cloudops_\w+/g) ?? []));
     expect(used.size).toBeGreaterThan(3);
     for (const name of used) expect(text).toContain(`# TYPE ${name} `);
+  });
+
+  describe.skipIf(!hasPromtool)('by the reading of Prometheus', () => {
+    const promtool = (what: string, path: string) => spawnSync('promtool', [what, 'rules', path], { encoding: 'utf8' });
+
+    test('are right', () => {
+      expect(promtool('check', rulesFile).stdout).toContain(`SUCCESS: ${rules().length} rules found`);
+    });
+
+    /** What a server shows for twenty minutes, a value each minute, and the alert that follows. */
+    const unknown = (values: string) => ({ 'cloudops_calls_total{tool="restore_instance",outcome="unknown"}': values });
+    const situations: [string, Record<string, string>, string, string | undefined][] = [
+      [
+        'the journal cannot be written',
+        { 'cloudops_journal_reachable{instance="a"}': '0x20' },
+        'CloudopsJournalUnreachable',
+        'a refuses every change: its journal cannot be written.',
+      ],
+      ['it can', { 'cloudops_journal_reachable{instance="a"}': '1x20' }, 'CloudopsJournalUnreachable', undefined],
+      [
+        'outcomes wait to be written',
+        { 'cloudops_unwritten_outcomes{instance="a"}': '2x20' },
+        'CloudopsOutcomesUnwritten',
+        'a holds outcomes that are not in the journal (2). Do not stop it.',
+      ],
+      [
+        'the first change of a server has an unknown outcome',
+        unknown('0x15 1x5'),
+        'CloudopsUnknownOutcomes',
+        'Nobody knows what became of a change of restore_instance.',
+      ],
+      ['no outcome has been unknown for ten minutes', unknown('0 1x20'), 'CloudopsUnknownOutcomes', undefined],
+      [
+        'the issuer does not answer',
+        { 'cloudops_issuer_reachable{instance="a"}': '0x20' },
+        'CloudopsIssuerUnreachable',
+        'a cannot fetch the keys of its issuer, and keeps those that it has for a day.',
+      ],
+    ];
+    test.each(situations)('when %s', (_what, series, alertname, summary) => {
+      const path = join(mkdtempSync(join(tmpdir(), 'cloudops-alerts-')), 'situation.json');
+      const severity = rules().find(({ alert }) => alert === alertname)?.labels.severity;
+      const [label] = Object.keys(series).flatMap((name) => /(instance|tool)="(\w+)"/.exec(name)?.slice(1, 3) ?? []);
+      const labels = label === 'instance' ? { instance: 'a' } : { tool: 'restore_instance' };
+      const expected =
+        summary === undefined ? [] : [{ exp_labels: { severity, ...labels }, exp_annotations: { summary } }];
+      const situation = {
+        interval: '1m',
+        input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+        alert_rule_test: [{ eval_time: '19m', alertname, exp_alerts: expected }],
+      };
+      writeFileSync(path, JSON.stringify({ rule_files: [resolve(rulesFile)], tests: [situation] }));
+      const { status, stderr, stdout } = promtool('test', path);
+      rmSync(dirname(path), { recursive: true });
+      expect(status === 0 ? '' : stdout + stderr).toBe('');
+    });
   });
 
   test('are explained in the runbook, each of them', () => {

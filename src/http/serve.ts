@@ -35,10 +35,11 @@ const flushMs = 1000;
 export async function serveHttp(options: HttpOptions) {
   const { limits, log, timeoutMs } = options;
   const concurrency = createConcurrencyLimiter(limits);
-  const { all, areNamed } = options.server.accounts;
+  const { accounts, operations } = options.server;
   const metrics = createMetrics(
     { ...options.state, concurrentCalls: () => concurrency.running },
-    areNamed ? all.map(({ name }) => name) : [],
+    accounts.areNamed ? accounts.all.map(({ name }) => name) : [],
+    operations.filter(({ effect }) => effect !== 'read').map(({ name }) => name),
   );
   const running = new Set<Promise<void>>();
   let stopping = false;

@@ -23,8 +23,9 @@ export interface ProcessState {
 /**
  * Makes the metrics of one process.
  * @param accounts names of accounts, where they have names: calls are told apart by them
+ * @param tools names of the tools that change something
  */
-export function createMetrics(state: ProcessState, accounts: readonly string[] = []) {
+export function createMetrics(state: ProcessState, accounts: readonly string[] = [], tools: readonly string[] = []) {
   const byAccount = accounts.length > 0 ? (['account'] as const) : [];
   const registry = new Registry();
   const registers = [registry];
@@ -35,6 +36,9 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     labelNames: ['tool', 'outcome', ...byAccount],
     registers,
   });
+  const accountLabels = byAccount.length > 0 ? [...accounts, 'none'].map((account) => ({ account })) : [{}];
+  // An alert sees only what is added to a counter: one that began with the first unknown outcome would hide it.
+  for (const tool of tools) for (const label of accountLabels) calls.inc({ tool, outcome: 'unknown', ...label }, 0);
   const durations = new Histogram({
     name: 'cloudops_call_duration_seconds',
     help: 'How long tool calls took',

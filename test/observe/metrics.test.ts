@@ -47,6 +47,13 @@ test.each<[string, CallOutcome | undefined, string]>([
   expect(await metrics.text()).toContain(`cloudops_calls_total{tool="t",outcome="${label}"} 1`);
 });
 
+test('unknown outcomes of each tool that changes something are counted from nothing on, so that the first one can be alerted', async () => {
+  expect(await createMetrics(state, [], ['t']).text()).toContain('cloudops_calls_total{tool="t",outcome="unknown"} 0');
+  const named = await createMetrics(state, ['a'], ['t']).text();
+  for (const account of ['a', 'none'])
+    expect(named).toContain(`cloudops_calls_total{tool="t",outcome="unknown",account="${account}"} 0`);
+});
+
 test('the state of the process is that of the moment, and what it does not have is left out', async () => {
   const text = await createMetrics(state).text();
   const gauges = ['concurrent_calls 3', 'journal_reachable 0', 'unwritten_outcomes 2', 'issuer_reachable 1'];
