@@ -141,33 +141,41 @@ async function databaseOf({ recent, older }, postgres) {
   append(recent, Date.now() - hour);
   const columns = 'id, digest, nonce, time, intent, caller, outcome, ended, ending';
   postgres.sql(name, `\\copy cloudops_mutations (${columns}) from '${file}'`);
-  postgres.sql(name, 'analyze cloudops_mutations');
+  postgres.sql(name, 'vacuum analyze cloudops_mutations');
   return url;
 }
 
 const peer = fileURLToPath(new URL('journal-peer.mjs', import.meta.url));
-function measure(place) {
-  const rounds = Array.from({ length: Number(options.rounds) }, () =>
-    JSON.parse(execFileSync(process.execPath, [peer, module, place], { encoding: 'utf8' })),
-  );
-  const median = (name) =>
-    rounds.map((round) => round[name]).sort((one, other) => one - other)[Math.floor(rounds.length / 2)];
-  return Object.fromEntries(Object.keys(rounds[0]).map((name) => [name, Number(median(name).toFixed(2))]));
+const measure = (place) => JSON.parse(execFileSync(process.execPath, [peer, module, place], { encoding: 'utf8' }));
+/** Each journal in turn, again and again: what else the machine does slows all of them. */
+function measureInTurn(journals) {
+  const measured = journals.map(() => []);
+  for (let round = 0; round < Number(options.rounds); round += 1)
+    for (const [index, { place }] of journals.entries()) measured[index].push(measure(place));
+  return journals.map(({ place: _, ...journal }, index) => {
+    const of = (name) => measured[index].map((each) => each[name]).sort((one, other) => one - other);
+    const medians = Object.keys(measured[index][0]).map((name) => {
+      const values = of(name);
+      return [name, Number(values[Math.floor(values.length / 2)].toFixed(2))];
+    });
+    return { ...journal, ...Object.fromEntries(medians) };
+  });
 }
 
 const results = [];
-const record = (store, size, place) => {
-  results.push({ store, ...size, ...measure(place) });
-  console.error(JSON.stringify(results.at(-1)));
-};
-if (options.only !== 'postgres') for (const size of sizes) record('file', size, fileOf(size));
+if (options.only !== 'postgres')
+  results.push(...measureInTurn(sizes.map((size) => ({ store: 'file', ...size, place: fileOf(size) }))));
 if (options.only !== 'file') {
   const { hasPostgres, startPostgres } = await importSource(
     "export { hasPostgres, startPostgres } from './test/support/postgres.ts'",
   );
   if (hasPostgres()) {
     const postgres = await startPostgres();
-    for (const size of sizes) record('PostgreSQL', size, await databaseOf(size, postgres));
+    const journals = [];
+    for (const size of sizes) journals.push({ store: 'PostgreSQL', ...size, place: await databaseOf(size, postgres) });
+    // Writing all of that to disk is no part of a change.
+    postgres.sql('postgres', 'checkpoint');
+    results.push(...measureInTurn(journals));
     postgres.remove();
   }
 }

@@ -37,12 +37,10 @@ const parts = {
   ],
   journal: [
     {
-      mutate: 'src/journal/!(postgres|file*).ts',
-      tests: [
-        ...named('journal', 'conflict database-url entry journal persistence recovery'),
-        ...named('consent', 'question'),
-      ],
+      mutate: 'src/journal/!(postgres*|file*|watch|shared-messages).ts',
+      tests: named('journal', 'budget conflict database-url entry journal key line persistence recovery window'),
     },
+    { mutate: 'src/journal/watch.ts', tests: named('journal', 'watch') },
     { mutate: 'src/journal/file*.ts', tests: named('journal', 'file file-faults') },
   ],
   calls: [
@@ -56,7 +54,15 @@ const parts = {
     { mutate: 'src/observe/tracing.ts', tests: named('observe', 'tracing') },
   ],
   redact: [{ mutate: 'src/transport/redact.ts', tests: named('transport', 'redact') }],
-  signing: [{ mutate: 'src/signing/*.ts', tests: named('signing', 'sign') }],
+  signing: [
+    { mutate: 'src/signing/{sign,profiles}.ts', tests: named('signing', 'sign') },
+    { mutate: 'src/signing/{open-keys,profile}.ts', tests: named('signing', 'profile') },
+    { mutate: 'src/signing/{process-keys,run-program}.ts', tests: named('signing', 'process-keys') },
+    {
+      mutate: 'src/signing/{keys,watched-files}.ts',
+      tests: [...named('signing', 'watched-files'), ...named('calls', 'rotation')],
+    },
+  ],
 };
 
 function run(args, env = {}) {

@@ -205,6 +205,13 @@ test('a secret of 8 to 15 characters is found whole', () => {
   expect(finds('it is pass-w/r')).toBe(false);
 });
 
+test('what another redactor finds is removed too', () => {
+  const redactor = createRedactor([secret], createRedactor(['another/secret+of16']));
+  const { a, ...rest } = redactor.clean({ a: 'another/secret+of16', b: 'harmless', c: null });
+  expect(a).toMatch(/^\[removed/);
+  expect(rest).toEqual({ b: 'harmless', c: null });
+});
+
 test('every text that holds a secret is replaced, deep inside and in names, and nothing else', () => {
   const data = { [secret]: [{ deep: `x ${secret}` }], fine: 'as it is', count: 1, nothing: null, yes: true };
   expect(createRedactor([secret]).clean(data)).toEqual({
