@@ -39,6 +39,36 @@ test('an intent that is written twice counts at its last place', () => {
   expect(window.before(first, noon)).toMatchObject([{ id: other.id }]);
 });
 
+test('an intent that is written twice keeps the ending that it had, and is forgotten with it', () => {
+  const intent = intentAt(noon);
+  const window = windowOf(noon, { intent }, { ending: endingOf(noon, intent.id, 'unknown') }, { intent });
+  expect(window.listOpen(noon)).toEqual([]);
+  expect(window.related('same', noon)).toMatchObject([{ id: intent.id, endedAt: noon }]);
+  const later = noon + longestWindowMs + hour;
+  window.prune(later);
+  expect(window.related('same', later)).toEqual([]);
+});
+
+test.each(['accepted', 'rejected', 'declined', 'not sent'] as const)(
+  'what was %s does not become unknown',
+  (outcome) => {
+    const intent = intentAt(noon, { nonce: 'n' });
+    const [known, unknown] = ([outcome, 'unknown'] as const).map((each) => ({
+      ending: endingOf(noon, intent.id, each),
+    }));
+    const found = (window: ReturnType<typeof windowOf>) => [
+      window.related('same', noon),
+      window.withNonce('n', noon),
+      window.listDeclined(noon),
+    ];
+    const window = windowOf(noon, { intent }, ...(known === undefined ? [] : [known]));
+    const before = found(window);
+    const line = unknown && lineOf(unknown);
+    if (line !== undefined) window.add(line, noon);
+    expect(found(window)).toEqual(before);
+  },
+);
+
 test('changes are found by their digest and their nonce, and only as long as these count', () => {
   const [sent, refused, stopped] = [
     intentAt(noon, { digest: 'a', nonce: '1' }),
