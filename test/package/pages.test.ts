@@ -22,7 +22,8 @@ const pageAt = (path: string) => renderPage(readFileSync(path, 'utf8'));
 const pages = [
   ...['README.md', 'CHANGELOG.md', 'CODE_OF_CONDUCT.md', 'CONTRIBUTING.md', 'SECURITY.md'],
   ...readdirSync('docs')
-    .filter((name) => name.endsWith('.md'))
+    // The source that it describes is in the repository only.
+    .filter((name) => name.endsWith('.md') && name !== 'ARCHITECTURE.md')
     .map((name) => `docs/${name}`),
 ];
 
