@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RequestBody } from '../tools/body.js';
 import type { Change, Default, Operation } from '../tools/define-operation.js';
+import { fieldNames } from '../tools/schema/field-names.js';
 import { place, regionWarnings } from '../tools/schema/zones.js';
 import { contentOf } from '../transport/content.js';
 import { type Endpoint, type UnsignedApiRequest, wireForm } from '../transport/request.js';
@@ -27,9 +28,21 @@ export interface Plan {
   readonly found?: string;
   /** Everything that will be created, changed or billed. */
   readonly consequences: readonly string[];
-  readonly defaults: readonly Default[];
+  /** The reasons to think twice. */
+  readonly risks: readonly Risk[];
+  /** Set if it goes to the built-in sandbox, and nothing real happens. */
+  readonly sandbox?: true;
+  readonly defaults: readonly NamedDefault[];
   readonly warnings: readonly string[];
   readonly notChecked: readonly string[];
+}
+
+export type Risk = 'costs money' | 'no way back';
+
+/** A default, with its field in words. */
+export interface NamedDefault {
+  readonly name: string;
+  readonly value: string;
 }
 
 export type RegionSource = 'given' | 'configured' | 'default';
@@ -58,9 +71,10 @@ export interface PlannedCall {
 /** Makes the plan of a change. Nothing is sent, looked up or changed for it. */
 export function makePlan(call: PlannedCall): Plan {
   const { operation, change, input, request, endpoint, accountName, keyId } = call;
-  const { origin, region, service, profile } = endpoint;
+  const { origin, region, service, profile, isSandbox = false } = endpoint;
   const { path, query, headers } = wireForm(endpoint, request);
   const { defaults, warnings } = hintsOf(operation, change, input, region);
+  const names = fieldNames(operation.input());
   return {
     summary: spellOut(`${change.headline(input, region)}.`),
     method: request.method,
@@ -72,6 +86,7 @@ export function makePlan(call: PlannedCall): Plan {
     },
     ...(request.body !== undefined && { body: shownBody(call, request.body) }),
     where: sentences(
+      isSandbox && 'the built-in sandbox',
       accountName !== undefined && `account ${accountName}`,
       regionOf(call),
       zoneOf(defaults, input),
@@ -81,11 +96,18 @@ export function makePlan(call: PlannedCall): Plan {
     consequences: sentences(
       operation.effect === 'delete' && 'This is destructive.',
       ...change.consequences(input, region),
-    ),
-    defaults,
-    warnings: [...pastedSecrets(call), ...warnings],
-    notChecked: change.notChecked,
+    ).map(names.in),
+    risks: risksOf(operation, change),
+    ...(isSandbox && { sandbox: true }),
+    defaults: defaults.map(({ path, value }) => ({ name: names.of(path) ?? path, value })),
+    warnings: [...pastedSecrets(call), ...warnings].map(names.in),
+    notChecked: change.notChecked.map(names.in),
   };
+}
+
+function risksOf({ effect }: Operation, { costsMoney, irreversible = effect === 'delete' }: Change): Risk[] {
+  const risks: readonly (Risk | false)[] = [costsMoney && 'costs money', irreversible && 'no way back'];
+  return risks.filter((risk) => risk !== false);
 }
 
 /** For secrets that came with the call although a name would have done. */
@@ -185,6 +207,7 @@ export const fingerprint = (secret: string): string =>
 export function planText(plan: Plan, until: string | undefined): string {
   return [
     plan.summary,
+    ...(plan.risks.length === 0 ? [] : [`Risk: ${plan.risks.join(', ')}.`]),
     `Where: ${plan.where.map(spellOut).join(', ')}.`,
     ...(plan.found === undefined ? [] : [spellOut(plan.found)]),
     '',
@@ -192,7 +215,7 @@ export function planText(plan: Plan, until: string | undefined): string {
     ...section('Warnings:', plan.warnings),
     ...section(
       'Defaults that the cloud applies:',
-      plan.defaults.map(({ path, value }) => `${path}: ${value}`),
+      plan.defaults.map(({ name, value }) => `${name}: ${value}`),
     ),
     ...section('Not checked:', plan.notChecked),
     ...sentences(until !== undefined && `This plan holds until ${until}.`),

@@ -33,6 +33,8 @@ export interface Cloud {
   readonly endpoints: Readonly<Record<Service, string | undefined>>;
   /** Of the three APIs of the cloud. */
   readonly signingServices: Readonly<Record<Service, string>>;
+  /** Set if the built-in sandbox stands in for it. */
+  readonly isSandbox?: boolean;
   readonly storageHeaders: 'ext' | 'amz';
 }
 
@@ -46,7 +48,7 @@ export function resolveEndpoint(
   region: string = cloud.region,
 ): Endpoint {
   const endpoint = cloud.endpoints[service];
-  const { account, keys } = cloud;
+  const { account, keys, isSandbox = false } = cloud;
   if (endpoint === undefined || 'missing' in keys)
     throw new Refusal(
       'NotConfigured',
@@ -61,6 +63,7 @@ export function resolveEndpoint(
     profile: profileOf(cloud, service, signing),
     account,
     keys,
+    ...(isSandbox && { isSandbox }),
   };
 }
 

@@ -41,7 +41,7 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
   };
   const ofSandbox = async (start: () => Promise<SandboxCloud>): Promise<Cloud> => {
     const { credentials, ...others } = await start();
-    return { ...cloud, account: name, keys: fixedKeys(credentials), ...others };
+    return { ...cloud, account: name, keys: fixedKeys(credentials), isSandbox: true, ...others };
   };
   return {
     ...{ name, description, policy, confirm, budget },

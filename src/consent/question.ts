@@ -28,7 +28,7 @@ export function questionText(plan: Plan, call: PlannedCall): string | undefined 
     ...sentence('Also', grouped(others)),
     ...sentence(
       'Defaults',
-      plan.defaults.map(({ path, value }) => `${path} ${value}`),
+      plan.defaults.map(({ name, value }) => `${name} ${value}`),
     ),
     ...plan.warnings,
     ...sentence('Not checked', plan.notChecked),

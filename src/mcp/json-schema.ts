@@ -8,6 +8,8 @@ import { listed } from '../util/human.js';
 export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   return convert(schema, 'input', ({ zodSchema, jsonSchema }) => {
     simplify(jsonSchema);
+    // For the people who read a plan.
+    delete jsonSchema.title;
     // "Not empty" goes without saying.
     if (jsonSchema.minLength === 1) delete jsonSchema.minLength;
     // The description says so.

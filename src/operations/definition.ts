@@ -29,6 +29,7 @@ const definition = once(() => {
 
   const change = z.strictObject({
     costsMoney: flag,
+    irreversible: flag.optional(),
     continues: flag,
     headline: callback,
     accept: callback,

@@ -146,6 +146,8 @@ export interface Beside<Input> {
 export interface Change<Input = Readonly<Record<string, unknown>>, Output = unknown> {
   /** True if carrying it out costs money: models are told so before they choose it. */
   readonly costsMoney: boolean;
+  /** True if there is no way back, as far as is documented. Absent, that is so of what deletes. */
+  readonly irreversible?: boolean;
   /** True if it continues in the cloud after the answer; false if the answer is its end. */
   readonly continues: boolean;
   /** The whole decision in one sentence, without its full stop: `Create DevOps server "wiki" in jp-east-1`. */

@@ -17,15 +17,21 @@ const input = () =>
     z.strictObject({
       resourceGroupName: pathName().describe('Group to set up.'),
       regions: z.array(text()).length(1, 'must hold exactly one region').describe('One region.').optional(),
-      availabilityZones: z.array(text()).length(1, 'must hold exactly one zone').describe('One zone.').optional(),
+      availabilityZones: z
+        .array(text())
+        .length(1, 'must hold exactly one zone')
+        .meta({ title: 'zone', description: 'One zone.' })
+        .optional(),
       resourceNamePrefix: characters(1, 6, '[a-z0-9]', 'lowercase letters or digits')
-        .describe('Unique name prefix.')
+        .meta({ title: 'name prefix', description: 'Unique name prefix.' })
         .optional(),
       deploymentModel: oneOf(deploymentModels).describe('Kind of deployment.').optional(),
       networkConfig: z
-        .strictObject({ networkId: text(255).describe('Private LAN; else the common one.') })
+        .strictObject({
+          networkId: text(255).describe('Private LAN; else the common one.').meta({ title: 'private LAN' }),
+        })
         .partial()
-        .describe('Network.')
+        .meta({ title: 'network', description: 'Network.' })
         .optional(),
       externalCloudConfig: z
         .strictObject({
@@ -38,7 +44,7 @@ const input = () =>
           location: text(255).describe('As GetKubeServerConfig lists.'),
         })
         .partial()
-        .describe('External cloud.')
+        .meta({ title: 'external cloud', description: 'External cloud.' })
         .optional(),
       adminWorkstation: adminWorkstation().optional(),
       adminCluster: adminCluster().optional(),

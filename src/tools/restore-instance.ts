@@ -69,25 +69,38 @@ export const restoreInstance = defineOperation({
 
   input: () =>
     z.strictObject({
-      backupId: characters(32, 32, '[a-z0-9]', 'lowercase letters or digits').describe('Backup to restore.'),
-      instanceId: hyphenated({ max: 30 }).describe('Name of the new server.'),
-      instanceType: oneOf(devopsInstanceTypes).describe('Server type. The cloud uses e-large when absent.').optional(),
-      firewallGroupName: hyphenated({ max: 63 }).describe('Firewall group to apply.').optional(),
-      parameterGroupName: hyphenated({ max: 63 }).describe('Parameter group to apply.').optional(),
+      backupId: characters(32, 32, '[a-z0-9]', 'lowercase letters or digits')
+        .describe('Backup to restore.')
+        .meta({ title: 'backup' }),
+      instanceId: hyphenated({ max: 30 }).describe('Name of the new server.').meta({ title: 'name' }),
+      instanceType: oneOf(devopsInstanceTypes)
+        .describe('Server type. The cloud uses e-large when absent.')
+        .meta({ title: 'server type' })
+        .optional(),
+      firewallGroupName: hyphenated({ max: 63 })
+        .describe('Firewall group to apply.')
+        .meta({ title: 'firewall group' })
+        .optional(),
+      parameterGroupName: hyphenated({ max: 63 })
+        .describe('Parameter group to apply.')
+        .meta({ title: 'parameter group' })
+        .optional(),
       diskSize: oneOfNumbers([100, 200, 300, 400]).describe('Initial disk capacity in GB.').optional(),
       availabilityZone: oneOf(devopsZones)
         .describe(
           'Default by region: east-11 in jp-east-1, east-31 in jp-east-3, west-12 in jp-west-1, jp-west-21 in jp-west-2.',
         )
+        .meta({ title: 'zone' })
         .optional(),
       description: memo(255).describe('Memo.').optional(),
       networkConfig: z
         .strictObject({
-          networkId: text().describe('Private LAN, when one is used.'),
+          networkId: text().describe('Private LAN, when one is used.').meta({ title: 'LAN' }),
           privateAddress: ipv4Cidr().describe('Fixed private IPv4 address in CIDR notation.'),
         })
         .partial()
         .describe('Private network of the server.')
+        .meta({ title: 'private network' })
         .optional(),
       objectStorageConfig: z
         .strictObject({
@@ -102,10 +115,12 @@ export const restoreInstance = defineOperation({
               containerRegistry: bucketName().describe('For the container registry.'),
             })
             .partial()
-            .describe('Bucket for each kind of objects.'),
+            .describe('Bucket for each kind of objects.')
+            .meta({ title: 'buckets' }),
         })
         .partial()
         .describe('Object storage of the application.')
+        .meta({ title: 'object storage' })
         .optional(),
       region: region()
         .describe('Region to restore in: jp-east-1, jp-east-3, jp-west-1 or jp-west-2; default is the configured one.')

@@ -49,6 +49,7 @@ export const upgradeKubeVersion = defineOperation({
 
   change: {
     costsMoney: false,
+    irreversible: true,
     continues: true,
     headline: ({ resourceGroupName, clusterName, version }) =>
       `Upgrade cluster ${quote(clusterName)} of resource group ${quote(resourceGroupName)} to version ${quote(version)}`,

@@ -16,6 +16,8 @@ export interface Endpoint {
   /** Name of the account that the keys belong to. */
   readonly account: string;
   readonly keys: KeySource;
+  /** Set if it is the built-in sandbox. */
+  readonly isSandbox?: boolean;
 }
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';

@@ -277,8 +277,8 @@ describe('the plan', () => {
 
   test('names the defaults of the cloud that will apply, and only those', async () => {
     const { text } = await planOf('restore_instance', { ...args, availabilityZone: 'east-12' });
-    expect(text).toContain('- instanceType: e-large');
-    expect(text).not.toContain('- availabilityZone:');
+    expect(text).toContain('- server type: e-large');
+    expect(text).not.toContain('- zone:');
   });
 
   test.each([
@@ -292,19 +292,19 @@ describe('the plan', () => {
       'what client libraries require',
       'restore_instance',
       args,
-      'Not given: diskSize, firewallGroupName, parameterGroupName.',
+      'Not given: the disk size, the firewall group, the parameter group.',
     ],
     [
       'network without address',
       'restore_instance',
       { ...args, networkConfig: { networkId: 'n' } },
-      'networkConfig.networkId is given without privateAddress.',
+      "The private network's LAN is given without the private address.",
     ],
     [
       'account without region',
       'restore_instance',
       { ...args, objectStorageConfig: { account: 'a' } },
-      'objectStorageConfig.account is given without region.',
+      "The object storage's account is given without region.",
     ],
     [
       'no service account key',
@@ -316,7 +316,7 @@ describe('the plan', () => {
       'servers without a place, and the one that could be given',
       'provision_kube_resource_group',
       { resourceGroupName: 'g', regions: ['jp-east-1'], adminCluster: { nodePools: [{ region: 'jp-east-1' }, {}] } },
-      'adminCluster.nodePools[1] has no region and zone. Whether those of the group apply there is not documented; region jp-east-1 could be given there too.',
+      'Node pool 2 has no region and zone. Whether those of the group apply there is not documented; region jp-east-1 could be given there too.',
     ],
     [
       'version that is not a full one',
@@ -345,7 +345,7 @@ describe('the plan', () => {
 
   test('a default that depends on the region is that of the region', async () => {
     const { text } = await planOf('restore_instance', { ...args, region: 'jp-west-1' });
-    expect(text).toContain('- availabilityZone: west-12\n');
+    expect(text).toContain('- zone: west-12\n');
   });
 
   test('a repeat is stopped before anybody is asked', async () => {

@@ -68,6 +68,7 @@ describe('what waits is sealed', () => {
       defaults: [],
       warnings: [],
       notChecked: [],
+      risks: [],
     },
     accept: 'Create server wiki',
   };

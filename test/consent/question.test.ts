@@ -76,7 +76,7 @@ describe('the question', () => {
       'It cannot be undone.',
       'Where: region jp-east-1 (given), zone east-12 (given), account AKIDTEST.',
       'Also: availabilityZone "east-12", diskSize 200, networkConfig (networkId "n \\"1\\"").',
-      'Defaults: instanceType e-large.',
+      'Defaults: server type e-large.',
       'It is a warning.',
       'Not checked: whether there is room, the quota.',
     ]);
@@ -262,7 +262,7 @@ describe('the plan', () => {
   test('warns of a secret that came with the call, and of none that was named', () => {
     const call = secretCall();
     const path = 'externalCloudConfig.serviceAccountKey';
-    expect(makePlan(call).warnings[0]).toMatch(/came with the call.*serviceAccountKeyName/);
+    expect(makePlan(call).warnings[0]).toMatch(/came with the call.*service account key name/);
     expect(makePlan({ ...call, secretNames: { [path]: 'key' } }).warnings[0]).not.toContain('came with the call');
   });
 
@@ -288,11 +288,12 @@ describe('the plan', () => {
       ...makePlan(callOf(input)),
       consequences: ['c\nd'],
       warnings: [],
-      defaults: [{ path: 'p', value: 'v' }],
+      defaults: [{ name: 'p', value: 'v' }],
       notChecked: ['n'],
     };
     expect(planText(plan, '12:00').split('\n')).toEqual([
       plan.summary,
+      'Risk: costs money.',
       'Where: region jp-east-1 (given), account AKIDTEST.',
       '',
       'What will happen:',

@@ -44,7 +44,7 @@ function proposedChange(
       spellOut,
     ),
     warnings: [...plan.warnings, ...plan.notChecked.map((what) => `Not checked: ${what}.`)].map(spellOut),
-    defaults: plan.defaults.map(({ path, value }) => spellOut(`${path}: ${value}`)),
+    defaults: plan.defaults.map(({ name, value }) => spellOut(`${name}: ${value}`)),
     request: requestLines(plan).join('\n'),
     expiresAt: new Date(expiresAt).toISOString(),
     accept: spellOut(accept),

@@ -16,11 +16,17 @@ import {
 
 /** Servers and clusters that ProvisionKubeResourceGroup sets up (docs/API.md: ProvisionKubeResourceGroup). Any of their fields may be absent. */
 
-const placement = () => ({ region: text(32).describe('Region.'), availabilityZone: text(32).describe('Zone.') });
+const placement = () => ({
+  region: text(32).describe('Region.'),
+  availabilityZone: text(32).describe('Zone.').meta({ title: 'zone' }),
+});
 
-const volumeSize = () => oneOfNumbers([100]).describe('GB.');
+const volumeSize = () => oneOfNumbers([100]).describe('GB.').meta({ title: 'disk size' });
 
-const volume = () => ({ volumeType: oneOfListed(volumeTypes, 'See workstation.'), volumeSize: volumeSize() });
+const volume = () => ({
+  volumeType: oneOfListed(volumeTypes, 'See workstation.').meta({ title: 'disk type' }),
+  volumeSize: volumeSize(),
+});
 
 /** The admin workstation. */
 export const adminWorkstation = () =>
@@ -30,11 +36,13 @@ export const adminWorkstation = () =>
       instanceType: oneOfListed(
         workstationInstanceTypes,
         'As controlPlane.instanceType, or h2-medium4/8/16/24, h2-large, h2-large8, h2-extra-large8.',
-      ),
-      volumeType: oneOf(volumeTypes).describe('Disk.'),
+      ).meta({ title: 'server type' }),
+      volumeType: oneOf(volumeTypes).describe('Disk.').meta({ title: 'disk type' }),
       volumeSize: volumeSize(),
-      keyName: text(255).describe('SSH key.'),
-      initialAccountingType: oneOf(accountingTypes).describe('Billing; default pay-per-use.'),
+      keyName: text(255).describe('SSH key.').meta({ title: 'SSH key' }),
+      initialAccountingType: oneOf(accountingTypes)
+        .describe('Billing; default pay-per-use.')
+        .meta({ title: 'billing' }),
     })
     .partial()
     .describe('Admin server.');
@@ -45,19 +53,21 @@ export const adminCluster = () =>
     .strictObject({
       name: clusterName().describe('Unique in the project.'),
       version: text(255).describe("Else the cloud's."),
-      keyName: text(255).describe('SSH key.'),
-      initialAccountingType: oneOfListed(accountingTypes, 'See workstation.'),
+      keyName: text(255).describe('SSH key.').meta({ title: 'SSH key' }),
+      initialAccountingType: oneOfListed(accountingTypes, 'See workstation.').meta({ title: 'billing' }),
       kubeServiceMeshConfig: z
         .strictObject({
           enabled: flag().describe('On or off.'),
           version: text(255).describe("Else the cloud's."),
         })
         .partial()
-        .describe('Service mesh.'),
+        .describe('Service mesh.')
+        .meta({ title: 'service mesh' }),
       cloudControllerManagerConfig: z
         .strictObject({ useExternalCloudProvider: flag().describe('On or off.') })
         .partial()
-        .describe('Controller manager.'),
+        .describe('Controller manager.')
+        .meta({ title: 'controller manager' }),
       controlPlaneLoadBalancer: z
         .strictObject({
           type: oneOf(['elastic-load-balancer']).describe('Type.'),
@@ -65,13 +75,14 @@ export const adminCluster = () =>
           systemIpAddresses: z.array(ipAddress()).describe('Two with a private LAN, else none.'),
         })
         .partial()
-        .describe('Load balancer.'),
+        .describe('Load balancer.')
+        .meta({ title: 'load balancer' }),
       controlPlane: z
         .strictObject({
           ...placement(),
-          instanceType: oneOf(nodeInstanceTypes).describe('Server type.'),
+          instanceType: oneOf(nodeInstanceTypes).describe('Server type.').meta({ title: 'server type' }),
           ...volume(),
-          nodeCount: oneOfNumbers([1, 3, 5]).describe('Nodes:'),
+          nodeCount: oneOfNumbers([1, 3, 5]).describe('Nodes:').meta({ title: 'number of nodes' }),
         })
         .partial()
         .describe('Control plane.'),
@@ -81,11 +92,14 @@ export const adminCluster = () =>
             .strictObject({
               name: hyphenated({ max: 40 }).describe('Name.'),
               ...placement(),
-              instanceType: oneOfListed(nodeInstanceTypes, 'As controlPlane.instanceType.'),
+              instanceType: oneOfListed(nodeInstanceTypes, 'As controlPlane.instanceType.').meta({
+                title: 'server type',
+              }),
               ...volume(),
-              nodeCount: wholeNumber(0).describe('Nodes.'),
+              nodeCount: wholeNumber(0).describe('Nodes.').meta({ title: 'number of nodes' }),
             })
-            .partial(),
+            .partial()
+            .meta({ title: 'node pool' }),
         )
         .describe('Worker nodes.'),
     })
