@@ -150,13 +150,11 @@ const unexpected: AnswerToolCall = (name) => {
   throw new Error(`${name} was not expected`);
 };
 
-/** What axe-core finds in a view that keeps people from using it, as the IDs of its rules. */
-export async function seriousFindings(view: Frame): Promise<string[]> {
-  await view.evaluate(axe.source);
-  const { violations } = await view.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+/** What axe-core finds in a page or a view, as the IDs of its rules. */
+export async function findings(frame: Frame): Promise<string[]> {
+  await frame.evaluate(axe.source);
+  const { violations } = await frame.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }
 
 /** The elements of a view that have an animation or a transition, by tag and class. */

@@ -10,7 +10,7 @@ import { signInAtIssuer } from '../../src/http/sign-in.js';
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
 import { type Decisions, type DecisionsSetup, serveDecisions } from '../support/decisions.js';
 import { audience, client, startProvider } from '../support/provider.js';
-import { type Browser, seriousFindings, startBrowser } from './browser.js';
+import { type Browser, findings, startBrowser } from './browser.js';
 
 /** The page for decisions as people see it. Pictures are written where PICTURES says. */
 
@@ -206,7 +206,7 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
     const page = await browser.another(options);
     opened.push(() => page.context().close());
     const check = async (name: string) => {
-      expect(await seriousFindings(page.mainFrame()), name).toEqual([]);
+      expect(await findings(page.mainFrame()), name).toEqual([]);
       const overflows = () => document.documentElement.scrollWidth > document.documentElement.clientWidth;
       expect(await page.evaluate(overflows), name).toBe(false);
       if (folder === undefined || width !== 760 || name === 'sign-in') return;
@@ -221,7 +221,7 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
     await agree(page).waitFor();
     await check('plan');
     const frame = page.frames()[1];
-    expect(frame && (await seriousFindings(frame))).toEqual([]);
+    expect(frame && (await findings(frame))).toEqual([]);
     await page.goto(`${served.publicUrl}/decisions`);
     await check('list');
   });

@@ -11,7 +11,7 @@ import { seededUpload } from '../../sandbox/sandbox.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { readAsAPerson } from '../support/person.js';
 import { cleanEnv, serverPath } from '../support/server-process.js';
-import { type Browser, seriousFindings, startBrowser } from './browser.js';
+import { type Browser, findings, startBrowser } from './browser.js';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -53,7 +53,7 @@ test('an upload is shown in the browser, and refreshed', async () => {
   await view.getByText('96.0 MiB').waitFor();
   await view.getByRole('button', { name: 'Refresh' }).click();
   expect(await view.getByRole('heading', { level: 1 }).innerText()).toContain(bucket);
-  for (const frame of page.frames()) expect(await seriousFindings(frame)).toEqual([]);
+  for (const frame of page.frames()) expect(await findings(frame)).toEqual([]);
 });
 
 test('a change is carried out by a click alone, whatever is set for agents', async () => {
