@@ -28,7 +28,7 @@ test('the map says what is there, passed over, too small and still to come', asy
   expect(await shown.view.getByRole('heading', { level: 1 }).innerText()).toBe(
     'Upload of backups/database.dump to demo-bucket',
   );
-  expect(await shown.view.getByRole('progressbar').getAttribute('value')).toBe('58.3');
+  expect(await shown.view.getByRole('progressbar').getAttribute('aria-valuenow')).toBe('58.3');
   expect(await shown.view.getByRole('img', { name: /^Rate over time/ }).isVisible()).toBe(true);
   expect(shown.reported).toEqual([]);
 });
@@ -50,6 +50,67 @@ test('the keyboard walks through the parts', async () => {
   expect(heard[4]).toBe('Part 12 is still to come.');
   expect(heard[5]).toBe('Part 11 is still to come.');
   expect(await view.locator('.detail').innerText()).toBe('Part 11 is still to come.');
+});
+
+test('gaps are named, and a key and a button jump from one to the next', async () => {
+  const shown = await show();
+  await shown.sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
+  const { page, view } = shown;
+  await view
+    .getByText('Missing: part 4. To be sent again, because parts but the last need 5 MiB: part 2.', { exact: true })
+    .waitFor();
+  await view.getByRole('slider').focus();
+  const heard: string[] = [];
+  for (const key of ['n', 'n', 'n', 'Shift+N']) {
+    await page.keyboard.press(key);
+    heard.push((await looked(shown)).split(' ').slice(0, 2).join(' '));
+  }
+  expect(heard).toEqual(['Part 2', 'Part 4', 'Part 2', 'Part 4']);
+  await view.getByRole('button', { name: /^Next gap/ }).click();
+  expect(await looked(shown)).toMatch(/^Part 2 /);
+});
+
+test('an upload without gaps has no button for them', async () => {
+  const shown = await show();
+  await shown.sendCall(args, uploadResult(partsOf(upTo(5))));
+  await shown.view.getByRole('slider').waitFor();
+  expect(await shown.view.getByRole('button', { name: /^Next gap/ }).isVisible()).toBe(false);
+});
+
+test('parts that are all too small do not look like nothing', async () => {
+  const shown = await show();
+  const small = partsOf(upTo(8), () => ({ size: 1000 }));
+  const expected = { expectedParts: 12, expectedBytes: 12 * 8 * mebibyte };
+  await shown.sendCall({ ...args, ...expected }, uploadResult(small, expected));
+  const bar = shown.view.getByRole('progressbar');
+  expect(await bar.getAttribute('aria-valuetext')).toBe('8 of 12 parts · 7.8 KiB of 96.0 MiB · under 1%');
+  const share = async (part: string) =>
+    ((await bar.locator(part).boundingBox())?.width ?? 0) / ((await bar.boundingBox())?.width ?? 1);
+  expect(await share('.unusable')).toBeCloseTo(8 / 12, 1);
+  expect(await share('.usable')).toBe(0);
+});
+
+test('the chart has a scale with a unit, times with their zone, and the value under the pointer', async () => {
+  const shown = await show({ context: { locale: 'en-GB', timeZone: 'Asia/Tokyo' } });
+  await shown.sendCall(args, uploadResult(partsOf(upTo(12))));
+  const { view } = shown;
+  expect(await view.locator('.scale span').allInnerTexts()).toEqual(['5.0 MiB/s', '2.5 MiB/s', '0']);
+  expect(await view.locator('.times span').allInnerTexts()).toEqual(['21:00:02', '20 Nov 2026, 21:00:27 GMT+9']);
+  await view.locator('.plot').hover({ position: { x: 5, y: 30 } });
+  expect(await view.locator('.value').innerText()).toMatch(/^21:00:02 to 21:00:\d\d: \d\.\d MiB\/s$/);
+  await view.getByRole('heading', { level: 1 }).hover();
+  expect(await view.locator('.value').innerText()).toBe('Point at a bar to read its value.');
+});
+
+test('a long key is shown by its end, and whole where somebody wants it', async () => {
+  const object = `${'a-folder/'.repeat(60)}database.dump`;
+  const shown = await show();
+  await shown.sendCall({ ...args, object }, uploadResult(twelve, {}, { object }));
+  const heading = shown.view.getByRole('heading', { level: 1 });
+  await expect.poll(() => heading.innerText()).toMatch(/^Upload of ….{40} to demo-bucket$/);
+  expect(await shown.view.getByText(object).isVisible()).toBe(false);
+  await shown.view.getByText('The whole key').click();
+  expect(await shown.view.getByText(object).isVisible()).toBe(true);
 });
 
 test('the pointer shows the part under it, and leaves the keyboard where it was', async () => {
@@ -175,7 +236,7 @@ test('a stopped upload says since when it stands still', async () => {
   const { view, sendCall } = await show({ context: { locale: 'en-GB', timeZone: 'UTC' } });
   await sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve, {}, 3600));
   expect(await view.getByRole('status').innerText()).toBe(
-    'No part since 20 Nov 2026, 12:00:20: the upload has stood still for 60 min.',
+    'No part since 20 Nov 2026, 12:00:20 UTC: the upload has stood still for 60 min.',
   );
 });
 
@@ -204,7 +265,7 @@ test('where the host passes no calls on, there is no Refresh', async () => {
   const { view, sendCall } = await show({ callsTools: false });
   await sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
   await view.getByRole('slider').waitFor();
-  expect(await view.getByRole('button').count()).toBe(0);
+  expect(await view.getByRole('button', { name: 'Refresh' }).count()).toBe(0);
 });
 
 test('names are text, whatever they hold', async () => {
@@ -214,7 +275,8 @@ test('names are text, whatever they hold', async () => {
   await shown.sendCall({ ...args, object }, uploadResult(twelve, {}, { object, bucket: '<b>bucket</b>' }));
   const heading = shown.view.getByRole('heading', { level: 1 });
   const quoted = JSON.stringify(object).replace('\u202E', '\\u202e');
-  expect(await heading.textContent()).toBe(`Upload of ${quoted} to <b>bucket</b>`);
+  expect(await heading.textContent()).toBe(`Upload of …${quoted.slice(-40)} to <b>bucket</b>`);
+  expect(await shown.view.locator('.key bdi').textContent()).toBe(quoted);
   expect(await heading.locator('img, script, b').count()).toBe(0);
   expect(await shown.view.title()).toBe('Upload');
   expect(shown.reported).toEqual([]);

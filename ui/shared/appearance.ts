@@ -20,15 +20,38 @@ function applyFonts(document: Document, css: string): void {
   document.adoptedStyleSheets = [sheet];
 }
 
-/** Writes a time, in milliseconds since 1970, as people at the host write it. */
-export type FormatTime = (time: number) => string;
+/**
+ * Writes a time, in milliseconds since 1970, as people at the host write it: whole, as the minute of a day, both with their zone, or as the
+ * second of a day beside a time that has one.
+ */
+export type FormatTime = (time: number, form?: 'whole' | 'minute' | 'second') => string;
+
+const minute = { hour: '2-digit', minute: '2-digit' } as const;
+const second = { ...minute, second: '2-digit' } as const;
+const whole = { year: 'numeric', month: 'short', day: 'numeric', ...second, timeZoneName: 'short' } as const;
 
 export function timeFormat({ locale, timeZone }: Pick<HostContext, 'locale' | 'timeZone'>): FormatTime {
-  const styles = { dateStyle: 'medium', timeStyle: 'medium' } as const;
-  try {
-    return new Intl.DateTimeFormat(locale, { ...styles, ...(timeZone !== undefined && { timeZone }) }).format;
-  } catch {
-    // A locale or time zone that this browser does not know.
-    return new Intl.DateTimeFormat(undefined, styles).format;
-  }
+  const formats = (place: string | undefined, zone: string | undefined) => {
+    const inZone = zone === undefined ? {} : { timeZone: zone };
+    return {
+      whole: new Intl.DateTimeFormat(place, { ...whole, ...inZone }),
+      minute: new Intl.DateTimeFormat(place, { ...minute, timeZoneName: 'short', ...inZone }),
+      second: new Intl.DateTimeFormat(place, { ...second, ...inZone }),
+    };
+  };
+  const made = (() => {
+    try {
+      return formats(locale, timeZone);
+    } catch {
+      // A locale or time zone that this browser does not know.
+      return formats(undefined, undefined);
+    }
+  })();
+  return (time, form = 'whole') => made[form].format(time);
 }
+
+/** A sentence with its times, in ISO 8601 and UTC, as people write them. What it quotes stays as it is. */
+export const withLocalTimes = (sentence: string, formatTime: FormatTime): string =>
+  sentence.replace(/"(?:[^"\\]|\\.)*"|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (found) =>
+    found.startsWith('"') || Number.isNaN(Date.parse(found)) ? found : formatTime(Date.parse(found)),
+  );

@@ -17,7 +17,7 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
 
 /** The same for a drawing. */
 export function svgElement(
-  name: 'svg' | 'path' | 'rect' | 'line',
+  name: 'svg' | 'path' | 'rect' | 'line' | 'text',
   attributes: Readonly<Record<string, string | number>>,
   ...children: readonly Node[]
 ): SVGElement {

@@ -96,7 +96,7 @@ export function partText(
   const exact = unit === 1 && size >= 1024 ? ` (${size.toLocaleString('en')} bytes)` : '';
   return [
     `Part ${number.toLocaleString('en')}${state === 'new' ? ', new' : ''}`,
-    `${unit === 1 ? '' : 'about '}${humanBytes(size)}${exact}${state === 'small' ? ', too small to complete the upload with' : ''}`,
+    `${unit === 1 ? '' : 'about '}${humanBytes(size)}${exact}${state === 'small' ? ': too small, because parts but the last need 5 MiB' : ''}`,
     Number.isNaN(uploadedAt) ? 'time not known' : `arrived ${formatTime(uploadedAt)}`,
     ...(etag === undefined ? [] : [`ETag ${etag}`]),
   ].join(' · ');

@@ -1,6 +1,6 @@
 import { element } from '../shared/elements.js';
 import { boxOf, cellAt, layoutMap, type MapLayout, numbersOf } from './map-layout.js';
-import { type PartState, partStates } from './upload.js';
+import { gapStates, type PartState, partStates } from './upload.js';
 
 /** A map of the parts that can be pointed at and walked through with the arrow keys. */
 export interface PartMap {
@@ -9,6 +9,8 @@ export interface PartMap {
   show(states: readonly PartState[]): void;
   /** Draws again, in colours that may have changed. */
   redraw(): void;
+  /** Looks at the next part number that has to be sent, or the one before; from the end, at the first. */
+  jump(step: 1 | -1): void;
   /** What is said of the part that is looked at, to those who hear it. */
   describe(text: string): void;
 }
@@ -35,6 +37,7 @@ export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
       'aria-label': 'Part',
       'aria-orientation': 'horizontal',
       'aria-valuemin': '1',
+      'aria-keyshortcuts': 'N Shift+N',
     },
     canvas,
     cursor,
@@ -102,7 +105,18 @@ export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
   map.addEventListener('blur', () => {
     cursor.hidden = true;
   });
+  const jump = (step: 1 | -1) => {
+    const { cells } = layout;
+    for (let distance = 1; distance <= cells; distance += 1) {
+      const cell = (selected + step * distance + cells * distance) % cells;
+      const { first, last } = numbersOf(layout, cell);
+      if (states.slice(first - 1, last).some((state) => gapStates.includes(state))) return select(cell);
+    }
+  };
+
   map.addEventListener('keydown', (event) => {
+    const isPlain = !event.ctrlKey && !event.altKey && !event.metaKey;
+    if (isPlain && event.key.toLowerCase() === 'n') return jump(event.shiftKey ? -1 : 1);
     const { columns, cells } = layout;
     const steps: Readonly<Record<string, number>> = {
       ArrowRight: selected + 1,
@@ -114,7 +128,7 @@ export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
       Home: 0,
       End: cells - 1,
     };
-    const cell = event.ctrlKey || event.altKey || event.metaKey ? undefined : steps[event.key];
+    const cell = isPlain ? steps[event.key] : undefined;
     if (cell === undefined) return;
     event.preventDefault();
     select(cell);
@@ -131,6 +145,7 @@ export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
       for (const state of partStates) drawSwatch(swatches[state], state);
       draw();
     },
+    jump,
     describe: (text) => map.setAttribute('aria-valuetext', text),
   };
 }

@@ -1,7 +1,7 @@
 import type { UploadPart } from '../../src/tools/upload/part.js';
 import { humanBytes } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
-import { svgElement } from '../shared/elements.js';
+import { element, setText, svgElement } from '../shared/elements.js';
 
 /** Bytes a second in even steps of time. Times in milliseconds since 1970. */
 export interface Rates {
@@ -35,26 +35,74 @@ export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefi
   return { from, to, perSecond };
 }
 
+/** The end of a scale for rates: the next of 1, 2, 5, 10, … 500 of a unit of bytes. */
+export function scaleEnd(highest: number): number {
+  const unit = 1024 ** Math.max(0, Math.min(5, Math.floor(Math.log2(Math.max(1, highest)) / 10)));
+  const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1024];
+  return (steps.find((step) => step * unit >= highest) ?? 1024) * unit;
+}
+
+const rateText = (bytes: number) => `${humanBytes(Math.round(bytes))}/s`;
+
+/** The height of the drawing in its own units. */
+const height = 60;
+
 /**
- * The rates as bars, with a line where the rate has changed for the last time. The picture has a name that says the same to those who
- * do not see it.
+ * The rates as bars over a scale, with a line where the rate has changed for the last time. What is under the pointer is said below it.
+ * The picture has a name that says the same to those who do not see it.
  */
 export function drawRates(
   { from, to, perSecond }: Rates,
   formatTime: FormatTime,
   changedAt: number | undefined,
-): SVGElement {
+): readonly HTMLElement[] {
   const highest = Math.max(...perSecond);
+  const end = scaleEnd(highest);
   const isChanged = changedAt !== undefined && changedAt > from && changedAt < to;
   const bars = perSecond.map((rate, index) => {
-    const height = highest === 0 ? 0 : Math.max(rate > 0 ? 1 : 0, (rate / highest) * 40);
-    return svgElement('rect', { x: index * 4, y: 40 - height, width: 3, height });
+    const tall = Math.max(rate > 0 ? 1 : 0, (rate / end) * height);
+    return svgElement('rect', { x: index * 4, y: height - tall, width: 3, height: tall });
   });
-  const label = `Rate over time, from ${formatTime(from)} to ${formatTime(to)}: at most ${humanBytes(Math.round(highest))} a second${isChanged ? `, changed at ${formatTime(changedAt)}` : ''}.`;
+  const label = `Rate over time, from ${formatTime(from)} to ${formatTime(to)}: at most ${rateText(highest)}${isChanged ? `, changed at ${formatTime(changedAt)}` : ''}.`;
   const width = perSecond.length * 4;
-  const base = svgElement('line', { x1: 0, y1: 40.5, x2: width, y2: 40.5 });
+  const line = (y: number, name: string) => svgElement('line', { class: name, x1: 0, y1: y, x2: width, y2: y });
   const x = isChanged ? ((changedAt - from) / (to - from)) * width : 0;
-  const change = isChanged ? [svgElement('line', { class: 'change', x1: x, y1: 0, x2: x, y2: 40 })] : [];
-  const view = { viewBox: `0 0 ${width} 41`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label };
-  return svgElement('svg', { class: 'rates', ...view }, ...bars, ...change, base);
+  const change = isChanged ? [svgElement('line', { class: 'change', x1: x, y1: 0, x2: x, y2: height })] : [];
+  const view = { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label };
+  const grid = [line(0.5, 'grid'), line(height / 2, 'grid'), line(height - 0.5, 'base')];
+  const drawing = svgElement('svg', { class: 'rates', ...view }, ...grid, ...bars, ...change);
+  const hidden = { 'aria-hidden': 'true' };
+  const plot = element('div', { class: 'plot' }, drawing);
+  const usual = 'Point at a bar to read its value.';
+  const value = element('p', { class: 'value', ...hidden }, usual);
+  plot.addEventListener('pointermove', ({ clientX }) => {
+    const { left, width: drawn } = plot.getBoundingClientRect();
+    const step = Math.min(perSecond.length - 1, Math.max(0, Math.floor(((clientX - left) / drawn) * perSecond.length)));
+    const at = (index: number) => formatTime(from + ((to - from) * index) / perSecond.length, 'second');
+    setText(value, `${at(step)} to ${at(step + 1)}: ${rateText(perSecond[step] ?? 0)}`);
+    for (const [index, bar] of bars.entries()) bar.classList.toggle('looked', index === step);
+  });
+  plot.addEventListener('pointerleave', () => {
+    setText(value, usual);
+    for (const bar of bars) bar.classList.remove('looked');
+  });
+  return [
+    element(
+      'div',
+      { class: 'chart' },
+      element(
+        'div',
+        { class: 'scale', ...hidden },
+        ...[end, end / 2, 0].map((bytes) => element('span', {}, bytes === 0 ? '0' : rateText(bytes))),
+      ),
+      plot,
+      element(
+        'div',
+        { class: 'times', ...hidden },
+        element('span', {}, formatTime(from, 'second')),
+        element('span', {}, formatTime(to)),
+      ),
+    ),
+    value,
+  ];
 }

@@ -4,7 +4,7 @@ import type { FormatTime } from '../shared/appearance.js';
 import { element, setText } from '../shared/elements.js';
 import { createPartMap } from './part-map.js';
 import { drawRates, ratesOf } from './rate-chart.js';
-import { amountText, type PartState, partStates, progressText, type Upload } from './upload.js';
+import { amountText, gapsText, type PartState, partStates, progressText, type Upload } from './upload.js';
 
 /** The elements of the upload view. */
 export interface UploadPage {
@@ -36,6 +36,9 @@ const isolated = (name: string) => element('bdi', {}, name);
 /** A name as it is, or quoted if it holds what nobody can see. */
 const readable = (name: string) => (name.search(everyInvisible) < 0 ? name : quote(name, longestKey));
 
+/** A longer key is shown by its end, and whole where somebody wants it. */
+const longestTitle = 80;
+
 export const stateNames: Readonly<Record<PartState, string>> = {
   there: 'there',
   new: 'new since the last look',
@@ -48,41 +51,65 @@ export const stateNames: Readonly<Record<PartState, string>> = {
 export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageEvents): UploadPage {
   const title = element('h1', {}, 'Upload');
   const amount = element('p', { class: 'amount' });
-  const progress = element('progress', { max: '100', 'aria-label': 'Progress', hidden: '' });
+  const key = element('details', { class: 'key', hidden: '' });
+  const bar = createBar();
   const status = element('p', { role: 'status' }, 'Waiting for the answer …');
   const problem = element('p', { role: 'alert', class: 'problem', hidden: '' });
   const { legend, swatches, showCounts } = createLegend();
   const map = createPartMap({ swatches, onLook });
   const detail = element('p', { class: 'detail' });
-  const body = element('div', { class: 'parts', hidden: '' }, map.element, detail, legend);
-  const chart = element('figure', { hidden: '' }, element('figcaption', {}, 'Rate over time'));
+  const gaps = element('p', {});
+  const nextGap = element('button', { type: 'button' }, 'Next gap ', element('kbd', {}, 'N'));
+  const gapLine = element('div', { class: 'gaps', hidden: '' }, gaps, nextGap);
+  const body = element('div', { class: 'parts', hidden: '' }, map.element, detail, legend, gapLine);
+  const chart = element('figure', { hidden: '' });
   const refresh = element('button', { type: 'button' }, 'Refresh');
   const automatic = element('input', { type: 'checkbox', checked: '' });
   const checked = element('span', { class: 'checked' });
   const label = element('label', {}, automatic, ' every 10 seconds while parts arrive');
   const controls = element('div', { class: 'controls', hidden: '' }, refresh, label, checked);
-  const main = element('main', { class: 'upload' }, title, amount, progress, status, problem, body, chart, controls);
+  const main = element(
+    'main',
+    { class: 'upload' },
+    title,
+    key,
+    amount,
+    bar.element,
+    status,
+    problem,
+    body,
+    chart,
+    controls,
+  );
   refresh.addEventListener('click', onRefresh);
   automatic.addEventListener('change', onAutomatic);
+  nextGap.addEventListener('click', () => map.jump(1));
 
   return {
     main,
     show(upload, states, formatTime) {
       const { account, bucket, object, percent, parts, checkedAt, rateSince } = upload;
       const where = account === undefined ? [] : [' in account ', isolated(account)];
-      title.replaceChildren('Upload of ', isolated(readable(object)), ' to ', isolated(readable(bucket)), ...where);
+      const name = readable(object);
+      const isLong = name.length > longestTitle;
+      const shown = isLong ? `…${[...name].slice(-longestTitle / 2).join('')}` : name;
+      title.replaceChildren('Upload of ', isolated(shown), ' to ', isolated(readable(bucket)), ...where);
+      key.hidden = !isLong;
+      if (isLong) key.replaceChildren(element('summary', {}, 'The whole key'), element('p', {}, isolated(name)));
       setText(amount, amountText(upload));
-      progress.hidden = percent === undefined;
-      progress.value = percent ?? 0;
+      bar.show(percent, upload, states);
       setText(status, progressText(upload, formatTime));
       setText(checked, checkedAt === undefined ? '' : `As of ${formatTime(checkedAt)}`);
       showCounts(states);
       body.hidden = states.length === 0 || parts === undefined;
       if (!body.hidden) map.show(states);
+      const missing = gapsText(states);
+      gapLine.hidden = missing === '';
+      setText(gaps, missing);
       const rates = parts === undefined ? undefined : ratesOf(parts, checkedAt);
       chart.hidden = rates === undefined;
-      chart.querySelector('svg')?.remove();
-      if (rates !== undefined) chart.append(drawRates(rates, formatTime, rateSince));
+      if (rates !== undefined)
+        chart.replaceChildren(element('figcaption', {}, 'Rate over time'), ...drawRates(rates, formatTime, rateSince));
     },
     describePart(text) {
       setText(detail, text);
@@ -103,6 +130,39 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
       automatic.checked = false;
     },
     redraw: map.redraw,
+  };
+}
+
+/** How much is there: by part numbers, where those are known, so that parts of no use show; otherwise by the share of bytes. */
+function createBar() {
+  const usable = element('span', { class: 'usable' });
+  const unusable = element('span', { class: 'unusable' });
+  const bar = element(
+    'div',
+    {
+      role: 'progressbar',
+      class: 'bar',
+      'aria-label': 'Progress',
+      'aria-valuemin': '0',
+      'aria-valuemax': '100',
+      hidden: '',
+    },
+    usable,
+    unusable,
+  );
+  return {
+    element: bar,
+    show(percent: number | undefined, upload: Upload, states: readonly PartState[]) {
+      bar.hidden = percent === undefined;
+      if (percent === undefined) return;
+      const small = states.filter((state) => state === 'small').length;
+      const isByParts = upload.expectedParts !== undefined && states.length > 0 && small > 0;
+      const there = states.filter((state) => state === 'there' || state === 'new').length;
+      usable.style.width = `${isByParts ? (100 * there) / states.length : percent}%`;
+      unusable.style.width = `${isByParts ? (100 * small) / states.length : 0}%`;
+      bar.setAttribute('aria-valuenow', String(percent));
+      bar.setAttribute('aria-valuetext', amountText(upload));
+    },
   };
 }
 

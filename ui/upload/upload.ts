@@ -1,9 +1,9 @@
 import { partsKey, unpackParts } from '../../src/mcp/views/contract/parts.js';
 import { type Fields, fieldsOf, numberOf, textOf, timeOf } from '../../src/mcp/views/contract/read.js';
 import type { UploadPart } from '../../src/tools/upload/part.js';
-import type { Range } from '../../src/tools/upload/ranges.js';
+import { countOf, type Range, rangesOf } from '../../src/tools/upload/ranges.js';
 import { paceSentences } from '../../src/tools/upload/sentences.js';
-import { humanBytes, humanDuration } from '../../src/util/human.js';
+import { humanBytes, humanDuration, listed } from '../../src/util/human.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
 
@@ -29,8 +29,8 @@ export interface Upload {
   readonly percent: number | undefined;
   /** With all that is in flight, where that is much. */
   readonly percentWithInFlight: number | undefined;
-  /** How it goes, in the tool's words. */
-  readonly pace: string;
+  /** How it goes, in the tool's words, with times as people write them. */
+  pace(formatTime: FormatTime): string;
   /** Since when it goes at another rate than before. */
   readonly rateSince: number | undefined;
   readonly inFlight: readonly Range[];
@@ -71,7 +71,7 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     numbers: Math.min(maximumNumbers, last),
     percent: numberOf(answer.percent),
     percentWithInFlight: numberOf(answer.percentWithInFlight),
-    pace: paceIn(answer),
+    pace: (formatTime) => paceIn(answer, formatTime),
     rateSince: timeOf(answer.rateSince),
     inFlight,
     passedOver: rangesIn(answer.passedOver),
@@ -89,20 +89,23 @@ const rangesIn = (value: unknown): Range[] =>
     return range.from >= 1 && range.to >= range.from ? [range] : [];
   });
 
-const paceIn = (answer: Fields): string =>
-  paceSentences({
-    partCount: numberOf(answer.partCount),
-    idleSeconds: numberOf(answer.idleSeconds),
-    bytesPerSecond: numberOf(answer.bytesPerSecond),
-    bytesPerSecondBefore: numberOf(answer.bytesPerSecondBefore),
-    rateSince: textOf(answer.rateSince),
-    noRate: textOf(answer.noRate),
-    rateInSeconds: numberOf(answer.rateInSeconds),
-    estimatedSecondsLeft: numberOf(answer.estimatedSecondsLeft),
-    secondsLeftBetween: (Array.isArray(answer.secondsLeftBetween) ? answer.secondsLeftBetween : []).flatMap(
-      (seconds) => numberOf(seconds) ?? [],
-    ),
-  }).join(' ');
+const paceIn = (answer: Fields, formatTime: FormatTime): string =>
+  paceSentences(
+    {
+      partCount: numberOf(answer.partCount),
+      idleSeconds: numberOf(answer.idleSeconds),
+      bytesPerSecond: numberOf(answer.bytesPerSecond),
+      bytesPerSecondBefore: numberOf(answer.bytesPerSecondBefore),
+      rateSince: timeOf(answer.rateSince) === undefined ? undefined : textOf(answer.rateSince),
+      noRate: textOf(answer.noRate),
+      rateInSeconds: numberOf(answer.rateInSeconds),
+      estimatedSecondsLeft: numberOf(answer.estimatedSecondsLeft),
+      secondsLeftBetween: (Array.isArray(answer.secondsLeftBetween) ? answer.secondsLeftBetween : []).flatMap(
+        (seconds) => numberOf(seconds) ?? [],
+      ),
+    },
+    (time) => formatTime(Date.parse(time), 'minute'),
+  ).join(' ');
 
 /** Smaller parts, other than the last, make services refuse to complete an upload: as the tool's summary has it. */
 const minimumPartSize = 5 * 1024 * 1024;
@@ -139,15 +142,44 @@ export function amountText(upload: Upload): string {
   return [
     `${partCount.toLocaleString('en')}${ofParts} ${partCount === 1 && ofParts === '' ? 'part' : 'parts'}`,
     `${humanBytes(totalBytes)}${ofBytes}`,
-    ...(percent === undefined
-      ? []
-      : [atMost === undefined ? `${percent}%` : `${Math.floor(percent)} to ${Math.ceil(atMost)}%`]),
+    ...(percent === undefined ? [] : [shareText(percent, atMost, partCount)]),
   ].join(' · ');
+}
+
+function shareText(percent: number, atMost: number | undefined, partCount: number): string {
+  if (percent < 1 && partCount > 0) return 'under 1%';
+  return atMost === undefined ? `${percent}%` : `${Math.floor(percent)} to ${Math.ceil(atMost)}%`;
+}
+
+/** States of part numbers that have to be sent, or sent again. */
+export const gapStates: readonly PartState[] = ['passed', 'small'];
+
+/** Which part numbers have to be sent, and which again, in words; empty where there are none. */
+export function gapsText(states: readonly PartState[]): string {
+  const named = (state: PartState, words: string) => {
+    const numbers = states.flatMap((one, index) => (one === state ? [index + 1] : []));
+    return numbers.length === 0 ? [] : [`${words}: ${rangesText(rangesOf(numbers))}.`];
+  };
+  return [
+    ...named('passed', 'Missing'),
+    ...named('small', 'To be sent again, because parts but the last need 5 MiB'),
+  ].join(' ');
+}
+
+/** More ranges than this are counted. */
+const namedRanges = 12;
+
+function rangesText(ranges: readonly Range[]): string {
+  const shown = ranges.slice(0, namedRanges).map(({ from, to }) => (from === to ? `${from}` : `${from}–${to}`));
+  const rest = countOf(ranges.slice(namedRanges));
+  const all = rest === 0 ? shown : [...shown, `${rest.toLocaleString('en')} more`];
+  return `${countOf(ranges) === 1 ? 'part' : 'parts'} ${listed(all)}`;
 }
 
 /** How it goes, in one sentence. */
 export function progressText(upload: Upload, formatTime: FormatTime): string {
-  const { partCount, lastUploadedAt, idleSeconds, stopped, pace } = upload;
+  const { partCount, lastUploadedAt, idleSeconds, stopped } = upload;
+  const pace = upload.pace(formatTime);
   if (partCount === 0) return 'No part has arrived yet.';
   if (isComplete(upload)) return 'All of it is there. The upload still has to be completed by its client.';
   if (stopped && lastUploadedAt !== undefined)

@@ -76,15 +76,21 @@ function stop({
   );
 }
 
-/** How it goes: the rate, what changed about it, and the time that is left, or why there is none. */
-export function paceSentences(summary: Summary): string[] {
+/** A time of day for those who may be anywhere. */
+const inUtc = (time: string) => `${time.slice(11, 16)} UTC`;
+
+/**
+ * How it goes: the rate, what changed about it, and the time that is left, or why there is none.
+ * @param timeOfDay writes a time in ISO 8601
+ */
+export function paceSentences(summary: Summary, timeOfDay = inUtc): string[] {
   const { partCount, stopped, percent, idleSeconds, estimatedSecondsLeft: left, secondsLeftBetween } = summary;
   if (percent === 100) return ['It still has to be completed.'];
   if (partCount === 0 || stopped) return [];
   const [least, most] = secondsLeftBetween ?? [];
   const range = least === undefined || most === undefined ? '' : `${humanDuration(least)} to ${humanDuration(most)}`;
   return sentences(
-    rate(summary),
+    rate(summary, timeOfDay),
     idleSeconds !== undefined && `Last part ${humanDuration(idleSeconds)} ago.`,
     left === undefined
       ? range !== '' && `Between ${range.replace(' to ', ' and ')} left.`
@@ -92,12 +98,15 @@ export function paceSentences(summary: Summary): string[] {
   );
 }
 
-function rate({ bytesPerSecond, bytesPerSecondBefore: before, rateSince, ...rest }: Summary): string | false {
+function rate(
+  { bytesPerSecond, bytesPerSecondBefore: before, rateSince, ...rest }: Summary,
+  timeOfDay: (time: string) => string,
+): string | false {
   if (bytesPerSecond === undefined) return whyNoRate(rest);
   const now = `${humanBytes(bytesPerSecond)}/s`;
   if (before === undefined || rateSince === undefined) return `Rate ${now}.`;
   const change = bytesPerSecond < before ? 'Slower' : 'Faster';
-  return `${change} since ${rateSince.slice(11, 16)} UTC: ${now} instead of ${humanBytes(before)}/s.`;
+  return `${change} since ${timeOfDay(rateSince)}: ${now} instead of ${humanBytes(before)}/s.`;
 }
 
 function whyNoRate({ noRate, rateInSeconds: seconds }: Summary): string | false {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ratesOf } from '../../../ui/upload/rate-chart.js';
+import { ratesOf, scaleEnd } from '../../../ui/upload/rate-chart.js';
 
 const start = Date.parse('2026-11-20T12:00:00Z');
 const part = (partNumber: number, seconds: number) => ({ partNumber, size: 1000, uploadedAt: start + 1000 * seconds });
@@ -23,4 +23,16 @@ test.each([
   ['parts without a time', [part(1, Number.NaN), part(2, Number.NaN)]],
 ])('there is no rate of %s', (_, parts) => {
   expect(ratesOf(parts, undefined)).toBeUndefined();
+});
+
+test.each([
+  [0, 1],
+  [999, 1024],
+  [3 * 1024, 5 * 1024],
+  [1024 ** 2, 1024 ** 2],
+  [8.1 * 1024 ** 2, 10 * 1024 ** 2],
+  [501 * 1024 ** 2, 1024 ** 3],
+])('the scale of a rate of %d ends at %d', (highest, end) => {
+  expect(scaleEnd(highest)).toBeGreaterThanOrEqual(Math.min(highest, end));
+  expect(scaleEnd(highest)).toBe(end);
 });

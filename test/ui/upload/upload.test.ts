@@ -2,7 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { partsKey } from '../../../src/mcp/views/contract/parts.js';
 import { packParts } from '../../../src/mcp/views/pack-parts.js';
 import type { ToolResult } from '../../../ui/host/host.js';
-import { amountText, isComplete, progressText, readUpload, statesOf } from '../../../ui/upload/upload.js';
+import { timeFormat } from '../../../ui/shared/appearance.js';
+import {
+  amountText,
+  gapsText,
+  isComplete,
+  type PartState,
+  progressText,
+  readUpload,
+  statesOf,
+} from '../../../ui/upload/upload.js';
 
 const mebibyte = 1024 * 1024;
 const start = Date.parse('2026-11-20T12:00:00Z');
@@ -105,5 +114,30 @@ describe('how it goes', () => {
       '1,200 of 4,000 parts · 3.0 MiB of 10.0 MiB · 30%',
     );
     expect(await text({})).toBe('1,200 parts · 3.0 MiB · 30%');
+    expect(await text({ percent: 0, totalBytes: 1200 })).toBe('1,200 parts · 1.2 KiB · under 1%');
+  });
+});
+
+test('a change of the rate has the time of the reader', async () => {
+  const rate = { partCount: 3, bytesPerSecond: mebibyte, bytesPerSecondBefore: 2 * mebibyte, rateSince: iso(60) };
+  const upload = await readUpload(result(rate), {});
+  const inTokyo = timeFormat({ locale: 'en-GB', timeZone: 'Asia/Tokyo' });
+  expect(progressText(upload, inTokyo)).toBe('Slower since 21:01 GMT+9: 1.0 MiB/s instead of 2.0 MiB/s.');
+});
+
+describe('gaps', () => {
+  const statesWith = (marked: Readonly<Record<number, PartState>>, count = 30) =>
+    Array.from({ length: count }, (_, index) => marked[index + 1] ?? 'there');
+
+  test.each<[string, Readonly<Record<number, PartState>>]>([
+    ['', { 30: 'expected', 29: 'sending' }],
+    ['Missing: part 4.', { 4: 'passed' }],
+    ['Missing: parts 4–6 and 9.', { 4: 'passed', 5: 'passed', 6: 'passed', 9: 'passed' }],
+    ['Missing: part 4. To be sent again, because parts but the last need 5 MiB: part 9.', { 4: 'passed', 9: 'small' }],
+  ])('%j', (text, marked) => expect(gapsText(statesWith(marked))).toBe(text));
+
+  test('beyond a dozen are counted', () => {
+    const every = Array.from({ length: 60 }, (_, index): PartState => (index % 2 === 0 ? 'there' : 'passed'));
+    expect(gapsText(every)).toBe('Missing: parts 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24 and 18 more.');
   });
 });
