@@ -188,10 +188,10 @@ async function callDecide(
 ): Promise<CallToolResult> {
   const { dependencies, tickets, clientFor } = connection;
   const given = contextOf(connection, clientFor(context), context);
-  const outcome = await decide(args, tickets, operations, (operation, callArgs, click) =>
-    dependencies.call(operation, callArgs, { ...given, click }),
+  const { outcome, call, isEarlier } = await decide(args, tickets, operations, (operation, callArgs, click) =>
+    dependencies.call(operation, callArgs, { ...given, ...click }),
   );
-  return toolResult(outcome, viewMeta(outcome, { tool: decideToolListing.name, args: {} }, tickets));
+  return toolResult(outcome, viewMeta(outcome, call, tickets, { isEarlier }));
 }
 
 /** The part of a call's context that its request tells. */

@@ -27,4 +27,6 @@ export type ViewData =
       /** Ten minutes after it was made, if absent. */
       readonly expiresAt?: number;
       readonly claims?: PlanClaims;
+      /** Set if a yes in the chat carries it out as well. */
+      readonly inChat?: boolean;
     };

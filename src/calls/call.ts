@@ -87,8 +87,9 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
 }
 
 /** False for a call that brings its decision: its plan was shown before, or is not shown at all. */
-const showsPlan = ({ planOnly, planId }: Steering, { asker, click, agreed }: CallContext, confirm: ConsentMode) =>
+const showsPlan = ({ planOnly, planId }: Steering, { asker, click, look, agreed }: CallContext, confirm: ConsentMode) =>
   planId === undefined &&
+  look === undefined &&
   (planOnly || (click === undefined && asker?.brought === undefined && agreed !== true && confirm !== 'off'));
 
 /** What the read before a change finds, in sentences. A change is not stopped by a read that fails, or is not allowed. */

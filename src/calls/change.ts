@@ -26,7 +26,7 @@ import {
   withNotes,
 } from './conclusion.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
-import { sendToPage, settlingPlan, tell } from './plan-standing.js';
+import { lookAt, sendToPage, settlingPlan, tell } from './plan-standing.js';
 import { visibleCaller } from './policy.js';
 import { earlierOf, repeated, repeatWarning } from './repeat.js';
 
@@ -47,10 +47,11 @@ export async function change(
 ): Promise<CallOutcome> {
   const { confirm, budget } = rules;
   const { inFlight, questions, plans, takeReports, page, log } = dependencies;
-  const { asker, click, hasView = false, agreed = false, principal } = context;
+  const { asker, click, look, hasView = false, agreed = false, principal } = context;
   const { planOnly, planId } = steering;
   const tool = call.operation.name;
   const entry = { ...entryOf(call, context, dependencies), budget: budget.key };
+  if (look !== undefined) return lookAt(look, entry, context, dependencies);
   const step = decideConsent({
     mode: confirm,
     ...{ planOnly, hasView, agreed },

@@ -2,11 +2,12 @@ import type { EndedOutcome } from '../answers/outcome.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
 import { type Guide, unlessStopped, type Visit } from '../consent/asker.js';
 import { type ConsentMode, type ConsentStep, whoDecides } from '../consent/decision.js';
+import type { Click } from '../consent/input.js';
 import { shortestReadMs } from '../consent/obtain.js';
 import { addressOf } from '../consent/page.js';
 import type { PendingChange, PendingEntry, Steering } from '../consent/pending.js';
 import { declinePlan, undecidedAnswer, withdrawPlan } from '../consent/plan-answers.js';
-import { awaitDecision, type Standing, standingOf } from '../consent/standing.js';
+import { awaitEnd, type Standing, standingOf, standingOfPlan } from '../consent/standing.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 
 type Deciding = CallDependencies & { readonly confirm: ConsentMode };
@@ -113,13 +114,30 @@ async function waitForDecision(
   dependencies: CallDependencies,
 ): Promise<Standing> {
   const sources = { ...dependencies, tokens };
-  const standing = await standingOf(planId, entry, sources);
+  const find = () => standingOf(planId, entry, sources);
+  const standing = await find();
   if (standing.kind === 'ended' || waitMs === 0) return standing;
   const isOver = () => signal.aborted || stop?.aborted === true;
-  return wait(() => awaitDecision(planId, entry, sources, waitMs, isOver)).catch((error: unknown) => {
+  return wait(() => awaitEnd(find, ['open', 'underWay'], waitMs, isOver)).catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'TooManyQuestions') return standing;
     throw error;
   });
+}
+
+/**
+ * Tells what became of the plan of a ticket, for the view that shows it.
+ * @throws Refusal if nobody has decided on it and it has expired
+ */
+export async function lookAt(
+  claims: Click['claims'],
+  entry: PendingEntry,
+  { signal, stop }: CallContext,
+  dependencies: CallDependencies,
+): Promise<EndedOutcome> {
+  const find = () => standingOfPlan({ use: 'handle', ...claims }, entry, dependencies);
+  const isOver = () => signal.aborted || stop?.aborted === true;
+  const standing = await awaitEnd(find, ['underWay'], dependencies.statusWaitMs, isOver);
+  return standing.kind === 'ended' ? standing.outcome : undecidedAnswer(entry.tool, undefined, standing);
 }
 
 /** Does work that may take a plan out of those that wait, and keeps with the plan what became of it. */
@@ -143,7 +161,9 @@ export async function settlingPlan(
     await settle(outcome);
     return outcome;
   } catch (error) {
-    if (error instanceof Refusal) await settle({ kind: 'failed', failure: refusalFailure(tool, error, true) });
+    // What came of it is with whoever decided.
+    if (error instanceof Refusal && error.code !== 'AlreadyDecided')
+      await settle({ kind: 'failed', failure: refusalFailure(tool, error, true) });
     throw error;
   }
 }

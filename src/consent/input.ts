@@ -23,6 +23,8 @@ export interface ConsentInput {
   readonly hasView?: boolean;
   /** The click on the change view that makes this call. */
   readonly click?: Click | undefined;
+  /** Set if the view of a plan asks what became of it. Nothing else is done then. */
+  readonly look?: Click['claims'] | undefined;
   /** Set if the person who makes the call said yes beforehand, with an option of the command line. */
   readonly agreed?: boolean;
   /** The caller's scopes, where callers are told apart. */

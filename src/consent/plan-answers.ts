@@ -18,7 +18,7 @@ interface WaitsFor {
 /** The answer to a call that asks what became of a plan on which nobody has decided, or which is being carried out. */
 export function undecidedAnswer(
   name: string,
-  planId: string,
+  planId: string | undefined,
   standing: Undecided,
   { whom, decideAt }: WaitsFor = { whom: 'nobody' },
 ): EndedOutcome {
@@ -31,7 +31,7 @@ export function undecidedAnswer(
         ? `Nobody has decided on this plan of ${name} yet: it waits for ${whom}.`
         : `Somebody has decided on this plan of ${name}. What came of it is not known yet.`,
       outcome: 'waiting',
-      planId,
+      ...(planId !== undefined && { planId }),
       ...(isOpen && { planExpires: new Date(standing.expiresAt).toISOString() }),
       ...(isOpen && standing.plan !== undefined && decideAt !== undefined && { decideAt }),
       next: isOpen

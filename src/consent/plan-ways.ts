@@ -157,6 +157,12 @@ function planned({ call, plan, now }: PendingChange, ways: Ways): EndedOutcome {
       warnings: [],
       requestIds: {},
     },
-    view: { kind: 'plan', accept: change.accept(input), issuedAt, ...(claims !== undefined && { claims }) },
+    view: {
+      kind: 'plan',
+      accept: change.accept(input),
+      issuedAt,
+      ...(byPlanId && { inChat: true }),
+      ...(claims !== undefined && { claims }),
+    },
   };
 }

@@ -38,8 +38,18 @@ export interface PlanSources {
  * @throws Refusal if the planId is not one of this server's for this caller and this change, or if its plan has expired
  */
 export async function standingOf(planId: string, entry: PendingEntry, sources: PlanSources): Promise<Standing> {
-  const { tokens, plans, journal, now } = sources;
-  const claims = readClaims(planId, tokens);
+  return standingOfPlan(readClaims(planId, sources.tokens), entry, sources);
+}
+
+/**
+ * The same for the plan of a ticket.
+ * @throws Refusal if the plan is one of another change, or has expired
+ */
+export async function standingOfPlan(
+  claims: ConsentClaims,
+  entry: PendingEntry,
+  { plans, journal, now }: Omit<PlanSources, 'tokens'>,
+): Promise<Standing> {
   const plan = await plans.find(claims.nonce);
   if (plan !== undefined && plan.requestKey !== entry.digest) throw ofAnotherChange();
   if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome };
@@ -56,20 +66,20 @@ export async function standingOf(planId: string, entry: PendingEntry, sources: P
 }
 
 /**
- * Waits for a decision, but not for longer than a client waits for an answer, nor when nobody wants to know any more.
- * @throws Refusal as `standingOf` does
+ * Waits for the end of a plan, but not for longer than a client waits for an answer, nor when nobody wants to know any more.
+ * @param find `standingOf` the plan; what it throws ends the wait
+ * @param waitsWhile the kinds that may still become another
  */
-export async function awaitDecision(
-  planId: string,
-  entry: PendingEntry,
-  sources: PlanSources,
+export async function awaitEnd(
+  find: () => Promise<Standing>,
+  waitsWhile: readonly Standing['kind'][],
   waitMs: number,
   isOver: () => boolean,
 ): Promise<Standing> {
   let waited = 0;
   for (;;) {
-    const standing = await standingOf(planId, entry, sources);
-    if (standing.kind === 'ended' || waited >= waitMs || isOver()) return standing;
+    const standing = await find();
+    if (!waitsWhile.includes(standing.kind) || waited >= waitMs || isOver()) return standing;
     await delay(pollMs);
     waited += pollMs;
   }

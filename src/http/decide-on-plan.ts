@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { EndedOutcome } from '../answers/outcome.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
 import { type Account, type Accounts, accountsOf } from '../calls/account.js';
-import type { CallTool } from '../calls/context.js';
+import type { CallOutcome, CallTool } from '../calls/context.js';
 import type { Principal } from '../calls/policy.js';
 import { reasonAgainstDeciding } from '../consent/decision.js';
 import type { FoundPlan, Plans } from '../consent/plans.js';
@@ -12,6 +12,7 @@ import { decisionSchema } from '../mcp/views/offer.js';
 import { viewMeta } from '../mcp/views/results.js';
 import type { Operation } from '../tools/define-operation.js';
 import { sentences } from '../util/human.js';
+import type { Log } from '../util/log.js';
 import { quote } from '../util/quote.js';
 import type { SealingKeys } from '../util/seal.js';
 import type { Session } from './decision-session.js';
@@ -46,6 +47,13 @@ export function reasonAgainst(plan: FoundPlan, decider: Decider, accounts: Accou
   return reasonAgainstDeciding({ ...decider, mode: account.confirm, caller: plan.caller });
 }
 
+/** What came of a decision. */
+interface DecidedPlan {
+  readonly outcome: EndedOutcome;
+  /** True if somebody had decided before. */
+  readonly isEarlier: boolean;
+}
+
 /** Failures that say nothing about the change itself: the plan goes on waiting. */
 const passing = ['AlreadyDecided', 'JournalUnavailable', 'SenderUnavailable', 'NotConfigured', 'InternalError'];
 
@@ -53,17 +61,18 @@ const passing = ['AlreadyDecided', 'JournalUnavailable', 'SenderUnavailable', 'N
  * Carries out the decision of a person on a plan. The call takes the way of any other, so that policy, scopes and limits are checked
  * again; a click that is bound to another request or plan than the one that was shown is refused.
  */
-export async function decideOnPlan(
+async function decideOnPlan(
   plan: FoundPlan,
   decision: 'accept' | 'decline',
   decider: Decider,
   { plans, accounts, operations, call, stateKeys, now, callerOf }: PlanDeciding,
-): Promise<EndedOutcome> {
+): Promise<DecidedPlan> {
   const { person } = decider;
   const { nonce, digest, issuedAt, repeats, caller } = plan;
-  const refuse = (...refusal: ConstructorParameters<typeof Refusal>): EndedOutcome => ({
-    kind: 'failed',
-    failure: refusalFailure(plan.tool, new Refusal(...refusal), true),
+  const claims = { digest, nonce, issuedAt };
+  const refuse = (...refusal: ConstructorParameters<typeof Refusal>): DecidedPlan => ({
+    outcome: { kind: 'failed', failure: refusalFailure(plan.tool, new Refusal(...refusal), true) },
+    isEarlier: false,
   });
   const reason = reasonAgainst(plan, decider, accounts);
   if (reason !== undefined) return refuse('NotAllowed', [reason]);
@@ -71,22 +80,31 @@ export async function decideOnPlan(
   const principal = await callerOf(plan);
   if (operation === undefined || (caller !== undefined && principal === undefined))
     return refuse('NotAllowed', ['the caller, or the tool, does not exist here any more']);
-  const outcome = await call(operation, plan.args, {
+  const context = {
     tokens: createConsentTokens(stateKeys, caller ?? '', now),
     client: plan.client,
     principal,
     // A decision outlives the page.
     signal: new AbortController().signal,
-    click: { decision, claims: { digest, nonce, issuedAt }, page: { person, repeats } },
-  });
+  };
+  const click = { decision, claims, page: { person, repeats } };
+  const outcome = await call(operation, plan.args, { ...context, click });
   // A click answers every question: there is none left to ask.
   if (outcome.kind === 'inputRequired') return refuse('TicketRefused', []);
+  if (outcome.kind === 'failed' && outcome.failure.code === 'AlreadyDecided') {
+    const earlier = await call(operation, plan.args, { ...context, look: claims });
+    return isEnd(earlier) ? { outcome: earlier, isEarlier: true } : { outcome, isEarlier: false };
+  }
   const isOver = outcome.kind === 'succeeded' || !passing.includes(outcome.failure.code);
   // What stopped the call before anybody took the plan stops it for good: the caller has to learn that.
   if (isOver && (await plans.claim(nonce)) === 'claimed') await plans.settle(nonce, { outcome });
   if (isOver) await plans.settle(nonce, { approver: person });
-  return outcome;
+  return { outcome, isEarlier: false };
 }
+
+/** False for a change that is still under way. */
+const isEnd = (outcome: CallOutcome): outcome is EndedOutcome =>
+  outcome.kind === 'failed' || (outcome.kind === 'succeeded' && outcome.success.outcome !== 'waiting');
 
 /** What the change view shows of a plan: the plan with its buttons, or what became of it. */
 export function shownPlan(found: FoundPlan, mayDecide: boolean): object {
@@ -102,12 +120,17 @@ export function shownPlan(found: FoundPlan, mayDecide: boolean): object {
 }
 
 /** A result for the change view. What it brings back as a ticket is the name of the plan, which has no power without the session. */
-export function resultOf(
+function resultOf(
   outcome: EndedOutcome,
   { tool, args, nonce }: Pick<FoundPlan, 'tool' | 'args' | 'nonce'>,
+  isEarlier = false,
 ): object {
   const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
-  return { content: [], structuredContent, _meta: viewMeta(outcome, { tool, args }, { seal: () => nonce }) };
+  return {
+    content: [],
+    structuredContent,
+    _meta: viewMeta(outcome, { tool, args }, { seal: () => nonce }, { onPage: true, isEarlier }),
+  };
 }
 
 /** Who asked, and who decided. Names come from outside. */
@@ -117,15 +140,32 @@ export const noteOf = ({ caller, client, approver }: FoundPlan): string =>
     approver !== undefined && `Decided by ${quote(approver, 100)}.`,
   ).join(' ');
 
-/** The decision that the change view sends, and the name of its plan; undefined if it is none. */
-export function readDecision(params: unknown): Decision | undefined {
+/** The click that the change view sends, and the name of its plan; undefined if it is none that a page answers. */
+export function readClick(params: unknown): Click | undefined {
   const { data } = toolCall.safeParse(params);
   return data && { nonce: data.arguments.ticket, decision: data.arguments.decision };
 }
 
-interface Decision {
+/** A decision, or a look at what became of the plan. The next plan is for its caller to ask for. */
+interface Click {
   readonly nonce: string;
-  readonly decision: 'accept' | 'decline';
+  readonly decision: 'accept' | 'decline' | 'look';
 }
 
-const toolCall = z.object({ name: z.literal(decideTool), arguments: decisionSchema });
+const toolCall = z.object({
+  name: z.literal(decideTool),
+  arguments: decisionSchema.extend({ decision: z.enum(['accept', 'decline', 'look']) }),
+});
+
+/** What the change view shows after a click. */
+export async function answerClick(
+  plan: FoundPlan,
+  decision: Click['decision'],
+  decider: Decider,
+  deciding: PlanDeciding & { readonly log: Log },
+): Promise<object> {
+  if (decision === 'look') return shownPlan(plan, reasonAgainst(plan, decider, deciding.accounts) === undefined);
+  const { outcome, isEarlier } = await decideOnPlan(plan, decision, decider, deciding);
+  deciding.log('info', 'decision', { tool: plan.tool, decision, person: decider.person, caller: plan.caller });
+  return resultOf(outcome, plan, isEarlier);
+}

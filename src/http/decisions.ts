@@ -4,12 +4,11 @@ import { readView } from '../mcp/views/offer.js';
 import type { Log } from '../util/log.js';
 import {
   accountOf,
-  decideOnPlan,
+  answerClick,
   noteOf,
   type PlanDeciding,
-  readDecision,
+  readClick,
   reasonAgainst,
-  resultOf,
   shownPlan,
 } from './decide-on-plan.js';
 import { listPage, problemPage, sendHtml, signInPage } from './decision-pages.js';
@@ -118,7 +117,6 @@ export function createDecisions(options: DecisionsOptions) {
     plan: FoundPlan,
     part: string,
   ) => {
-    const { person } = session;
     const reason = reasonAgainst(plan, session, accounts);
     const route = `${request.method} ${part}`;
     if (route === 'GET ' && reason !== undefined && plan.state === 'waiting')
@@ -129,12 +127,9 @@ export function createDecisions(options: DecisionsOptions) {
     if (part === 'call')
       return sendJson(response, 200, { note: noteOf(plan), result: shownPlan(plan, reason === undefined) });
     if (part !== 'tool') throw notHere();
-    const given = readDecision(jsonOf(await readBody(request)));
+    const given = readClick(jsonOf(await readBody(request)));
     if (given?.nonce !== plan.nonce) throw new HttpError(400, 'decision', 'This is no decision on the plan.');
-    const { decision } = given;
-    const outcome = await decideOnPlan(plan, decision, session, options);
-    log('info', 'decision', { tool: plan.tool, decision, person, caller: plan.caller });
-    sendJson(response, 200, resultOf(outcome, plan));
+    sendJson(response, 200, await answerClick(plan, given.decision, session, options));
   };
 
   /** Serves what needs no session; undefined if it is none of that. */

@@ -3,13 +3,12 @@ import { readView } from '../mcp/views/offer.js';
 import type { Log } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import {
+  answerClick,
   type Decider,
-  decideOnPlan,
   noteOf,
   type PlanDeciding,
-  readDecision,
+  readClick,
   reasonAgainst,
-  resultOf,
   shownPlan,
 } from './decide-on-plan.js';
 import { serveViewPage } from './view-page.js';
@@ -52,15 +51,10 @@ export async function serveLocalPage({ open, log, ...deciding }: LocalPageOption
       return { follows: true, shown: plan.nonce, note: noteOf(plan), result: shownPlan(plan, mayDecide) };
     },
     async callTool(params) {
-      const given = readDecision(params);
+      const given = readClick(params);
       const plan = given && (await plans.find(given.nonce));
       if (given === undefined || plan === undefined) throw new Error('this is no decision on a plan that waits');
-      const outcome = await decideOnPlan(plan, given.decision, personHere, {
-        ...deciding,
-        callerOf: async () => undefined,
-      });
-      log('info', 'decision', { tool: plan.tool, decision: given.decision });
-      return resultOf(outcome, plan);
+      return answerClick(plan, given.decision, personHere, { ...deciding, callerOf: async () => undefined, log });
     },
     async next(params, gone) {
       const shown = textAt(params, 'shown');

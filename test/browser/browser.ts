@@ -32,6 +32,8 @@ export interface ShowOptions {
   readonly answer?: AnswerToolCall;
   readonly context?: McpUiHostContext;
   readonly callsTools?: boolean;
+  /** Set for a host that says that it passes calls on, and refuses them. */
+  readonly refusesCalls?: boolean;
   readonly width?: number;
   readonly colorScheme?: 'light' | 'dark';
   readonly reducedMotion?: 'reduce' | 'no-preference';
@@ -101,7 +103,15 @@ async function hostScript(): Promise<string> {
 }
 
 async function showView(page: Page, script: string, name: ViewName, options: ShowOptions): Promise<ShownView> {
-  const { answer = unexpected, context, callsTools, width, colorScheme = 'light', reducedMotion = 'reduce' } = options;
+  const {
+    answer = unexpected,
+    context,
+    callsTools,
+    refusesCalls,
+    width,
+    colorScheme = 'light',
+    reducedMotion = 'reduce',
+  } = options;
   const told: string[] = [];
   const reported: string[] = [];
   page.on('pageerror', (error) => reported.push(error.message));
@@ -128,6 +138,7 @@ async function showView(page: Page, script: string, name: ViewName, options: Sho
     html,
     ...(context !== undefined && { context }),
     ...(callsTools !== undefined && { callsTools }),
+    ...(refusesCalls !== undefined && { refusesCalls }),
     ...(width !== undefined && { width }),
   };
   // As JSON, because playwright's types follow every branch of the protocol's.

@@ -31,22 +31,29 @@ async function shownPlan(options: ShowOptions = {}, given: Partial<ProposedChang
 }
 
 const button = ({ view }: ShownView, name: string) => view.getByRole('button', { name, exact: true });
-const status = ({ view }: ShownView) => view.getByRole('status').innerText();
+const status = async ({ view }: ShownView) => (await view.getByRole('status').allInnerTexts()).join('\n');
+
+const inTokyo = { locale: 'en-GB', timeZone: 'Asia/Tokyo' };
 
 test('a plan shows the decision, its cost, warnings and defaults, and folds the request away', async () => {
-  const shown = await shownPlan();
+  const shown = await shownPlan({ context: inTokyo });
   const { view } = shown;
   expect(await view.getByRole('heading', { level: 1 }).innerText()).toBe(change.sentence);
-  expect(await view.getByRole('listitem').allInnerTexts()).toEqual([
-    ...change.effects,
-    ...change.warnings,
-    ...change.defaults,
+  expect(await view.getByRole('list', { name: 'Risks' }).getByRole('listitem').allInnerTexts()).toEqual([
+    'Costs money',
   ]);
+  expect(await view.locator('section li').allInnerTexts()).toEqual([
+    ...change.effects,
+    'This is a repeat: the same call was accepted before. It was sent at 20 Nov 2026, 20:30:00 GMT+9.',
+    'That the backup exists',
+    'That the name is free',
+  ]);
+  expect(await view.locator('dt, dd').allInnerTexts()).toEqual(['Server type', 'e-large', 'Zone', 'east-11']);
   expect(await view.getByText('POST https://').isVisible()).toBe(false);
   await view.getByText('The exact request').click();
   expect(await view.locator('pre').innerText()).toBe(change.request);
   expect(await view.getByRole('button').allInnerTexts()).toEqual(['Create server wiki', 'Do nothing']);
-  expect(await view.getByText(/^Valid until/).isVisible()).toBe(true);
+  expect(await view.getByText(/^Valid until 1 Jan 2999, 09:00:00 GMT\+9/).isVisible()).toBe(true);
   expect(shown.reported).toEqual([]);
 });
 
@@ -86,6 +93,12 @@ describe('a change that may have happened is never shown as one that did not', (
     await shown.view.getByRole('heading', { name: 'No answer came' }).waitFor();
     expect(await status(shown)).toContain('may have happened');
     expect(await shown.view.getByRole('button').allInnerTexts()).toEqual(['Ask again']);
+  });
+
+  test('a look that brings nothing leaves a plan open', async () => {
+    const shown = await shownPlan({ answer: lost }, { issuedAt: '2020-01-01T00:00:00.000Z' });
+    await button(shown, 'Create server wiki').waitFor();
+    expect(await shown.view.getByText('No answer came').count()).toBe(0);
   });
 
   test('asking again shows what came of the first click', async () => {
@@ -167,7 +180,7 @@ test.each([
 test('a plan whose time is over can no longer be decided', async () => {
   const shown = await shownPlan({}, { expiresAt: '2020-01-01T00:00:00.000Z' });
   expect(await status(shown)).toContain('This plan has expired');
-  expect(await shown.view.getByRole('button').count()).toBe(0);
+  expect(await shown.view.getByRole('button').allInnerTexts()).toEqual(['Plan again']);
 });
 
 test('a plan expires while it is shown', async () => {
@@ -177,13 +190,94 @@ test('a plan expires while it is shown', async () => {
   await button(shown, 'Create server wiki').waitFor();
   await shown.page.clock.fastForward(11 * 60_000);
   await shown.view.getByRole('heading', { name: 'This plan has expired' }).waitFor();
+  expect(await shown.view.getByRole('button').allInnerTexts()).toEqual(['Plan again']);
+});
+
+test('an expired plan is planned again with a click, and the new one can be decided on', async () => {
+  const decisions: unknown[] = [];
+  const shown = await shownPlan(
+    {
+      answer(_name, { decision, ticket: given }) {
+        decisions.push([decision, given]);
+        if (decision === 'look') return outcomeResult({ ...accepted, kind: 'expired' });
+        return decision === 'again' ? planResult({ ticket: 'new' }) : outcomeResult(accepted);
+      },
+    },
+    { expiresAt: '2020-01-01T00:00:00.000Z', issuedAt: '2019-12-31T23:50:00.000Z' },
+  );
+  await button(shown, 'Plan again').click();
+  await button(shown, 'Create server wiki').click();
+  await shown.view.getByRole('heading', { name: 'Accepted' }).waitFor();
+  expect(decisions).toEqual([
+    ['look', ticket],
+    ['again', ticket],
+    ['accept', 'new'],
+  ]);
+});
+
+test('an expired plan that cannot be made again here offers nothing', async () => {
+  const shown = await browser.show('change');
+  await shown.sendCall({}, planResult({ expiresAt: '2020-01-01T00:00:00.000Z', canPlanAgain: false }));
+  await shown.view.getByRole('heading', { name: 'This plan has expired' }).waitFor();
   expect(await shown.view.getByRole('button').count()).toBe(0);
 });
 
-test('where the host passes no clicks on, there are no buttons, and the view says so', async () => {
+test('a plan that was decided on before it is shown has its outcome on top, and no buttons', async () => {
+  const answer = () => outcomeResult({ ...accepted, isEarlier: true, sentAt: '2026-11-20T12:00:00.000Z' });
+  const shown = await shownPlan({ answer, context: inTokyo }, { issuedAt: '2020-01-01T00:00:00.000Z' });
+  await shown.view.getByRole('heading', { name: 'Accepted' }).waitFor();
+  expect(await shown.view.getByRole('button').count()).toBe(0);
+  expect(await status(shown)).not.toContain('click');
+  expect(await status(shown)).toContain('Sent 20 Nov 2026, 21:00:00 GMT+9.');
+});
+
+test('an outcome is above the plan, which is folded and can be opened', async () => {
+  const shown = await shownPlan({ answer: () => outcomeResult(accepted) });
+  await button(shown, 'Create server wiki').click();
+  const heading = shown.view.getByRole('heading', { level: 1, name: 'Accepted' });
+  await heading.waitFor();
+  const plan = shown.view.getByText(`The plan: ${change.sentence}`);
+  expect(await shown.view.getByText('What will happen').isVisible()).toBe(false);
+  const tops = await Promise.all([heading, plan].map(async (one) => (await one.boundingBox())?.y ?? Number.NaN));
+  expect(tops[0]).toBeLessThan(tops[1] ?? Number.NaN);
+  await plan.click();
+  expect(await shown.view.getByText('What will happen').isVisible()).toBe(true);
+});
+
+test('what cannot be undone is marked, and its button does not look like that of anything else', async () => {
+  const colours = async (given: Partial<ProposedChange>) => {
+    const shown = await shownPlan({}, given);
+    const risks = await shown.view.getByRole('list', { name: 'Risks' }).getByRole('listitem').allInnerTexts();
+    const background = await button(shown, 'Create server wiki').evaluate(
+      (element) => getComputedStyle(element).backgroundColor,
+    );
+    return { risks, background };
+  };
+  const usual = await colours({});
+  const final = await colours({ risks: ['costs money', 'no way back'] });
+  expect(final.risks).toEqual(['Costs money', 'No way back']);
+  expect(final.background).not.toBe(usual.background);
+});
+
+test('a plan of the sandbox says that nothing real happens', async () => {
+  expect(await (await shownPlan()).view.getByText('Sandbox: nothing real happens').count()).toBe(0);
+  const shown = await shownPlan({}, { isSandbox: true });
+  expect(await shown.view.getByText('Sandbox: nothing real happens').isVisible()).toBe(true);
+});
+
+test('where the host passes no clicks on, there are no buttons, and the view says how else to decide', async () => {
   const shown = await shownPlan({ callsTools: false });
   expect(await shown.view.getByRole('button').count()).toBe(0);
-  expect(await status(shown)).toContain('cannot be decided here');
+  await shown.view.getByText('This chat passes no clicks on').waitFor();
+  expect(await shown.view.locator('.elsewhere li').allInnerTexts()).toEqual(change.otherWays);
+});
+
+test('a click that the host refuses has sent nothing, and the view says how else to decide', async () => {
+  const shown = await shownPlan({ refusesCalls: true });
+  await button(shown, 'Create server wiki').click();
+  await shown.view.getByText('This chat did not pass your click on. Nothing was sent.').waitFor();
+  expect(await shown.view.getByRole('button').count()).toBe(0);
+  expect(await shown.view.locator('.elsewhere li').allInnerTexts()).toEqual(change.otherWays);
 });
 
 test('a plan without a ticket is decided in the chat', async () => {
@@ -217,17 +311,21 @@ test('names are text, whatever they hold', async () => {
       sentence: hostile,
       effects: list,
       warnings: list,
-      defaults: list,
+      notChecked: list,
+      where: list,
+      otherWays: list,
+      defaults: [{ name: hostile, value: hostile }],
       accept: hostile,
       decline: hostile,
       request: hostile,
     },
   );
   expect(await shown.view.getByRole('heading', { level: 1 }).textContent()).toBe(hostile);
-  expect(await shown.view.getByRole('listitem').allTextContents()).toEqual([hostile, hostile, hostile]);
+  const shownTexts = shown.view.locator('section li, .where, .plan dt, .plan dd');
+  expect(await shownTexts.allTextContents()).toEqual(Array(6).fill(hostile));
   await shown.view.getByRole('button').first().click();
   await shown.view.getByRole('heading', { name: 'Refused by the cloud' }).waitFor();
-  expect(await shown.view.locator('dt, dd').allTextContents()).toEqual([hostile, hostile]);
+  expect(await shown.view.locator('.references dt, .references dd').allTextContents()).toEqual([hostile, hostile]);
   expect(await shown.view.locator('main img, main script').count()).toBe(0);
   expect(await shown.view.title()).toBe('Change');
   expect(shown.reported).toEqual([]);

@@ -5,20 +5,28 @@ export const ticket = 'dGlja2V0LW9mLTEyOC1iaXRz';
 
 /** A plan with everything that a plan can have. */
 export const plannedChange: ProposedChange = {
-  sentence:
-    'Create DevOps server "wiki" (200 GB, e-large) in jp-east-1 from backup "demobackup00000000000000000001"? It costs money from its creation.',
+  sentence: 'Create DevOps server "wiki" (200 GB, e-large) in jp-east-1 from backup "demobackup00000000000000000001".',
+  risks: ['costs money'],
+  isSandbox: false,
+  where: ['region jp-east-1 (given)', "zone east-11 (the cloud's default)", 'account "production"'],
   effects: [
     'The new server costs money from its creation.',
     'The backup and the server it was taken from stay as they are.',
   ],
-  warnings: ['firewallGroupName is absent. The API does not require it, but client libraries of the service do.'],
-  defaults: ['instanceType: e-large', 'availabilityZone: east-11'],
+  warnings: ['This is a repeat: the same call was accepted before. It was sent at 2026-11-20T11:30:00.000Z.'],
+  notChecked: ['that the backup exists', 'that the name is free'],
+  defaults: [
+    { name: 'server type', value: 'e-large' },
+    { name: 'zone', value: 'east-11' },
+  ],
   request:
     'POST https://devops.example/v1/instances:restore\n\n{\n  "backupId": "demobackup00000000000000000001",\n  "instanceId": "wiki"\n}',
   expiresAt: '2999-01-01T00:00:00.000Z',
   accept: 'Create server wiki',
   decline: 'Do nothing',
   ticket,
+  canPlanAgain: true,
+  otherWays: ['Say yes or no to this plan in the chat.', 'In a terminal, run cloudops-mcp view restore_instance.'],
 };
 
 export const accepted: ChangeOutcome = {

@@ -7,6 +7,8 @@ export interface HostSetup {
   readonly context?: McpUiHostContext;
   /** Whether the host passes tool calls on. */
   readonly callsTools?: boolean;
+  /** Set if it says so, and refuses them. */
+  readonly refusesCalls?: boolean;
   /** Width of the view in CSS pixels. */
   readonly width?: number;
 }
@@ -31,7 +33,7 @@ declare global {
 }
 
 /** Shows a view as hosts do: in a frame without an origin, over the official SDK's side of the protocol. */
-window.showView = async ({ html, context = {}, callsTools = true, width }) => {
+window.showView = async ({ html, context = {}, callsTools = true, refusesCalls = false, width }) => {
   const frame = document.createElement('iframe');
   frame.setAttribute('sandbox', 'allow-scripts');
   frame.setAttribute('title', 'View');
@@ -41,7 +43,7 @@ window.showView = async ({ html, context = {}, callsTools = true, width }) => {
   if (contentWindow === null) throw new Error('the frame has no window');
   const capabilities = { updateModelContext: { text: {} }, ...(callsTools && { serverTools: {} }) };
   const bridge = new AppBridge(null, { name: 'test-host', version: '1' }, capabilities, { hostContext: context });
-  bridge.oncalltool = ({ name, arguments: args }) => window.answerToolCall(name, args);
+  if (!refusesCalls) bridge.oncalltool = ({ name, arguments: args }) => window.answerToolCall(name, args);
   bridge.onupdatemodelcontext = async ({ content = [] }) => {
     for (const block of content) if (block.type === 'text') await window.tellModel(block.text);
     return {};

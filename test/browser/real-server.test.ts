@@ -99,14 +99,15 @@ test('a click carries the change out, and the model is told, but not of the tick
   expect(JSON.stringify([shown.told, shown.answers])).not.toContain(ticket);
 });
 
-test('two views of one plan: the second click changes nothing', async () => {
+test('two views of one plan: the second click changes nothing, and shows what came of the first', async () => {
   const plan = await server.call(restoreInstance.name, restoreInstance.example);
   await readAsAPerson();
-  for (const heading of ['Accepted', 'Decided before']) {
+  for (const said of ['You agreed to it.', 'An earlier click decided this. This one sent nothing.']) {
     const shown = await browser.show('change', { answer: server.call });
     await shown.sendCall(restoreInstance.example, plan);
     await shown.view.getByRole('button', { name: acceptName }).click();
-    await shown.view.getByRole('heading', { name: heading }).waitFor();
+    await shown.view.getByRole('heading', { name: 'Accepted' }).waitFor();
+    expect(await shown.view.getByText(said).isVisible()).toBe(true);
   }
 });
 

@@ -15,7 +15,8 @@ export interface RealServer {
   close(): Promise<void>;
 }
 
-export async function startRealServer(): Promise<RealServer> {
+/** @param settings beside those that every one has */
+export async function startRealServer(settings: Readonly<Record<string, string>> = {}): Promise<RealServer> {
   const folder = await mkdtemp(join(tmpdir(), 'cloudops-views-'));
   const keys = { accessKeyId: 'SANDBOX', secretAccessKey: 'sandbox' };
   const sandbox = await startSandbox({ now: () => new Date(), keys });
@@ -28,6 +29,7 @@ export async function startRealServer(): Promise<RealServer> {
     CLOUDOPS_DEVOPS_URL: endpoints.devops,
     CLOUDOPS_CONFIRM: 'human',
     CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'),
+    ...settings,
   });
   const capabilities = { extensions: { [appsExtension]: { mimeTypes: [viewMimeType] } } };
   const client = new Client({ name: 'test', version: '1' }, { capabilities });

@@ -70,6 +70,7 @@ describe('a plan in place of an answer', () => {
       kind: 'plan',
       accept: 'Create server one',
       issuedAt: start,
+      ...(hasPlanId && confirm !== 'human' && { inChat: true }),
       ...(ticket && { claims: ticket }),
     });
     for (const words of says) expect(next?.text).toContain(words);

@@ -4,10 +4,24 @@ import { methodNotFound, RequestFailed } from '../../src/mcp/views/contract/json
 import { humanDuration } from '../../src/util/human.js';
 import type { Host, ToolResult } from '../host/host.js';
 import { type FormatTime, timeFormat } from '../shared/appearance.js';
-import { element, listSection, setText } from '../shared/elements.js';
+import { element, setText } from '../shared/elements.js';
 import { startView } from '../shared/start-view.js';
-import { answered, begin, click, expire, notPassedOn, type Stage, unanswered } from './decision.js';
-import { outcomePanel } from './outcome.js';
+import {
+  answered,
+  begin,
+  click,
+  expire,
+  expiredPlan,
+  looked,
+  mayBeDecided,
+  notPassedOn,
+  planAgain,
+  plannedAgain,
+  type Stage,
+  unanswered,
+} from './decision.js';
+import { outcomePanel, panel } from './outcome.js';
+import { planBody, planHead } from './plan.js';
 
 /** After this long without an answer the view says that there is none, and keeps waiting for one. */
 const lateMs = 75_000;
@@ -15,24 +29,28 @@ const lateMs = 75_000;
 /** A host that has not answered by then is not going to. */
 const answerMs = 15 * 60_000;
 
+/** For calls that send nothing. */
+const shortAnswerMs = 75_000;
+
 const clockMs = 5_000;
 
 /** Shows a plan and takes the decision on it, or shows what came of a change. */
 export async function startChangeView(): Promise<void> {
   const main = element('main', { class: 'change' });
+  const outcome = element('div', { role: 'status' });
   const plan = element('div');
-  const expiry = element('p', { class: 'expiry' });
-  const accept = element('button', { type: 'button', class: 'accept' });
+  const expiry = element('p', { class: 'quiet' });
+  const accept = element('button', { type: 'button' });
   const decline = element('button', { type: 'button' });
   const buttons = element('div', { class: 'buttons', hidden: '' }, accept, decline);
-  const status = element('div', { role: 'status', class: 'status' }, 'Waiting for the plan …');
-  main.append(plan, expiry, status, buttons);
+  const progress = element('div', { role: 'status' }, 'Waiting for the plan …');
+  main.append(outcome, plan, expiry, progress, buttons);
   document.body.append(main);
 
   let host: Host | undefined;
   let formatTime: FormatTime = timeFormat({ locale: undefined, timeZone: undefined });
   let stage: Stage = { kind: 'waiting' };
-  let shownPlan: ProposedChange | undefined;
+  let shownPlan: { readonly change: ProposedChange | undefined; readonly isFolded: boolean } | undefined;
 
   const go = (next: Stage) => {
     if (next === stage) return;
@@ -41,40 +59,55 @@ export async function startChangeView(): Promise<void> {
   };
 
   const show = () => {
-    const change = 'change' in stage ? stage.change : undefined;
-    if (change !== undefined && change !== shownPlan) plan.replaceChildren(...planOf(change));
-    shownPlan = change;
+    const hadFocus = main.contains(document.activeElement);
+    const result = outcomeOf(stage, formatTime);
+    outcome.replaceChildren(...result);
+    showPlan(result.length > 0);
     showExpiry();
-    status.replaceChildren(...statusOf(stage, host));
-    const { isOffered, accepts, declines, isBusy } = buttonsAt(stage, host);
-    const focused = buttons.contains(document.activeElement);
+    progress.replaceChildren(...progressOf(stage, host));
+    const { isOffered, accepts, declines, isBusy, isFinal } = buttonsAt(stage, host);
     buttons.hidden = !isOffered;
     setText(accept, accepts);
+    accept.className = isFinal ? 'accept final' : 'accept';
     setText(decline, declines);
     decline.hidden = declines === '';
     for (const button of [accept, decline]) button.ariaDisabled = isBusy ? 'true' : null;
-    if (focused && buttons.hidden) status.querySelector<HTMLElement>('h2')?.focus();
+    const isLost = buttons.hidden || !main.contains(document.activeElement);
+    if (hadFocus && isLost) outcome.querySelector<HTMLElement>('h1')?.focus();
+  };
+
+  /** Below an outcome, the plan is folded. */
+  const showPlan = (isFolded: boolean) => {
+    const change = 'change' in stage ? stage.change : undefined;
+    if (shownPlan !== undefined && change === shownPlan.change && isFolded === shownPlan.isFolded) return;
+    shownPlan = { change, isFolded };
+    plan.className = change?.isSandbox === true ? 'plan of-sandbox' : 'plan';
+    if (change === undefined) plan.replaceChildren();
+    else if (!isFolded) plan.replaceChildren(...planHead(change), ...planBody(change, formatTime));
+    else plan.replaceChildren(foldedPlan(change, formatTime));
   };
 
   const showExpiry = () => {
-    const open = stage.kind === 'open' ? stage.change : undefined;
-    expiry.hidden = open?.ticket === undefined;
+    const open = stage.kind === 'open' && stage.change.ticket !== undefined ? stage.change : undefined;
+    expiry.hidden = open === undefined;
     if (open === undefined) return;
     const end = Date.parse(open.expiresAt);
     const left = humanDuration(Math.max(0, (end - Date.now()) / 1000));
     setText(expiry, `Valid until ${formatTime(end)}, for another ${left}.`);
   };
 
-  const decide = async (decision: Decision['decision']) => {
+  const call = (ticket: string, decision: Decision['decision'], timeoutMs: number) =>
+    host?.callTool(decideTool, { ticket, decision }, timeoutMs) ?? Promise.reject(new Error('no host answered'));
+
+  const decide = async (decision: 'accept' | 'decline') => {
     go(click(stage, decision));
-    if (stage.kind !== 'sending' || host === undefined || stage.change.ticket === undefined) return;
+    if (stage.kind !== 'sending' || stage.change.ticket === undefined) return;
     const late = setTimeout(() => go(unanswered(stage)), lateMs);
     try {
-      const args = { ticket: stage.change.ticket, decision };
-      const result = await host.callTool(decideTool, args, answerMs);
+      const result = await call(stage.change.ticket, decision, answerMs);
       const next = answered(stage, result);
       go(next);
-      if (next.kind === 'ended') host.updateModelContext(result.text);
+      if (next.kind === 'ended') host?.updateModelContext(result.text);
     } catch (error) {
       const unknown = error instanceof RequestFailed && error.code === methodNotFound;
       go(unknown ? notPassedOn(stage) : unanswered(stage));
@@ -83,7 +116,24 @@ export async function startChangeView(): Promise<void> {
     }
   };
 
-  accept.addEventListener('click', () => void ignoringRepeats(accept, () => decide('accept')));
+  const makeNewPlan = async () => {
+    go(planAgain(stage));
+    if (stage.kind !== 'planning' || stage.change.ticket === undefined) return;
+    const result = await call(stage.change.ticket, 'again', shortAnswerMs).catch(() => undefined);
+    go(plannedAgain(stage, result, Date.now()));
+  };
+
+  /** After a reload, hosts show the plan as it was before anybody decided. */
+  const look = async () => {
+    if (!mayBeDecided(stage, Date.now()) || host?.callsTools !== true) return;
+    const ticket = 'change' in stage ? stage.change?.ticket : undefined;
+    if (ticket === undefined) return;
+    const result = await call(ticket, 'look', shortAnswerMs).catch(() => undefined);
+    if (result !== undefined) go(looked(stage, result));
+  };
+
+  const act = () => (expiredPlan(stage) === undefined ? decide('accept') : makeNewPlan());
+  accept.addEventListener('click', () => void ignoringRepeats(accept, act));
   decline.addEventListener('click', () => void ignoringRepeats(decline, () => decide('decline')));
   const clock = setInterval(() => {
     go(expire(stage, Date.now()));
@@ -92,8 +142,10 @@ export async function startChangeView(): Promise<void> {
 
   host = await startView('cloudops-change', main, {
     // A decision that is under way, or made, is not begun anew by a host that sends the result again.
-    onResult: (result: ToolResult) => {
-      if (stage.kind === 'waiting' || stage.kind === 'plain') go(begin(result, Date.now()));
+    onResult(result: ToolResult) {
+      if (stage.kind !== 'waiting' && stage.kind !== 'plain') return;
+      go(begin(result, Date.now()));
+      void look();
     },
     onCancelled: () => go({ kind: 'plain', text: 'The call was cancelled.' }),
     onTeardown: () => clearInterval(clock),
@@ -103,13 +155,16 @@ export async function startChangeView(): Promise<void> {
 
 /** The buttons at a stage of the decision. */
 function buttonsAt(stage: Stage, host: Host | undefined) {
-  const change = stage.kind === 'open' || stage.kind === 'sending' || stage.kind === 'lost' ? stage.change : undefined;
+  const decidable =
+    stage.kind === 'open' || stage.kind === 'sending' || stage.kind === 'lost' ? stage.change : undefined;
+  const change = decidable ?? (stage.kind === 'planning' ? stage.change : expiredPlan(stage));
   const asksAgain = stage.kind === 'lost' || (stage.kind === 'sending' && stage.lost);
   return {
     isOffered: change?.ticket !== undefined && host?.callsTools === true,
-    accepts: asksAgain ? 'Ask again' : (change?.accept ?? ''),
-    declines: asksAgain ? '' : (change?.decline ?? ''),
-    isBusy: stage.kind === 'sending',
+    accepts: decidable === undefined ? 'Plan again' : asksAgain ? 'Ask again' : decidable.accept,
+    declines: decidable === undefined || asksAgain ? '' : decidable.decline,
+    isBusy: stage.kind === 'sending' || stage.kind === 'planning',
+    isFinal: decidable?.risks.includes('no way back') === true && !asksAgain,
   };
 }
 
@@ -118,43 +173,68 @@ async function ignoringRepeats(button: HTMLButtonElement, act: () => Promise<voi
   if (button.ariaDisabled !== 'true') await act();
 }
 
-const planOf = ({ sentence, effects, warnings, defaults, request }: ProposedChange): readonly Node[] => [
-  element('h1', { dir: 'auto' }, sentence),
-  ...listSection('What will happen', effects, 'effects'),
-  ...listSection('Warnings', warnings, 'warnings'),
-  ...listSection('Defaults that the cloud applies', defaults, 'defaults'),
-  ...(request === ''
-    ? []
-    : [
-        element('details', {}, element('summary', {}, 'The exact request'), element('pre', { tabindex: '0' }, request)),
-      ]),
-];
+const foldedPlan = (change: ProposedChange, formatTime: FormatTime) =>
+  element(
+    'details',
+    { class: 'folded' },
+    element('summary', { dir: 'auto' }, `The plan: ${change.sentence}`),
+    ...planHead(change).filter((part) => !(part instanceof HTMLHeadingElement)),
+    ...planBody(change, formatTime),
+  );
 
-function statusOf(stage: Stage, host: Host | undefined): readonly Node[] {
-  const paragraph = (text: string, className = '') => element('p', { class: className, dir: 'auto' }, text);
-  const heading = (text: string) => element('h2', { tabindex: '-1' }, text);
-  if (stage.kind === 'waiting') return [paragraph('Waiting for the plan …')];
-  if (stage.kind === 'plain') return [paragraph(stage.text)];
-  if (stage.kind === 'sending') return [paragraph(stage.decision === 'accept' ? 'Sending …' : 'Closing …')];
-  if (stage.kind === 'ended') return [outcomePanel(stage.outcome)];
-  if (stage.kind === 'expired')
+const paragraph = (text: string, className = '') => element('p', { class: className, dir: 'auto' }, text);
+
+/** What it came to, if it came to anything. */
+function outcomeOf(stage: Stage, formatTime: FormatTime): readonly Node[] {
+  if (stage.kind === 'ended') return [outcomePanel(stage.outcome, formatTime)];
+  if (stage.kind === 'expired' || stage.kind === 'planning')
     return [
-      heading('This plan has expired'),
-      paragraph(
-        'It can no longer be decided here. If it was decided before, the journal (cloudops-mcp journal) says what came of it. Otherwise nothing was sent: ask for it again if you still want it.',
+      panel(
+        'expired',
+        'nothing',
+        'This plan has expired',
+        paragraph(
+          'It can no longer be decided. If nobody decided before, nothing was sent: plan again if you still want it.',
+        ),
+        ...('note' in stage && stage.note !== undefined ? [paragraph(stage.note, 'problem')] : []),
       ),
     ];
   if (stage.kind === 'lost')
     return [
-      heading('No answer came'),
-      paragraph(
-        'The change may have happened. Asking again is safe: what you agreed to can happen only once.',
-        'problem',
+      panel(
+        'unknown',
+        'unknown',
+        'No answer came',
+        paragraph(
+          'The change may have happened. Asking again is safe: what you agreed to can happen only once.',
+          'sentence',
+        ),
       ),
     ];
-  if (stage.note !== undefined) return [paragraph(stage.note, 'problem')];
-  if (stage.change.ticket === undefined) return [paragraph('The decision is made in the chat.')];
-  return host?.callsTools === true
-    ? []
-    : [paragraph('This chat does not pass clicks on to the server, so it cannot be decided here.')];
+  return [];
+}
+
+/** What is going on, and what to do where nothing can be clicked. */
+function progressOf(stage: Stage, host: Host | undefined): readonly Node[] {
+  if (stage.kind === 'waiting') return [paragraph('Waiting for the plan …')];
+  if (stage.kind === 'plain') return [paragraph(stage.text)];
+  if (stage.kind === 'sending') return [paragraph(stage.decision === 'accept' ? 'Sending …' : 'Closing …')];
+  if (stage.kind === 'planning') return [paragraph('Planning again …')];
+  if (stage.kind !== 'open') return [];
+  const { change, note } = stage;
+  const notes = note === undefined ? [] : [paragraph(note, 'problem')];
+  if (change.ticket !== undefined && host?.callsTools === true) return notes;
+  const ways = change.otherWays.map((way) => element('li', { dir: 'auto' }, way));
+  if (change.ticket === undefined && note === undefined)
+    return [paragraph('The decision is made in the chat.'), ...notes];
+  return [
+    ...notes,
+    element(
+      'section',
+      { class: 'elsewhere' },
+      element('h2', {}, 'This chat passes no clicks on'),
+      paragraph(ways.length === 0 ? 'It cannot be decided here.' : 'It cannot be decided here. To decide:'),
+      ...(ways.length === 0 ? [] : [element('ul', {}, ...ways)]),
+    ),
+  ];
 }

@@ -1,28 +1,44 @@
-import type { ChangeOutcome, OutcomeKind } from '../../src/mcp/views/contract/change.js';
+import { type ChangeOutcome, type OutcomeKind, outcomeTitles } from '../../src/mcp/views/contract/change.js';
+import { type FormatTime, withLocalTimes } from '../shared/appearance.js';
 import { element } from '../shared/elements.js';
+import { type IconName, icon } from '../shared/icons.js';
 
-const titles: Readonly<Record<OutcomeKind, string>> = {
-  accepted: 'Accepted',
-  rejected: 'Refused by the cloud',
-  unknown: 'The outcome is not known',
-  declined: 'Nothing was done',
-  expired: 'The plan has expired',
-  used: 'Decided before',
-  refused: 'Not sent',
+const icons: Readonly<Record<OutcomeKind, IconName>> = {
+  accepted: 'good',
+  rejected: 'bad',
+  unknown: 'unknown',
+  declined: 'nothing',
+  expired: 'nothing',
+  used: 'nothing',
+  refused: 'nothing',
 };
 
-/** An outcome for people to read. Its heading can take the focus. */
-export function outcomePanel({ kind, sentence, details, requestIds, next }: ChangeOutcome): HTMLElement {
-  const ids = Object.entries(requestIds).flatMap(([name, id]) => [element('dt', {}, name), element('dd', {}, id)]);
-  return element(
-    'section',
-    { class: `outcome ${kind}` },
-    element('h2', { tabindex: '-1' }, titles[kind]),
-    element('p', { dir: 'auto' }, sentence),
-    ...(details.length === 0
-      ? []
-      : [element('ul', {}, ...details.map((line) => element('li', { dir: 'auto' }, line)))]),
-    ...(ids.length === 0 ? [] : [element('h3', {}, 'Request IDs'), element('dl', {}, ...ids)]),
-    ...(next === undefined ? [] : [element('p', { class: 'next', dir: 'auto' }, next)]),
+/** What it came to, in one glance. The heading can take the focus. */
+export const panel = (kind: string, name: IconName, title: string, ...lines: readonly Node[]): HTMLElement =>
+  element('section', { class: `outcome ${kind}` }, element('h1', { tabindex: '-1' }, icon(name), title), ...lines);
+
+/** An outcome for people to read. */
+export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HTMLElement {
+  const { kind, sentence, details, next, isEarlier, sentAt } = outcome;
+  const said = (text: string, attributes: Readonly<Record<string, string>> = {}) =>
+    element('p', { dir: 'auto', ...attributes }, withLocalTimes(text, formatTime));
+  return panel(
+    kind,
+    icons[kind],
+    outcomeTitles[kind],
+    said(sentence, { class: 'sentence' }),
+    ...(isEarlier ? [said('An earlier click decided this. This one sent nothing.')] : []),
+    ...(next === undefined ? [] : [said(next, { class: 'next' })]),
+    ...details.map((line) => said(line)),
+    ...(sentAt === undefined ? [] : [said(`Sent ${sentAt}.`, { class: 'quiet' })]),
+    ...references(outcome),
   );
+}
+
+/** What the provider of the cloud asks for. */
+function references({ code, requestIds }: ChangeOutcome): readonly Node[] {
+  const pairs = [...(code === undefined ? [] : [['Code', code] as const]), ...Object.entries(requestIds)];
+  if (pairs.length === 0) return [];
+  const entries = pairs.flatMap(([name, id]) => [element('dt', {}, name), element('dd', {}, id)]);
+  return [element('h2', {}, 'For questions to the provider'), element('dl', { class: 'references' }, ...entries)];
 }

@@ -1,39 +1,88 @@
 import type { EndedOutcome } from '../../answers/outcome.js';
 import { Refusal, refusalFailure } from '../../answers/refusal.js';
-import type { CallOutcome } from '../../calls/context.js';
-import type { Click } from '../../consent/input.js';
+import type { CallContext, CallOutcome } from '../../calls/context.js';
 import type { Ticket, Tickets } from '../../consent/tickets.js';
 import { InvalidToken } from '../../consent/tokens.js';
 import type { Operation } from '../../tools/define-operation.js';
 import { decideTool } from './contract/apps.js';
 import { decisionSchema } from './offer.js';
 
+/** What came of a click. */
+export interface Decided {
+  readonly outcome: EndedOutcome;
+  /** The call that the plan is of; that of the tool itself, where there is no plan. */
+  readonly call: Pick<Ticket, 'tool' | 'args'>;
+  /** True if an earlier click decided. */
+  readonly isEarlier: boolean;
+}
+
+type Call = (
+  operation: Operation,
+  args: Ticket['args'],
+  context: Pick<CallContext, 'click' | 'look'>,
+) => Promise<CallOutcome>;
+
 /**
- * Carries out a click on the change view. The arguments are those of the tool `decide_change`: without a ticket of this server
- * that is still valid, for this caller and for a tool on offer, nothing is called: `call` carries out what was decided on.
+ * Carries out a click on the change view. The arguments are those of the tool `decide_change`: without a ticket of this server,
+ * for this caller and for a tool on offer, nothing is called. A decision needs one that is still valid: `call` carries out what was
+ * decided on. A click that finds its plan decided gets what came of that.
  */
 export async function decide(
   args: unknown,
   tickets: Tickets,
   operations: readonly Operation[],
-  call: (operation: Operation, args: Ticket['args'], click: Click) => Promise<CallOutcome>,
-): Promise<EndedOutcome> {
-  const refuse = (code: 'TicketRefused' | 'TicketExpired'): EndedOutcome => ({
-    kind: 'failed',
-    failure: refusalFailure(decideTool, new Refusal(code, []), true),
-  });
+  call: Call,
+): Promise<Decided> {
   const given = decisionSchema.safeParse(args);
-  if (!given.success) return refuse('TicketRefused');
+  if (!given.success) return refused('TicketRefused');
   const { ticket, decision } = given.data;
   try {
-    const { tool, args: callArgs, claims } = tickets.open(ticket);
+    const { tool, args: callArgs, claims } = tickets.open(ticket, Number.POSITIVE_INFINITY);
     const operation = operations.find(({ name }) => name === tool);
-    if (operation === undefined) return refuse('TicketRefused');
-    const outcome = await call(operation, callArgs, { decision, claims });
-    // A click answers every question: there is none left to ask.
-    return outcome.kind === 'inputRequired' ? refuse('TicketRefused') : outcome;
+    if (operation === undefined) return refused('TicketRefused');
+    const calling = async (more: Parameters<Call>[2], given = callArgs): Promise<Decided> => {
+      const outcome = await call(operation, given, more);
+      // A click answers every question: there is none left to ask.
+      return outcome.kind === 'inputRequired'
+        ? refused('TicketRefused')
+        : { outcome, call: { tool, args: callArgs }, isEarlier: false };
+    };
+    const looking = async () => ({ ...(await calling({ look: claims })), isEarlier: true });
+    if (decision === 'look') return await looking();
+    if (decision === 'again') return await calling({}, { ...callArgs, planOnly: true });
+    const decided = await decideBy(ticket, () => calling({ click: { decision, claims } }), tickets);
+    if (!sentNothing(decided.outcome)) return decided;
+    const earlier = await looking();
+    return isEnd(earlier.outcome) ? earlier : decided;
   } catch (error) {
     if (!(error instanceof InvalidToken)) throw error;
-    return refuse(error.reason === 'expired' ? 'TicketExpired' : 'TicketRefused');
+    return refused('TicketRefused');
   }
 }
+
+/** What a ticket that is still valid decides. */
+async function decideBy(ticket: string, act: () => Promise<Decided>, tickets: Tickets): Promise<Decided> {
+  try {
+    tickets.open(ticket);
+  } catch (error) {
+    if (error instanceof InvalidToken && error.reason === 'expired') return refused('TicketExpired');
+    throw error;
+  }
+  return act();
+}
+
+const refused = (code: 'TicketRefused' | 'TicketExpired'): Decided => ({
+  outcome: { kind: 'failed', failure: refusalFailure(decideTool, new Refusal(code, []), true) },
+  call: { tool: decideTool, args: {} },
+  isEarlier: false,
+});
+
+/** Refusals of a click whose plan may have been decided on before. */
+const mayBeDecided: readonly string[] = ['AlreadyDecided', 'PlanRefused', 'Repeated', 'TicketExpired'];
+
+const sentNothing = (outcome: EndedOutcome) =>
+  outcome.kind === 'failed' && outcome.failure.status === undefined && mayBeDecided.includes(outcome.failure.code);
+
+/** False where nobody has decided, or where that cannot be found out. */
+const isEnd = (outcome: EndedOutcome) =>
+  outcome.kind === 'succeeded' ? outcome.success.outcome !== 'waiting' : !mayBeDecided.includes(outcome.failure.code);

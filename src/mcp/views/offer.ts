@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
 import type { Operation } from '../../tools/define-operation.js';
 import { decideTool, type ViewName, viewMimeType, viewUris } from './contract/apps.js';
+import { decisions } from './contract/change.js';
 
 /** The view that shows what an operation answers, if there is one. */
 export function viewOf({ change, pages }: Operation): ViewName | undefined {
@@ -16,16 +17,17 @@ export const viewOfTool = (view: ViewName) => ({
 });
 
 /** The arguments of the tool behind the buttons. */
-export const decisionSchema = z.strictObject({ ticket: z.string(), decision: z.enum(['accept', 'decline']) });
+export const decisionSchema = z.strictObject({ ticket: z.string(), decision: z.enum(decisions) });
 
 /** The listing of that tool. Hosts keep it from models. */
 export const decideToolListing = {
   name: decideTool,
   title: 'Decide on a change',
-  description: 'Carries out or turns down a plan with a click of the user in the change view. Not for agents.',
+  description:
+    'Carries out or turns down a plan with a click of the user in the change view, or tells what became of it. Not for agents.',
   inputSchema: {
     type: 'object' as const,
-    properties: { ticket: { type: 'string' }, decision: { type: 'string', enum: ['accept', 'decline'] } },
+    properties: { ticket: { type: 'string' }, decision: { type: 'string', enum: [...decisions] } },
     required: ['ticket', 'decision'],
     additionalProperties: false,
   },

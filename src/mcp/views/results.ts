@@ -1,29 +1,39 @@
 import type { Failure } from '../../answers/failure.js';
 import type { EndedOutcome } from '../../answers/outcome.js';
 import { requestLines } from '../../answers/plan.js';
+import { consentWays } from '../../answers/success.js';
 import type { Ticket, Tickets } from '../../consent/tickets.js';
 import { tokenLifetimeMs } from '../../consent/tokens.js';
 import { textForPerson } from '../../tools/next.js';
-import { sentences } from '../../util/human.js';
+import { sentenceCase, sentences } from '../../util/human.js';
 import { quote, spellOut } from '../../util/quote.js';
 import { type ChangeOutcome, changeKey, type OutcomeKind, outcomeKey, type ProposedChange } from './contract/change.js';
 import { partsKey } from './contract/parts.js';
 import { packParts } from './pack-parts.js';
+
+/** Where a view shows a result, and how it came there. */
+interface Showing {
+  /** Set on the page for decisions: the only way to decide there is that page. */
+  readonly onPage?: boolean;
+  /** Set if an earlier click decided, and this is what came of it. */
+  readonly isEarlier?: boolean;
+}
 
 /** The `_meta` of a result, which views get and models don't. */
 export function viewMeta(
   outcome: EndedOutcome,
   call: Pick<Ticket, 'tool' | 'args'>,
   tickets: Pick<Tickets, 'seal'>,
+  { onPage = false, isEarlier = false }: Showing = {},
 ): Record<string, unknown> {
   if (outcome.kind === 'succeeded' && outcome.view?.kind === 'parts') {
     const packed = packParts(outcome.view.parts);
     return packed === undefined ? {} : { [partsKey]: packed };
   }
-  const proposed = proposedChange(outcome, call, tickets);
+  const proposed = proposedChange(outcome, call, tickets, onPage);
   if (proposed !== undefined) return { [changeKey]: proposed };
   const ended = outcomeOf(outcome);
-  return ended === undefined ? {} : { [outcomeKey]: ended };
+  return ended === undefined ? {} : { [outcomeKey]: { ...ended, ...(isEarlier && { isEarlier }) } };
 }
 
 /** A plan that a person can decide on. */
@@ -31,6 +41,7 @@ function proposedChange(
   outcome: EndedOutcome,
   { tool, args }: Pick<Ticket, 'tool' | 'args'>,
   tickets: Pick<Tickets, 'seal'>,
+  onPage: boolean,
 ): ProposedChange | undefined {
   if (outcome.kind === 'failed' || outcome.success.plan === undefined || outcome.view?.kind !== 'plan')
     return undefined;
@@ -40,33 +51,51 @@ function proposedChange(
   const { planOnly: _, planId: __, withdraw: ___, ...rest } = args;
   return {
     sentence: spellOut(plan.summary),
-    effects: [...sentences(plan.found ?? false), ...plan.consequences, `Where: ${plan.where.join(', ')}.`].map(
-      spellOut,
-    ),
-    warnings: [...plan.warnings, ...plan.notChecked.map((what) => `Not checked: ${what}.`)].map(spellOut),
-    defaults: plan.defaults.map(({ name, value }) => spellOut(`${name}: ${value}`)),
+    risks: plan.risks,
+    isSandbox: plan.sandbox === true,
+    where: plan.where.map(spellOut),
+    effects: [...sentences(plan.found ?? false), ...plan.consequences].map(spellOut),
+    warnings: plan.warnings.map(spellOut),
+    notChecked: plan.notChecked.map(spellOut),
+    defaults: plan.defaults.map(({ name, value }) => ({ name: spellOut(name), value: spellOut(value) })),
     request: requestLines(plan).join('\n'),
+    issuedAt: new Date(issuedAt).toISOString(),
     expiresAt: new Date(expiresAt).toISOString(),
     accept: spellOut(accept),
     decline: 'Do nothing',
+    canPlanAgain: !onPage,
+    otherWays: onPage ? [] : otherWays(tool, outcome),
     ...(claims !== undefined && { ticket: tickets.seal({ tool, args: rest, claims: { ...claims, issuedAt } }) }),
   };
 }
+
+/** The ways to decide on a plan beside a click on it. */
+const otherWays = (tool: string, { success: { decideAt }, view }: Extract<EndedOutcome, { kind: 'succeeded' }>) =>
+  sentences(
+    view?.kind === 'plan' && view.inChat === true && 'Say yes or no to this plan in the chat.',
+    decideAt !== undefined && `Open the page for decisions: ${decideAt}`,
+    `In a terminal, run cloudops-mcp view ${tool} with the same arguments.`,
+  );
 
 /** The outcome of a change for people; undefined for a call that changes nothing. */
 function outcomeOf(outcome: EndedOutcome): ChangeOutcome | undefined {
   if (outcome.kind === 'failed') return outcomeOfFailure(outcome.failure);
   const { success, view } = outcome;
   if (success.outcome !== 'accepted') return undefined;
-  const { summary, requestIds, warnings, notes = [], consent } = success;
+  const { summary, requestIds, warnings, notes = [], consent, sentAt } = success;
   return {
     kind: 'accepted',
     sentence: spellOut(summary),
-    details: sentences(...warnings, ...notes, consent !== undefined && `Consent: ${consent}.`).map(spellOut),
+    details: sentences(...warnings, ...notes, consent !== undefined && consentText(consent)).map(spellOut),
     requestIds,
+    ...(sentAt !== undefined && { sentAt }),
     ...(view?.kind === 'ended' && view.continues && { next: 'It continues in the cloud. Follow it in the console.' }),
   };
 }
+
+/** How consent came, for the person whose consent it was. */
+const consentText = (consent: string) =>
+  consent === consentWays.clicked || consent === consentWays.asked ? 'You agreed to it.' : `${sentenceCase(consent)}.`;
 
 function outcomeOfFailure(failure: Failure): ChangeOutcome | undefined {
   const { summary, code, problems = [], serviceSays, mayHaveHappened, requestIds, next, notes = [] } = failure;
@@ -77,19 +106,23 @@ function outcomeOfFailure(failure: Failure): ChangeOutcome | undefined {
     return { kind, sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds };
   return {
     kind,
-    sentence: spellOut(summary),
+    sentence: spellOut(withoutTool(summary)),
     details: sentences(
-      ...problems,
       serviceSays?.message !== undefined && `The service says: ${quote(serviceSays.message, 500)}`,
+      ...problems.map(sentenceCase),
       ...notes,
-      `Code: ${code}`,
     ).map(spellOut),
     requestIds,
+    code: spellOut(serviceSays?.code ?? code),
     // Otherwise it says what a model should do.
     ...(kind === 'rejected' && { next: spellOut(textForPerson(next.text)) }),
     ...(kind === 'unknown' && { next: afterUnknown }),
   };
 }
+
+/** People know the change by its name, not by that of a tool: `x_y failed: the service refused it.` */
+const withoutTool = (summary: string) =>
+  sentenceCase(summary.replace(/^[a-z][a-z0-9_]* (?:failed|was not sent): /, ''));
 
 const afterUnknown =
   'Wait ten minutes, then look in the console whether it happened. If it did not and you still want it, ask for it again.';

@@ -135,7 +135,7 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     expect(first.outcome?.kind).toBe('accepted');
     expect(Object.keys(first.outcome?.requestIds ?? {})).not.toEqual([]);
     const second = await decide(proposed?.ticket, 'accept');
-    expect(second.outcome?.kind).toBe('used');
+    expect(second.outcome).toMatchObject({ kind: 'accepted', isEarlier: true, requestIds: first.outcome?.requestIds });
     expect(await requests()).toBe(1);
     expect((await journal.list({ limit: 50 })).map(({ consent }) => consent)).toContain('clicked');
   });
@@ -145,8 +145,62 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     const { proposed } = await plan();
     expect((await decide(proposed?.ticket, 'decline')).outcome?.kind).toBe('declined');
     expect((await journal.list({ limit: 50 })).map(({ ending }) => ending?.outcome)).toEqual(['declined']);
-    expect((await decide(proposed?.ticket, 'accept')).outcome?.kind).toBe('used');
+    expect((await decide(proposed?.ticket, 'accept')).outcome).toMatchObject({ kind: 'declined', isEarlier: true });
     expect(await requests()).toBe(0);
+  });
+
+  test('learns what became of a plan that it shows again', async () => {
+    const { plan, decide, requests } = await connect({ era });
+    const { proposed } = await plan();
+    expect((await decide(proposed?.ticket, 'look')).outcome).toBeUndefined();
+    const { outcome } = await decide(proposed?.ticket, 'accept');
+    expect((await decide(proposed?.ticket, 'look')).outcome).toEqual({ ...outcome, isEarlier: true });
+    expect(await requests()).toBe(1);
+  });
+
+  test('gets the outcome by a second click, even if the plan permitted a repetition', async () => {
+    const { plan, decide, requests } = await connect({ era });
+    const { proposed } = await plan({ ...restore.arguments, allowRepeat: true });
+    await decide(proposed?.ticket, 'accept');
+    const second = await decide(proposed?.ticket, 'accept');
+    expect(second.outcome).toMatchObject({ kind: 'accepted', isEarlier: true });
+    expect(await requests()).toBe(1);
+  });
+
+  test('has an expired plan made again, which sends nothing', async () => {
+    let time = clock().getTime();
+    const { plan, decide, requests } = await connect({ era, now: () => new Date(time) });
+    const { proposed } = await plan();
+    time += 11 * 60_000;
+    expect((await decide(proposed?.ticket, 'look')).outcome?.kind).toBe('refused');
+    const { result } = await decide(proposed?.ticket, 'again');
+    const again = readProposedChange(result._meta);
+    expect(again).toMatchObject({ sentence: proposed?.sentence, expiresAt: '2026-11-20T12:21:06.000Z' });
+    expect(await requests()).toBe(0);
+    expect((await decide(again?.ticket, 'accept')).outcome?.kind).toBe('accepted');
+  });
+
+  test('has the outcome of a click on an expired plan that was decided in time', async () => {
+    let time = clock().getTime();
+    const { plan, decide } = await connect({ era, now: () => new Date(time) });
+    const { proposed } = await plan();
+    await decide(proposed?.ticket, 'accept');
+    time += 11 * 60_000;
+    const late = await decide(proposed?.ticket, 'accept');
+    expect(late.outcome).toMatchObject({ kind: 'accepted', isEarlier: true });
+  });
+
+  test('sees what a plan risks, where it goes and how else it can be decided', async () => {
+    const { plan } = await connect({ era, confirm: 'ask' });
+    expect((await plan()).proposed).toMatchObject({
+      risks: ['costs money'],
+      isSandbox: false,
+      defaults: [
+        { name: 'server type', value: 'e-large' },
+        { name: 'zone', value: 'east-11' },
+      ],
+      otherWays: [/in the chat/, /cloudops-mcp view restore_instance/].map((words) => expect.stringMatching(words)),
+    });
   });
 
   test('never shows a model a ticket', async () => {
@@ -268,7 +322,7 @@ describe('a ticket that is not one', () => {
     const two = await connect({ era, journal: one.journal, sandbox: one.sandbox });
     const { proposed } = await one.plan();
     expect((await two.decide(proposed?.ticket, 'accept')).outcome?.kind).toBe('accepted');
-    expect((await one.decide(proposed?.ticket, 'accept')).outcome?.kind).toBe('used');
+    expect((await one.decide(proposed?.ticket, 'accept')).outcome).toMatchObject({ kind: 'accepted', isEarlier: true });
   });
 
   test('one whose plan was made for another endpoint is refused', async () => {

@@ -1,19 +1,37 @@
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { outcomeKey, outcomeKinds, type ProposedChange } from '../../../src/mcp/views/contract/change.js';
-import { answered, click, expire, notPassedOn, type Stage, unanswered } from '../../../ui/change/decision.js';
+import { describe, expect, test } from 'vitest';
+import { changeKey, outcomeKey, outcomeKinds, type ProposedChange } from '../../../src/mcp/views/contract/change.js';
+import {
+  answered,
+  click,
+  expire,
+  looked,
+  mayBeDecided,
+  notPassedOn,
+  planAgain,
+  plannedAgain,
+  type Stage,
+  unanswered,
+} from '../../../ui/change/decision.js';
 import type { ToolResult } from '../../../ui/host/host.js';
 
 const change: ProposedChange = {
   sentence: 'Create it?',
+  risks: [],
+  isSandbox: false,
+  where: [],
   effects: [],
   warnings: [],
+  notChecked: [],
   defaults: [],
   request: '',
+  issuedAt: '2026-11-20T12:00:00.000Z',
   expiresAt: '2026-11-20T12:10:00.000Z',
   accept: 'Create it',
   decline: 'Do nothing',
   ticket: 'ticket',
+  canPlanAgain: true,
+  otherWays: [],
 };
 const open: Stage = { kind: 'open', change };
 const after = Date.parse(change.expiresAt);
@@ -25,6 +43,12 @@ const result = (kind?: string): ToolResult => ({
   isError: false,
 });
 
+/** The answer with a new plan. */
+const planned: ToolResult = {
+  ...result(),
+  meta: { [changeKey]: { ...change, ticket: 'new', expiresAt: '2026-11-20T13:00:00.000Z' } },
+};
+
 /** Everything that can come to a view after a click to accept. */
 const events = fc.array(
   fc.oneof(
@@ -32,6 +56,11 @@ const events = fc.array(
     fc.constant({ name: 'not passed on', to: notPassedOn }),
     fc.constant({ name: 'expired', to: (stage: Stage) => expire(stage, after) }),
     fc.constant({ name: 'click', to: (stage: Stage) => click(stage, 'accept') }),
+    fc.constant({ name: 'plan again', to: planAgain }),
+    fc.constant({ name: 'planned again', to: (stage: Stage) => plannedAgain(stage, planned, after) }),
+    fc
+      .constantFrom(undefined, ...outcomeKinds)
+      .map((kind) => ({ name: `look ${kind}`, to: (stage: Stage) => looked(stage, result(kind)) })),
     fc
       .constantFrom(undefined, ...outcomeKinds)
       .map((kind) => ({ name: `answer ${kind}`, to: (stage: Stage) => answered(stage, result(kind)) })),
@@ -81,4 +110,50 @@ test('the answer to the first click counts, even after that to the second', () =
   const second = answered(click(unanswered(click(open, 'accept')), 'accept'), result('refused'));
   expect(second).toMatchObject({ kind: 'ended', outcome: { kind: 'unknown' } });
   expect(answered(second, result('accepted'))).toMatchObject({ kind: 'ended', outcome: { kind: 'accepted' } });
+});
+
+test('a click that did not leave the host cannot be made again', () => {
+  const stage = notPassedOn(click(open, 'accept'));
+  expect(click(stage, 'accept')).toBe(stage);
+});
+
+test('only a plan that is not fresh may have been decided on before it was shown', () => {
+  const issued = Date.parse(change.issuedAt ?? '');
+  expect(mayBeDecided(open, issued + 5_000)).toBe(false);
+  expect(mayBeDecided(open, issued + 60_000)).toBe(true);
+  expect(mayBeDecided(expire(open, after), after)).toBe(true);
+  expect(mayBeDecided(click(open, 'accept'), after)).toBe(false);
+});
+
+test.each(outcomeKinds)(
+  'what became of a plan is shown, and a click that is under way is not disturbed: %s',
+  (kind) => {
+    const saysNothing = kind === 'expired' || kind === 'refused';
+    expect(looked(open, result(kind)).kind).toBe(saysNothing ? 'open' : 'ended');
+    const sending = click(open, 'accept');
+    expect(looked(sending, result(kind))).toBe(sending);
+  },
+);
+
+describe('an expired plan', () => {
+  const planning = planAgain(expire(open, after));
+
+  test('is planned again', () => {
+    expect(planning.kind).toBe('planning');
+    expect(plannedAgain(planning, planned, after)).toMatchObject({ kind: 'open', change: { ticket: 'new' } });
+  });
+
+  test('says why it is not', () => {
+    expect(plannedAgain(planning, result('refused'), after)).toMatchObject({ kind: 'expired', note: 'Said.' });
+    expect(plannedAgain(planning, undefined, after)).toMatchObject({
+      kind: 'expired',
+      note: expect.stringMatching(/Nothing was sent/),
+    });
+  });
+
+  test('is only planned again where that is possible', () => {
+    const stage: Stage = { kind: 'expired', change: { ...change, canPlanAgain: false } };
+    expect(planAgain(stage)).toBe(stage);
+    expect(planAgain(open)).toBe(open);
+  });
 });

@@ -1,0 +1,66 @@
+import type { ProposedChange, RiskName } from '../../src/mcp/views/contract/change.js';
+import { sentenceCase } from '../../src/util/human.js';
+import { type FormatTime, withLocalTimes } from '../shared/appearance.js';
+import { element, listSection } from '../shared/elements.js';
+import { type IconName, icon } from '../shared/icons.js';
+
+const risks: Readonly<Record<RiskName, { readonly words: string; readonly icon: IconName }>> = {
+  'costs money': { words: 'Costs money', icon: 'cost' },
+  'no way back': { words: 'No way back', icon: 'oneWay' },
+};
+
+/** The decision: what, what is risky about it, and where. */
+export const planHead = ({ sentence, risks: marked, isSandbox, where }: ProposedChange): readonly Node[] => [
+  ...(isSandbox ? [element('p', { class: 'sandbox' }, 'Sandbox: nothing real happens')] : []),
+  element('h1', { dir: 'auto' }, sentence),
+  ...(marked.length === 0
+    ? []
+    : [
+        element(
+          'ul',
+          { class: 'risks', 'aria-label': 'Risks' },
+          ...marked.map((risk) =>
+            element('li', { class: risks[risk].icon }, icon(risks[risk].icon), risks[risk].words),
+          ),
+        ),
+      ]),
+  ...(where.length === 0 ? [] : [element('p', { class: 'where', dir: 'auto' }, sentenceCase(where.join(' · ')))]),
+];
+
+/** Everything else that there is to know before deciding. */
+export function planBody(change: ProposedChange, formatTime: FormatTime): readonly Node[] {
+  const { effects, warnings, notChecked, defaults, request } = change;
+  const local = (lines: readonly string[]) => lines.map((line) => withLocalTimes(line, formatTime));
+  return [
+    ...listSection('What will happen', local(effects), 'effects'),
+    ...listSection('Warnings', local(warnings), 'warnings'),
+    ...listSection('Not checked beforehand', notChecked.map(sentenceCase), 'not-checked'),
+    ...(defaults.length === 0
+      ? []
+      : [
+          element(
+            'section',
+            { class: 'defaults' },
+            element('h2', {}, 'Left to the cloud'),
+            element(
+              'dl',
+              {},
+              ...defaults.flatMap(({ name, value }) => [
+                element('dt', { dir: 'auto' }, sentenceCase(name)),
+                element('dd', { dir: 'auto' }, value),
+              ]),
+            ),
+          ),
+        ]),
+    ...(request === ''
+      ? []
+      : [
+          element(
+            'details',
+            {},
+            element('summary', {}, 'The exact request'),
+            element('pre', { tabindex: '0' }, request),
+          ),
+        ]),
+  ];
+}
