@@ -36,10 +36,10 @@ export async function buildViews(outdir = beside('../dist/ui')) {
     await writeFile(`${outdir}/${name}.html`, page({ title, policy, style, script }));
   }
   const script = await scriptOf("import { startHostPage } from './ui/page/host-page.js'; startHostPage();");
-  const style = await styleOf('page/page.css');
+  const style = await styleOf('shared/base.css', 'page/page.css');
   await writeFile(
     `${outdir}/page.html`,
-    page({ title: 'cloudops-mcp', policy: hostPolicy(script, style), style, script }),
+    page({ title: 'cloudops-mcp', policy: hostPolicy(script, style), icon: await iconLink(), style, script }),
   );
 }
 
@@ -51,19 +51,26 @@ const hostPolicy = (script, style) =>
     `style-src '${sourceHash(style)}'`,
     "connect-src 'self'",
     "frame-src 'self'",
+    'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');
 
 const sourceHash = (text) => `sha256-${createHash('sha256').update(text).digest('base64')}`;
 
-const page = ({ title, policy, style, script }) =>
+const page = ({ title, policy, icon = '', style, script }) =>
   [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>${title}</title><style>${style}</style></head><body><script type="module">${script}</script></body></html>`,
+    `<title>${title}</title>${icon}<style>${style}</style></head><body><script type="module">${script}</script></body></html>`,
   ].join('');
+
+/** The icon of the page in the tabs of the browser. */
+async function iconLink() {
+  const svg = await readFile(beside('../ui/page/icon.svg'), 'utf8');
+  return `<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(svg.trim())}">`;
+}
 
 async function scriptOf(lines) {
   const code = await bundleLines(lines, {

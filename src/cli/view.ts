@@ -4,7 +4,13 @@ import * as z from 'zod';
 import { withConfirm } from '../config/load.js';
 import { serveViewPage } from '../http/view-page.js';
 import { appsExtension, decideTool, viewMimeType } from '../mcp/views/contract/apps.js';
-import { type OutcomeKind, readOutcome } from '../mcp/views/contract/change.js';
+import {
+  type ChangeOutcome,
+  type OutcomeKind,
+  outcomeTitles,
+  readOutcome,
+  readProposedChange,
+} from '../mcp/views/contract/change.js';
 import { createPeer, type Peer } from '../mcp/views/contract/json-rpc.js';
 import { readView, viewOf } from '../mcp/views/offer.js';
 import { startRuntime } from '../runtime.js';
@@ -18,7 +24,7 @@ import { commandLog } from './terminal-log.js';
 /** `cloudops-mcp view`: shows a call of a tool in the browser, with the view of chats, for people without such a chat. */
 export const viewCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--account <name>] [--port N] [--no-open]',
-  about: 'show an upload, or a change to decide on, in the browser, until Ctrl-C',
+  about: 'show an upload, or a change to decide on, in the browser, until it is decided or Ctrl-C',
   positionals: 2,
   options: { account: 'value', port: 'value', 'no-open': 'switch' },
   async run(invocation) {
@@ -29,6 +35,9 @@ export const viewCommand: Command = {
 };
 
 const graceMs = 10_000;
+
+/** After a decision, the page can be loaded again for so long. */
+const lingerMs = 20_000;
 
 /** The server ends each call before this. */
 const answerMs = 15 * 60_000;
@@ -55,28 +64,46 @@ async function show(
       return failed.exitCode;
     }
     const reads = operation.effect === 'read';
+    const stop = terminal.interrupted();
+    const over = new AbortController();
+    /** For a page that is loaded again: the plan, in time with what came of it. */
+    let shown: unknown = result;
     /** The answer to the click that decided the change. Later clicks send nothing. */
     let decided: unknown;
+    const take = (answer: unknown) => {
+      const outcome = decisionIn(answer);
+      if (outcome === undefined) {
+        if (readProposedChange(metaOf(answer)) !== undefined) shown = answer;
+        return;
+      }
+      if (decided !== undefined) return;
+      shown = { ...Object(answer), _meta: { ...metaOf(shown), ...metaOf(answer) } };
+      decided = answer;
+      stdout.write(`${outcomeTitles[outcome.kind]}: ${outcome.sentence}\n`);
+      if (stdout.isTTY)
+        stderr.write('It ends in 20 seconds; until then the page can be loaded again. Ctrl-C ends it now.\n');
+      setTimeout(() => over.abort(), lingerMs).unref();
+    };
     const page = await serveViewPage({
       port,
       host: await readView('page'),
       view: await readView(name),
       // The arguments of a change may hold a secret, and its view does not need them.
-      call: async () => ({ ...(reads && { args }), result: decided ?? result }),
+      call: async () => ({ ...(reads && { args }), result: shown }),
       async callTool(params) {
         if (textAt(params, 'name') !== (reads ? operation.name : decideTool))
           throw new Error('this view calls no other tool');
         const answer = await call(params);
-        if (isDecision(answer)) decided = answer;
+        if (!reads) take(answer);
         return answer;
       },
     });
-    const stop = terminal.interrupted();
     stdout.write(`${page.url}\n`);
-    if (stdout.isTTY) stderr.write('Ctrl-C ends it.\n');
+    if (stdout.isTTY) stderr.write(reads ? 'Ctrl-C ends it.\n' : 'Decide there, or end it with Ctrl-C.\n');
     const opened =
       open && stdout.isTTY ? await openBrowser(page.url, terminal.platform).catch(() => undefined) : undefined;
-    if (!stop.aborted) await once(stop, 'abort');
+    const end = AbortSignal.any([stop, over.signal]);
+    if (!end.aborted) await once(end, 'abort');
     runtime.inFlight.detach();
     if (runtime.inFlight.count() > 0) stderr.write('A change is under way: it gets ten seconds to end.\n');
     await runtime.inFlight.finish(graceMs);
@@ -95,10 +122,12 @@ const withoutDecision = 3;
 
 const decisions: readonly OutcomeKind[] = ['accepted', 'rejected', 'unknown', 'declined'];
 
-const isDecision = (result: unknown): boolean => {
-  const outcome = readOutcome(toolResult.parse(result)._meta);
-  return outcome !== undefined && decisions.includes(outcome.kind);
+const decisionIn = (result: unknown): ChangeOutcome | undefined => {
+  const outcome = readOutcome(metaOf(result));
+  return outcome !== undefined && decisions.includes(outcome.kind) ? outcome : undefined;
 };
+
+const metaOf = (result: unknown) => Object(toolResult.parse(result)._meta);
 
 /** The text of a result that is an error, and its exit code. */
 function failureOf(result: unknown): { readonly text: string; readonly exitCode: number } | undefined {

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vi
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { readAsAPerson } from '../support/person.js';
 import { cleanEnv, serverPath } from '../support/server-process.js';
-import { type Browser, seriousFindings, startBrowser } from './browser.js';
+import { type Browser, findings, startBrowser } from './browser.js';
 
 /** Over stdio, with a client that cannot ask its user: the page that opens by itself. */
 
@@ -75,7 +75,7 @@ test('two changes are decided in one tab, one after the other, and the agent lea
   await view.getByRole('button', { name: /^Create server/ }).click();
   await view.getByRole('heading', { name: 'Accepted' }).waitFor();
   await page.getByRole('button', { name: 'Show the next change' }).waitFor();
-  for (const frame of page.frames()) expect(await seriousFindings(frame)).toEqual([]);
+  for (const frame of page.frames()) expect(await findings(frame)).toEqual([]);
   await page.getByRole('button', { name: 'Show the next change' }).click();
   await view.getByText('second').first().waitFor();
   await view.getByRole('button', { name: 'Do nothing' }).waitFor();

@@ -12,6 +12,7 @@ import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { readAsAPerson } from '../support/person.js';
 import { cleanEnv, serverPath } from '../support/server-process.js';
 import { type Browser, findings, startBrowser } from './browser.js';
+import { keepPicture } from './gallery.js';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -32,9 +33,16 @@ async function runView(tool: string, args: object, ...options: string[]): Promis
   const command = [serverPath, 'view', tool, JSON.stringify(args), '--sandbox', '--no-open', ...options];
   const child = spawn(process.execPath, command, { env: cleanEnv(), stdio: ['ignore', 'pipe', 'inherit'] });
   running.push(child);
-  for await (const line of createInterface({ input: child.stdout })) return line;
-  throw new Error('it printed nothing');
+  printed.length = 0;
+  const lines = createInterface({ input: child.stdout }).on('line', (line) => printed.push(line));
+  await Promise.race([once(lines, 'line'), once(lines, 'close')]);
+  const [url] = printed;
+  if (url === undefined) throw new Error('it printed nothing');
+  return url;
 }
+
+/** What the command that ran last has printed. */
+const printed: string[] = [];
 
 /** Opens the view of a plan, and gives it the time that a person needs to read it. */
 async function openPlan(url: string) {
@@ -53,7 +61,41 @@ test('an upload is shown in the browser, and refreshed', async () => {
   await view.getByText('96.0 MiB').waitFor();
   await view.getByRole('button', { name: 'Refresh' }).click();
   expect(await view.getByRole('heading', { level: 1 }).innerText()).toContain(bucket);
-  for (const frame of page.frames()) expect(await findings(frame)).toEqual([]);
+  expect(await page.title()).toBe(`Upload of ${object} – cloudops-mcp`);
+});
+
+describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
+  test.each([420, 800])('the page can be used by everybody, before and after the click, %i px wide', async (width) => {
+    const url = await runView(restoreInstance.name, restoreInstance.example);
+    const page = await browser.another({ colorScheme, width });
+    const check = async (name: string) => {
+      for (const frame of page.frames()) expect(await findings(frame), name).toEqual([]);
+      const backgrounds = await Promise.all(
+        page.frames().map((frame) => frame.evaluate(() => getComputedStyle(document.body).backgroundColor)),
+      );
+      expect(new Set(backgrounds).size, 'the view has an edge').toBe(1);
+      await keepPicture(`view-${name}-${colorScheme}-${width}`, await page.screenshot());
+    };
+    await page.goto(url);
+    const view = page.frameLocator('iframe');
+    await view.getByText('Sandbox: nothing real happens').waitFor();
+    await check('before');
+    expect(await page.title()).toBe(
+      'Create DevOps server "restored-server" (100 GB, e-large) in jp-east-1 from backup "demobackup0000000000000000000001". – cloudops-mcp',
+    );
+    expect(await page.getByRole('heading', { level: 1, name: 'A change to decide on' }).isVisible()).toBe(true);
+    expect(await page.locator('link[rel=icon]').getAttribute('href')).toMatch(/^data:image\/svg/);
+    await readAsAPerson();
+    await view.getByRole('button', { name: /^Create server/ }).click();
+    await view.getByRole('heading', { name: 'Accepted' }).waitFor();
+    await check('after');
+    const said = await view.getByRole('status').first().innerText();
+    await page.reload();
+    await view.getByRole('heading', { name: 'Accepted' }).waitFor();
+    expect(await view.getByRole('status').first().innerText()).toBe(said);
+    await view.getByText('The plan: Create DevOps server').waitFor();
+    await page.context().close();
+  });
 });
 
 test('a change is carried out by a click alone, whatever is set for agents', async () => {
@@ -61,6 +103,18 @@ test('a change is carried out by a click alone, whatever is set for agents', asy
   const view = await openPlan(url);
   await view.getByRole('button', { name: /^Create server/ }).click();
   await view.getByRole('heading', { name: 'Accepted' }).waitFor();
+});
+
+test('the terminal says in one line what was decided, and the command ends', async () => {
+  const view = await openPlan(await runView(restoreInstance.name, restoreInstance.example));
+  const child = running.at(-1);
+  const ended = child && once(child, 'exit');
+  await view.getByRole('button', { name: /^Create server/ }).click();
+  await view.getByRole('heading', { name: 'Accepted' }).waitFor();
+  expect((await ended)?.[0]).toBe(0);
+  expect(printed.slice(1)).toEqual([
+    expect.stringMatching(/^Accepted: The cloud accepted the restore of DevOps server /),
+  ]);
 });
 
 test('what the view cannot show is said at once, and the command ends', async () => {
@@ -103,7 +157,7 @@ describe('the exit code is that of call', () => {
       'a change that was carried out, whoever clicks afterwards',
       [
         [create, 'Accepted'],
-        [create, 'Decided before'],
+        [create, 'Accepted'],
       ],
       [],
       0,

@@ -1,3 +1,4 @@
+import { readOutcome, readProposedChange } from '../../src/mcp/views/contract/change.js';
 import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
 import { type Fields, fieldsOf, numberOf, textOf } from '../../src/mcp/views/contract/read.js';
 import { element } from '../shared/elements.js';
@@ -8,10 +9,11 @@ import { element } from '../shared/elements.js';
  */
 export function startHostPage(): void {
   const frame = element('iframe', { sandbox: 'allow-scripts', title: 'View' });
+  const heading = element('h1', {}, 'cloudops-mcp');
   const said = element('p', { role: 'alert' });
-  const note = element('p', { dir: 'auto' });
+  const note = element('p', { class: 'note', dir: 'auto' });
   const more = element('p', { role: 'status' });
-  document.body.append(said, note, more, frame);
+  document.body.append(element('main', {}, heading, said, note, more, frame));
   // Asked for at once: an upload of many pages takes a while.
   const call = ask('call', {});
   const send = (message: Fields) => frame.contentWindow?.postMessage(message, '*');
@@ -24,7 +26,7 @@ export function startHostPage(): void {
           hostCapabilities: { serverTools: {} },
           hostContext: {},
         });
-      if (method === 'tools/call') return ask('tool', params);
+      if (method === 'tools/call') return callTool(params);
       return method === 'ping' ? Promise.resolve({}) : undefined;
     },
     onNotification(method, params) {
@@ -44,12 +46,29 @@ export function startHostPage(): void {
     document.title = 'A change waits';
   }
 
+  async function callTool(params: Fields): Promise<Fields> {
+    const result = await ask('tool', params);
+    entitle(result);
+    return result;
+  }
+
+  /** Says what the page shows: in its heading, to those who hear the frame's name, and in the tabs of the browser. */
+  function entitle(result: Fields): void {
+    const shown = shownBy(result);
+    if (shown === undefined) return;
+    const { heading: text, title } = shown;
+    heading.textContent = text;
+    frame.title = text;
+    document.title = `${title} – cloudops-mcp`;
+  }
+
   async function begin(): Promise<void> {
     try {
       const { args, result, note: text, follows, shown } = await call;
       note.textContent = textOf(text) ?? '';
       if (follows === true) follow(textOf(shown)).catch(tellOfSilence);
       frame.hidden = result === undefined;
+      entitle(fieldsOf(result));
       peer.notify('ui/notifications/tool-input', { arguments: fieldsOf(args) });
       peer.notify('ui/notifications/tool-result', fieldsOf(result));
     } catch {
@@ -66,6 +85,16 @@ export function startHostPage(): void {
     if (event.source === frame.contentWindow) peer.receive(event.data);
   });
   frame.src = 'view';
+}
+
+/** What a result is about; undefined for one that says nothing of it, such as a failed call. */
+function shownBy({ _meta, structuredContent }: Fields): { heading: string; title: string } | undefined {
+  const outcome = readOutcome(_meta);
+  if (outcome !== undefined) return { heading: 'A change and what came of it', title: outcome.sentence };
+  const change = readProposedChange(_meta);
+  if (change !== undefined) return { heading: 'A change to decide on', title: change.sentence };
+  const { object } = fieldsOf(fieldsOf(structuredContent).answer);
+  return textOf(object) === undefined ? undefined : { heading: 'An upload', title: `Upload of ${textOf(object)}` };
 }
 
 /** Asks the process. Rejects where it does not answer. */
