@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readProposedChange } from '../../src/mcp/views/contract/change.js';
@@ -6,7 +5,7 @@ import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { type Browser, startBrowser } from './browser.js';
 import { planResult } from './changes.js';
 import { startRealServer } from './real-server.js';
-import { mebibyte, partsOf, uploadResult, upTo } from './uploads.js';
+import { expected, partsOfFourHundred, uploadResult } from './uploads.js';
 
 /**
  * The picture of the README: an upload, and below it a change that waits for a decision. It is written where PICTURES says, and
@@ -25,23 +24,11 @@ const themes = ['light', 'dark'] as const;
 type Theme = (typeof themes)[number];
 const context = (theme: Theme) => ({ theme, locale: 'en-GB', timeZone: 'UTC' });
 
-/** An upload of 400 parts, four at a time, of which some have been lost on the way and one is too small. */
-const lost = [77, 78, 79, 142, 203];
-const parts = partsOf(
-  upTo(236).filter((number) => !lost.includes(number)),
-  (number) => ({
-    uploadedAt: Date.parse('2026-11-20T12:00:00Z') + 8000 * Math.floor(number / 4) + 40_000 * Math.sin(number / 40),
-    etag: createHash('md5').update(`part ${number}`).digest('hex'),
-    ...(number === 18 && { size: mebibyte }),
-  }),
-).map((part) => ({ ...part, uploadedAt: Math.round(part.uploadedAt / 1000) * 1000 }));
-
 async function pictureOfUpload(theme: Theme): Promise<Buffer> {
   const { page, view, sendCall } = await browser.show('upload', { context: context(theme), colorScheme: theme });
-  const expected = { expectedParts: 400, expectedBytes: 400 * 8 * mebibyte };
   await sendCall(
     { bucket: 'demo-bucket', object: 'backups/database.dump', uploadId: 'demo', ...expected },
-    uploadResult(parts, expected),
+    uploadResult(partsOfFourHundred, expected),
   );
   await view.getByRole('slider').hover({ position: { x: 300, y: 50 } });
   return page.locator('iframe').screenshot();

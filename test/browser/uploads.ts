@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { partsKey } from '../../src/mcp/views/contract/parts.js';
 import { packParts } from '../../src/mcp/views/pack-parts.js';
@@ -21,6 +22,18 @@ export const partsOf = (
   }));
 
 export const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+/** An upload of 400 parts, four at a time, of which some have been lost on the way and one is too small. */
+const lost = [77, 78, 79, 142, 203];
+export const partsOfFourHundred = partsOf(
+  upTo(236).filter((number) => !lost.includes(number)),
+  (number) => ({
+    uploadedAt: Date.parse('2026-11-20T12:00:00Z') + 8000 * Math.floor(number / 4) + 40_000 * Math.sin(number / 40),
+    etag: createHash('md5').update(`part ${number}`).digest('hex'),
+    ...(number === 18 && { size: mebibyte }),
+  }),
+).map((part) => ({ ...part, uploadedAt: Math.round(part.uploadedAt / 1000) * 1000 }));
+export const expected = { expectedParts: 400, expectedBytes: 400 * 8 * mebibyte };
 
 export interface Named {
   readonly bucket?: string;
