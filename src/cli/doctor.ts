@@ -17,11 +17,11 @@ import { textForPerson } from '../tools/next.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { counted } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
-import { textAt } from '../util/objects.js';
 import { quote, spellOut } from '../util/quote.js';
 import { type Command, pageOf, type Terminal } from './command.js';
 import { remedyOfKeys, remedyOfSetting } from './doctor-remedies.js';
 import { doctorReport } from './doctor-report.js';
+import { journalRemedy } from './journal-remedy.js';
 import { type Finding, notChecked, ok, type ProbeOptions, probe, problem, warning } from './probe.js';
 import { insecureTlsWarning } from './run-until-signal.js';
 
@@ -229,26 +229,6 @@ async function journalFinding(config: Config, now: () => Date): Promise<Finding[
   } finally {
     await journal.close();
   }
-}
-
-const networkCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNRESET'];
-
-/** By the class of a code of SQL, its first two characters. */
-const remediesByClass: Readonly<Record<string, string>> = {
-  28: 'Check the user and the password in CLOUDOPS_JOURNAL.',
-  53: 'The database has no connection or no space left: see its own log.',
-  57: 'The database is starting or going down: try again, and see its own log if that stays so.',
-};
-
-function journalRemedy(error: unknown, inDatabase: boolean): string {
-  if (!inDatabase) return 'Make it writable, or name another in CLOUDOPS_JOURNAL.';
-  const code = textAt(error, 'code') ?? '';
-  if (networkCodes.includes(code) || code === '')
-    return 'Check that the database runs, its host and port in CLOUDOPS_JOURNAL, and the network.';
-  return (
-    remediesByClass[code.slice(0, 2)] ??
-    'Check the name of the database in CLOUDOPS_JOURNAL, and the rights of its user.'
-  );
 }
 
 /** Fetches the issuer's keys as a server does, if tokens of an issuer are accepted. */
