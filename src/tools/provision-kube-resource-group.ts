@@ -16,7 +16,11 @@ const input = () =>
   withConditions(
     z.strictObject({
       resourceGroupName: pathName().describe('Group to set up.'),
-      regions: z.array(text()).length(1, 'must hold exactly one region').describe('One region.').optional(),
+      regions: z
+        .array(text().meta({ title: 'region' }))
+        .length(1, 'must hold exactly one region')
+        .describe('One region.')
+        .optional(),
       availabilityZones: z
         .array(text())
         .length(1, 'must hold exactly one zone')

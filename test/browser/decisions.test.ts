@@ -209,11 +209,10 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
       expect(await findings(page.mainFrame()), name).toEqual([]);
       const overflows = () => document.documentElement.scrollWidth > document.documentElement.clientWidth;
       expect(await page.evaluate(overflows), name).toBe(false);
-      await keepPicture(`decisions-${name}-${colorScheme}-${width}`, await page.screenshot({ fullPage: true }));
-      const folder = process.env.PICTURES;
-      if (folder === undefined || width !== 800 || name === 'sign-in') return;
-      await page.setViewportSize({ width, height: name === 'plan' ? 500 : 240 });
-      await page.screenshot({ path: `${folder}/decisions-${name}-${colorScheme}.png` });
+      // A frame is painted only within the window.
+      await page.setViewportSize({ width, height: 240 });
+      await page.setViewportSize({ width, height: await page.evaluate(() => document.documentElement.scrollHeight) });
+      await keepPicture(`decisions-${name}-${colorScheme}-${width}`, await page.screenshot());
       await page.setViewportSize({ width, height: 900 });
     };
     await page.goto(url);
