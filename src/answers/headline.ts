@@ -10,11 +10,13 @@ const sentence = /^(?:"(?:[^"\\]|\\.)*"|[^".]|\.(?! |$))+\.(?= |$)/;
 const remark = / \([^()]*\)(?=\.$)/;
 const clause = /^(?:"(?:[^"\\]|\\.)*"|[^":]|:(?! ))+(?=: )/;
 
+/** A text in which no quoted name has more than 24 characters. */
+export const withShortNames = (text: string): string =>
+  text.replace(quoted, (whole, name: string) => ([...name].length <= longestName ? whole : shortened(name)));
+
 /** The beginning of a summary that fits into one short line: its first sentence, with long names cut, or less of that. */
 export function headlineOf(summary: string): string {
-  const short = summary.replace(quoted, (whole, name: string) =>
-    [...name].length <= longestName ? whole : shortened(name),
-  );
+  const short = withShortNames(summary);
   const whole = sentence.exec(short)?.[0] ?? short;
   if (whole.length <= longestHeadline) return whole;
   const first = whole.replace(remark, '');

@@ -37,6 +37,7 @@ export interface Plan {
   readonly notChecked: readonly string[];
 }
 
+/** What nobody may overlook, in the words of a button. */
 export type Risk = 'costs money' | 'no way back';
 
 /** A default, with its field in words. */
@@ -97,7 +98,7 @@ export function makePlan(call: PlannedCall): Plan {
       operation.effect === 'delete' && 'This is destructive.',
       ...change.consequences(input, region),
     ).map(names.in),
-    risks: risksOf(operation, change),
+    risks: risksOf(call),
     ...(isSandbox && { sandbox: true }),
     defaults: defaults.map(({ path, value }) => ({ name: names.of(path) ?? path, value })),
     warnings: [...pastedSecrets(call), ...warnings].map(names.in),
@@ -105,9 +106,16 @@ export function makePlan(call: PlannedCall): Plan {
   };
 }
 
-function risksOf({ effect }: Operation, { costsMoney, irreversible = effect === 'delete' }: Change): Risk[] {
-  const risks: readonly (Risk | false)[] = [costsMoney && 'costs money', irreversible && 'no way back'];
-  return risks.filter((risk) => risk !== false);
+function risksOf({ operation, change }: Pick<PlannedCall, 'operation' | 'change'>): readonly Risk[] {
+  const { costsMoney, irreversible = operation.effect === 'delete' } = change;
+  return [...(costsMoney ? ['costs money' as const] : []), ...(irreversible ? ['no way back' as const] : [])];
+}
+
+/** The words that agree, with what they bring about: `Create server wiki (costs money)`. */
+export function acceptOf(call: Pick<PlannedCall, 'operation' | 'change' | 'input'>): string {
+  const risks = risksOf(call);
+  const words = call.change.accept(call.input);
+  return risks.length === 0 ? words : `${words} (${risks.join(', ')})`;
 }
 
 /** For secrets that came with the call although a name would have done. */

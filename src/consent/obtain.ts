@@ -1,5 +1,5 @@
 import type { EndedOutcome } from '../answers/outcome.js';
-import { planText, tooLargeToShow } from '../answers/plan.js';
+import { acceptOf, planText, tooLargeToShow } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
 import { next } from '../tools/next.js';
 import { type Asker, type Reply, unlessStopped } from './asker.js';
@@ -120,6 +120,7 @@ async function clicked(
 /**
  * Records a refusal, and gives what to tell of it.
  * @param ifSpent for what was decided before
+ * @param isDismissed set if the person only closed the question
  */
 async function declined(
   pending: PendingChange,
@@ -127,8 +128,9 @@ async function declined(
   refusals: Refusals,
   reason: Refusal,
   ifSpent: Refusal,
+  isDismissed = false,
 ): Promise<Refusal> {
-  const recorded = await refusals.decline(intentOf(pending, consent));
+  const recorded = await refusals.decline(intentOf(pending, consent), isDismissed);
   if (recorded === 'spent') return ifSpent;
   return recorded === 'declined' ? reason : new Refusal(reason.code, [...reason.problems, unwritten], reason.more);
 }
@@ -145,9 +147,9 @@ async function ask(
   refusals: Refusals,
 ): Promise<Consent | Question> {
   const { call, plan, now } = pending;
-  const accept = call.change.accept(call.input);
+  const accept = acceptOf(call);
   const { brought } = asker;
-  if (brought === undefined) await expectQuestion(pending, signal, refusals);
+  if (brought === undefined) await expectQuestion(pending, asker, signal, refusals);
   else if (brought.claims.digest !== asked.digest)
     throw new Refusal('PlanRefused', ['the answer belongs to a call with other arguments, endpoint or account']);
   const message = questionText(plan, call);
@@ -165,13 +167,20 @@ async function ask(
   await pending.claim(claims.nonce);
   const refusal = refusalOf(reply, asker.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs, message);
   if (refusal === undefined) return consent;
-  throw await declined(pending, consent, refusals, refusal, answeredBefore);
+  throw await declined(pending, consent, refusals, refusal, answeredBefore, reply === 'cancelled');
 }
 
 /** @throws Refusal if the user may not be asked */
-async function expectQuestion({ entry }: PendingChange, signal: AbortSignal, refusals: Refusals): Promise<void> {
+async function expectQuestion(
+  { entry }: PendingChange,
+  { isDirect }: Asker,
+  signal: AbortSignal,
+  refusals: Refusals,
+): Promise<void> {
   // It may have waited for the answer to another question.
   if (signal.aborted) throw new Refusal('Declined', ['the client cancelled the call before anybody was asked']);
+  // Whoever sits at the terminal asked for it themself: nobody wears them out with questions.
+  if (isDirect) return;
   const refusal = await refusals.againstAsking(entry);
   if (refusal !== undefined) throw refusal;
 }

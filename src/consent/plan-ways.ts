@@ -1,5 +1,5 @@
 import type { EndedOutcome, PlanClaims } from '../answers/outcome.js';
-import { planText } from '../answers/plan.js';
+import { acceptOf, planText } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
 import { type Next, next } from '../tools/next.js';
 import type { ConsentStep } from './decision.js';
@@ -88,7 +88,7 @@ async function store(
       tool: call.operation.name,
       caller: entry.caller,
       client: entry.client,
-      accept: call.change.accept(call.input),
+      accept: acceptOf(call),
     });
     return isAdded ? undefined : new Refusal('TooManyWaiting', []);
   } catch {
@@ -111,14 +111,25 @@ interface Ways {
 
 const nextAfterPlan = (ways: Ways): Next => next('user', 'decide', afterPlan(ways));
 
-function afterPlan({ name, planOnly, planId, byPlanId, claims, decideAt, waitsUntil }: Ways): string {
+/** @param ways what there is beside the button, for hosts that say they show views and show none, or pass no clicks on */
+function withoutButton({ name, byPlanId, decideAt }: Pick<Ways, 'name' | 'byPlanId' | 'decideAt'>): string {
+  if (byPlanId) return 'If they see no button, show them all of "show", and they answer in the chat. ';
+  if (decideAt !== undefined) return 'If they see no button, they decide at the link. ';
+  return `If they see no button, they can decide where this server runs, with cloudops-mcp view ${name} and the same arguments. `;
+}
+
+function afterPlan(ways: Ways): string {
+  const { name, planOnly, planId, byPlanId, claims, decideAt, waitsUntil } = ways;
   const byPage =
     decideAt !== undefined
       ? 'Give the user the link in decideAt: a person decides there. '
       : waitsUntil !== undefined
         ? 'This plan waits in a tab of the browser on the machine of this server: tell the user to decide there. '
         : '';
-  const byClick = claims === undefined ? '' : 'The user sees this plan with a button to agree and one to do nothing. ';
+  const byClick =
+    claims === undefined
+      ? ''
+      : `The user sees this plan with a button to agree and one to do nothing. ${withoutButton(ways)}`;
   const byPerson = `${byClick}${byPage}`;
   if (!byPlanId && byPerson !== '') {
     const only = claims === undefined ? '' : 'Wait for the decision: only a click carries this plan out. ';
@@ -128,7 +139,7 @@ function afterPlan({ name, planOnly, planId, byPlanId, claims, decideAt, waitsUn
   const showAll = 'Show the user all of "show", translated if they speak another language; the request can be left out';
   const condition =
     byPerson !== ''
-      ? `${byPerson}Leave the decision to them. Only if they ask you to go ahead instead`
+      ? `${byPerson}Leave the decision to them. Only if they tell you to go ahead instead`
       : planOnly
         ? `${showAll}. Stop there. Only if they then ask for it`
         : `${showAll}. If they say yes to it`;
@@ -138,7 +149,7 @@ function afterPlan({ name, planOnly, planId, byPlanId, claims, decideAt, waitsUn
 
 /** The plan in place of an answer. A planId, a click, either, or neither would carry it out. */
 function planned({ call, plan, now }: PendingChange, ways: Ways): EndedOutcome {
-  const { operation, change, input } = call;
+  const { operation } = call;
   const { byPlanId, planId, claims, decideAt, waitsUntil } = ways;
   const issuedAt = now().getTime();
   const expiresAt = byPlanId || waitsUntil === undefined ? issuedAt + tokenLifetimeMs : waitsUntil;
@@ -159,7 +170,7 @@ function planned({ call, plan, now }: PendingChange, ways: Ways): EndedOutcome {
     },
     view: {
       kind: 'plan',
-      accept: change.accept(input),
+      accept: acceptOf(call),
       issuedAt,
       ...(byPlanId && { inChat: true }),
       ...(claims !== undefined && { claims }),

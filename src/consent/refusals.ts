@@ -9,24 +9,30 @@ import { tokenLifetimeMs } from './tokens.js';
 export interface Refusals {
   /**
    * Records that a change was refused, which spends its nonce. `spent` means that it was decided before, `unwritten` that the journal
-   * does not have it yet.
+   * does not have it yet. A question that was only closed is one of those that end the questions, but does not bind: `isDismissed`.
    */
-  decline(intent: Intent): Promise<'declined' | 'spent' | 'unwritten'>;
+  decline(intent: Intent, isDismissed?: boolean): Promise<'declined' | 'spent' | 'unwritten'>;
   /** True if the journal does not know yet that the consent with a nonce was refused. */
   isSpent(nonce: string): boolean;
   /** The reason why this caller's user may not be asked, if there is one. */
-  againstAsking(entry: Pick<Intent, 'caller'>): Promise<Refusal | undefined>;
+  againstAsking(entry: Asked): Promise<Refusal | undefined>;
   /** The reason why a planId may not carry out a change, if there is one. */
-  againstPlanId(entry: Pick<Intent, 'caller' | 'digest'>): Promise<Refusal | undefined>;
+  againstPlanId(entry: Asked & Pick<Intent, 'digest'>): Promise<Refusal | undefined>;
   /** Writes once more what is unwritten. */
   close(): Promise<void>;
 }
+
+/** Whose refusals are counted together: those of a caller and, where callers are not told apart, of a client. */
+type Asked = Pick<Intent, 'caller' | 'client'>;
 
 /** After so many refusals within the time that a question holds, nobody is asked again. */
 const mostRefusals = 3;
 
 /** With more unwritten refusals than this, every consent counts as refused. */
 const mostUnwritten = 1000;
+
+/** Of those that were only closed, no more are remembered. */
+const mostDismissed = 1000;
 
 /** @param newId makes a new id for each attempt: an earlier one may have been written without our knowing */
 export function createRefusals(
@@ -38,22 +44,40 @@ export function createRefusals(
   const persistence = createPersistence();
   const unwritten = new Map<string, Intent>();
 
+  /** What was only closed, oldest first. Other processes do not know that, and take it for a refusal. */
+  let dismissed: readonly Intent[] = [];
+
+  const since = () => now().getTime() - tokenLifetimeMs;
   /** Digests of the changes that a caller's user refused while a question asked then would still hold. */
-  const refusedBy = async (caller: string | undefined): Promise<readonly string[]> => {
-    const since = now().getTime() - tokenLifetimeMs;
-    const here = [...unwritten.values()].filter((one) => one.caller === caller && Date.parse(one.time) >= since);
-    return [...(await journal.listDeclined(since, caller)), ...here.map(({ digest }) => digest)];
+  const refusedBy = async ({ caller }: Asked, client?: string): Promise<readonly string[]> => {
+    const start = since();
+    const isTheirs = (one: Intent) =>
+      one.caller === caller && (caller !== undefined || client === undefined || one.client === client);
+    const here = [...unwritten.values()].filter((one) => isTheirs(one) && Date.parse(one.time) >= start);
+    return [...(await journal.listDeclined(start, caller, client)), ...here.map(({ digest }) => digest)];
   };
-  const against = (caller: string | undefined, reason: (refused: readonly string[]) => Refusal | undefined) =>
-    refusedBy(caller).then(
-      (refused) => (refused.length >= mostRefusals ? new Refusal('TooManyRefusals', []) : reason(refused)),
-      () => new Refusal('JournalUnavailable', ['the refusals in it cannot be counted']),
+  const isBinding = (refused: readonly string[], { caller, digest }: Pick<Intent, 'caller' | 'digest'>) => {
+    const start = since();
+    const closed = dismissed.filter(
+      (one) => one.caller === caller && one.digest === digest && Date.parse(one.time) >= start,
     );
+    return refused.filter((one) => one === digest).length > closed.length;
+  };
+  /** Refusals of all clients bind; those that end the questions are counted for each. */
+  const against = async (entry: Asked, reason: (refused: readonly string[]) => Refusal | undefined) => {
+    try {
+      const counted = await refusedBy(entry, entry.client);
+      return counted.length >= mostRefusals ? new Refusal('TooManyRefusals', []) : reason(await refusedBy(entry));
+    } catch {
+      return new Refusal('JournalUnavailable', ['the refusals in it cannot be counted']);
+    }
+  };
 
   return {
-    async decline(intent) {
+    async decline(intent, isDismissed = false) {
       const key = intent.nonce ?? intent.id;
       if (unwritten.has(key)) return 'spent';
+      if (isDismissed) dismissed = [...dismissed, intent].slice(-mostDismissed);
       unwritten.set(key, intent);
       try {
         const isFirst = await journal.decline(intent);
@@ -68,10 +92,10 @@ export function createRefusals(
       }
     },
     isSpent: (nonce) => unwritten.has(nonce) || unwritten.size >= mostUnwritten,
-    againstAsking: ({ caller }) => against(caller, () => undefined),
-    againstPlanId: ({ caller, digest }) =>
-      against(caller, (refused) =>
-        refused.includes(digest)
+    againstAsking: (entry) => against(entry, () => undefined),
+    againstPlanId: (entry) =>
+      against(entry, (refused) =>
+        isBinding(refused, entry)
           ? new Refusal('Declined', ['the user declined this change less than ten minutes ago'])
           : undefined,
       ),

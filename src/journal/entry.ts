@@ -76,6 +76,9 @@ export function bounded(text: string, bytes: number): string {
   return `${kept.toString('utf8').replace(/\ufffd$/, '')}${mark}`;
 }
 
+/** The longest name of a client in the journal. */
+export const clientBytes = 1024;
+
 /** The name of a caller in the journal. */
 export const boundedCaller = (caller: string | undefined) => (caller === undefined ? undefined : bounded(caller, 1024));
 
@@ -89,7 +92,7 @@ export const boundedIntent = (intent: Intent): Intent => ({
   target: bounded(intent.target, 8192),
   account: bounded(intent.account, 1024),
   key: intent.key === undefined ? undefined : bounded(intent.key, 1024),
-  client: bounded(intent.client, 1024),
+  client: bounded(intent.client, clientBytes),
   caller: boundedCaller(intent.caller),
   approver: boundedCaller(intent.approver),
 });

@@ -3,7 +3,16 @@ import type { Log } from '../util/log.js';
 import { budgetState } from './budget.js';
 import { clockWarnings, createClockWarning } from './clock.js';
 import { findByNonce, findConflict, findDuplicate, findOverspending, isNonceSpent } from './conflict.js';
-import { boundedCaller, boundedEnding, boundedIntent, type Ending, type Entry, type RecordedChange } from './entry.js';
+import {
+  bounded,
+  boundedCaller,
+  boundedEnding,
+  boundedIntent,
+  clientBytes,
+  type Ending,
+  type Entry,
+  type RecordedChange,
+} from './entry.js';
 import { append, checkWritable } from './file-open.js';
 import { listNewest, readChanges } from './file-read.js';
 import { createFileWindow } from './file-window.js';
@@ -77,13 +86,15 @@ export function createFileJournal(
       await endUnsent(intent.id, 'consentUsed');
       return false;
     },
-    listDeclined: async (since, caller) => {
+    listDeclined: async (since, caller, client) => {
       const name = boundedCaller(caller);
+      const program = caller === undefined && client !== undefined ? bounded(client, clientBytes) : undefined;
       const time = now().getTime();
-      const isDeclined = ({ ending, consent, caller: other }: RecordedChange) => {
+      const isDeclined = ({ ending, consent, caller: other, client: through }: RecordedChange) => {
         const refused = Date.parse(ending?.time ?? '');
         // By the clocks of those who refused: one that was ahead must not keep people from being asked for as long as it was.
-        return consent !== 'withdrawn' && other === name && refused >= since && refused <= time;
+        const isTheirs = other === name && (program === undefined || through === program);
+        return consent !== 'withdrawn' && isTheirs && refused >= since && refused <= time;
       };
       return (await window.upToDate())
         .listDeclined(time)

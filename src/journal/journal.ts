@@ -84,10 +84,10 @@ export interface Journal {
   decline(intent: Intent): Promise<boolean>;
   /**
    * Digests of the changes of a caller (undefined where callers are not authenticated) that were declined by a person since a time (milliseconds),
-   * which is at most two hours ago.
+   * which is at most two hours ago. Where callers are not authenticated, those of one client, if it is named.
    * @throws if the journal cannot be read
    */
-  listDeclined(since: number, caller: string | undefined): Promise<readonly string[]>;
+  listDeclined(since: number, caller: string | undefined, client?: string): Promise<readonly string[]>;
   /**
    * The newest changes, oldest first: at most 50, unless `limit` says otherwise.
    * @throws if the journal cannot be read

@@ -13,7 +13,15 @@ import {
   isNonceSpent,
 } from './conflict.js';
 import { databaseName } from './database-url.js';
-import { boundedCaller, boundedEnding, boundedIntent, type Ending, type Intent } from './entry.js';
+import {
+  bounded,
+  boundedCaller,
+  boundedEnding,
+  boundedIntent,
+  clientBytes,
+  type Ending,
+  type Intent,
+} from './entry.js';
 import { defaultLimit, type Journal, unwritable } from './journal.js';
 import { CommitPending, createPersistence, Permanent } from './persistence.js';
 import { selectSpent } from './postgres-budget.js';
@@ -110,13 +118,17 @@ export function createPostgresJournal(
         await insert(transaction, intent, isSpent ? unsent(id, 'consentUsed') : declined);
         return !isSpent;
       }),
-    listDeclined: (since, caller) =>
+    listDeclined: (since, caller, through) =>
       database.run(async ({ client, now: time }) => {
         const { rows } = await client.query(
           `select digest from cloudops_mutations
            where outcome = 'declined' and ended >= $1 and caller is not distinct from $2
-             and intent->>'consent' <> 'withdrawn'`,
-          [new Date(time - (now().getTime() - since)), storedCaller(caller)],
+             and intent->>'consent' <> 'withdrawn' and ($3::text is null or intent->>'client' = $3)`,
+          [
+            new Date(time - (now().getTime() - since)),
+            storedCaller(caller),
+            caller === undefined && through !== undefined ? bounded(through, clientBytes) : null,
+          ],
         );
         return digestsSchema()
           .parse(rows)

@@ -32,6 +32,7 @@ const definition = once(() => {
     irreversible: flag.optional(),
     continues: flag,
     headline: callback,
+    brief: callback.optional(),
     accept: callback,
     consequences: callback,
     warnings: callback,

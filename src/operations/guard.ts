@@ -64,6 +64,7 @@ const answersByPath = once((): Readonly<Record<string, z.ZodType>> => {
     summarize: text,
     next: z.strictObject({ who: z.enum(actors), action: z.enum(actions), text }).optional(),
     'change.headline': text,
+    'change.brief': text,
     'change.accept': text,
     'change.consequences': texts,
     'change.warnings': texts,

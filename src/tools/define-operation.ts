@@ -152,6 +152,8 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   readonly continues: boolean;
   /** The whole decision in one sentence, without its full stop: `Create DevOps server "wiki" in jp-east-1`. */
   headline(input: Input, region: string): string;
+  /** The same in some 60 characters, where the beginning of the headline is not the heart of it. */
+  brief?(input: Input, region: string): string;
   /** The words of the button that agrees: `Create server wiki`. */
   accept(input: Input): string;
   /** Everything else that will be created, changed or billed, one sentence each, costs first. */

@@ -53,6 +53,7 @@ export const upgradeKubeVersion = defineOperation({
     continues: true,
     headline: ({ resourceGroupName, clusterName, version }) =>
       `Upgrade cluster ${quote(clusterName)} of resource group ${quote(resourceGroupName)} to version ${quote(version)}`,
+    brief: ({ clusterName, version }) => `Upgrade cluster ${quote(clusterName)} to version ${quote(version)}`,
     accept: ({ clusterName }) => `Upgrade cluster ${clusterName}`,
     consequences: () => ['It changes a live cluster, and the API documents no way back.'],
     warnings: ({ version }) => versionWarnings(version),

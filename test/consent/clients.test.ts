@@ -10,7 +10,7 @@ import { type Era, eras } from '../support/in-process.js';
 /** No change is sent without the consent that the setting asks for, in both protocol eras. A server counts what arrives. */
 
 const args = { backupId: 'a'.repeat(32), instanceId: 'restored' };
-const agree = { action: 'accept', content: { decision: 'Create server restored' } } as const;
+const agree = { action: 'accept', content: { decision: 'Create server restored (costs money)' } } as const;
 
 type Answer = { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, string> };
 interface Setup {
@@ -86,9 +86,10 @@ describe.each(eras)('%s', (_name, era) => {
         expect((await call()).structured.outcome).toBe('accepted');
         expect(cloud.requests).toHaveLength(1);
         expect(questions).toHaveLength(1);
-        const [decision = ''] = questions[0]?.split('\n') ?? [];
+        const seen = questions[0]?.split('\n').slice(0, 3).join(' ');
+        for (const part of ['"restored"', 'jp-east-1', 'costs money']) expect(seen).toContain(part);
         for (const part of ['"restored"', 'e-large', 'jp-east-1', `"${args.backupId}"`, 'costs money'])
-          expect(decision).toContain(part);
+          expect(questions[0]).toContain(part);
       },
     );
 

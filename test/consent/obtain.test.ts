@@ -68,7 +68,7 @@ describe('a plan in place of an answer', () => {
     ]);
     expect(outcome).toHaveProperty('view', {
       kind: 'plan',
-      accept: 'Create server one',
+      accept: 'Create server one (costs money)',
       issuedAt: start,
       ...(hasPlanId && confirm !== 'human' && { inChat: true }),
       ...(ticket && { claims: ticket }),
@@ -255,7 +255,7 @@ describe('a question', () => {
   test('has the words of the button that agrees, and a yes is consent', async () => {
     const { call, journal } = setUp('ask');
     expect(await call({}, { asker: person('agreed') })).toMatchObject(accepted);
-    expect(asked).toEqual([[expect.stringContaining(headline), 'Create server one']]);
+    expect(asked).toEqual([[expect.stringContaining(headline), 'Create server one (costs money)']]);
     expect(await journal.list({})).toMatchObject([
       { consent: 'asked', answeredAfterMs: 5000, nonce: expect.any(String) },
     ]);
@@ -284,7 +284,7 @@ describe('a question', () => {
     if (outcome.kind !== 'inputRequired') throw new Error(`the call ended as ${outcome.kind}`);
     expect(outcome).toMatchObject({
       message: expect.stringContaining(headline),
-      answer: { accept: 'Create server one' },
+      answer: { accept: 'Create server one (costs money)' },
     });
     const { claims } = outcome;
     expect(claims).toEqual({ use: 'question', digest: expect.any(String), nonce: expect.any(String) });
@@ -299,7 +299,7 @@ describe('a question', () => {
       failed('PlanRefused', 'other arguments'),
     );
     expect(await call({}, { asker: { ...person('later'), brought } })).toMatchObject(accepted);
-    expect(seen).toEqual(['Create server one']);
+    expect(seen).toEqual(['Create server one (costs money)']);
     expect(await journal.list({})).toMatchObject([{ nonce: claims.nonce, answeredAfterMs: 7000 }]);
   });
 
@@ -325,5 +325,10 @@ describe('a question', () => {
     expect(await counting(three)).toMatchObject(failed('TooManyRefusals'));
     expect(asked).toEqual([]);
     expect(await counting(two)).toMatchObject(accepted);
+  });
+
+  test('is asked at a terminal all the same: whoever sits there called', async () => {
+    const { call } = setUp('ask', restoreInstance, { ...createMemoryJournal(), listDeclined: three });
+    expect(await call({}, { asker: { ...person('agreed'), isDirect: true } })).toMatchObject(accepted);
   });
 });

@@ -13,6 +13,11 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/consent/clients.test.ts', 'an agreement that comes after %i ms'],
     ['test/consent/obtain.test.ts', 'to %s after %i ms'],
   ],
+  'Somebody is worn out with questions': [
+    ['test/calls/refusals.test.ts', 'nobody is asked any more, whatever the change'],
+    ['test/consent/refusals-of-clients.test.ts', 'over stdio end the questions of their client, and of no other'],
+    ['test/consent/obtain.test.ts', 'is asked at a terminal all the same'],
+  ],
   'A refusal is undone by a `planId`, or lost': [
     ['test/calls/refusals.test.ts', 'a planId from before it carries out nothing'],
     ['test/calls/refusals.test.ts', 'one that cannot be written counts, is told of, and is written later'],

@@ -41,7 +41,10 @@ describe('approval', () => {
     expect(await (await browser.get('/decisions')).text()).toMatch(/Waiting.*wiki.*Asked for by alice/s);
     const headers = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(nonce) };
     const shown = Object(await (await browser.json(`/decisions/${nonce}/call`, {}, headers)).json());
-    expect(readProposedChange(shown.result._meta)).toMatchObject({ accept: 'Create server wiki', ticket: nonce });
+    expect(readProposedChange(shown.result._meta)).toMatchObject({
+      accept: 'Create server wiki (costs money)',
+      ticket: nonce,
+    });
     expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('accepted');
     expect(await ask({ planId })).toMatchObject({ outcome: 'accepted', answer: { instance: { instanceId: 'wiki' } } });
     expect(await journal.list({})).toMatchObject([{ caller: 'alice', approver: 'bob', consent: 'page' }]);

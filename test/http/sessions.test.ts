@@ -9,7 +9,7 @@ import { type CapturingServer, startServer } from '../support/http-server.js';
 import { type Message, openSession, type RawClient } from '../support/http-session.js';
 
 /** What people answer, and how long they take for it: a program would be faster. */
-const accept = { action: 'accept', content: { decision: 'Create server restored' } };
+const accept = { action: 'accept', content: { decision: 'Create server restored (costs money)' } };
 const decline = { action: 'decline' };
 const reading = 2000;
 
@@ -394,7 +394,10 @@ describe('a call that waits for a person', () => {
     for (const [index, client] of clients.entries()) {
       expect((await client.send(message('ping'))).status).toBe(200);
       const call = asked[index];
-      await client.answer(call?.question, { action: 'accept', content: { decision: `Create server s${index}` } });
+      await client.answer(call?.question, {
+        action: 'accept',
+        content: { decision: `Create server s${index} (costs money)` },
+      });
       expect(outcomeOf(await call?.rest())).toMatchObject({ outcome: 'accepted' });
     }
     expect(cloud.requests).toHaveLength(3);

@@ -208,6 +208,17 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
       expect(await counted(time - 60_000, 'alice', 'bob', undefined, 'carol')).toEqual([3, 1, 1, 0]);
       expect(await counted(time, 'alice', 'bob', undefined)).toEqual([1, 0, 0]);
     });
+
+    test('counts for its client where callers have no names, and only there', async () => {
+      const long = 'long '.repeat(1000);
+      for (const client of ['agent', 'agent', long]) await decline({ client });
+      await decline({ client: 'agent', caller: 'alice' });
+      const counted = async (caller: string | undefined, client?: string) =>
+        (await open().listDeclined(time - 60_000, caller, client)).length;
+      expect([await counted(undefined, 'agent'), await counted(undefined, long)]).toEqual([2, 1]);
+      expect([await counted(undefined, 'another'), await counted(undefined)]).toEqual([0, 3]);
+      expect(await counted('alice', 'another')).toBe(1);
+    });
   });
 
   describe('a budget', () => {

@@ -78,7 +78,7 @@ describe.each(eras)('%s', (_name, era) => {
     return question;
   };
 
-  describe('Claude Code shows two lines of a question, Codex as many as fit a small terminal', () => {
+  describe('Claude Code shows three lines of a question, Codex as many as fit a small terminal', () => {
     test.each([
       [
         'restore_instance',
@@ -91,9 +91,12 @@ describe.each(eras)('%s', (_name, era) => {
         ['team-blue', 'jp-east-1', '1 workstation', '3 control plane nodes', '7 nodes in 2 pools', 'cost money'],
       ],
       ['upgrade_kube_version', upgrade, ['demo-user', 'demo-group', '1.34.2']],
-    ])('the first line of %s holds the whole decision', async (tool, args, decision) => {
-      const [first = ''] = (await questionOf(tool, args)).message.split('\n');
-      for (const fact of decision) expect(first).toContain(fact);
+    ])('%s: the decision is in what is seen, and every fact of it in the question', async (tool, args, decision) => {
+      const { message } = await questionOf(tool, args);
+      for (const fact of decision) expect(message).toContain(fact);
+      const seen = message.split('\n').slice(0, 3);
+      for (const line of seen) expect(line.length, line).toBeLessThanOrEqual(70);
+      expect(seen.join(' ')).toMatch(/^[A-Z].*\? (It costs money|There is no way back)\. .*jp-east-1.* account \w+\.$/);
     });
 
     test.each(changes)('a question of %s has at most eight more lines', async (tool, args) => {
@@ -117,7 +120,9 @@ describe.each(eras)('%s', (_name, era) => {
       const question = await questionOf(tool, args);
       expect(question.requestedSchema.required).toEqual(['decision']);
       const [agree, ...others] = choicesOf(question);
-      expect(agree).toMatch(/^(Create server wiki|Set up team-blue|Upgrade cluster demo-user)$/);
+      expect(agree).toMatch(
+        /^(Create server wiki \(costs money\)|Set up team-blue \(costs money\)|Upgrade cluster demo-user \(no way back\))$/,
+      );
       expect(others).toEqual(['Do nothing']);
       expect(question.requestedSchema.properties.decision).toMatchObject({ default: 'Do nothing' });
     },

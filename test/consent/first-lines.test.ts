@@ -1,0 +1,76 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { acceptOf, makePlan, type PlannedCall } from '../../src/answers/plan.js';
+import { questionText } from '../../src/consent/question.js';
+import { fixedKeys } from '../../src/signing/keys.js';
+import { apiProfile } from '../../src/signing/profiles.js';
+import type { Operation } from '../../src/tools/define-operation.js';
+import { operations } from '../../src/tools/index.js';
+
+/**
+ * Claude Code shows three lines of a question, cut to the width of the terminal, and nothing that unfolds the rest: whoever reads only
+ * these has to know what they decide on.
+ */
+
+const visibleLines = 3;
+const visibleColumns = 70;
+
+function callOf(operation: Operation, input: Readonly<Record<string, unknown>>, accountName?: string): PlannedCall {
+  if (operation.change === undefined) throw new Error(`${operation.name} is no change`);
+  const { region: _, query = {}, ...request } = operation.request(input);
+  const endpoint = {
+    origin: 'https://api.example.com',
+    pathPrefix: '',
+    region: 'jp-east-1',
+    service: 'devops',
+    profile: apiProfile,
+    account: 'default',
+    keys: fixedKeys({ accessKeyId: 'AKIDTEST', secretAccessKey: 's' }),
+  };
+  const call = { operation, change: operation.change, input, args: {}, endpoint, keyId: 'AKIDTEST' } as const;
+  return { ...call, request: { method: 'POST', query, ...request }, regionSource: 'default', accountName };
+}
+
+const changes = operations.filter(({ change }) => change !== undefined);
+const visible = (call: PlannedCall) => questionText(makePlan(call), call)?.split('\n').slice(0, visibleLines) ?? [];
+
+describe.each(changes)('$name', (operation) => {
+  const example = operation.input().parse(operation.example);
+
+  test('tells in the visible lines what it does, what it costs, whether there is a way back, and where', () => {
+    const [what = '', ...others] = visible(callOf(operation, example));
+    expect(what).toMatch(/^[A-Z].*\?$/);
+    const said = others.join(' ');
+    expect(said.includes('It costs money.')).toBe(operation.change?.costsMoney);
+    const isFinal = operation.change?.irreversible ?? operation.effect === 'delete';
+    expect(said.includes('no way back')).toBe(isFinal);
+    expect(said).toMatch(/jp-east-1/);
+    expect(said).toContain('account AKIDTEST');
+  });
+
+  test('has the risk in the words that agree', () => {
+    const words = acceptOf(callOf(operation, example));
+    expect(words.includes('costs money')).toBe(operation.change?.costsMoney);
+    if (operation.effect === 'delete') expect(words).toContain('no way back');
+  });
+
+  test('keeps within the columns, whatever names are given, and names all of them in full below', () => {
+    const name = fc.string({
+      unit: fc.constantFrom('a', 'b', '-', ' ', '(', '"', ':', '\\', '\u202e', '名'),
+      minLength: 1,
+      maxLength: 60,
+    });
+    const texts = Object.keys(example).filter((path) => typeof example[path] === 'string');
+    fc.assert(
+      fc.property(fc.array(name, { minLength: texts.length, maxLength: texts.length }), name, (names, account) => {
+        const input = { ...example, ...Object.fromEntries(texts.map((path, index) => [path, names[index]])) };
+        const call = callOf(operation, input, account);
+        const lines = visible(call);
+        for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(visibleColumns);
+        expect(lines.join(' ').includes('costs money')).toBe(operation.change?.costsMoney);
+        expect(questionText(makePlan(call), call)).toContain(makePlan(call).summary.replace(/\.$/, ''));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
