@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { hostname, uptime } from 'node:os';
+import { devNull, hostname, uptime } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { Refusal, refusalFailure } from './answers/refusal.js';
@@ -11,6 +11,7 @@ import { describeConfig } from './config/describe.js';
 import type { Config } from './config/load.js';
 import { openAccounts } from './config/open-accounts.js';
 import type { DecisionPage } from './consent/page.js';
+import { keptPlanKey } from './consent/plan-key.js';
 import { createMemoryPlanStore } from './consent/plan-store.js';
 import { createPlans, type Plans } from './consent/plans.js';
 import { createQuestionQueue, type QuestionQueue } from './consent/question-queue.js';
@@ -124,7 +125,11 @@ export async function startRuntime(
   });
   return {
     ...wired,
-    server: { ...wired.server, viewsForAll: config.viewsForAll },
+    server: {
+      ...wired.server,
+      viewsForAll: config.viewsForAll,
+      planKeys: planKeysOf(config, wired.server.stateKeys),
+    },
     accounts,
     journal,
     close: async (graceMs) => {
@@ -139,6 +144,13 @@ export async function startRuntime(
       await telemetry?.close();
     },
   };
+}
+
+/** The keys of planIds: without a setting one that is kept beside a journal in a file, or else those of the process. */
+function planKeysOf({ stateKeys, journal }: Config, own: SealingKeys): (() => SealingKeys) | undefined {
+  if (stateKeys !== undefined || journal === devNull || isDatabaseUrl(journal)) return undefined;
+  const kept = keptPlanKey(`${journal}.plan-key`);
+  return () => kept() ?? own;
 }
 
 /** The parts of a runtime that reach beyond the process, and its account of itself. */

@@ -39,6 +39,8 @@ export interface ServerDependencies extends ResourceTexts {
   readonly now: () => Date;
   /** For what comes back from clients. */
   readonly stateKeys: SealingKeys;
+  /** For planIds alone, if others than these. */
+  readonly planKeys?: (() => SealingKeys) | undefined;
   /** True if views are offered to clients that do not declare them as well. */
   readonly viewsForAll?: boolean;
   /** The client that a session over HTTP began with, if the request belongs to one. */
@@ -76,7 +78,7 @@ export function createServer(
   tools: readonly Tool[] = makeTools(dependencies.operations),
 ): Server {
   const { version, principal, stateKeys, now } = dependencies;
-  const tokens = createConsentTokens(stateKeys, principal?.name ?? '', now);
+  const tokens = createConsentTokens(stateKeys, principal?.name ?? '', now, dependencies.planKeys);
   const tickets = createTickets(stateKeys, principal?.name ?? '', now);
   const accounts = accountsOf(dependencies.accounts, principal);
   const offered = tools.flatMap((tool) => {

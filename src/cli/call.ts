@@ -8,6 +8,7 @@ import type { CallContext } from '../calls/context.js';
 import type { Config } from '../config/load.js';
 import type { Asker, Reply } from '../consent/asker.js';
 import { createConsentTokens } from '../consent/tokens.js';
+import { isDatabaseUrl } from '../journal/database-url.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { escapeInvisible, reasonOf } from '../util/log.js';
@@ -142,7 +143,7 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
       agreed,
       asker: askerOn(terminal, signal),
       onPage: progress.onPage,
-      tokens: createConsentTokens(runtime.server.stateKeys, '', terminal.now),
+      tokens: createConsentTokens(runtime.server.stateKeys, '', terminal.now, runtime.server.planKeys),
       client: `cloudops-mcp call ${terminal.version}`,
     });
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
@@ -155,9 +156,9 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
 }
 
 /** A note about the processes in which a planId is valid. */
-function lastingOf({ sandbox, stateKeys }: Config): string {
+function lastingOf({ sandbox, stateKeys, journal }: Config): string {
   const key = sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.';
-  return sandbox || stateKeys === undefined
+  return sandbox || (stateKeys === undefined && isDatabaseUrl(journal))
     ? `note: this planId is valid only in this process; --yes carries the change out.${key}\n`
     : '';
 }

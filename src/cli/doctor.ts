@@ -262,7 +262,7 @@ async function secretsFinding(folder: string | undefined, platform: NodeJS.Platf
 }
 
 const stateKeyMeaning = (keys: Config['stateKeys']) => {
-  if (keys === undefined) return 'random: a planId is valid only in the process that made it';
+  if (keys === undefined) return 'not set: a planId is valid where the journal is, and everything else in one process';
   const set = 'set: a planId is valid in every process with the same key';
   return keys.length === 1 ? set : `${set}; the first of ${keys.length} signs`;
 };

@@ -58,8 +58,15 @@ export const newNonce = (): string => randomBytes(nonceBytes).toString('hex');
  * less long, than it did. Tokens are valid for ten minutes, with the key that signed them and for the caller that was given them,
  * where callers have names.
  * @param keys at least 32 bytes each; the first one signs, and all of them verify
+ * @param planKeys those of planIds, which prove no consent, if others than these
  */
-export function createConsentTokens(keys: SealingKeys, caller: string, now: () => Date): ConsentTokens {
+export function createConsentTokens(
+  keys: SealingKeys,
+  caller: string,
+  now: () => Date,
+  planKeys: () => SealingKeys = () => keys,
+): ConsentTokens {
+  const keysFor = (use: ConsentUse) => (use === 'plan' ? planKeys() : keys);
   const macOf = (key: SealingKey, claims: Uint8Array) =>
     createHmac('sha256', key)
       .update('cloudops consent token 3\0')
@@ -70,12 +77,11 @@ export function createConsentTokens(keys: SealingKeys, caller: string, now: () =
   const read = (token: string): ConsentClaims => {
     const bytes = Buffer.from(token, 'base64url');
     const [claims, mac] = [bytes.subarray(0, claimsBytes), bytes.subarray(claimsBytes)];
-    const isSigned =
-      bytes.length === claimsBytes + macBytes && keys.some((key) => timingSafeEqual(mac, macOf(key, claims)));
-    if (!isSigned) throw new InvalidToken('forged');
+    if (bytes.length !== claimsBytes + macBytes) throw new InvalidToken('forged');
     const head = claims.readUIntBE(0, headBytes);
     const use = uses[Math.floor(head / useStep)];
     if (use === undefined) throw new InvalidToken('forged');
+    if (!keysFor(use).some((key) => timingSafeEqual(mac, macOf(key, claims)))) throw new InvalidToken('forged');
     return {
       use,
       digest: claims.toString('hex', headBytes, nonceAt),
@@ -91,7 +97,7 @@ export function createConsentTokens(keys: SealingKeys, caller: string, now: () =
       claims.writeUIntBE(uses.indexOf(use) * useStep + steps, 0, headBytes);
       claims.write(digest, headBytes, digestBytes, 'hex');
       claims.write(nonce, nonceAt, nonceBytes, 'hex');
-      return Buffer.concat([claims, macOf(keys[0], claims)]).toString('base64url');
+      return Buffer.concat([claims, macOf(keysFor(use)[0], claims)]).toString('base64url');
     },
     verify: (token) => {
       const claims = read(token);

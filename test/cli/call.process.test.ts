@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -201,10 +201,27 @@ describe('a planId', () => {
     expect(outcomes(env.CLOUDOPS_JOURNAL)[0]).toMatchObject({ intent: { consent: 'planId' } });
   });
 
-  test('of a random state key ends with its process, which is said', async () => {
-    const { server, env } = await api(200, '{}');
+  test('is carried out by the next process without a setting: its key is kept beside the journal, for this user alone', async () => {
+    const { server, env } = await api(200, '{"instance":{"instanceId":"restored"}}');
     const { planId, stderr } = await planned(env);
-    expect(stderr).toContain('CLOUDOPS_STATE_KEY');
+    expect(stderr).toBe('');
+    const path = `${env.CLOUDOPS_JOURNAL}.plan-key`;
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const key = readFileSync(path, 'utf8');
+    const again = ['call', 'restore_instance', json({ ...restore, planId })];
+    const done = await runServer(again, { env });
+    expect(done.code).toBe(0);
+    expect(done.stdout + done.stderr).not.toContain(key.trim());
+    // Once.
+    await runServer(again, { env });
+    expect(server.requests).toHaveLength(1);
+    expect(readFileSync(path, 'utf8')).toBe(key);
+  });
+
+  test('of a key that others could read is not accepted by another process', async () => {
+    const { server, env } = await api(200, '{}');
+    const { planId } = await planned(env);
+    chmodSync(`${env.CLOUDOPS_JOURNAL}.plan-key`, 0o644);
     const run = await runServer(['call', 'restore_instance', json({ ...restore, planId })], { env });
     expect(run).toMatchObject({ code: 3, stderr: expect.stringContaining('PlanRefused') });
     expect(server.requests).toEqual([]);

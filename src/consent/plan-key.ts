@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { textAt } from '../util/objects.js';
+import type { SealingKeys } from '../util/seal.js';
+
+const keyBytes = 32;
+
+/**
+ * The key for planIds, which is kept in a file so that a server that is started anew for each call knows the planIds of the one before.
+ * It is for planIds alone: a model that can read files can read it, and a planId proves no consent of a person. It is made once, and first
+ * needed when a plan is made. Undefined if it cannot be kept for this user alone: then it has to be one of the process.
+ */
+export function keptPlanKey(path: string): () => SealingKeys | undefined {
+  let found: { readonly keys: SealingKeys | undefined } | undefined;
+  return () => {
+    found ??= { keys: readOrMake(path) };
+    return found.keys;
+  };
+}
+
+function readOrMake(path: string): SealingKeys | undefined {
+  try {
+    const key = read(path) ?? make(path);
+    return key?.length === keyBytes ? [key] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The key of the file, unless others could read it as well; undefined if there is none. */
+function read(path: string): Buffer | undefined {
+  try {
+    const { mode } = statSync(path);
+    if (process.platform !== 'win32' && (mode & 0o077) !== 0) return Buffer.alloc(0);
+    return Buffer.from(readFileSync(path, 'utf8').trim(), 'hex');
+  } catch (error) {
+    if (textAt(error, 'code') === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Of several processes that make one at the same time, the first wins: its file appears whole, and is never replaced. */
+function make(path: string): Buffer | undefined {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  writeFileSync(draft, `${randomBytes(keyBytes).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (textAt(error, 'code') !== 'EEXIST') throw error;
+  } finally {
+    unlinkSync(draft);
+  }
+  return read(path);
+}
