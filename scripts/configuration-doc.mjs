@@ -76,6 +76,13 @@ Plans, questions, repetitions and budgets belong to the account and the place of
 were accepted, have not ended or have an unknown outcome count; those that were rejected, declined or not sent do not. The journal
 decides, so replicas that share it share the budget. \`0\` only shows plans.
 
+## Without a state key
+
+Without \`CLOUDOPS_STATE_KEY\`, a process has a random key. Only \`planId\`s that carry a plan out have another one, so that the next process knows
+them: it is made with the first of them, in a file beside a journal in a file, such as \`journal.jsonl.plan-key\`, which only its owner can read
+(mode 0600). It proves no consent, because a \`planId\` does not. If the file can't be kept that way, or others can read it, it is not used. To
+replace the key, delete the file and restart the server.
+
 ## Replacing the state key
 
 \`CLOUDOPS_STATE_KEY_FILE\` may hold several keys, one a line: the first signs, and all verify. To replace one without refusing

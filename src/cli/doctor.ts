@@ -80,7 +80,7 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
       ...(await issuerFinding(config)),
       await secretsFinding(config.secretsDir, platform),
       ...config.accounts.all.map(({ name, confirm }) => consentFinding(config.accounts.areNamed ? name : '', confirm)),
-      ok('state key', stateKeyMeaning(config.stateKeys)),
+      ok('state key', stateKeyMeaning(config)),
     ];
     return { findings, apisChecked: ofAccounts.filter(({ status }) => status !== 'not checked').length };
   } finally {
@@ -261,8 +261,11 @@ async function secretsFinding(folder: string | undefined, platform: NodeJS.Platf
   }
 }
 
-const stateKeyMeaning = (keys: Config['stateKeys']) => {
-  if (keys === undefined) return 'not set: a planId is valid where the journal is, and everything else in one process';
+const stateKeyMeaning = ({ stateKeys: keys, journal }: Config) => {
+  if (keys === undefined)
+    return isDatabaseUrl(journal)
+      ? 'not set: a planId is valid only in the process that made it'
+      : 'not set: a planId is valid where the journal is, and everything else in one process';
   const set = 'set: a planId is valid in every process with the same key';
   return keys.length === 1 ? set : `${set}; the first of ${keys.length} signs`;
 };

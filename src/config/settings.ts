@@ -134,7 +134,7 @@ export const sections = {
     STATE_KEY: {
       secret: true,
       file: true,
-      help: 'key that signs plan IDs and consent, 32 characters or more; a file may hold several, one a line; random if not set',
+      help: 'key that signs plan IDs and consent, 32 characters or more; a file may hold several, one a line; if not set, random, but for a key for plan IDs alone, kept beside a journal in a file',
       value: values.longSecrets(32),
     },
     PLAN_HOURS: {

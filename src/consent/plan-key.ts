@@ -1,10 +1,22 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { textAt } from '../util/objects.js';
 import type { SealingKeys } from '../util/seal.js';
 
 const keyBytes = 32;
+/** In bytes: the key in hexadecimal digits, and the end of its line. */
+const longestFile = 2 * keyBytes + 2;
 
 /**
  * The key for planIds, which is kept in a file so that a server that is started anew for each call knows the planIds of the one before.
@@ -28,12 +40,26 @@ function readOrMake(path: string): SealingKeys | undefined {
   }
 }
 
-/** The key of the file, unless others could read it as well; undefined if there is none. */
+/** No link is followed and no pipe is waited for. Windows has neither flag. */
+const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** The key of the file, empty if others could read it as well or if it is none; undefined if there is no file. */
 function read(path: string): Buffer | undefined {
+  const file = openIfThere(path);
+  if (file === undefined) return undefined;
   try {
-    const { mode } = statSync(path);
-    if (process.platform !== 'win32' && (mode & 0o077) !== 0) return Buffer.alloc(0);
-    return Buffer.from(readFileSync(path, 'utf8').trim(), 'hex');
+    const stats = fstatSync(file);
+    const isShared = process.platform !== 'win32' && (stats.mode & 0o077) !== 0;
+    if (!stats.isFile() || isShared || stats.size > longestFile) return Buffer.alloc(0);
+    return Buffer.from(readFileSync(file, 'utf8').trim(), 'hex');
+  } finally {
+    closeSync(file);
+  }
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, flags);
   } catch (error) {
     if (textAt(error, 'code') === 'ENOENT') return undefined;
     throw error;

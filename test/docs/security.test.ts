@@ -13,6 +13,14 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/consent/clients.test.ts', 'an agreement that comes after %i ms'],
     ['test/consent/obtain.test.ts', 'to %s after %i ms'],
   ],
+  'A model reads the key of planIds, which is kept beside the journal without a setting': [
+    ['test/consent/plan-key.test.ts', 'is no %s: that belongs to one process'],
+    [
+      'test/consent/plan-key.test.ts',
+      'is made when it is first needed, for this user alone, and is the same for every process',
+    ],
+    ['test/cli/call.process.test.ts', 'of a key that others could read is not accepted by another process'],
+  ],
   'Somebody is worn out with questions': [
     ['test/calls/refusals.test.ts', 'nobody is asked any more, whatever the change'],
     ['test/consent/refusals-of-clients.test.ts', 'over stdio end the questions of their client, and of no other'],

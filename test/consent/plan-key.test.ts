@@ -1,0 +1,87 @@
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { keptPlanKey } from '../../src/consent/plan-key.js';
+import { createConsentTokens, newNonce } from '../../src/consent/tokens.js';
+
+/** The key that is kept beside a journal is for planIds alone, and for one user alone. */
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cloudops-'));
+  path = join(folder, 'state', 'journal.jsonl.plan-key');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const good = `${'a'.repeat(64)}\n`;
+
+describe('the key', () => {
+  test('is made when it is first needed, for this user alone, and is the same for every process', () => {
+    const keyOf = keptPlanKey(path);
+    expect(readdirSync(folder)).toEqual([]);
+    const keys = keyOf();
+    expect(keys).toEqual([expect.any(Buffer)]);
+    expect(keptPlanKey(path)()).toEqual(keys);
+    expect(readdirSync(join(folder, 'state'))).toEqual(['journal.jsonl.plan-key']);
+    if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  test('is taken from a file that has it', () => {
+    const own = join(folder, 'key');
+    writeFileSync(own, good, { mode: 0o600 });
+    expect(keptPlanKey(own)()).toEqual([Buffer.alloc(32, 0xaa)]);
+  });
+
+  test.each(['', 'ab\n', `${'z'.repeat(64)}\n`, 'a'.repeat(1000)])(
+    'is none of a file that says %j, which stays',
+    (text) => {
+      const own = join(folder, 'key');
+      writeFileSync(own, text, { mode: 0o600 });
+      expect(keptPlanKey(own)()).toBeUndefined();
+      expect(readFileSync(own, 'utf8')).toBe(text);
+    },
+  );
+
+  test.skipIf(process.platform === 'win32')('is none of a file that others can read, or of a link', () => {
+    const own = join(folder, 'key');
+    writeFileSync(own, good, { mode: 0o600 });
+    symlinkSync(own, join(folder, 'link'));
+    expect(keptPlanKey(join(folder, 'link'))()).toBeUndefined();
+    chmodSync(own, 0o640);
+    expect(keptPlanKey(own)()).toBeUndefined();
+  });
+
+  test('is none where it cannot be kept', () => {
+    expect(keptPlanKey(folder)()).toBeUndefined();
+  });
+});
+
+describe('what is signed with it', () => {
+  const now = () => new Date('2026-11-20T12:00:00Z');
+  const kept = () => ['p'.repeat(32)] as const;
+  const [here, there] = ['a', 'b'].map((own) => createConsentTokens([own.repeat(32)], '', now, kept));
+  const issued = (use: 'plan' | 'question' | 'handle') =>
+    here?.issue({ use, digest: 'd'.repeat(32), nonce: newNonce() }) ?? '';
+
+  test('is a planId that carries out its plan, which every process with it knows', () => {
+    expect(there?.verify(issued('plan'))).toMatchObject({ use: 'plan' });
+  });
+
+  test.each(['question', 'handle'] as const)('is no %s: that belongs to one process', (use) => {
+    expect(here?.verify(issued(use))).toMatchObject({ use });
+    expect(() => there?.verify(issued(use))).toThrow('forged');
+    const withKept = createConsentTokens(kept(), '', now);
+    expect(() => here?.verify(withKept.issue({ use, digest: 'd'.repeat(32), nonce: newNonce() }))).toThrow('forged');
+  });
+});
