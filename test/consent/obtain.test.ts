@@ -49,7 +49,9 @@ describe('a plan in place of an answer', () => {
     ['plan', {}, true, undefined, ['If they say yes', 'and this planId'], ['without planOnly', 'button']],
     ['plan', { planOnly: true }, true, undefined, ['Stop there', 'and this planId', 'without planOnly'], ['button']],
     ['ask', { hasView: true }, true, claims, ['button', 'Leave the decision', 'and this planId'], ['without planOnly']],
+    ['ask', { hasView: true }, true, claims, ['If they see no button', 'answer in the chat'], ['cloudops-mcp view']],
     ['human', { hasView: true }, true, claims, ['button', 'only a click', 'what became of it'], ['planOnly']],
+    ['human', { hasView: true }, true, claims, ['If they see no button', 'cloudops-mcp view'], ['in the chat']],
     ['human', { planOnly: true }, false, undefined, ['Stop there', 'without planOnly'], ['planId']],
     ['off', { planOnly: true }, false, undefined, ['Stop there', 'without planOnly'], ['planId']],
   ])('%s, %j', async (confirm, { planOnly, ...context }: { planOnly?: boolean }, hasPlanId, ticket, says, saysNot) => {
@@ -325,6 +327,14 @@ describe('a question', () => {
     expect(await counting(three)).toMatchObject(failed('TooManyRefusals'));
     expect(asked).toEqual([]);
     expect(await counting(two)).toMatchObject(accepted);
+  });
+
+  test('that was only closed leaves the change its planId; one that was declined does not', async () => {
+    const { call } = setUp('ask');
+    expect(await call({}, { asker: person('cancelled') })).toMatchObject(failed('Declined', 'closed', ''));
+    expect(successOf(await call())).toHaveProperty('planId');
+    expect(await call({}, { asker: person('declined') })).toMatchObject(failed('Declined', 'declined', ''));
+    expect(await call()).toMatchObject(failed('Declined', 'ten minutes'));
   });
 
   test('is asked at a terminal all the same: whoever sits there called', async () => {

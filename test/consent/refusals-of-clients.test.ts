@@ -48,6 +48,20 @@ describe('three refusals', () => {
     expect(await refusals.againstAsking({ client: 'one', caller: 'bo' })).toBeUndefined();
   });
 
+  test('count for their client where the journal does not have them yet', async () => {
+    const unwritable = createRefusals(
+      { decline: () => Promise.reject(new Error('full')), listDeclined: async () => [] },
+      () => now,
+      () => 'again',
+      () => undefined,
+    );
+    for (const id of ['a', 'b', 'c'])
+      await unwritable.decline(intentAt(now.getTime(), { ...agent, id, nonce: id, consent: 'asked' }));
+    expect(await unwritable.againstAsking(agent)).toMatchObject({ code: 'TooManyRefusals' });
+    expect(await unwritable.againstAsking(terminal)).toBeUndefined();
+    await unwritable.close();
+  });
+
   test('count where the question was only closed', async () => {
     for (const digest of ['a', 'b', 'c']) await decline({ ...agent, digest }, true);
     expect(await refusals.againstAsking(agent)).toMatchObject({ code: 'TooManyRefusals' });
