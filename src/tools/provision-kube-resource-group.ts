@@ -7,7 +7,7 @@ import { json } from './body.js';
 import { defineOperation } from './define-operation.js';
 import { deploymentModels } from './schema/enumerations.js';
 import { characters, consentArguments, oneOf, pathName, text, withConditions } from './schema/fields.js';
-import { adminCluster, adminWorkstation, checkPrivateLan, versionWarnings } from './schema/kube-inputs.js';
+import { adminCluster, adminWorkstation, checkPrivateLan, listOfOne, versionWarnings } from './schema/kube-inputs.js';
 import { clusterStatus, resourceGroupStatus, withMeaning } from './schema/meanings.js';
 import { resourceGroup } from './schema/outputs.js';
 import { differs, place, unplacedWarnings, zoneWarnings } from './schema/zones.js';
@@ -16,16 +16,8 @@ const input = () =>
   withConditions(
     z.strictObject({
       resourceGroupName: pathName().describe('Group to set up.'),
-      regions: z
-        .array(text().meta({ title: 'region' }))
-        .length(1, 'must hold exactly one region')
-        .describe('One region.')
-        .optional(),
-      availabilityZones: z
-        .array(text())
-        .length(1, 'must hold exactly one zone')
-        .meta({ title: 'zone', description: 'One zone.' })
-        .optional(),
+      regions: listOfOne('region'),
+      availabilityZones: listOfOne('zone'),
       resourceNamePrefix: characters(1, 6, '[a-z0-9]', 'lowercase letters or digits')
         .meta({ title: 'name prefix', description: 'Unique name prefix.' })
         .optional(),

@@ -14,6 +14,14 @@ import {
   wholeNumber,
 } from './fields.js';
 
+/** The API takes lists of these, but one element only. */
+export const listOfOne = (title: string) =>
+  z
+    .array(text())
+    .length(1, `must hold exactly one ${title}`)
+    .meta({ title, description: `One ${title}.` })
+    .optional();
+
 /** Servers and clusters that ProvisionKubeResourceGroup sets up (docs/API.md: ProvisionKubeResourceGroup). Any of their fields may be absent. */
 
 const placement = () => ({
