@@ -232,18 +232,6 @@ export function planText(plan: Plan, until: string | undefined): string {
     .trimEnd();
 }
 
-/**
- * The request as it would be sent: method and URL, headers, and the body as JSON, in which no value can pass for our words.
- */
-export const requestLines = ({ method, url, headers, body }: Plan): string[] => [
-  `${method} ${url}`,
-  ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-  ...(body === undefined ? [] : linesOf(body).map(spellOut)),
-];
-
-const linesOf = (body: unknown) =>
-  (typeof body === 'string' ? body.trimEnd() : JSON.stringify(body, null, 2)).split('\n');
-
 const section = (title: string, lines: readonly string[]) =>
   lines.length === 0 ? [] : [title, ...lines.map((line) => `- ${spellOut(line)}`), ''];
 

@@ -3,7 +3,7 @@ import { quote } from '../util/quote.js';
 import { attemptsText } from './attempts.js';
 import type { EarlierCall, Failure, RequestIds, ServiceSays } from './failure.js';
 import { headlineOf } from './headline.js';
-import { requestLines } from './plan.js';
+import { requestLines } from './request-lines.js';
 import type { Success } from './success.js';
 
 /**

@@ -1,7 +1,7 @@
 import { attemptsText } from '../answers/attempts.js';
 import type { Failure } from '../answers/failure.js';
 import { headlineOf } from '../answers/headline.js';
-import { requestLines } from '../answers/plan.js';
+import { requestLines } from '../answers/request-lines.js';
 import { consentWays, type Success } from '../answers/success.js';
 import { earlierText, idList, render, saidBy } from '../answers/text.js';
 import { textForPerson } from '../tools/next.js';

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { makePlan, type PlannedCall, planText, requestLines } from '../answers/plan.js';
+import { makePlan, type PlannedCall, planText } from '../answers/plan.js';
+import { requestLines } from '../answers/request-lines.js';
 import { defaultAccount, resolveEndpoint, unsignedRequest } from '../calls/endpoint.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
 import { contractProblems } from '../operations/contract.js';

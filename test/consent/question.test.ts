@@ -1,13 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  canBeShown,
-  fingerprint,
-  hintsOf,
-  makePlan,
-  type PlannedCall,
-  planText,
-  requestLines,
-} from '../../src/answers/plan.js';
+import { canBeShown, fingerprint, hintsOf, makePlan, type PlannedCall, planText } from '../../src/answers/plan.js';
+import { requestLines } from '../../src/answers/request-lines.js';
 import { consentDigest } from '../../src/consent/digest.js';
 import { questionText } from '../../src/consent/question.js';
 import { repetitionKey } from '../../src/journal/key.js';

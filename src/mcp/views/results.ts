@@ -1,6 +1,6 @@
 import type { Failure } from '../../answers/failure.js';
 import type { EndedOutcome } from '../../answers/outcome.js';
-import { requestLines } from '../../answers/plan.js';
+import { requestLines } from '../../answers/request-lines.js';
 import { consentWays } from '../../answers/success.js';
 import type { Ticket, Tickets } from '../../consent/tickets.js';
 import { tokenLifetimeMs } from '../../consent/tokens.js';
