@@ -206,9 +206,9 @@ test('the journal is readable for people and machines, and as a resource', async
   server.child.stdin.end();
   await server.ended;
   const text = await runServer(['journal', '--since', '5m'], { env: settings() });
-  expect(text.stdout).toMatch(/^\S+Z {2}accepted {2}"restore_instance": "Create DevOps server \\"first\\"/);
-  expect((await runServer(['journal', '--since=2030-01-01'], { env: settings() })).stdout).toBe(
-    'No changes since 2030-01-01T00:00:00.000Z.\n',
+  expect(text.stdout).toMatch(/^\S+ \S+ \S+ {2}accepted +Create DevOps server "first".* {2}restore_instance {2}/);
+  expect((await runServer(['journal', '--since=2030-01-01'], { env: settings() })).stdout).toMatch(
+    /^No changes since 20(?:29-12-31|30-01-01) \d\d:\d\d:\d\d \S+\.\n$/,
   );
   for (const since of ['soon', '3']) {
     const refused = await runServer(['journal', '--since', since], { env: settings() });
