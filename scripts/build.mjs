@@ -31,8 +31,8 @@ const output = {
   entryFileNames: '[name].js',
   chunkFileNames: 'chunks/[name]-[hash].js',
   minify: {
-    compress: { keepNames: { function: true, class: true } },
-    mangle: { keepNames: { function: true, class: true } },
+    compress: { keepNames: { function: false, class: false } },
+    mangle: { keepNames: { function: false, class: false } },
     // A single character beyond Latin-1 would make V8 use two bytes for each character.
     codegen: { removeWhitespace: true, asciiOnly: true },
   },
