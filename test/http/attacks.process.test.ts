@@ -252,13 +252,15 @@ function uploadsPage(from: number, count: number, keyLength: number, isTruncated
 /** The number that a page begins after. */
 const markerOf = (url: string) => Number(/key-marker=(\d+)/.exec(url)?.[1] ?? 0);
 
-test.each<[string, (marker: number) => string]>([
-  ['a bucket with 10,000 uploads of long keys', (marker) => uploadsPage(marker, 1000, 500, marker < 9000)],
-  ['a list that never ends', (marker) => uploadsPage(marker, 1, 8, true)],
-  ['a service that adds 4 MB a page', (marker) => uploadsPage(marker, 2400, 650, true)],
+const counted = { answer: { uploadCount: expect.any(Number) } };
+
+test.each<[string, (marker: number) => string, object]>([
+  ['a bucket with 10,000 uploads of long keys', (marker) => uploadsPage(marker, 1000, 500, marker < 9000), counted],
+  ['a list that never ends', (marker) => uploadsPage(marker, 1, 8, true), counted],
+  ['a service that adds 4 MB a page', (marker) => uploadsPage(marker, 2500, 650, true), { code: 'ResponseTooLarge' }],
 ])(
   'reads of %s neither end the process nor keep health from being told',
-  async (_what, pageAfter) => {
+  async (_what, pageAfter, told) => {
     const made = new Map<number, string>();
     const store = await startServer(({ url }, response) => {
       const marker = markerOf(url);
@@ -287,7 +289,7 @@ test.each<[string, (marker: number) => string]>([
     }
     expect(Math.min(...medians)).toBeLessThan(bound);
     const { result } = await answerOf(await post(server.url, call, tokenOf(token)));
-    expect(result).toMatchObject({ structuredContent: { answer: { uploadCount: expect.any(Number) } } });
+    expect(result).toMatchObject({ structuredContent: told });
     await server.stop();
     await store.close();
   },
