@@ -1,5 +1,5 @@
 // Bundles the server, which starts faster than from separate modules. Code that only some commands or calls need is in chunks,
-// loaded on first use. Functions and classes keep their names for stack traces.
+// loaded on first use. Functions keep their names for stack traces.
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,6 +22,8 @@ const options = {
     mainFields: ['module', 'main'],
     alias: {
       undici: beside('undici-dispatchers.mjs'),
+      // The parser of HTTP is there twice. The one without SIMD runs on every processor.
+      '../llhttp/llhttp_simd-wasm.js': beside('../node_modules/undici/lib/llhttp/llhttp-wasm.js'),
       '@modelcontextprotocol/server/_shims': beside('sdk-shims.mjs'),
     },
   },
@@ -31,8 +33,8 @@ const output = {
   entryFileNames: '[name].js',
   chunkFileNames: 'chunks/[name]-[hash].js',
   minify: {
-    compress: { keepNames: { function: false, class: false } },
-    mangle: { keepNames: { function: false, class: false } },
+    compress: { keepNames: { function: true, class: false } },
+    mangle: { keepNames: { function: true, class: false } },
     // A single character beyond Latin-1 would make V8 use two bytes for each character.
     codegen: { removeWhitespace: true, asciiOnly: true },
   },
