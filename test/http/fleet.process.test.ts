@@ -95,20 +95,23 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
   const journal = async (): Promise<RecordedChange[]> =>
     printedChanges((await runServer(['journal', '--json'], { env: settings('off') })).stdout);
 
-  test.each(eras)('a client of %s gets a plan from one, has it carried out by another, and learns what came of it from any', async (_name, era) => {
-    await start('ask');
-    const client = await connect(proxied, era);
-    expect((await client.listTools()).tools).toHaveLength(offeredBy(openPolicy).length);
-    const { structuredContent } = await restore(client, 'planned');
-    const planId = z.object({ planId: z.string() }).parse(structuredContent).planId;
-    const [planner] = reached.slice(-1);
-    expect((await restore(client, 'planned', { planId })).isError).not.toBe(true);
-    expect(reached.at(-1)).not.toBe(planner);
-    expect(arrived('planned')).toBe(1);
-    expect((await restore(client, 'planned', { planId })).structuredContent).toMatchObject({ outcome: 'accepted' });
-    expect(arrived('planned')).toBe(1);
-    await client.close();
-  });
+  test.each(eras)(
+    'a client of %s gets a plan from one; another carries it out; a third tells so',
+    async (_name, era) => {
+      await start('ask');
+      const client = await connect(proxied, era);
+      expect((await client.listTools()).tools).toHaveLength(offeredBy(openPolicy).length);
+      const { structuredContent } = await restore(client, 'planned');
+      const planId = z.object({ planId: z.string() }).parse(structuredContent).planId;
+      const [planner] = reached.slice(-1);
+      expect((await restore(client, 'planned', { planId })).isError).not.toBe(true);
+      expect(reached.at(-1)).not.toBe(planner);
+      expect(arrived('planned')).toBe(1);
+      expect((await restore(client, 'planned', { planId })).structuredContent).toMatchObject({ outcome: 'accepted' });
+      expect(arrived('planned')).toBe(1);
+      await client.close();
+    },
+  );
 
   test('the question of one is answered to another, and acts once', async () => {
     await start('human');
