@@ -47,7 +47,7 @@ export const doctorCommand: Command = {
   },
 };
 
-/** The exit code where nothing is wrong as far as anybody can tell, because no API is set up. */
+/** The exit code if no API is set up: nothing was found wrong because nothing was tried. */
 const nothingChecked = 3;
 
 function nodeFinding(version: string): Finding {

@@ -226,13 +226,13 @@ describe('the endpoint of an API that a file of operations names', () => {
   test.each([
     ['http://b.example.com', 'accounts.b.endpoints.billing is not usable: plain http'],
     ['https://{region}', 'accounts.b.endpoints.billing is not usable: two fixed labels'],
-  ])('must be as safe as any other: %s', (url, problem) => {
+  ])('is refused if the same rules as for built-in APIs forbid it: %s', (url, problem) => {
     expect(problems(given, [], filesWith(withEndpoints({ billing: url })), own)).toEqual([
       expect.stringContaining(problem),
     ]);
   });
 
-  test('is refused where no operation is of it', () => {
+  test('is refused where no operation uses it', () => {
     expect(problems(env, [], filesWith(withEndpoints({ billing: 'https://b.example.com' })))).toEqual([
       'accounts.b.endpoints.billing is for an API that no file of operations names.',
     ]);
