@@ -85,7 +85,7 @@ export function createReadRoom(limits: ReadLimits = defaultReadLimits): ReadRoom
         limits,
         enter: async () => {
           // Pages after the first are asked for one in each turn of the event loop: other work comes in between.
-          if (own > 0) await takeTurn();
+          if (own > 0) await takeTurn(() => undefined);
           if ((waiting.size > 0 || !hasRoom()) && !signal.aborted) return wait();
           reserve();
           return true;

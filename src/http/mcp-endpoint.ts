@@ -65,8 +65,9 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     try {
       // The client may have gone while its request waited.
       if (response.destroyed || request.socket.destroyed) return;
-      if (parsed === undefined && body.length > options.limits.quickBytes) await takeTurn();
-      const message = parsed ?? parseMessage(body);
+      const parse = () => parsed ?? parseMessage(body);
+      const isQuick = parsed !== undefined || body.length <= options.limits.quickBytes;
+      const message = isQuick ? parse() : await takeTurn(parse);
       if (principal !== undefined) checkScope(message, principal, server.operations, resource);
       const caller = principal?.name ?? '';
       const own = {

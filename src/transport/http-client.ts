@@ -1,6 +1,8 @@
+import { StringDecoder } from 'node:string_decoder';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
-import { createTurns } from '../util/turns.js';
+import { createTurns, type TakeTurn } from '../util/turns.js';
 import { isLoopback } from '../util/uri.js';
 import type { HttpMethod } from './request.js';
 
@@ -131,11 +133,13 @@ function createAgents({ httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies
 interface Receiving {
   readonly limits: Limits;
   readonly admit: Admit;
-  readonly takeTurn: () => Promise<void>;
+  readonly takeTurn: TakeTurn;
 }
 
-/** A body that is larger takes a turn of the event loop for itself: reading it is work for milliseconds. */
+/** A body that is larger takes turns of the event loop for itself: reading it is work for milliseconds. */
 const quickBytes = 64 * 1024;
+/** So much of it becomes text in one turn. */
+const pieceBytes = 512 * 1024;
 
 function dispatch(
   agent: Dispatcher,
@@ -193,15 +197,9 @@ function dispatch(
           if (received === undefined) return fail(new Error('the response has no final status'));
           const response = received;
           // Until its turn, it is a buffer: of texts, the heap would have to hold as many as wait.
-          const read = () => {
-            try {
-              finish({ ...response, body: text(Buffer.concat(chunks), response.headers, limits.bodyBytes, admit) });
-            } catch (error) {
-              fail(error);
-            }
-          };
-          if (size > quickBytes) void takeTurn().then(read);
-          else read();
+          const read = () => textOf(Buffer.concat(chunks), response.headers, limits.bodyBytes, admit);
+          const reading = size > quickBytes ? takeTurn(read) : read();
+          void reading.then((body) => finish({ ...response, body }), fail);
         },
         onResponseError(_controller, error) {
           fail(error);
@@ -222,11 +220,26 @@ const flatten = (headers: Readonly<Record<string, string | string[] | undefined>
   );
 
 /** The body as text. Requests do not ask for compression, but some services compress all the same. */
-function text(bytes: Buffer, headers: Readonly<Record<string, string>>, limit: number, admit: Admit): string {
-  if (headers['content-encoding'] !== 'gzip' || bytes.length === 0) return bytes.toString('utf8');
+async function textOf(
+  bytes: Buffer,
+  headers: Readonly<Record<string, string>>,
+  limit: number,
+  admit: Admit,
+): Promise<string> {
+  if (headers['content-encoding'] !== 'gzip' || bytes.length === 0) return decoded(bytes);
   const whole = gunzipSync(bytes, { maxOutputLength: limit });
   if (!admit(whole.length)) throw new TooLarge('there is no room for it');
-  return whole.toString('utf8');
+  return decoded(whole);
+}
+
+async function decoded(bytes: Buffer): Promise<string> {
+  const decoder = new StringDecoder('utf8');
+  let text = '';
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    if (at > 0) await nextTurn();
+    text += decoder.write(bytes.subarray(at, at + pieceBytes));
+  }
+  return text + decoder.end();
 }
 
 function failureCode(code: string, error: unknown, signal: AbortSignal, started: boolean): FailureCode {
