@@ -6,12 +6,14 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { importSource } from './source.mjs';
 
-const { operations, argumentReference, gaps, markdownTable, Refusal, refusalFailure, remedyFor } = await importSource(`
+const { operations, argumentReference, gaps, markdownTable, Refusal, refusalFailure, remedyFor, said, words } =
+  await importSource(`
   export { operations } from './src/tools/index.js';
   export { argumentReference, gaps } from './src/mcp/reference.js';
   export { markdownTable } from './src/util/human.js';
   export { Refusal, refusalFailure } from './src/answers/refusal.js';
-  export { remedyFor } from './src/answers/remedies.js';`);
+  export { remedyFor } from './src/answers/remedies.js';
+  export { said, words } from './src/util/say.js';`);
 
 const effects = {
   read: 'It only reads.',
@@ -48,12 +50,12 @@ const folded = (title, ...parts) => [`<details>\n<summary>${title}</summary>`, .
 
 const errorTable = (rows) => markdownTable(['code', 'what it is', 'what to do'], rows);
 const ofServer = (isChange) => (code) => {
-  const { summary, next } = refusalFailure('The call', new Refusal(code, []), isChange);
+  const { summary, next } = refusalFailure(said(words('The call')), new Refusal(code, []), isChange);
   return [`\`${code}\``, summary, next.text];
 };
 const ofService = ([code, status], isStorage) => {
   const { text } = remedyFor({}, code, status, { api: 'this', isStorage, account: '…' }).next;
-  return [`\`${code}\``, `The cloud refused it with HTTP status ${status}.`, text];
+  return [`\`${code}\``, `The cloud refused it with HTTP status ${status}.`, text.replace('"…"', '…')];
 };
 
 const commonErrors = [

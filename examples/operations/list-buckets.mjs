@@ -2,7 +2,7 @@
 // Offered with CLOUDOPS_OPERATIONS=./list-buckets.mjs and an endpoint in CLOUDOPS_STORAGE_URL.
 
 /** @param {import('cloudops-mcp/operation').Kit} kit */
-export default ({ defineOperation, z, xmlRecord, counted, quote }) => [
+export default ({ defineOperation, z, xmlRecord, counted, said, say }) => [
   defineOperation({
     name: 'list_buckets',
     api: 'ListBuckets',
@@ -50,7 +50,10 @@ export default ({ defineOperation, z, xmlRecord, counted, quote }) => [
       count: ({ buckets = [] }) => buckets.length,
     },
 
-    summarize: ({ buckets = [], bucketCount = 0 }) =>
-      `The account has ${counted(bucketCount, 'bucket')}${buckets[0]?.name ? `; the first is ${quote(buckets[0].name)}` : ''}.`,
+    summarize({ buckets = [], bucketCount = 0 }) {
+      const [first] = buckets;
+      const begin = first?.name ? say`; the first is ${first.name}` : say``;
+      return say`The account has ${counted(bucketCount, 'bucket')}${said(begin)}.`;
+    },
   }),
 ];

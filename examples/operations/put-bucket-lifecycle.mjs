@@ -1,14 +1,14 @@
 // PutBucketLifecycleConfiguration, an operation of S3. It replaces all rules: the effect is "alter", and nothing can be split.
 
 /** @param {import('cloudops-mcp/operation').Kit} kit */
-export default ({ defineOperation, z, fields, xml, counted, quote, encodeSegment }) => {
+export default ({ defineOperation, z, fields, xml, counted, say, encodeSegment }) => {
   const rule = () =>
     z.strictObject({
       id: fields.text(60).describe('Name of the rule.'),
       prefix: fields.text(200).describe('Key prefix of the objects.'),
       days: fields.wholeNumber(1, 36_500).describe('Age in days at which an object is deleted.'),
     });
-  const ruleText = ({ id, prefix, days }) => `${quote(id)}: objects below ${quote(prefix)} go after ${days} days.`;
+  const ruleText = ({ id, prefix, days }) => say`${id}: objects below ${prefix} go after ${days} days.`;
   const element = ({ id, prefix, days }) => ({
     ...{ ID: id, Filter: { Prefix: prefix }, Status: 'Enabled' },
     Expiration: { Days: days },
@@ -33,13 +33,13 @@ export default ({ defineOperation, z, fields, xml, counted, quote, encodeSegment
     change: {
       costsMoney: false,
       continues: false,
-      headline: ({ bucket, rules }) => `Give bucket ${quote(bucket)} ${counted(rules.length, 'lifecycle rule')}`,
-      accept: () => 'Replace rules',
+      headline: ({ bucket, rules }) => say`Give bucket ${bucket} ${counted(rules.length, 'lifecycle rule')}`,
+      accept: () => say`Replace rules`,
       consequences: ({ rules }) => rules.map(ruleText),
       warnings: () => [],
       notChecked: ['which rules the bucket has now: those not given again are lost'],
       named: ['bucket', 'rules'],
-      lookFor: ({ bucket }) => `the rules given, in the lifecycle configuration of bucket ${quote(bucket)}`,
+      lookFor: ({ bucket }) => say`the rules given, in the lifecycle configuration of bucket ${bucket}`,
       ifTooLarge: 'Shorten names and prefixes: the rules can only be replaced together.',
     },
     request: ({ bucket, rules }) => ({
@@ -47,7 +47,7 @@ export default ({ defineOperation, z, fields, xml, counted, quote, encodeSegment
       query: { lifecycle: true },
       body: xml('LifecycleConfiguration', { Rule: rules.map(element) }, { contentMd5: true }),
     }),
-    summarize: (_, { bucket, rules }) => `Bucket ${quote(bucket)} has ${counted(rules.length, 'rule')} now.`,
+    summarize: (_, { bucket, rules }) => say`Bucket ${bucket} has ${counted(rules.length, 'rule')} now.`,
   });
   return [putBucketLifecycle];
 };

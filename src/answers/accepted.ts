@@ -1,6 +1,7 @@
 import { type Next, next } from '../tools/next.js';
 import type { Attempt } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
+import { join, type Shown, said, say, words } from '../util/say.js';
 import type { Answer } from './answer.js';
 import type { Plan, PlannedCall } from './plan.js';
 import { missingWarning, presentable } from './record.js';
@@ -18,35 +19,38 @@ export interface AcceptedChange {
   /** Set if the same change was sent before. */
   readonly isRepeat: boolean;
   /** The thing to look for in the console, as the end of a sentence. */
-  readonly lookFor: string;
+  readonly lookFor: Shown;
 }
 
 /** What there is to tell of it. An accepted change stays accepted, even if nothing else of its answer can be read. */
 export function acceptedSuccess(accepted: AcceptedChange): Success {
   const { call, answer, plan } = accepted;
-  const unread = (problem: string): Success => ({
-    summary: `The cloud accepted this (HTTP status ${answer.status}): ${plan.summary}`,
+  const unread = (problem: Shown): Success => ({
+    summary: say`The cloud accepted this (HTTP status ${answer.status}): ${said(plan.summary)}`,
     ...circumstances(accepted, []),
-    warnings: [...warningsOf(accepted), `The answer cannot be read, because ${problem}.`],
+    warnings: [...warningsOf(accepted), say`The answer cannot be read, because ${said(problem)}.`],
   });
   if (answer.kind === 'unread') return unread(answer.problem);
   try {
     const { record, warnings, lacks } = answer;
     const { operation, change, input, endpoint } = call;
     const contradictions = change.contradictions?.(record, input, endpoint.region) ?? [];
-    const said = `${contradictions.join('; ')}.`;
+    const told = said(join(contradictions, '; '));
     const contradicts = contradictions.length > 0;
     const own = operation.next?.(record, input);
     const shown = presentable(record);
     return {
       // Some hosts hand on the beginning of the structure: the summary comes first.
-      summary: sentences(
-        contradicts && `The change was accepted, but its answer contradicts what was asked for: ${said}`,
-        operation.summarize(record, input),
-      ).join(' '),
+      summary: join(
+        sentences(
+          contradicts && say`The change was accepted, but its answer contradicts what was asked for: ${told}.`,
+          operation.summarize(record, input),
+        ),
+        ' ',
+      ),
       ...circumstances(accepted, contradictions, own),
       warnings: [
-        ...sentences(contradicts && `The answer says ${said}`),
+        ...sentences(contradicts && say`The answer says ${told}.`),
         ...warningsOf(accepted),
         ...missingWarning(lacks, operation.tellIfMissing),
         ...warnings,
@@ -55,20 +59,20 @@ export function acceptedSuccess(accepted: AcceptedChange): Success {
       answer: shown.record,
     };
   } catch {
-    return unread('this server made a mistake');
+    return unread(words('this server made a mistake'));
   }
 }
 
 /** Everything but what the answer says. */
 function circumstances(
   accepted: AcceptedChange,
-  contradictions: readonly string[],
+  contradictions: readonly Shown[],
   own?: Next,
 ): Omit<Success, 'summary' | 'warnings'> {
   const { plan, answer, attempts, consent, sentAt } = accepted;
   return {
     outcome: 'accepted',
-    consent: consentWays[consent],
+    consent: words(consentWays[consent]),
     sentAt,
     where: plan.where,
     effects: plan.consequences,
@@ -87,7 +91,7 @@ const warningsOf = ({ consent, plan }: AcceptedChange) => (shownBefore.includes(
 /** @param own the step that the operation has of its own */
 function nextOf(
   { call: { change }, isRepeat, lookFor }: AcceptedChange,
-  contradictions: readonly string[],
+  contradictions: readonly Shown[],
   own: Next | undefined,
 ): Next {
   if (contradictions.length > 0)
@@ -100,10 +104,14 @@ function nextOf(
     return next(
       'user',
       'check',
-      `Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${lookFor}.`,
+      say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${said(lookFor)}.`,
     );
-  const report = 'Tell the user the outcome, where it went, the warnings and the request IDs.';
-  if (own !== undefined) return next(own.who, own.action, `${report} ${own.text}`);
+  const report = words('Tell the user the outcome, where it went, the warnings and the request IDs.');
+  if (own !== undefined) return next(own.who, own.action, join([report, own.text], ' '));
   if (!change.continues) return next('nobody', 'none', report);
-  return next('user', 'check', `${report} Only the console shows when it is finished: do not call again to check.`);
+  return next(
+    'user',
+    'check',
+    say`${said(report)} Only the console shows when it is finished: do not call again to check.`,
+  );
 }

@@ -1,6 +1,7 @@
 import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/body.js';
 import type { FinalReply } from '../transport/signed-client.js';
+import { defined, own, type Shown, said, say, words } from '../util/say.js';
 import { errorAnswer, type FailedCall, type Failure, noAnswer, type RequestIds } from './failure.js';
 import { type Reading, readRecord } from './record.js';
 import { requestIdsOf } from './service-error.js';
@@ -18,7 +19,7 @@ export type Answer =
       readonly kind: 'unread';
       readonly status: number;
       readonly requestIds: RequestIds;
-      readonly problem: string;
+      readonly problem: Shown;
       /** Set if it may come from something in between, such as a proxy: then nobody knows whether the API got the request. */
       readonly isForeign: boolean;
     }
@@ -42,12 +43,13 @@ export function readAnswer(
     return { kind: 'failed', failure: noAnswer(call, bodyFailure, origin, { requestIds, attempts }) };
 
   const unread = { kind: 'unread', status, requestIds, isForeign: reply.body.kind === 'html' } as const;
-  if (bodyFailure !== undefined) return { ...unread, problem: `its body was lost on the way (${bodyFailure.code})` };
+  if (bodyFailure !== undefined)
+    return { ...unread, problem: say`its body was lost on the way (${own(bodyFailure.code)})` };
   const problem = unreadable(reply.body, operation.answer);
   if (problem !== undefined) return { ...unread, problem };
   const value = 'value' in reply.body ? operation.extract(reply.body.value, input) : undefined;
   if (isRead && operation.answer !== 'none' && value === undefined)
-    return { ...unread, problem: `it is not an answer to ${operation.api}` };
+    return { ...unread, problem: say`it is not an answer to ${own(operation.api)}` };
   const reading =
     operation.answer === 'none'
       ? { record: {}, warnings: [], lacks: [] }
@@ -60,9 +62,16 @@ function isoDate(httpDate = ''): string | undefined {
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 }
 
-function unreadable(body: Body, format: Operation['answer']): string | undefined {
+function unreadable(body: Body, format: Operation['answer']): Shown | undefined {
   if (body.kind === (format === 'none' ? 'empty' : format)) return undefined;
-  const called = { xml: 'XML', json: 'JSON', html: 'an HTML page', text: 'plain text', empty: 'empty', none: 'empty' };
-  if (body.kind === 'malformed') return `it looks like ${body.format}, but ${body.problem}`;
-  return `it is ${called[body.kind]}, not ${called[format]}`;
+  const called = {
+    xml: 'XML',
+    json: 'JSON',
+    html: 'an HTML page',
+    text: 'plain text',
+    empty: 'empty',
+    none: 'empty',
+  } as const;
+  if (body.kind === 'malformed') return say`it looks like ${own(body.format)}, but ${defined(body.problem)}`;
+  return say`it is ${said(words(called[body.kind]))}, not ${said(words(called[format]))}`;
 }

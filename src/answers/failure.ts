@@ -2,7 +2,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { type Next, next, operatorMust } from '../tools/next.js';
 import type { HttpFailure } from '../transport/http-client.js';
 import type { Attempt, FinalReply } from '../transport/signed-client.js';
-import { quote } from '../util/quote.js';
+import { defined, own, quoted, type Said, type Shown, said, say, words } from '../util/say.js';
 import { httpFailureRemedies, httpFailureText, remedyFor } from './remedies.js';
 import { readServiceError, type ServiceError } from './service-error.js';
 
@@ -12,13 +12,13 @@ export type RequestIds = Readonly<Record<string, string>>;
 /** A call that did not succeed: the structured content of every error. */
 export interface Failure {
   /** The failure and its cause in one sentence. */
-  readonly summary: string;
+  readonly summary: Shown;
   /** One of our own: the service's stands under `serviceSays`. */
   readonly code: string;
   /** Name of the account, where accounts have names. */
   readonly account?: string;
   /** Corrections that are needed, one line each. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Shown[];
   readonly status?: number | undefined;
   /** The service's own words: data, whatever they say. */
   readonly serviceSays?: ServiceSays;
@@ -29,11 +29,11 @@ export interface Failure {
   /** Of a request that was sent more than once. */
   readonly attempts?: readonly Attempt[];
   /** Of a plan that could not be made: what applies to the arguments that are right. */
-  readonly defaults?: readonly string[];
+  readonly defaults?: readonly Shown[];
   /** The same, or what there is to warn of a read. */
-  readonly warnings?: readonly string[];
+  readonly warnings?: readonly Shown[];
   /** News of earlier calls. */
-  readonly notes?: readonly string[];
+  readonly notes?: readonly Shown[];
   /** The call that this one would repeat, as far as its caller may know of it. */
   readonly earlier?: EarlierCall;
 }
@@ -72,23 +72,25 @@ export function errorAnswer(
   { response: { status, headers, bodyFailure }, body, attempts, endedAt, keyId }: FinalReply & { kind: 'answered' },
   requestIds: RequestIds,
 ): Failure {
-  const { requestId, ...said } = readServiceError(body, headers);
+  const { requestId, ...told } = readServiceError(body, headers);
   const serviceSays =
-    bodyFailure === undefined ? said : { message: `(the body was lost: ${bodyFailure.code})`, ...said };
-  const clocks = `this machine's clock: ${endedAt.toUTCString()}; the cloud's: ${quote(headers.date ?? 'not given', 60)}`;
+    bodyFailure === undefined ? told : { message: `(the body was lost: ${bodyFailure.code})`, ...told };
+  const theirs = headers.date === undefined ? said(words('not given')) : quoted(headers.date, 60);
+  const clocks = say`this machine's clock: ${defined(endedAt.toUTCString())}; the cloud's: ${theirs}`;
   const { operation, accountName = keyId } = call;
-  const { code, next } = remedyFor(operation.errors, said.code, status, {
+  const { code, next } = remedyFor(operation.errors, told.code, status, {
     api: operation.api,
     isStorage: operation.service === 'storage',
     account: accountName,
     retryAfterSeconds: secondsOf(headers['retry-after']),
   });
-  const cause = said.code === undefined ? `HTTP status ${status}` : `${coded(said.code, code)} (HTTP status ${status})`;
+  const cause =
+    told.code === undefined ? say`HTTP status ${status}` : say`${coded(told.code, code)} (HTTP status ${status})`;
   const known = requestId === undefined || Object.values(requestIds).includes(requestId);
   return failureOf(call, status >= 500 || mayFollowSuccess.includes(status), {
-    problem: `the cloud ${verbOf(status)} ${cause}`,
+    problem: say`the cloud ${verbOf(status)} ${said(cause)}`,
     code,
-    problems: said.code === 'RequestTimeTooSkewed' ? [clocks] : [],
+    problems: told.code === 'RequestTimeTooSkewed' ? [clocks] : [],
     status,
     ...(Object.keys(serviceSays).length > 0 && { serviceSays }),
     requestIds: known ? requestIds : { ...requestIds, RequestId: requestId ?? '' },
@@ -97,13 +99,13 @@ export function errorAnswer(
   });
 }
 
-function verbOf(status: number): string {
-  if (status >= 500) return 'failed with';
-  return status >= 400 ? 'refused it with' : 'answered with a redirect,';
+function verbOf(status: number): Said {
+  if (status >= 500) return said(words('failed with'));
+  return said(words(status >= 400 ? 'refused it with' : 'answered with a redirect,'));
 }
 
 /** A code of the service: bare only where it is the very code that is known here. */
-const coded = (code: string, known: string) => (code === known ? code : quote(code, 100));
+const coded = (code: string, known: string) => (code === known ? own(code) : quoted(code, 100));
 
 const secondsOf = (retryAfter = '') => (/^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined);
 
@@ -114,9 +116,9 @@ const secondsOf = (retryAfter = '') => (/^\d{1,6}$/.test(retryAfter) ? Number(re
 const mayFollowSuccess: readonly number[] = [302, 303, 408];
 
 /** A success that is no answer of the API. */
-export const unreadableAnswer = (call: FailedCall, problem: string, exchange: Exchange): Failure =>
+export const unreadableAnswer = (call: FailedCall, problem: Shown, exchange: Exchange): Failure =>
   failureOf(call, true, {
-    problem: `the answer cannot be read, because ${problem}`,
+    problem: say`the answer cannot be read, because ${said(problem)}`,
     code: 'UnreadableAnswer',
     ...exchange,
     next: operatorMust('check that the endpoint (CLOUDOPS_…_URL) is the right API and not a proxy or a sign-in page'),
@@ -128,15 +130,15 @@ export const reportMistake = operatorMust('look in its log, and report the mista
 /** A fault of this server, after the request may have been sent. */
 export const serverFault = (call: FailedCall): Failure =>
   failureOf(call, true, {
-    problem: 'this server made a mistake',
+    problem: say`this server made a mistake`,
     code: 'InternalError',
     next: reportMistake,
   });
 
 /** Pages that would not end, or cannot be trusted to be the whole list. */
-export const inconsistentPages = (call: FailedCall, problem: string, exchange: Exchange): Failure =>
+export const inconsistentPages = (call: FailedCall, problem: Shown, exchange: Exchange): Failure =>
   failureOf(call, false, {
-    problem: `the pages of the answer do not fit together, because ${problem}`,
+    problem: say`the pages of the answer do not fit together, because ${said(problem)}`,
     code: 'InconsistentPages',
     ...exchange,
     next: next(
@@ -149,13 +151,13 @@ export const inconsistentPages = (call: FailedCall, problem: string, exchange: E
 /** A read for which there is no room beside the others. */
 export const tooManyReads = (call: FailedCall): Failure =>
   failureOf(call, false, {
-    problem: 'this server is reading as much as it can hold for other calls',
+    problem: say`this server is reading as much as it can hold for other calls`,
     code: 'TooManyReads',
     next: next('agent', 'wait', 'Call again in about 10 s.'),
   });
 
 /** The cause as the end of a sentence, and the facts around it. */
-type Cause = { readonly problem: string } & Pick<Failure, 'code' | 'next'> & Partial<Failure>;
+type Cause = { readonly problem: Shown } & Pick<Failure, 'code' | 'next'> & Partial<Failure>;
 
 /** @param mayHaveArrived whether the service may have acted on it; a read has nothing that could have happened */
 function failureOf(
@@ -166,7 +168,7 @@ function failureOf(
   const changes = operation.effect !== 'read';
   const isUnknown = changes && mayHaveArrived;
   return {
-    summary: `${operation.name} ${isUnknown ? 'has an unknown outcome' : 'failed'}: ${problem}.`,
+    summary: say`${own(operation.name)} ${said(words(isUnknown ? 'has an unknown outcome' : 'failed'))}: ${said(problem)}.`,
     code,
     problems: [],
     requestIds: {},

@@ -1,4 +1,5 @@
 import type { UploadPart } from '../tools/upload/part.js';
+import type { Shown } from '../util/say.js';
 import type { Failure } from './failure.js';
 import type { Success } from './success.js';
 
@@ -22,7 +23,7 @@ export type ViewData =
   /** A plan. Without claims, it is not decided on in the view. Times are in milliseconds since 1970. */
   | {
       readonly kind: 'plan';
-      readonly accept: string;
+      readonly accept: Shown;
       readonly issuedAt: number;
       /** Ten minutes after it was made, if absent. */
       readonly expiresAt?: number;

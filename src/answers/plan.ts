@@ -5,9 +5,10 @@ import { fieldNames } from '../tools/schema/field-names.js';
 import { place, regionWarnings } from '../tools/schema/zones.js';
 import { contentOf } from '../transport/content.js';
 import { type Endpoint, type UnsignedApiRequest, wireForm } from '../transport/request.js';
-import { listed, sentences } from '../util/human.js';
+import { sentences } from '../util/human.js';
 import { textAt, valueAt, withText } from '../util/objects.js';
-import { quote, spellOut } from '../util/quote.js';
+import { quote } from '../util/quote.js';
+import { defined, join, listed, own, type Shown, said, say, shortNames, words } from '../util/say.js';
 import { Refusal, splitUp } from './refusal.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -15,7 +16,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The request and the effect of a change, for a person to decide on. It holds no secret. */
 export interface Plan {
   /** The whole decision in one sentence. */
-  readonly summary: string;
+  readonly summary: Shown;
   readonly method: string;
   /** With the query, exactly as it goes on the wire. */
   readonly url: string;
@@ -23,18 +24,18 @@ export interface Plan {
   /** A JSON value, or an XML document as text, as it is signed. Absent for a request without one. */
   readonly body?: unknown;
   /** The account if it has a name, region, zone, and the key of an account without one; each with where it comes from. */
-  readonly where: readonly string[];
+  readonly where: readonly Shown[];
   /** The present state, in sentences with the time at which it was read, or the reason why it was not. */
-  readonly found?: string;
+  readonly found?: Shown;
   /** Everything that will be created, changed or billed. */
-  readonly consequences: readonly string[];
+  readonly consequences: readonly Shown[];
   /** The reasons to think twice. */
   readonly risks: readonly Risk[];
   /** Set if it goes to the built-in sandbox, and nothing real happens. */
   readonly sandbox?: true;
   readonly defaults: readonly NamedDefault[];
-  readonly warnings: readonly string[];
-  readonly notChecked: readonly string[];
+  readonly warnings: readonly Shown[];
+  readonly notChecked: readonly Shown[];
 }
 
 /** What nobody may overlook, in the words of a button. */
@@ -42,8 +43,8 @@ export type Risk = 'costs money' | 'no way back';
 
 /** A default, with its field in words. */
 export interface NamedDefault {
-  readonly name: string;
-  readonly value: string;
+  readonly name: Shown;
+  readonly value: Shown;
 }
 
 export type RegionSource = 'given' | 'configured' | 'default';
@@ -64,7 +65,7 @@ export interface PlannedCall {
   readonly keyId: string;
   readonly regionSource: RegionSource;
   /** What a read before it found: see `Plan.found`. */
-  readonly found?: string | undefined;
+  readonly found?: Shown | undefined;
   /** Names of the secrets that were given by name, by the dotted path of the secret. */
   readonly secretNames?: Readonly<Record<string, string>>;
 }
@@ -77,7 +78,7 @@ export function makePlan(call: PlannedCall): Plan {
   const { defaults, warnings } = hintsOf(operation, change, input, region);
   const names = fieldNames(operation.input());
   return {
-    summary: spellOut(`${change.headline(input, region)}.`),
+    summary: say`${said(change.headline(input, region))}.`,
     method: request.method,
     url: origin + path + query,
     headers: {
@@ -87,36 +88,49 @@ export function makePlan(call: PlannedCall): Plan {
     },
     ...(request.body !== undefined && { body: shownBody(call, request.body) }),
     where: sentences(
-      isSandbox && 'the built-in sandbox',
-      accountName !== undefined && `account ${accountName}`,
+      isSandbox && say`the built-in sandbox`,
+      accountName !== undefined && accountOf(call),
       regionOf(call),
       zoneOf(defaults, input),
-      accountName === undefined && `account ${keyId}`,
+      accountName === undefined && accountOf(call),
     ),
     ...(call.found !== undefined && { found: call.found }),
     consequences: sentences(
-      operation.effect === 'delete' && 'This is destructive.',
+      operation.effect === 'delete' && say`This is destructive.`,
       ...change.consequences(input, region),
     ).map(names.in),
     risks: risksOf(call),
     ...(isSandbox && { sandbox: true }),
-    defaults: defaults.map(({ path, value }) => ({ name: names.of(path) ?? path, value })),
+    defaults: defaults.map(({ path, value }) => ({
+      name: say`${defined(names.of(path) ?? path)}`,
+      value: say`${defined(value)}`,
+    })),
     warnings: [...pastedSecrets(call), ...warnings].map(names.in),
-    notChecked: change.notChecked.map(names.in),
+    notChecked: change.notChecked.map((what) => names.in(say`${defined(what)}`)),
   };
 }
+
+/** The account of a plan, by its name, or else by the key that would sign. */
+export const accountOf = ({ accountName, keyId }: Pick<PlannedCall, 'accountName' | 'keyId'>): Shown =>
+  say`account ${own(accountName ?? keyId)}`;
 
 function risksOf({ operation, change }: Pick<PlannedCall, 'operation' | 'change'>): readonly Risk[] {
   const { costsMoney, irreversible = operation.effect === 'delete' } = change;
   return [...(costsMoney ? ['costs money' as const] : []), ...(irreversible ? ['no way back' as const] : [])];
 }
 
-/** The words that agree, with what they bring about: `Create server wiki (costs money)`. */
-export function acceptOf(call: Pick<PlannedCall, 'operation' | 'change' | 'input'>): string {
+/** The words that agree, with what they bring about: `Create server "wiki" (costs money)`. */
+export function acceptOf(call: Pick<PlannedCall, 'operation' | 'change' | 'input'>): Shown {
   const risks = risksOf(call);
-  const words = call.change.accept(call.input);
-  return risks.length === 0 ? words : `${words} (${risks.join(', ')})`;
+  const accept = shortNames(call.change.accept(call.input));
+  return risks.length === 0 ? accept : say`${said(accept)} (${said(risksIn(risks))})`;
 }
+
+const risksIn = (risks: readonly Risk[]): Shown =>
+  join(
+    risks.map((risk) => words(risk)),
+    ', ',
+  );
 
 /** For secrets that came with the call although a name would have done. */
 const pastedSecrets = ({
@@ -127,28 +141,32 @@ const pastedSecrets = ({
   secrets.flatMap((path) => {
     if (textAt(input, path) === undefined || named[path] !== undefined) return [];
     const [byName] = Object.entries(secretNames).find(([, secret]) => secret === path) ?? [];
-    const other = byName === undefined ? '' : ` ${byName} avoids that: it takes the name of a secret on this server.`;
+    const other =
+      byName === undefined
+        ? words('')
+        : say` ${own(byName)} avoids that: it takes the name of a secret on this server.`;
     return [
-      `${path} came with the call, so the client and the provider of its model have seen it and may keep it.${other}`,
+      say`${own(path)} came with the call, so the client and the provider of its model have seen it and may keep it.${said(other)}`,
     ];
   });
 
 const regionSources = { given: 'given', configured: 'configured', default: "this server's default" } as const;
 
 /** The region that the arguments name, and the one whose endpoint gets the request: the same only where an argument chooses both. */
-function regionOf({ operation, input, endpoint: { region }, regionSource }: PlannedCall): string {
+function regionOf({ operation, input, endpoint: { region }, regionSource }: PlannedCall): Shown {
   const given = textOf(input.region ?? input.regions);
-  const source = regionSources[regionSource];
-  if (given === region) return `region ${place(region)} (given)`;
-  if (given !== undefined) return `region ${place(given)} (given), request sent to ${place(region)} (${source})`;
-  return `${'region' in operation.input().shape ? 'region' : 'request sent to'} ${place(region)} (${source})`;
+  const source = said(words(regionSources[regionSource]));
+  if (given === region) return say`region ${place(region)} (given)`;
+  if (given !== undefined) return say`region ${place(given)} (given), request sent to ${place(region)} (${source})`;
+  const what = 'region' in operation.input().shape ? 'region' : 'request sent to';
+  return say`${said(words(what))} ${place(region)} (${source})`;
 }
 
-function zoneOf(defaults: readonly Default[], input: Fields): string | false {
+function zoneOf(defaults: readonly Default[], input: Fields): Shown | false {
   const given = textOf(input.availabilityZone ?? input.availabilityZones);
   const preset = defaults.find(({ path }) => path === 'availabilityZone');
-  if (given !== undefined) return `zone ${place(given)} (given)`;
-  return preset !== undefined && `zone ${preset.value} (the cloud's default)`;
+  if (given !== undefined) return say`zone ${place(given)} (given)`;
+  return preset !== undefined && say`zone ${defined(preset.value)} (the cloud's default)`;
 }
 
 /** A text, or the first one of a list. */
@@ -172,7 +190,8 @@ export function hintsOf(operation: Operation, change: Change, input: Fields, reg
     ...defaults.filter((one) => !isKnown(one)).map(({ path }) => path),
   ];
   const costly = unknown.filter((path) => decidesCost.includes(path));
-  const costs = costly.length === 0 ? '' : `, and the cost depends on ${listed(costly)}`;
+  const names = (paths: readonly string[]) => paths.map((path) => say`${own(path)}`);
+  const costs = costly.length === 0 ? words('') : say`, and the cost depends on ${listed(names(costly))}`;
   return {
     defaults: defaults
       .filter(isKnown)
@@ -180,7 +199,8 @@ export function hintsOf(operation: Operation, change: Change, input: Fields, reg
     warnings: sentences(
       ...regionWarnings(regions, region),
       ...new Set(change.warnings(input, region)),
-      unknown.length > 0 && `Not given: ${unknown.join(', ')}. What the cloud uses instead is not documented${costs}.`,
+      unknown.length > 0 &&
+        say`Not given: ${said(join(names(unknown), ', '))}. What the cloud uses instead is not documented${said(costs)}.`,
     ),
   };
 }
@@ -212,34 +232,41 @@ export const fingerprint = (secret: string): string =>
  * The plan as text for a person, without the request. What is invisible is spelled out.
  * @param until the time until which it can be carried out, if it can be
  */
-export function planText(plan: Plan, until: string | undefined): string {
-  return [
-    plan.summary,
-    ...(plan.risks.length === 0 ? [] : [`Risk: ${plan.risks.join(', ')}.`]),
-    `Where: ${plan.where.map(spellOut).join(', ')}.`,
-    ...(plan.found === undefined ? [] : [spellOut(plan.found)]),
-    '',
-    ...section('What will happen:', plan.consequences),
-    ...section('Warnings:', plan.warnings),
-    ...section(
-      'Defaults that the cloud applies:',
-      plan.defaults.map(({ name, value }) => `${name}: ${value}`),
-    ),
-    ...section('Not checked:', plan.notChecked),
-    ...sentences(until !== undefined && `This plan holds until ${until}.`),
-  ]
-    .join('\n')
-    .trimEnd();
+export function planText(plan: Plan, until: string | undefined): Shown {
+  const short = shortNames(plan.summary);
+  return join(
+    [
+      short,
+      ...sentences(short !== plan.summary && say`In full: ${said(plan.summary)}`),
+      ...riskLine(plan.risks),
+      say`Where: ${said(join(plan.where, ', '))}.`,
+      ...(plan.found === undefined ? [] : [plan.found]),
+      ...section(words('What will happen:'), plan.consequences),
+      ...section(words('Warnings:'), plan.warnings),
+      ...section(
+        words('Defaults that the cloud applies:'),
+        plan.defaults.map(({ name, value }) => say`${said(name)}: ${said(value)}`),
+      ),
+      ...section(words('Not checked:'), plan.notChecked),
+      ...(until === undefined ? [] : [words(''), say`This plan holds until ${defined(until)}.`]),
+    ],
+    '\n',
+  );
 }
 
-const section = (title: string, lines: readonly string[]) =>
-  lines.length === 0 ? [] : [title, ...lines.map((line) => `- ${spellOut(line)}`), ''];
+const riskLine = (risks: readonly Risk[]): Shown[] => (risks.length === 0 ? [] : [say`Risk: ${said(risksIn(risks))}.`]);
+
+/** A default of the cloud, as its definition has it. */
+export const defaultText = ({ path, value }: Default): Shown => say`${own(path)}: ${defined(value)}`;
+
+const section = (title: Shown, lines: readonly Shown[]) =>
+  lines.length === 0 ? [] : [words(''), title, ...lines.map((line) => say`- ${said(line)}`)];
 
 /** A plan with more than this in its request could not be reviewed by anybody (characters of JSON). */
 const largestPlan = 40_000;
 
 /** The refusal of a change that nobody could review, with what its operation says to do instead. */
 export const tooLargeToShow = ({ change: { ifTooLarge } }: PlannedCall): Refusal =>
-  new Refusal('TooLargeToShow', [], ifTooLarge === undefined ? {} : { next: splitUp(ifTooLarge) });
+  new Refusal('TooLargeToShow', [], ifTooLarge === undefined ? {} : { next: splitUp(say`${defined(ifTooLarge)}`) });
 
 export const canBeShown = ({ body }: Plan): boolean => (JSON.stringify(body)?.length ?? 0) <= largestPlan;

@@ -1,13 +1,14 @@
 import type * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import { listed, sentences } from '../util/human.js';
+import { sentences } from '../util/human.js';
 import { isObject, withoutNulls } from '../util/objects.js';
-import { quote, spellOut } from '../util/quote.js';
+import { spellOut } from '../util/quote.js';
+import { defined, listed, own, quoted, type Shown, said, say, words } from '../util/say.js';
 
 /** The record of an answer, as far as it can be used, and what was odd, one sentence each. */
 export interface Reading {
   readonly record: Record<string, unknown>;
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Shown[];
   /** Fields that are expected and not there, by path. */
   readonly lacks: readonly string[];
 }
@@ -23,7 +24,7 @@ export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   const parsed = schema.safeParse(given, { reportInput: true });
   if (parsed.success) return { record: isObject(given) ? { ...given } : {}, warnings: [], lacks: [] };
   if (!isObject(given))
-    return { record: {}, warnings: [`The answer is ${show(value)}, not an object; it was left out.`], lacks: [] };
+    return { record: {}, warnings: [say`The answer is ${show(value)}, not an object; it was left out.`], lacks: [] };
   const { issues } = parsed.error;
   const lacks = issues.filter(({ input }) => input === undefined).map(({ path }) => toDotPath(path));
   const odd = issues.filter(({ input }) => input !== undefined);
@@ -34,38 +35,38 @@ export function readRecord(schema: z.ZodObject, value: unknown): Reading {
     lacks,
     warnings: sentences(
       ...warnings.slice(0, maximumWarnings),
-      warnings.length > maximumWarnings && `${warnings.length - maximumWarnings} more fields were odd.`,
+      warnings.length > maximumWarnings && say`${warnings.length - maximumWarnings} more fields were odd.`,
     ),
   };
 }
 
 /**
  * The warning about missing fields that a person would want to know of.
- * @param words what each of them is, by path, `[]` for each element of a list
+ * @param named what each of them is, by path, `[]` for each element of a list
  */
-export function missingWarning(lacks: readonly string[], words: Readonly<Record<string, string>> = {}): string[] {
+export function missingWarning(lacks: readonly string[], named: Readonly<Record<string, string>> = {}): Shown[] {
   const paths = lacks.map((path) => path.replace(/\[\d+\]/g, '[]'));
-  const missing = Object.keys(words).filter((path) => paths.some((one) => path === one || path.startsWith(`${one}.`)));
+  const missing = Object.keys(named).filter((path) => paths.some((one) => path === one || path.startsWith(`${one}.`)));
   return missing.length === 0
     ? []
     : [
-        `The answer does not say ${listed(
-          missing.map((path) => words[path]),
+        say`The answer does not say ${listed(
+          missing.map((path) => say`${defined(named[path] ?? path)}`),
           'or',
         )}.`,
       ];
 }
 
 /** Converts or takes out the value that an issue is about. Returns the warning. */
-function repair(record: unknown, issue: z.core.$ZodIssue): string {
+function repair(record: unknown, issue: z.core.$ZodIssue): Shown {
   const name = toDotPath(issue.path);
   const expected = issue.code === 'invalid_type' ? issue.expected : 'unknown';
   const converted = convert(issue.input, expected);
   const parent = issue.path.slice(0, -1).reduce<unknown>((at, step) => Object(at)[step], record);
   const [last = ''] = issue.path.slice(-1);
   if (typeof parent === 'object' && parent !== null) Reflect.set(parent, last, converted);
-  const fate = converted === undefined ? 'it was left out' : 'it was converted';
-  return `${name} in the answer is ${show(issue.input)}, not ${called[expected] ?? 'what it should be'}; ${fate}.`;
+  const fate = said(words(converted === undefined ? 'it was left out' : 'it was converted'));
+  return say`${own(name)} in the answer is ${show(issue.input)}, not ${defined(called[expected] ?? 'what it should be')}; ${fate}.`;
 }
 
 const called: Readonly<Record<string, string>> = {
@@ -87,7 +88,7 @@ function convert(value: unknown, expected: string): unknown {
   return expected === 'number' || expected === 'int' ? number : undefined;
 }
 
-const show = (value: unknown) => quote(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing'), 100);
+const show = (value: unknown) => quoted(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing'), 100);
 
 /** Without what `repair` took out. */
 function withoutHoles(value: unknown): object {
@@ -139,6 +140,7 @@ export function presentable(
     );
   };
   const shown = copy(record, 0);
-  const warnings = leftOut === 0 ? [] : [`The answer is too long to show: ${leftOut} fields or entries were left out.`];
+  const warnings =
+    leftOut === 0 ? [] : [say`The answer is too long to show: ${leftOut} fields or entries were left out.`];
   return { record: { ...Object(shown) }, warnings };
 }

@@ -1,13 +1,14 @@
 import { type Next, next, operatorMust } from '../tools/next.js';
+import { own, type Said, type Shown, said, say, words } from '../util/say.js';
 import { type Failure, reportMistake } from './failure.js';
 
 /** A call that is stopped before anything is sent. Thrown where it is found, and turned into a failure in one place. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
-  readonly problems: readonly string[];
+  readonly problems: readonly Shown[];
   /** Fields that the failure has in addition, or in place of its usual ones. `reason` ends its summary. */
-  readonly more: Partial<Pick<Failure, 'defaults' | 'warnings' | 'next' | 'earlier'>> & { readonly reason?: string };
-  constructor(code: RefusalCode, problems: readonly string[], more: Refusal['more'] = {}) {
+  readonly more: Partial<Pick<Failure, 'defaults' | 'warnings' | 'next' | 'earlier'>> & { readonly reason?: Shown };
+  constructor(code: RefusalCode, problems: readonly Shown[], more: Refusal['more'] = {}) {
     super(code);
     this.code = code;
     this.problems = problems;
@@ -15,12 +16,12 @@ export class Refusal extends Error {
   }
 }
 
-/** The failure that a refusal is for the caller. */
-export function refusalFailure(tool: string, { code, problems, more }: Refusal, changes: boolean): Failure {
+/** The failure that a refusal is for the caller. @param tool its name, or the words that stand for it */
+export function refusalFailure(tool: string | Said, { code, problems, more }: Refusal, changes: boolean): Failure {
   const { reason, next: step } = refusals[code];
-  const { reason: known = reason, ...fields } = more;
+  const { reason: known = words(reason), ...fields } = more;
   return {
-    summary: `${tool} was not sent: ${known}.`,
+    summary: say`${typeof tool === 'string' ? own(tool) : tool} was not sent: ${said(known)}.`,
     code,
     problems,
     ...(changes && { mayHaveHappened: false }),
@@ -31,11 +32,11 @@ export function refusalFailure(tool: string, { code, problems, more }: Refusal, 
 }
 
 /** The way out for what is larger than a question: `split` says in one sentence what to do instead. */
-export const splitUp = (split: string): Next =>
+export const splitUp = (split: Shown): Next =>
   next(
     'agent',
     'call',
-    `${split} The person who runs this server can set CLOUDOPS_CONFIRM=plan to review plans of any size.`,
+    say`${said(split)} The person who runs this server can set CLOUDOPS_CONFIRM=plan to review plans of any size.`,
   );
 
 const refusals = {
@@ -89,7 +90,7 @@ const refusals = {
   },
   TooLargeToShow: {
     reason: 'it has more values than can be shown to a person in one question',
-    next: splitUp('Split it into smaller changes.'),
+    next: splitUp(say`Split it into smaller changes.`),
   },
   TooManyQuestions: {
     reason: 'too many questions wait for an answer already',

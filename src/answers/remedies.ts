@@ -1,6 +1,6 @@
 import { type Next, next, operatorMust } from '../tools/next.js';
 import type { FailureCode, HttpFailure } from '../transport/http-client.js';
-import { quote } from '../util/quote.js';
+import { defined, type Literal, own, quoted, type Shown, said, say, words } from '../util/say.js';
 import type { ServiceError } from './service-error.js';
 
 /** The facts that advice on an error of the service depends on. */
@@ -19,16 +19,17 @@ const noPermission = ({ api, account }: RemedyFacts) =>
   next(
     'user',
     'ask',
-    `Tell the user that account ${account} may not do ${api} here. Whoever administers the account can grant it; calling again before that will not help.`,
+    say`Tell the user that account ${own(account)} may not do ${own(api)} here. Whoever administers the account can grant it; calling again before that will not help.`,
   );
 
-const operatorChecks = (what: string) => operatorMust(`check ${what}`);
+const operatorChecks = <const What extends string>(what: Literal<What>) =>
+  operatorMust(say`check ${said(words(what))}`);
 
 const keys = operatorChecks('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_SECRET_ACCESS_KEY, the region and CLOUDOPS_…_SERVICE');
 const sessionToken = operatorChecks('CLOUDOPS_SESSION_TOKEN, which is wrong or expired');
 
 const callLater = ({ retryAfterSeconds = 60 }: RemedyFacts) =>
-  next('agent', 'wait', `Call again in about ${Math.min(Math.max(Math.ceil(retryAfterSeconds), 1), 3600)} s.`);
+  next('agent', 'wait', say`Call again in about ${Math.min(Math.max(Math.ceil(retryAfterSeconds), 1), 3600)} s.`);
 
 const otherArguments = next(
   'agent',
@@ -66,7 +67,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   SignatureDoesNotMatch: next(
     'operator',
     'configure',
-    `${keys.text} With CLOUDOPS_LOG_LEVEL=debug the log shows what was signed.`,
+    say`${said(keys.text)} With CLOUDOPS_LOG_LEVEL=debug the log shows what was signed.`,
   ),
   InvalidAccessKeyId: operatorChecks('CLOUDOPS_ACCESS_KEY_ID, and that it belongs to this endpoint'),
   InvalidToken: sessionToken,
@@ -122,7 +123,7 @@ export function remedyFor(
   facts: RemedyFacts,
 ): Remedy {
   const table: readonly (readonly [string, Advice])[] = [
-    ...Object.entries(own ?? {}).map(([start, text]) => [start, next('user', 'ask', text)] as const),
+    ...Object.entries(own ?? {}).map(([start, text]) => [start, next('user', 'ask', say`${defined(text)}`)] as const),
     ...Object.entries(byCode),
   ];
   const found = table.find(([start]) => code?.startsWith(start));
@@ -136,8 +137,8 @@ function ofClass(status: number): Advice {
 }
 
 /** The reason for a missing answer, as the end of a sentence. */
-export function httpFailureText({ code, detail }: HttpFailure, origin: string): string {
-  const problem: Record<FailureCode, string> = {
+export function httpFailureText({ code, detail }: HttpFailure, origin: string): Shown {
+  const problem = {
     NameNotResolved: 'the host name cannot be resolved',
     ConnectionRefused: 'the connection was refused',
     ConnectTimeout: 'no connection was made in time',
@@ -151,9 +152,10 @@ export function httpFailureText({ code, detail }: HttpFailure, origin: string): 
     MalformedResponse: 'the answer is not proper HTTP',
     ResponseTooLarge: 'the answer is larger than this server reads',
     BodyIncomplete: 'the answer is incomplete',
-  };
+  } as const satisfies Record<FailureCode, string>;
+  const reason = words(problem[code]);
   const ownWords: readonly FailureCode[] = ['CallTimeout', 'Cancelled', 'ResponseTooLarge'];
-  return ownWords.includes(code) ? problem[code] : `${problem[code]} (${origin}: ${quote(detail, 200)})`;
+  return ownWords.includes(code) ? reason : say`${said(reason)} (${defined(origin)}: ${quoted(detail, 200)})`;
 }
 
 const tryAgain = next(

@@ -11,14 +11,14 @@ import type { Success } from './success.js';
  * stands indented under `answer:`: they are data. The last line is the matter again, because some hosts show people the end.
  */
 export function textOf(result: Success | Failure): string {
-  const { summary = '', problems = [], plan, show, answer, next } = anyOf(result);
+  const { summary, problems = [], plan, show, answer, next } = anyOf(result);
   const { account, code, status, serviceSays, mayHaveHappened } = anyOf(result);
   const { outcome, consent, sentAt, planId, decideAt, planExpires } = anyOf(result);
   const { requestIds, attempts = [], earlier } = anyOf(result);
   const { where = [], effects = [], defaults = [], warnings = [], notes = [] } = anyOf(result);
   const line = (name: string, value: string | number | undefined) => (value === undefined ? [] : [`${name}: ${value}`]);
   return [
-    summary,
+    ...(summary === undefined ? [] : [summary]),
     ...(problems.length === 0 ? [] : ['', ...problems.map((problem) => `- ${problem}`)]),
     ...(show === undefined ? [] : ['', 'show:', show]),
     ...(plan === undefined ? [] : ['', 'Request:', ...requestLines(plan)]),
@@ -46,7 +46,7 @@ export function textOf(result: Success | Failure): string {
     ...line('next', next?.text),
     ...(answer === undefined ? [] : render({ answer })),
     '',
-    headlineOf(summary),
+    ...(summary === undefined ? [] : [headlineOf(summary)]),
   ].join('\n');
 }
 

@@ -2,9 +2,8 @@ import { Refusal } from '../answers/refusal.js';
 import type { ConsentMode } from '../consent/decision.js';
 import type { Budget } from '../journal/budget.js';
 import type { Operation } from '../tools/define-operation.js';
-import { listed } from '../util/human.js';
 import { isObject } from '../util/objects.js';
-import { quote } from '../util/quote.js';
+import { defined, listed, quoted, said, say, words } from '../util/say.js';
 import type { Cloud } from './endpoint.js';
 import { allowsChanges, isAllowed, type Policy, type Principal } from './policy.js';
 
@@ -81,20 +80,20 @@ export function direct(
 ): Directed {
   const usable = accountsOf(accounts, principal);
   const [only] = usable.all;
-  if (only === undefined) throw new Refusal('NotAllowed', ['the token names no account of this server']);
+  if (only === undefined) throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
   if (!accounts.areNamed) return { account: only, args };
   const { account: name, ...others } = isObject(args) ? args : {};
   const rest = isObject(args) ? others : args;
   if (name !== undefined && name !== null) {
     const account = usable.all.find((each) => each.name === name);
     if (account !== undefined) return { account, args: rest };
-    const given = typeof name === 'string' ? quote(name, 60) : 'the value given';
-    throw new Refusal('InvalidArguments', [`account: ${given} is not an account; ${choiceOf(usable.all)}`]);
+    const given = typeof name === 'string' ? quoted(name, 60) : said(words('the value given'));
+    throw new Refusal('InvalidArguments', [say`account: ${given} is not an account; ${choiceOf(usable.all)}`]);
   }
   const allowing = accountsFor(usable, operation, principal);
   const account = allowing.length === 0 ? only : presetAmong(allowing, usable.byDefault);
   if (account !== undefined) return { account, args: rest };
-  throw new Refusal('InvalidArguments', [`account: is required; ${choiceOf(allowing)}`]);
+  throw new Refusal('InvalidArguments', [say`account: is required; ${choiceOf(allowing)}`]);
 }
 
 /** The name of a call's account, where accounts have names; undefined if the call is for none. */
@@ -114,6 +113,7 @@ export function accountNameOf(
 
 /** Nothing is suggested for a name that is nearly right: what is meant for one account must not happen in another. */
 const choiceOf = (accounts: readonly Account[]) =>
-  `ask the user which one they mean: ${listed(accounts.map(described), 'or')}`;
+  said(say`ask the user which one they mean: ${listed(accounts.map(described), 'or')}`);
 
-const described = ({ name, description }: Account) => (description === undefined ? name : `${name} (${description})`);
+const described = ({ name, description }: Account) =>
+  description === undefined ? say`${defined(name)}` : say`${defined(name)} (${defined(description)})`;

@@ -3,7 +3,7 @@ import type { Budget, BudgetState } from '../journal/budget.js';
 import type { Journal } from '../journal/journal.js';
 import { next } from '../tools/next.js';
 import { digestOf } from '../util/digest.js';
-import { counted } from '../util/human.js';
+import { counted, join, own, type Said, type Shown, said, say } from '../util/say.js';
 import type { Cloud } from './endpoint.js';
 
 /** The budget of an account and a caller. */
@@ -32,23 +32,23 @@ export async function checkBudget(
   journal: Journal,
   { key, limit }: CallBudget,
   planOnly: boolean,
-): Promise<string | undefined> {
+): Promise<Shown | undefined> {
   if (limit === undefined) return undefined;
   const state = await journal.budgetState(key, limit).catch(() => {
-    if (!planOnly) throw new Refusal('JournalUnavailable', ['the changes in it cannot be counted']);
+    if (!planOnly) throw new Refusal('JournalUnavailable', [say`the changes in it cannot be counted`]);
   });
   if (state === undefined) return undefined;
   const spent = budgetSpent(limit, state);
   if (state.left > 0)
-    return `This is change ${limit.mostChanges - state.left + 1} of ${limit.mostChanges} that are possible within ${spanOf(limit)}.`;
+    return say`This is change ${limit.mostChanges - state.left + 1} of ${limit.mostChanges} that are possible within ${spanOf(limit)}.`;
   if (!planOnly) throw spent;
-  return `It cannot be sent: ${spent.problems.join('; ')}.`;
+  return say`It cannot be sent: ${said(join(spent.problems, '; '))}.`;
 }
 
 /** The refusal of a change beyond its budget. */
 export function budgetSpent(limit: Budget, { nextAt }: Pick<BudgetState, 'nextAt'>): Refusal {
   if (nextAt === undefined)
-    return new Refusal('BudgetSpent', ['CLOUDOPS_MAX_CHANGES is 0, so that this server only shows plans'], {
+    return new Refusal('BudgetSpent', [say`CLOUDOPS_MAX_CHANGES is 0, so that this server only shows plans`], {
       next: next(
         'operator',
         'configure',
@@ -57,11 +57,11 @@ export function budgetSpent(limit: Budget, { nextAt }: Pick<BudgetState, 'nextAt
     });
   const possibleAt = new Date(nextAt).toISOString();
   return new Refusal('BudgetSpent', [
-    `CLOUDOPS_MAX_CHANGES allows ${counted(limit.mostChanges, 'change')} within ${spanOf(limit)}; the next is possible at ${possibleAt}`,
+    say`CLOUDOPS_MAX_CHANGES allows ${counted(limit.mostChanges, 'change')} within ${spanOf(limit)}; the next is possible at ${own(possibleAt)}`,
   ]);
 }
 
-function spanOf({ windowMs }: Budget): string {
+function spanOf({ windowMs }: Budget): Said {
   const minutes = windowMs / 60_000;
   return minutes % 60 === 0 ? counted(minutes / 60, 'hour') : counted(minutes, 'minute');
 }

@@ -5,8 +5,8 @@ import type { ConsentMode } from '../consent/decision.js';
 import type { Steering } from '../consent/pending.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { Admit } from '../transport/http-client.js';
-import { sentences } from '../util/human.js';
 import { textAt } from '../util/objects.js';
+import { join, own, type Shown, said, say } from '../util/say.js';
 import { accountNameOf, direct } from './account.js';
 import { budgetOf } from './budget.js';
 import { change } from './change.js';
@@ -98,13 +98,13 @@ async function findBefore(
   { operation: { before }, input, accountName }: Pick<PlannedCall, 'operation' | 'input' | 'accountName'>,
   { onPage: _, onFollowedPage: __, hasView: ___, ...context }: CallContext,
   now: () => Date,
-): Promise<string | undefined> {
+): Promise<Shown | undefined> {
   if (before === undefined) return undefined;
   const account = accountName === undefined ? {} : { account: accountName };
   const outcome = await call(before.operation, { ...before.input(input), ...account }, context);
-  if (outcome.kind === 'succeeded') return `Found at ${now().toISOString()}: ${outcome.success.summary}`;
+  if (outcome.kind === 'succeeded') return say`Found at ${own(now().toISOString())}: ${said(outcome.success.summary)}`;
   if (outcome.kind === 'failed')
-    return `What is there now is not known. ${sentences(outcome.failure.summary, ...outcome.failure.problems).join(' ')}`;
+    return say`What is there now is not known. ${said(join([outcome.failure.summary, ...outcome.failure.problems], ' '))}`;
   return undefined;
 }
 

@@ -13,6 +13,7 @@ import { wireForm } from '../transport/request.js';
 import type { SignedClient } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
 import { spellOut } from '../util/quote.js';
+import { defined, type Shown, say, words } from '../util/say.js';
 import { budgetSpent, type CallBudget, checkBudget } from './budget.js';
 import {
   adviceIfUnknown,
@@ -164,11 +165,11 @@ async function carryOut(
   const { call, lookFor, repeats, now } = pending;
   const intent = intentOf(pending, consent);
   const begun = await journal.begin(intent, { allowRepeat: repeats, budget });
-  if (begun.kind === 'unwritable') throw new Refusal('JournalUnavailable', [begun.reason]);
+  if (begun.kind === 'unwritable') throw new Refusal('JournalUnavailable', [say`${defined(begun.reason)}`]);
   if (begun.kind === 'consentUsed')
     throw consent.how === 'clicked'
       ? new Refusal('AlreadyDecided', [])
-      : new Refusal('PlanRefused', ['this consent was used before']);
+      : new Refusal('PlanRefused', [say`this consent was used before`]);
   if (begun.kind === 'budgetSpent') throw budgetSpent(begun.budget, begun);
   if (begun.kind === 'duplicate') throw refusalOf(begun.earlier, call, viewer);
 
@@ -188,11 +189,11 @@ async function carryOut(
   const unwritten = (error: unknown) => {
     const { tool, id } = intent;
     log('error', 'journal', { tool, id, error: error instanceof Error ? error.message : 'unknown' });
-    return ['The outcome could not be written into the journal, which will call it unknown.'];
+    return [words('The outcome could not be written into the journal, which will call it unknown.')];
   };
   const written = journal
     .end({ id: intent.id, time: now().toISOString(), key, ...endingOf(conclusion) })
-    .then((): string[] => [], unwritten);
+    .then((): Shown[] => [], unwritten);
   const outcome = outcomeOf(conclusion, pending, consent, sentAt, log);
   return withNotes(outcome, await withinSeconds(written, notYetWritten));
 }

@@ -7,13 +7,15 @@ import { Refusal, refusalFailure } from '../answers/refusal.js';
 import type { Consent, PendingChange } from '../consent/pending.js';
 import type { Ending } from '../journal/entry.js';
 import { type Next, next } from '../tools/next.js';
+import { place } from '../tools/schema/zones.js';
 import { type Attempt, type FinalReply, NotSent } from '../transport/signed-client.js';
 import type { Log } from '../util/log.js';
+import { own, type Shown, said, say, words } from '../util/say.js';
 import { keysRefusal } from './endpoint.js';
 
 /** A change that waits for consent or has it, and what to look for if its outcome is not known. */
 export interface Sending extends PendingChange {
-  readonly lookFor: string;
+  readonly lookFor: Shown;
 }
 
 /** The end of a change that was sent, or was about to be. */
@@ -54,7 +56,7 @@ function readSafely(call: FailedCall, input: PlannedCall['input'], reply: FinalR
     const accepted = reply.kind === 'answered' && reply.response.status >= 200 && reply.response.status < 300;
     if (!accepted) return { kind: 'failed', failure: serverFault(call) };
     const { status } = reply.response;
-    return { kind: 'unread', status, requestIds: {}, problem: 'this server made a mistake', isForeign: false };
+    return { kind: 'unread', status, requestIds: {}, problem: words('this server made a mistake'), isForeign: false };
   }
 }
 
@@ -95,27 +97,28 @@ export function outcomeOf(
 /** The way out when nobody knows whether a change happened. */
 export function adviceIfUnknown(
   { operation, endpoint: { region } }: PlannedCall,
-  lookFor: string,
+  lookFor: Shown,
   sentAt: string,
 ): Next {
-  const sent = `It was sent at ${sentAt} to region ${region}.`;
+  const sent = said(say`It was sent at ${own(sentAt)} to region ${place(region)}.`);
   if (operation.repeatable === true)
     return next(
       'agent',
       'call',
-      `${sent} Sending it again does no harm: call again with the same arguments, without planId. The aim is ${lookFor}.`,
+      say`${sent} Sending it again does no harm: call again with the same arguments, without planId. The aim is ${said(lookFor)}.`,
     );
   return next(
     'user',
     'check',
-    `Do not repeat it. ${sent} Wait ten minutes, then have the user look in the console for ${lookFor}. ` +
-      'Only if it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.',
+    say`Do not repeat it. ${sent} Wait ten minutes, then have the user look in the console for ${said(lookFor)}. Only if it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.`,
   );
 }
 
 /** An answer waits so long for its outcome to be in the journal. Writing continues after that. */
 const outcomeMs = 10_000;
-export const notYetWritten = ['The outcome is not in the journal yet. It is written as soon as that is possible.'];
+export const notYetWritten = [
+  words('The outcome is not in the journal yet. It is written as soon as that is possible.'),
+];
 
 export async function withinSeconds<Value>(value: Promise<Value>, otherwise: Value): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
@@ -126,7 +129,7 @@ export async function withinSeconds<Value>(value: Promise<Value>, otherwise: Val
 }
 
 /** Adds what has to be said about other changes. */
-export function withNotes(outcome: EndedOutcome, more: readonly string[]): EndedOutcome {
+export function withNotes(outcome: EndedOutcome, more: readonly Shown[]): EndedOutcome {
   if (more.length === 0) return outcome;
   const { notes = [] } = outcome.kind === 'failed' ? outcome.failure : outcome.success;
   const all = { notes: [...notes, ...more] };

@@ -6,6 +6,7 @@ import type { Journal } from '../journal/journal.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { OpenClient } from '../transport/signed-client.js';
 import type { Log } from '../util/log.js';
+import type { Shown } from '../util/say.js';
 import type { Span, TraceOrigin } from '../util/trace.js';
 import type { Accounts } from './account.js';
 import type { InFlightCalls } from './in-flight.js';
@@ -31,7 +32,7 @@ export interface CallDependencies extends Omit<ConsentSettings, 'confirm'> {
   readonly newId: () => string;
   readonly process: Intent['process'];
   /** Notes for the next change of a caller on earlier ones; each is given once. */
-  readonly takeReports: (caller: string | undefined) => Promise<readonly string[]>;
+  readonly takeReports: (caller: string | undefined) => Promise<readonly Shown[]>;
 }
 
 /** Whoever wants to hear of an answer in pages as it comes, with the pages and entries so far. */

@@ -11,6 +11,7 @@ import {
 } from '../tools/define-operation.js';
 import { contentOf } from '../transport/content.js';
 import type { Endpoint, UnsignedApiRequest } from '../transport/request.js';
+import { defined, own, say } from '../util/say.js';
 
 /** The name of the account where none has been given a name. */
 export const defaultAccount = 'default';
@@ -52,7 +53,7 @@ export function resolveEndpoint(
   if (endpoint === undefined || 'missing' in keys)
     throw new Refusal(
       'NotConfigured',
-      missingSettings(cloud, service).map((name) => `${name} is not set`),
+      missingSettings(cloud, service).map((name) => say`${own(name)} is not set`),
     );
   const url = new URL(endpoint.replaceAll('{region}', region));
   return {
@@ -95,7 +96,7 @@ export const unsignedRequest = ({ method }: Operation, { path, query = {}, body 
 export function checkPath({ pathPrefix }: Endpoint, path: string): void {
   if (pathPrefix !== '' && path.split('/').some((segment) => segment === '.' || segment === '..'))
     throw new Refusal('InvalidArguments', [
-      'object: must have no "." or ".." between slashes, because the endpoint in the configuration has a path',
+      say`object: must have no "." or ".." between slashes, because the endpoint in the configuration has a path`,
     ]);
 }
 
@@ -108,13 +109,13 @@ export function checkContent({ body }: UnsignedApiRequest): void {
     contentOf(body);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new Refusal('InvalidArguments', [`arguments: cannot be sent, because ${error.message}`]);
+    throw new Refusal('InvalidArguments', [say`arguments: cannot be sent, because ${defined(error.message)}`]);
   }
 }
 
 /** The refusal of a call for which there are no keys, if that is what an error is about. */
 export function keysRefusal(error: unknown): Refusal | undefined {
-  if (error instanceof KeysUnavailable) return new Refusal('KeysUnavailable', [error.message]);
+  if (error instanceof KeysUnavailable) return new Refusal('KeysUnavailable', [say`${defined(error.message)}`]);
   return error instanceof Error && error.cause !== undefined ? keysRefusal(error.cause) : undefined;
 }
 

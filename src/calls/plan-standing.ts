@@ -8,6 +8,7 @@ import { addressOf } from '../consent/page.js';
 import type { PendingChange, PendingEntry, Steering } from '../consent/pending.js';
 import { declinePlan, undecidedAnswer, withdrawPlan } from '../consent/plan-answers.js';
 import { awaitEnd, type Standing, standingOf, standingOfPlan } from '../consent/standing.js';
+import { said, say } from '../util/say.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 
 type Deciding = CallDependencies & { readonly confirm: ConsentMode };
@@ -30,7 +31,7 @@ export async function tell(
   const { brought } = context.guide ?? {};
   const planId = brought === undefined ? given : context.tokens.issue(brought.claims);
   if (planId === undefined) {
-    if (withdraw) throw new Refusal('PlanRefused', ['withdraw needs the planId of the plan']);
+    if (withdraw) throw new Refusal('PlanRefused', [say`withdraw needs the planId of the plan`]);
     return undefined;
   }
   // Whoever is asked, or need not be, needs no planId: one that says nothing is left alone.
@@ -90,7 +91,7 @@ export async function sendToPage(
   const { decideAt: address, planId } = outcome.success;
   if (address === undefined || planId === undefined) return outcome;
   const { digest, nonce } = tokens.read(planId);
-  const message = `${plan.summary}\nThis waits for your decision on a page, where you may have to sign in. Opening it decides nothing.`;
+  const message = say`${said(plan.summary)}\nThis waits for your decision on a page, where you may have to sign in. Opening it decides nothing.`;
   const askedAt = now().getTime();
   // The plan waits there, whether or not anybody is asked to open the page.
   const visit = await wait(() => unlessStopped(stop, () => guide.send(message, address))).catch((error: unknown) => {

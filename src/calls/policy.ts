@@ -2,7 +2,7 @@ import { Refusal } from '../answers/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { regionOfZone } from '../tools/schema/zones.js';
 import { leavesOf } from '../util/objects.js';
-import { quote } from '../util/quote.js';
+import { defined, own, quoted, type Shown, said, say, words } from '../util/say.js';
 
 /** The operations that this server may carry out at all. */
 export interface Policy {
@@ -63,19 +63,21 @@ export function checkRegions({ regions }: Policy, requested: string | undefined,
     if (name === undefined || typeof value !== 'string') continue;
     const region = name === 'region' ? value : regionOfZone(value);
     if (region === undefined || regions.includes(region)) continue;
-    const what = `${name === 'region' ? 'region' : 'the region of zone'} ${quote(value, 40)}`;
-    throw new Refusal('NotAllowed', [`${what} is not among those of CLOUDOPS_REGIONS: ${regions.join(', ')}`]);
+    const what = said(words(name === 'region' ? 'region' : 'the region of zone'));
+    throw new Refusal('NotAllowed', [
+      say`${what} ${quoted(value, 40)} is not among those of CLOUDOPS_REGIONS: ${defined(regions.join(', '))}`,
+    ]);
   }
 }
 
-function reasonAgainst(policy: Policy, operation: Operation, principal: Principal | undefined): string | undefined {
+function reasonAgainst(policy: Policy, operation: Operation, principal: Principal | undefined): Shown | undefined {
   const { readOnly, tools, extensions = [] } = policy;
   const { name, effect, extension } = operation;
-  if (readOnly && effect !== 'read') return 'CLOUDOPS_READ_ONLY is set';
-  if (tools !== undefined && !tools.includes(name)) return 'CLOUDOPS_TOOLS does not name it';
+  if (readOnly && effect !== 'read') return words('CLOUDOPS_READ_ONLY is set');
+  if (tools !== undefined && !tools.includes(name)) return words('CLOUDOPS_TOOLS does not name it');
   if (tools === undefined && extension !== undefined && !extensions.includes(extension))
-    return `it is not in the API reference; set CLOUDOPS_STORAGE_HEADERS=amz, or name it in CLOUDOPS_TOOLS`;
+    return words(`it is not in the API reference; set CLOUDOPS_STORAGE_HEADERS=amz, or name it in CLOUDOPS_TOOLS`);
   if (principal !== undefined && !principal.scopes.includes(scopeOf(operation)))
-    return `the token does not have the scope ${scopeOf(operation)}`;
+    return say`the token does not have the scope ${own(scopeOf(operation))}`;
   return undefined;
 }

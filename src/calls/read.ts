@@ -16,9 +16,9 @@ import type { Admit } from '../transport/http-client.js';
 import type { Endpoint, UnsignedApiRequest } from '../transport/request.js';
 import type { Attempt, FinalReply, SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
-import { counted } from '../util/human.js';
 import type { Log } from '../util/log.js';
 import { textAt } from '../util/objects.js';
+import { counted, type Shown, said, say, words } from '../util/say.js';
 import type { CallContext, PageListeners } from './context.js';
 import { unsignedRequest } from './endpoint.js';
 import type { ReadBound, ReadRoom, ReadShare } from './read-room.js';
@@ -196,7 +196,7 @@ async function send(
 type Seen = ReturnType<typeof createSeen>;
 
 /** What there is to tell of the pages that were read, beside their record. */
-function createSeen(regions: readonly string[]) {
+function createSeen(regions: readonly Shown[]) {
   const warnings = new Set(regions);
   const lacks = new Set<string>();
   const retried: Attempt[] = [];
@@ -235,10 +235,10 @@ function createSeen(regions: readonly string[]) {
 }
 
 /** The warning about an answer that is made of a part of the pages. */
-function cutWarning(bound: ReadBound, pages: number, entries: number): string {
+function cutWarning(bound: ReadBound, pages: number, entries: number): Shown {
   const reason = bound === 'call' ? 'as much as one call reads' : 'because this server reads much for other calls too';
-  const read = `${counted(pages, 'page')} with ${entries} ${entries === 1 ? 'entry' : 'entries'}`;
-  return `Only the first ${read} were read, ${reason}. Counts, sums and what is called first, oldest or largest are of these alone.`;
+  const read = say`${counted(pages, 'page')} with ${entries} ${said(words(entries === 1 ? 'entry' : 'entries'))}`;
+  return say`Only the first ${said(read)} were read, ${said(words(reason))}. Counts, sums and what is called first, oldest or largest are of these alone.`;
 }
 
 /** The step to another page, unless it leads nowhere new. Adds the place of that page to those that are known. */
@@ -246,11 +246,11 @@ function checkPlace<Step extends Exclude<ReturnType<AnyPages['add']>, { kind: 'e
   step: Step,
   number: number,
   places: Set<string>,
-): Step | { readonly kind: 'inconsistent'; readonly problem: string } {
+): Step | { readonly kind: 'inconsistent'; readonly problem: Shown } {
   if (step.kind === 'inconsistent') return step;
   const place = digestOf([step.after]);
   if (places.has(place))
-    return { kind: 'inconsistent', problem: `page ${number} leads back to where an earlier one began` };
+    return { kind: 'inconsistent', problem: say`page ${number} leads back to where an earlier one began` };
   places.add(place);
   return step;
 }

@@ -1,9 +1,10 @@
 import type { EarlierCall } from '../answers/failure.js';
 import { Refusal } from '../answers/refusal.js';
 import type { RecordedChange } from '../journal/entry.js';
-import { isOfAnother } from '../journal/journal.js';
+import { isOfAnother, shownTime } from '../journal/journal.js';
 import type { Effect } from '../tools/define-operation.js';
 import { type Next, next } from '../tools/next.js';
+import { type Shown, said, say, words } from '../util/say.js';
 
 /** A change that was sent before, as far as whoever calls now may know of it. Another caller's is only known to exist. */
 export type Earlier = { readonly kind: 'own'; readonly call: EarlierCall } | { readonly kind: 'another' };
@@ -17,35 +18,35 @@ export function earlierOf(change: RecordedChange, viewer: string | undefined): E
 }
 
 /** A clause about it. */
-function earlierText(earlier: Earlier): string {
-  if (earlier.kind === 'another') return 'another caller sent the same change before';
+function earlierText(earlier: Earlier): Shown {
+  if (earlier.kind === 'another') return words('another caller sent the same change before');
   const came = {
     accepted: 'the same call was accepted before',
     unknown: 'the same call was sent before, and its outcome is unknown',
     'not ended': 'the same call was sent before and has not ended',
-  };
-  return came[earlier.call.outcome];
+  } as const;
+  return words(came[earlier.call.outcome]);
 }
 
 /** A warning on a plan that would repeat it. */
-export function repeatWarning(earlier: Earlier): string {
-  const sent = earlier.kind === 'own' ? ` It was sent at ${earlier.call.sentAt}.` : '';
-  return `This is a repeat: ${earlierText(earlier)}.${sent}`;
+export function repeatWarning(earlier: Earlier): Shown {
+  const sent = earlier.kind === 'own' ? say` It was sent at ${shownTime(earlier.call.sentAt)}.` : words('');
+  return say`This is a repeat: ${said(earlierText(earlier))}.${said(sent)}`;
 }
 
 /** What a repeat would be, for the person who has to want it. */
-const again: Readonly<Record<Effect, string>> = {
+const again = {
   read: 'another call',
   create: 'a second one, billed separately',
   alter: 'the same change once more',
   delete: 'the same deletion once more',
-};
+} as const satisfies Readonly<Record<Effect, string>>;
 
 /**
  * The refusal of a call that was sent before.
  * @param lookFor what to look for in the console, as the end of a sentence
  */
-export function repeated(earlier: Earlier, effect: Effect, lookFor: string): Refusal {
+export function repeated(earlier: Earlier, effect: Effect, lookFor: Shown): Refusal {
   return new Refusal('Repeated', [], {
     reason: earlierText(earlier),
     next: afterEarlier(earlier, effect, lookFor),
@@ -53,7 +54,7 @@ export function repeated(earlier: Earlier, effect: Effect, lookFor: string): Ref
   });
 }
 
-function afterEarlier(earlier: Earlier, effect: Effect, lookFor: string): Next {
+function afterEarlier(earlier: Earlier, effect: Effect, lookFor: Shown): Next {
   const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';
   if (outcome === 'not ended')
     return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
@@ -61,11 +62,11 @@ function afterEarlier(earlier: Earlier, effect: Effect, lookFor: string): Next {
     return next(
       'user',
       'decide',
-      `Tell the user when it was accepted, and the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for ${again[effect]}.`,
+      say`Tell the user when it was accepted, and the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for ${said(words(again[effect]))}.`,
     );
   return next(
     'user',
     'check',
-    `It may have happened. When ten minutes have passed since then, have the user look in the console for ${lookFor}. Only if it is not there and they still want it, call again with allowRepeat: true.`,
+    say`It may have happened. When ten minutes have passed since then, have the user look in the console for ${said(lookFor)}. Only if it is not there and they still want it, call again with allowRepeat: true.`,
   );
 }

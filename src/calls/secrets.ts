@@ -5,7 +5,7 @@ import { Refusal } from '../answers/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { nearest } from '../util/did-you-mean.js';
 import { textAt, withValueAt } from '../util/objects.js';
-import { quoteName } from '../util/quote.js';
+import { join as joinShown, own, type Shown, said, say, words } from '../util/say.js';
 import { validate } from './validate.js';
 
 /**
@@ -19,7 +19,7 @@ export interface SecretFiles {
 
 type SecretFile =
   | { readonly kind: 'secret'; readonly text: string }
-  | { readonly kind: 'problem'; readonly problem: string };
+  | { readonly kind: 'problem'; readonly problem: Shown };
 
 const maximumBytes = 64 * 1024;
 
@@ -27,23 +27,23 @@ const maximumBytes = 64 * 1024;
 export function createSecretFiles(folder: string | undefined): SecretFiles {
   return {
     read: async (name) => {
-      if (folder === undefined) return problem('no folder of secrets is configured (CLOUDOPS_SECRETS_DIR)');
+      if (folder === undefined) return problem(words('no folder of secrets is configured (CLOUDOPS_SECRETS_DIR)'));
       const files = await filesIn(folder);
       // The name is only compared with those that exist: it never becomes a path of its own making.
       const found = files.get(name);
       // A text that is no name may be the secret itself.
-      const shown = /^[\w.-]{1,64}$/.test(name) ? name : 'the name given (not shown)';
-      if (found === undefined) return problem(`${shown} does not exist; ${known(name, [...files.keys()])}`);
+      const shown = /^[\w.-]{1,64}$/.test(name) ? own(name) : said(words('the name given (not shown)'));
+      if (found === undefined) return problem(say`${shown} does not exist; ${said(known(name, [...files.keys()]))}`);
       const text = await readChecked(found).catch(() => undefined);
-      if (text === undefined) return problem(`${shown} cannot be read`);
+      if (text === undefined) return problem(say`${shown} cannot be read`);
       return text === 'too large'
-        ? problem(`${shown} is larger than 64 KiB`)
+        ? problem(say`${shown} is larger than 64 KiB`)
         : { kind: 'secret', text: text.toString('utf8').trim() };
     },
   };
 }
 
-const problem = (text: string): SecretFile => ({ kind: 'problem', problem: text });
+const problem = (text: Shown): SecretFile => ({ kind: 'problem', problem: text });
 
 /** A regular file in the folder, as it was when that was checked. */
 interface Found {
@@ -90,7 +90,13 @@ async function filesIn(folder: string): Promise<Map<string, Found>> {
 }
 
 const known = (name: string, names: readonly string[]) =>
-  names.length === 0 ? 'the folder has no secrets' : `there are ${nearest(name, names, 20).map(quoteName).join(', ')}`;
+  names.length === 0 ? words('the folder has no secrets') : say`there are ${said(joinNames(nearest(name, names, 20)))}`;
+
+const joinNames = (names: readonly string[]) =>
+  joinShown(
+    names.map((name) => say`${own(name)}`),
+    ', ',
+  );
 
 /**
  * Puts secrets in the place of their names, and checks them by the rules. The names are given back by the dotted path of the secret.
@@ -108,7 +114,8 @@ export async function insertSecrets(
     const name = textAt(input, namePath);
     if (name === undefined) continue;
     const secret = await files.read(name);
-    if (secret.kind === 'problem') throw new Refusal('InvalidArguments', [`${namePath}: ${secret.problem}`]);
+    if (secret.kind === 'problem')
+      throw new Refusal('InvalidArguments', [say`${own(namePath)}: ${said(secret.problem)}`]);
     const withoutName = withValueAt(input, namePath, () => undefined);
     input = withValueAt(withoutName, secretPath, () => secret.text);
     secretNames[secretPath] = name;

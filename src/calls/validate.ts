@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import { hintsOf } from '../answers/plan.js';
+import { defaultText, hintsOf } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
-import { listed, sentences } from '../util/human.js';
+import { listed as listedText, sentences } from '../util/human.js';
 import { isDeeperThan, isObject, leavesOf, textAt, withoutNulls } from '../util/objects.js';
-import { quote, quoteName } from '../util/quote.js';
+import { defined, join, own, quoted, type Said, type Shown, said, say, words } from '../util/say.js';
 
 /** More levels, or more values in all, have no meaning for any operation. */
 const maximumDepth = 32;
@@ -30,12 +30,12 @@ const addedByHosts = [
  */
 export function validate(operation: Operation, args: unknown, region: string): Record<string, unknown> {
   if (isDeeperThan(maximumDepth, args))
-    throw new Refusal('InvalidArguments', [`arguments: must not be nested deeper than ${maximumDepth} levels`]);
+    throw new Refusal('InvalidArguments', [say`arguments: must not be nested deeper than ${maximumDepth} levels`]);
   let values = 0;
   for (const _ of leavesOf(args)) {
     values += 1;
     if (values > maximumValues)
-      throw new Refusal('InvalidArguments', [`arguments: must not hold more than ${maximumValues} values`]);
+      throw new Refusal('InvalidArguments', [say`arguments: must not hold more than ${maximumValues} values`]);
   }
   const given = withoutAdditions(withoutNulls(args));
   const parsed = operation.input().safeParse(given, { reportInput: true });
@@ -49,15 +49,15 @@ export function validate(operation: Operation, args: unknown, region: string): R
   );
 }
 
-const planIdAlone = 'planId: does not replace the other arguments; give those of its plan again';
+const planIdAlone = words('planId: does not replace the other arguments; give those of its plan again');
 
 function withoutAdditions(args: unknown): unknown {
   if (!isObject(args)) return args;
   return Object.fromEntries(Object.entries(args).filter(([name]) => !addedByHosts.includes(name)));
 }
 
-function problemsOf(issues: readonly Issue[], operation: Operation): string[] {
-  const lines = new Set<string>();
+function problemsOf(issues: readonly Issue[], operation: Operation): Shown[] {
+  const lines = new Set<Shown>();
   let count = 0;
   const mistyped = issues.filter(({ code, input }) => code === 'invalid_type' && input !== undefined);
   for (const issue of issues) {
@@ -68,7 +68,7 @@ function problemsOf(issues: readonly Issue[], operation: Operation): string[] {
       if (count <= listedProblems) lines.add(describe());
     }
   }
-  return sentences(...lines, count > listedProblems && `${count - listedProblems} more problems`);
+  return sentences(...lines, count > listedProblems && say`${count - listedProblems} more problems`);
 }
 
 /** For a plan: the defaults and warnings that apply to the arguments that are right. */
@@ -84,7 +84,7 @@ function hintsForTheRest(operation: Operation, args: unknown, issues: readonly I
     }),
   );
   const { defaults, warnings } = hintsOf(operation, operation.change, rest, textAt(rest, 'region') ?? configured, args);
-  return { defaults: defaults.map(({ path, value }) => `${path}: ${value}`), warnings };
+  return { defaults: defaults.map(defaultText), warnings };
 }
 
 /** True if the type of the value at a path explains an issue with it, or with what should be inside it. */
@@ -98,7 +98,7 @@ type Issue = z.core.$ZodIssue;
 const listedValues = 8;
 
 /** One function for each problem that an issue stands for: its text is made only if it is shown. */
-function describersOf(issue: Issue, operation: Operation): (() => string)[] {
+function describersOf(issue: Issue, operation: Operation): (() => Shown)[] {
   if (issue.code !== 'unrecognized_keys') return [() => describe(issue, operation)];
   const path = toDotPath(issue.path);
   const schema = operation.input();
@@ -106,21 +106,21 @@ function describersOf(issue: Issue, operation: Operation): (() => string)[] {
   let isListed = false;
   return issue.keys.map((key) => () => {
     const meant = didYouMean(key, known) ?? placesOf(schema, key).join(' or ');
-    const list = isListed ? '' : `; expected one of: ${known.join(', ')}`;
+    const list = isListed ? words('') : say`; expected one of: ${defined(known.join(', '))}`;
     if (meant === '') isListed = true;
-    const name = quoteName(path === '' ? key : `${path}.${key}`);
-    return `${name}: is not an argument${meant === '' ? list : `; did you mean ${meant}?`}`;
+    const name = own(path === '' ? key : `${path}.${key}`);
+    return say`${name}: is not an argument${said(meant === '' ? list : say`; did you mean ${defined(meant)}?`)}`;
   });
 }
 
-function describe(issue: Issue, operation: Operation): string {
+function describe(issue: Issue, operation: Operation): Shown {
   const path = toDotPath(issue.path);
   if (issue.input === undefined) {
     const rule = issue.code === 'custom' ? issue.message : 'is required';
-    return `${path === '' ? 'arguments' : path}: ${rule}`;
+    return say`${own(path === '' ? 'arguments' : path)}: ${defined(rule)}`;
   }
-  const given = isSecret(path, operation.secrets ?? []) ? 'the value given (not shown)' : show(issue.input);
-  return `${path === '' ? 'arguments' : path}: ${given} ${rule(issue)}`;
+  const given = isSecret(path, operation.secrets ?? []) ? notShown : show(issue.input);
+  return say`${own(path === '' ? 'arguments' : path)}: ${given} ${defined(rule(issue))}`;
 }
 
 function rule(issue: Issue): string {
@@ -128,7 +128,7 @@ function rule(issue: Issue): string {
   if (issue.code !== 'invalid_value') return issue.message;
   const values = issue.values.map(String);
   const named = typeof issue.input === 'string' || typeof issue.input === 'number';
-  if (!named || values.length <= listedValues) return `must be ${listed(values, 'or')}`;
+  if (!named || values.length <= listedValues) return `must be ${listedText(values, 'or')}`;
   return `is not allowed; nearest: ${nearest(String(issue.input), values).join(', ')}`;
 }
 
@@ -168,12 +168,16 @@ function placesOf(schema: z.core.$ZodType, name: string, path = ''): string[] {
 const isSecret = (path: string, secrets: readonly string[]) =>
   secrets.some((secret) => path === '' || `${secret}.`.startsWith(`${path}.`) || path.startsWith(`${secret}.`));
 
-function show(value: unknown): string {
-  if (typeof value === 'string') return looksSecret(value) ? 'the value given (not shown)' : quote(value, 60);
-  if (value === null || typeof value !== 'object') return String(value);
-  if (!Array.isArray(value)) return 'an object';
+const notShown = said(words('the value given (not shown)'));
+
+function show(value: unknown): Said {
+  if (typeof value === 'string') return looksSecret(value) ? notShown : quoted(value, 60);
+  if (value === null || typeof value !== 'object') return own(String(value));
+  if (!Array.isArray(value)) return said(words('an object'));
   const short = value.length <= 5 && value.every((element) => typeof element === 'string' && !looksSecret(element));
-  return short ? `[${value.map((element) => quote(String(element), 40)).join(', ')}]` : `a list of ${value.length}`;
+  if (!short) return said(say`a list of ${value.length}`);
+  const elements = value.map((element) => say`${quoted(String(element), 40)}`);
+  return said(say`[${said(join(elements, ', '))}]`);
 }
 
 /** A key that was given in the wrong place. */

@@ -5,6 +5,7 @@ import { requestLines } from '../answers/request-lines.js';
 import { consentWays, type Success } from '../answers/success.js';
 import { earlierText, idList, render, saidBy } from '../answers/text.js';
 import { textForPerson } from '../tools/next.js';
+import { words } from '../util/say.js';
 import { labelled, localTime, type Page, wrapped } from './layout.js';
 
 /** The facts of a success as a person at a terminal reads them: in words and in local time, without what is meant for models. */
@@ -21,7 +22,7 @@ export function successText(success: Success, page: Page): string {
     row('Valid until', maybe(timeText(planExpires, page))),
     row('Warnings', warnings),
     row('Earlier', notes),
-    row('Next', maybe(plan === undefined ? textForPerson(next?.text ?? '') : undefined)),
+    row('Next', maybe(plan === undefined ? textForPerson(next?.text ?? words('')) : undefined)),
     row('Attempts', maybe(attemptsText(attempts))),
     row('Request IDs', maybe(idList(requestIds))),
   ];

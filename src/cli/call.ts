@@ -14,6 +14,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { escapeInvisible, reasonOf } from '../util/log.js';
 import { isObject } from '../util/objects.js';
 import { quoteName, spellOut } from '../util/quote.js';
+import { defined, said, say, words } from '../util/say.js';
 import { failureText, planLines, successText } from './answer-for-people.js';
 import {
   bar,
@@ -58,8 +59,11 @@ export const callCommand: Command = {
 };
 
 function usageFailure(tool: string, { problems }: UsageError): EndedOutcome {
-  const refusal = new Refusal('Usage', problems);
-  return { kind: 'failed', failure: refusalFailure(tool === '' ? 'The call' : quoteName(tool), refusal, false) };
+  const refusal = new Refusal(
+    'Usage',
+    problems.map((problem) => say`${defined(problem)}`),
+  );
+  return { kind: 'failed', failure: refusalFailure(tool === '' ? said(words('The call')) : tool, refusal, false) };
 }
 
 const forMachines = (tool: string, outcome: EndedOutcome, code: number) =>

@@ -5,6 +5,7 @@ import { fixedKeys } from '../signing/keys.js';
 import type { KeyDependencies, KeySettings, OpenKeys } from '../signing/open-keys.js';
 import type { ProfileFacts } from '../signing/profile.js';
 import type { Credentials } from '../signing/sign.js';
+import { defined, say } from '../util/say.js';
 import type { AccountConfig, AccountsConfig } from './account.js';
 import { isPlainHttp } from './accounts.js';
 import { variableName } from './settings.js';
@@ -80,7 +81,7 @@ function withProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl 
   if (problems.length > 0)
     throw new Refusal(
       'NotConfigured',
-      problems.map((problem) => `the profile cannot be used: ${problem}`),
+      problems.map((problem) => say`the profile cannot be used: ${defined(problem)}`),
     );
   return {
     region: cloud.regionIsConfigured ? cloud.region : (region ?? cloud.region),

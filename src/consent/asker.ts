@@ -1,4 +1,5 @@
 import { Refusal } from '../answers/refusal.js';
+import type { Shown } from '../util/say.js';
 import type { ConsentClaims } from './tokens.js';
 
 /** The reply of a person to a question. */
@@ -12,9 +13,9 @@ export interface Asker {
   /** Set where it reaches the person itself, without a client that could answer on its own. */
   readonly isDirect?: true;
   /** Shows the plan with its sections before the question, where there is room for it. */
-  show?(plan: string): void;
+  show?(plan: Shown): void;
   /** The person's reply, or `later` if the client brings it with another entry of the same call. `accept` are the words of a yes. */
-  ask(message: string, accept: string): Promise<Reply | 'later'>;
+  ask(message: Shown, accept: Shown): Promise<Reply | 'later'>;
   /** The reply that this entry brings, and the question that it belongs to. */
   readonly brought?: { readonly claims: ConsentClaims; read(accept: string): Reply };
 }
@@ -25,7 +26,7 @@ export type Visit = 'opened' | 'declined' | 'cancelled';
 /** The way in which a client sends its user to an address. */
 export interface Guide {
   /** What came of it, or `later` if the client brings that with another entry of the same call. */
-  send(message: string, address: string): Promise<Visit | 'later'>;
+  send(message: Shown, address: string): Promise<Visit | 'later'>;
   /** What this entry brings, and the claims of the plan that the user was sent to. */
   readonly brought?: { readonly claims: ConsentClaims; readonly visit: Visit };
 }

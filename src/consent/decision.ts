@@ -1,3 +1,4 @@
+import { type Literal, type Shown, words } from '../util/say.js';
 import type { DecisionPage } from './page.js';
 
 /** Whose word lets a change go ahead. */
@@ -42,7 +43,7 @@ export type ConsentStep =
       readonly withTicket: boolean;
       readonly withPage: boolean;
     }
-  | { readonly kind: 'refuse'; readonly problem: string };
+  | { readonly kind: 'refuse'; readonly problem: Shown };
 
 /** Decides what a change needs before it may go ahead. Whatever is not covered here is refused. */
 export function decideConsent(request: ConsentRequest): ConsentStep {
@@ -81,7 +82,10 @@ function waysOf({ mode, planOnly, canAsk, hasView, page }: ConsentRequest) {
 
 const asksPerson = (mode: ConsentMode) => mode === 'ask' || mode === 'human';
 
-const refuse = (problem: string): ConsentStep => ({ kind: 'refuse', problem });
+const refuse = <const Problem extends string>(problem: Literal<Problem>): ConsentStep => ({
+  kind: 'refuse',
+  problem: words(problem),
+});
 
 const whyNoOption = {
   human: 'CLOUDOPS_CONFIRM is "human": what is typed at the question counts, --yes does not',
@@ -107,24 +111,26 @@ export interface PageDecision {
 }
 
 /** The reason why a person may not decide on a plan on the page; undefined if they may. */
-export function reasonAgainstDeciding({ mode, caller, person, mayApprove }: PageDecision): string | undefined {
+export function reasonAgainstDeciding({ mode, caller, person, mayApprove }: PageDecision): Shown | undefined {
   const isOwn = caller === person;
   switch (mode) {
     case 'approval':
-      if (!mayApprove) return 'Only somebody with the scope cloudops:approve decides here.';
-      return isOwn ? 'Your own changes are for somebody else to decide on.' : undefined;
+      if (!mayApprove) return words('Only somebody with the scope cloudops:approve decides here.');
+      return isOwn ? words('Your own changes are for somebody else to decide on.') : undefined;
     case 'ask':
     case 'human':
-      return isOwn || mayApprove ? undefined : 'This change was asked for by somebody else.';
+      return isOwn || mayApprove ? undefined : words('This change was asked for by somebody else.');
     default:
-      return 'This server does not leave decisions to this page.';
+      return words('This server does not leave decisions to this page.');
   }
 }
 
 /** Whoever a plan waits for, as the end of a sentence. */
-export function whoDecides(mode: ConsentMode, page: ConsentRequest['page']): string {
-  if (mode === 'approval') return 'somebody other than its caller, who signs in to the page';
+export function whoDecides(mode: ConsentMode, page: ConsentRequest['page']): Shown {
+  if (mode === 'approval') return words('somebody other than its caller, who signs in to the page');
   if (asksPerson(mode) && page !== 'none')
-    return page === 'signIn' ? 'a person who signs in to the page' : 'the person at this machine, in the browser';
-  return 'the user';
+    return words(
+      page === 'signIn' ? 'a person who signs in to the page' : 'the person at this machine, in the browser',
+    );
+  return words('the user');
 }

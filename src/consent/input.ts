@@ -1,3 +1,4 @@
+import type { Shown } from '../util/say.js';
 import type { Asker, Guide, Wait } from './asker.js';
 import type { ConsentMode } from './decision.js';
 import type { DecisionPage } from './page.js';
@@ -55,8 +56,8 @@ export interface Click {
 /** A question that the client brings the answer to, with another entry of the same call. */
 export interface Question {
   readonly kind: 'inputRequired';
-  readonly message: string;
+  readonly message: Shown;
   /** The words of a yes, or the address that the user is sent to. */
-  readonly answer: { readonly accept: string } | { readonly address: string };
+  readonly answer: { readonly accept: Shown } | { readonly address: string };
   readonly claims: Omit<ConsentClaims, 'issuedAt'>;
 }

@@ -2,6 +2,7 @@ import type { EndedOutcome } from '../answers/outcome.js';
 import { acceptOf, planText, tooLargeToShow } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
 import { next } from '../tools/next.js';
+import { firstLine, type Shown, said, say, words } from '../util/say.js';
 import { type Asker, type Reply, unlessStopped } from './asker.js';
 import { type ConsentStep, takesClicks } from './decision.js';
 import { consentDigest } from './digest.js';
@@ -28,7 +29,7 @@ export async function obtainConsent(
   const { confirm, newNonce, refusals } = settings;
   if (click !== undefined) {
     if (!takesClicks(confirm, click.page === undefined ? 'view' : 'page'))
-      throw new Refusal('PlanRefused', [`CLOUDOPS_CONFIRM is "${confirm}" by now, and this click does not count`]);
+      throw new Refusal('PlanRefused', [say`CLOUDOPS_CONFIRM is ${confirm} by now, and this click does not count`]);
     return clicked(pending, click, refusals);
   }
   const digest = consentDigest(call, repeats);
@@ -40,11 +41,11 @@ export async function obtainConsent(
     case 'redeem':
       return redeemed(pending, digest, input.tokens, refusals);
     case 'status':
-      throw new Refusal('PlanRefused', ['only a person can decide on this plan']);
+      throw new Refusal('PlanRefused', [say`only a person can decide on this plan`]);
     case 'plan':
       return planOf(step, pending, digest, input, settings);
     case 'ask': {
-      if (asker === undefined) throw new Refusal('NeedsHuman', ['this client cannot ask its user']);
+      if (asker === undefined) throw new Refusal('NeedsHuman', [say`this client cannot ask its user`]);
       const nonce = pending.planNonce ?? newNonce();
       return ask(pending, { use: 'question', digest, nonce }, asker, input, refusals);
     }
@@ -54,8 +55,7 @@ export async function obtainConsent(
 const reconnect = next(
   'user',
   'configure',
-  'This server does not know what the client can do: their session is missing, or is not one of this server. Have the user reconnect ' +
-    'the client to this server, then call again.',
+  say`This server does not know what the client can do: their session is missing, or is not one of this server. Have the user reconnect the client to this server, then call again.`,
 );
 
 /** A planId is consent once, if no refusal stands against it. */
@@ -67,7 +67,7 @@ async function redeemed(
 ): Promise<Consent> {
   const nonce = redeem(pending.steering.planId ?? '', digest, tokens);
   const refusal = refusals.isSpent(nonce)
-    ? new Refusal('Declined', ['the user declined this plan'])
+    ? new Refusal('Declined', [say`the user declined this plan`])
     : await refusals.againstPlanId(pending.entry);
   if (refusal !== undefined) throw refusal;
   await pending.claim(nonce);
@@ -81,11 +81,13 @@ function redeem(planId: string, digest: string, tokens: ConsentTokens): string {
     if (claims.use === 'plan' && claims.digest === digest) return claims.nonce;
   } catch (error) {
     const expired = error instanceof InvalidToken && error.reason === 'expired';
-    const reason = expired ? 'the planId has expired' : 'this server did not issue the planId, or it was altered';
+    const reason = words(
+      expired ? 'the planId has expired' : 'this server did not issue the planId, or it was altered',
+    );
     throw new Refusal('PlanRefused', [reason]);
   }
   throw new Refusal('PlanRefused', [
-    'the planId belongs to another tool, or to other arguments, another endpoint or account, or the same change was sent since',
+    say`the planId belongs to another tool, or to other arguments, another endpoint or account, or the same change was sent since`,
   ]);
 }
 
@@ -102,7 +104,7 @@ async function clicked(
   const repeats = pending.repeats === '' && page !== undefined ? page.repeats : pending.repeats;
   if (claims.digest !== consentDigest(pending.call, repeats))
     throw new Refusal('PlanRefused', [
-      'the plan was shown for another endpoint, another account, another secret or other arguments, or the same change was sent since',
+      say`the plan was shown for another endpoint, another account, another secret or other arguments, or the same change was sent since`,
     ]);
   const answeredAfterMs = pending.now().getTime() - claims.issuedAt;
   const how = page === undefined ? 'clicked' : 'page';
@@ -112,8 +114,10 @@ async function clicked(
   await pending.claim(claims.nonce);
   if (decision === 'accept' && !byProgram) return consent;
   const reason = byProgram
-    ? new Refusal('NobodyAsked', [`the click came after ${answeredAfterMs} ms`])
-    : new Refusal('Declined', [`${page === undefined ? 'the user' : 'a person on the page'} clicked "Do nothing"`]);
+    ? new Refusal('NobodyAsked', [say`the click came after ${answeredAfterMs} ms`])
+    : new Refusal('Declined', [
+        say`${said(words(page === undefined ? 'the user' : 'a person on the page'))} clicked "Do nothing"`,
+      ]);
   throw await declined(pending, consent, refusals, reason, new Refusal('AlreadyDecided', []));
 }
 
@@ -135,8 +139,9 @@ async function declined(
   return recorded === 'declined' ? reason : new Refusal(reason.code, [...reason.problems, unwritten], reason.more);
 }
 
-const unwritten =
-  'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible';
+const unwritten = words(
+  'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
+);
 
 /** Asks the user. A refusal is recorded and spends the question: the same question cannot be answered twice. */
 async function ask(
@@ -151,7 +156,7 @@ async function ask(
   const { brought } = asker;
   if (brought === undefined) await expectQuestion(pending, asker, signal, refusals);
   else if (brought.claims.digest !== asked.digest)
-    throw new Refusal('PlanRefused', ['the answer belongs to a call with other arguments, endpoint or account']);
+    throw new Refusal('PlanRefused', [say`the answer belongs to a call with other arguments, endpoint or account`]);
   const message = questionText(plan, call);
   if (message === undefined) throw tooLargeToShow(call);
 
@@ -162,7 +167,7 @@ async function ask(
   if (reply === 'later') return { kind: 'inputRequired', message, answer: { accept }, claims };
   const answeredAfterMs = now().getTime() - askedAt;
   const consent = { kind: 'given', how: 'asked', nonce: claims.nonce, answeredAfterMs } as const;
-  const answeredBefore = new Refusal('PlanRefused', ['this question was answered before']);
+  const answeredBefore = new Refusal('PlanRefused', [say`this question was answered before`]);
   if (refusals.isSpent(claims.nonce)) throw answeredBefore;
   await pending.claim(claims.nonce);
   const refusal = refusalOf(reply, asker.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs, message);
@@ -178,7 +183,7 @@ async function expectQuestion(
   refusals: Refusals,
 ): Promise<void> {
   // It may have waited for the answer to another question.
-  if (signal.aborted) throw new Refusal('Declined', ['the client cancelled the call before anybody was asked']);
+  if (signal.aborted) throw new Refusal('Declined', [say`the client cancelled the call before anybody was asked`]);
   // Whoever sits at the terminal asked for it themself: nobody wears them out with questions.
   if (isDirect) return;
   const refusal = await refusals.againstAsking(entry);
@@ -186,28 +191,27 @@ async function expectQuestion(
 }
 
 /** The reason why a reply is no consent, if there is one. */
-function refusalOf(reply: Reply, afterMs: number, message: string): Refusal | undefined {
-  const [headline = ''] = message.split('\n');
-  const shown = `the question was: ${headline}`;
+function refusalOf(reply: Reply, afterMs: number, message: Shown): Refusal | undefined {
+  const shown = say`the question was: ${said(firstLine(message))}`;
   if (reply !== 'unanswered' && afterMs < shortestReadMs)
-    return new Refusal('NobodyAsked', [`the client ${verbs[reply]} it after ${afterMs} ms`, shown]);
+    return new Refusal('NobodyAsked', [say`the client ${said(words(verbs[reply]))} it after ${afterMs} ms`, shown]);
   if (reply === 'agreed') return undefined;
-  return new Refusal('Declined', [replies[reply], shown]);
+  return new Refusal('Declined', [words(replies[reply]), shown]);
 }
 
 /** The words for a program that gave the reply. */
-const verbs: Readonly<Record<Exclude<Reply, 'unanswered'>, string>> = {
+const verbs = {
   agreed: 'agreed to',
   declined: 'declined',
   notChosen: 'answered',
   cancelled: 'cancelled',
-};
+} as const satisfies Readonly<Record<Exclude<Reply, 'unanswered'>, string>>;
 
 /** The words for a person who gave it. */
-const replies: Readonly<Record<Exclude<Reply, 'agreed'>, string>> = {
+const replies = {
   declined: 'the user declined',
   notChosen: 'the user answered without choosing',
   cancelled: 'the user closed the question without an answer',
   unanswered:
     'no answer came from the user; if the client never shows questions, the person who runs this server can set CLOUDOPS_CONFIRM=plan',
-};
+} as const satisfies Readonly<Record<Exclude<Reply, 'agreed'>, string>>;

@@ -1,3 +1,5 @@
+import type { Shown } from '../util/say.js';
+
 /** The page on which people decide on plans. */
 export type DecisionPage =
   /** People sign in to it. The address of a plan there has no power of its own, so that it can be told. */
@@ -15,7 +17,7 @@ export interface Announcement {
   readonly tool: string;
   readonly caller: string | undefined;
   /** The change in a sentence. */
-  readonly headline: string;
+  readonly headline: Shown;
   readonly decideAt: string;
 }
 

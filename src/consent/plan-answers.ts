@@ -2,6 +2,7 @@ import type { EndedOutcome } from '../answers/outcome.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
 import type { ConsentWay } from '../answers/success.js';
 import { next } from '../tools/next.js';
+import { own, type Shown, said, say, words } from '../util/say.js';
 import { type Consent, intentOf, type PendingChange } from './pending.js';
 import type { Plans } from './plans.js';
 import type { Refusals } from './refusals.js';
@@ -11,7 +12,7 @@ type Undecided = Exclude<Standing, { kind: 'ended' }>;
 
 /** Whoever has to decide, and where, if that can be told. */
 interface WaitsFor {
-  readonly whom: string;
+  readonly whom: Shown;
   readonly decideAt?: string | undefined;
 }
 
@@ -20,16 +21,16 @@ export function undecidedAnswer(
   name: string,
   planId: string | undefined,
   standing: Undecided,
-  { whom, decideAt }: WaitsFor = { whom: 'nobody' },
+  { whom, decideAt }: WaitsFor = { whom: words('nobody') },
 ): EndedOutcome {
-  const again = `Call ${name} again with the same arguments and this planId`;
+  const again = said(say`Call ${own(name)} again with the same arguments and this planId`);
   const isOpen = standing.kind === 'open';
   return {
     kind: 'succeeded',
     success: {
       summary: isOpen
-        ? `Nobody has decided on this plan of ${name} yet: it waits for ${whom}.`
-        : `Somebody has decided on this plan of ${name}. What came of it is not known yet.`,
+        ? say`Nobody has decided on this plan of ${own(name)} yet: it waits for ${said(whom)}.`
+        : say`Somebody has decided on this plan of ${own(name)}. What came of it is not known yet.`,
       outcome: 'waiting',
       ...(planId !== undefined && { planId }),
       ...(isOpen && { planExpires: new Date(standing.expiresAt).toISOString() }),
@@ -38,9 +39,9 @@ export function undecidedAnswer(
         ? next(
             'user',
             'decide',
-            `${again} later to learn what became of it, or with withdraw: true if the user no longer wants it.`,
+            say`${again} later to learn what became of it, or with withdraw: true if the user no longer wants it.`,
           )
-        : next('agent', 'wait', `${again} later to learn what became of it.`),
+        : next('agent', 'wait', say`${again} later to learn what became of it.`),
       warnings: [],
       requestIds: {},
     },
@@ -68,7 +69,7 @@ export async function withdrawPlan(
   return {
     kind: 'succeeded',
     success: {
-      summary: `The plan of ${name} is withdrawn; nothing was sent.`,
+      summary: say`The plan of ${own(name)} is withdrawn; nothing was sent.`,
       outcome: 'withdrawn',
       next: next('nobody', 'none', 'Nobody can decide on it any more. The same change needs a new plan.'),
       warnings: [],
@@ -79,7 +80,7 @@ export async function withdrawPlan(
 
 /** Records that the user did not want to open the page with a plan. Resolves with what to tell of it. */
 export const declinePlan = (nonce: string, change: Ending, recording: Recording): Promise<Refusal> =>
-  end(nonce, 'asked', new Refusal('Declined', ['the user declined to open the page']), change, recording);
+  end(nonce, 'asked', new Refusal('Declined', [say`the user declined to open the page`]), change, recording);
 
 /** Ends a plan without anything sent. The result is the reason, or that somebody decided before. */
 async function end(

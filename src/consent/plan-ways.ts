@@ -2,6 +2,8 @@ import type { EndedOutcome, PlanClaims } from '../answers/outcome.js';
 import { acceptOf, planText } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
 import { type Next, next } from '../tools/next.js';
+import { sentences } from '../util/human.js';
+import { join, own, type Shown, said, say, shortNames, words } from '../util/say.js';
 import type { ConsentStep } from './decision.js';
 import type { ConsentInput, ConsentSettings } from './input.js';
 import { addressOf, type DecisionPage } from './page.js';
@@ -66,7 +68,7 @@ async function waysOfPeople(
 function announce({ entry, plan }: PendingChange, decideAt: string | undefined, page: DecisionPage | undefined): void {
   const { tool, caller } = entry;
   if (page?.kind === 'local') page.show();
-  else if (decideAt !== undefined) page?.announce({ tool, caller, headline: plan.summary, decideAt });
+  else if (decideAt !== undefined) page?.announce({ tool, caller, headline: shortNames(plan.summary), decideAt });
 }
 
 /** Keeps a plan for the person who decides on it, and for the agent that asks what became of it. The result is why that cannot be. */
@@ -92,7 +94,7 @@ async function store(
     });
     return isAdded ? undefined : new Refusal('TooManyWaiting', []);
   } catch {
-    return new Refusal('JournalUnavailable', ['the plans that wait beside it cannot be written']);
+    return new Refusal('JournalUnavailable', [say`the plans that wait beside it cannot be written`]);
   }
 }
 
@@ -111,40 +113,45 @@ interface Ways {
 
 const nextAfterPlan = (ways: Ways): Next => next('user', 'decide', afterPlan(ways));
 
-/** @param ways what there is beside the button, for hosts that say they show views and show none, or pass no clicks on */
-function withoutButton({ name, byPlanId, decideAt }: Pick<Ways, 'name' | 'byPlanId' | 'decideAt'>): string {
-  if (byPlanId) return 'If they see no button, show them all of "show", and they answer in the chat. ';
-  if (decideAt !== undefined) return 'If they see no button, they decide at the link. ';
-  return `If they see no button, they can decide where this server runs, with cloudops-mcp view ${name} and the same arguments. `;
+/** What there is beside the button, for hosts that say they show views and show none, or pass no clicks on. */
+function withoutButton({ name, byPlanId, decideAt }: Pick<Ways, 'name' | 'byPlanId' | 'decideAt'>): Shown {
+  if (byPlanId) return say`If they see no button, show them all of "show", and they answer in the chat.`;
+  if (decideAt !== undefined) return say`If they see no button, they decide at the link.`;
+  return say`If they see no button, they can decide where this server runs, with cloudops-mcp view ${own(name)} and the same arguments.`;
 }
 
-function afterPlan(ways: Ways): string {
+function afterPlan(ways: Ways): Shown {
   const { name, planOnly, planId, byPlanId, claims, decideAt, waitsUntil } = ways;
-  const byPage =
-    decideAt !== undefined
-      ? 'Give the user the link in decideAt: a person decides there. '
-      : waitsUntil !== undefined
-        ? 'This plan waits in a tab of the browser on the machine of this server: tell the user to decide there. '
-        : '';
-  const byClick =
-    claims === undefined
-      ? ''
-      : `The user sees this plan with a button to agree and one to do nothing. ${withoutButton(ways)}`;
-  const byPerson = `${byClick}${byPage}`;
-  if (!byPlanId && byPerson !== '') {
-    const only = claims === undefined ? '' : 'Wait for the decision: only a click carries this plan out. ';
-    const status = `To learn what became of it, call ${name} with the same arguments and this planId.`;
-    return `${byPerson}${only}${planId === undefined ? '' : status}`.trim();
-  }
-  const showAll = 'Show the user all of "show", translated if they speak another language; the request can be left out';
+  const byClick = say`The user sees this plan with a button to agree and one to do nothing.`;
+  const byPerson = sentences(
+    ...(claims === undefined ? [] : [byClick, withoutButton(ways)]),
+    decideAt !== undefined && say`Give the user the link in decideAt: a person decides there.`,
+    decideAt === undefined &&
+      waitsUntil !== undefined &&
+      say`This plan waits in a tab of the browser on the machine of this server: tell the user to decide there.`,
+  );
+  const tool = own(name);
+  if (!byPlanId && byPerson.length > 0)
+    return join(
+      sentences(
+        ...byPerson,
+        claims !== undefined && say`Wait for the decision: only a click carries this plan out.`,
+        planId !== undefined && say`To learn what became of it, call ${tool} with the same arguments and this planId.`,
+      ),
+      ' ',
+    );
+  const showAll = said(
+    words('Show the user all of "show", translated if they speak another language; the request can be left out'),
+  );
   const condition =
-    byPerson !== ''
-      ? `${byPerson}Leave the decision to them. Only if they tell you to go ahead instead`
+    byPerson.length > 0
+      ? say`${said(join(byPerson, ' '))} Leave the decision to them. Only if they tell you to go ahead instead`
       : planOnly
-        ? `${showAll}. Stop there. Only if they then ask for it`
-        : `${showAll}. If they say yes to it`;
-  const call = `call ${name} with the same arguments${planId === undefined ? '' : ' and this planId'}${planOnly ? ', without planOnly' : ''}`;
-  return `${condition}, ${call}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
+        ? say`${showAll}. Stop there. Only if they then ask for it`
+        : say`${showAll}. If they say yes to it`;
+  const withPlanId = said(words(planId === undefined ? '' : ' and this planId'));
+  const call = say`call ${tool} with the same arguments${withPlanId}${said(words(planOnly ? ', without planOnly' : ''))}`;
+  return say`${said(condition)}, ${said(call)}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
 }
 
 /** The plan in place of an answer. A planId, a click, either, or neither would carry it out. */
@@ -158,7 +165,7 @@ function planned({ call, plan, now }: PendingChange, ways: Ways): EndedOutcome {
   return {
     kind: 'succeeded',
     success: {
-      summary: `Plan of ${operation.name}; nothing was sent.`,
+      summary: say`Plan of ${own(operation.name)}; nothing was sent.`,
       outcome: byPlanId || claims !== undefined || waitsUntil === undefined ? 'planned' : 'waiting',
       show: planText(plan, canBeCarriedOut ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined),
       plan,

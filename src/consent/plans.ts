@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { EndedOutcome } from '../answers/outcome.js';
 import type { Plan, PlannedCall } from '../answers/plan.js';
 import { isObject, once, textAt } from '../util/objects.js';
+import { fromServer, type Shown } from '../util/say.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import type { PlanStore, StoredPlan } from './plan-store.js';
 
@@ -26,7 +27,7 @@ export interface WaitingPlan {
   readonly client: string;
   readonly plan: Plan;
   /** The words of the button that agrees. */
-  readonly accept: string;
+  readonly accept: Shown;
   /** The end of the change, once it is known. */
   readonly outcome?: EndedOutcome | undefined;
   /** The name of the person who decided on the page. */
@@ -141,7 +142,7 @@ const schema = once(() =>
     scopes: z.array(z.string()).optional(),
     client: z.string(),
     plan: z.custom<Plan>((value) => isObject(value) && Array.isArray(value.consequences)),
-    accept: z.string(),
+    accept: z.string().transform(fromServer),
     outcome: z
       .custom<EndedOutcome>((value) => isObject(value) && (isObject(value.success) || isObject(value.failure)))
       .optional(),

@@ -3,6 +3,7 @@ import type { Intent } from '../journal/entry.js';
 import type { Journal } from '../journal/journal.js';
 import { createPersistence } from '../journal/persistence.js';
 import { type Log, reasonOf } from '../util/log.js';
+import { say } from '../util/say.js';
 import { tokenLifetimeMs } from './tokens.js';
 
 /** The refusals of people. One that cannot be written into the journal counts in this process until it is. */
@@ -69,7 +70,7 @@ export function createRefusals(
       const counted = await refusedBy(entry, entry.client);
       return counted.length >= mostRefusals ? new Refusal('TooManyRefusals', []) : reason(await refusedBy(entry));
     } catch {
-      return new Refusal('JournalUnavailable', ['the refusals in it cannot be counted']);
+      return new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`]);
     }
   };
 
@@ -96,7 +97,7 @@ export function createRefusals(
     againstPlanId: (entry) =>
       against(entry, (refused) =>
         isBinding(refused, entry)
-          ? new Refusal('Declined', ['the user declined this change less than ten minutes ago'])
+          ? new Refusal('Declined', [say`the user declined this change less than ten minutes ago`])
           : undefined,
       ),
     close: persistence.close,

@@ -5,7 +5,7 @@ import { Refusal, refusalFailure } from '../answers/refusal.js';
 import type { RecordedChange } from '../journal/entry.js';
 import { type Journal, shownTime } from '../journal/journal.js';
 import { next } from '../tools/next.js';
-import { quote, quoteName } from '../util/quote.js';
+import { quoted, say } from '../util/say.js';
 import type { PendingEntry } from './pending.js';
 import type { FoundPlan, Plans } from './plans.js';
 import { type ConsentClaims, type ConsentTokens, InvalidToken, tokenLifetimeMs } from './tokens.js';
@@ -60,7 +60,7 @@ export async function standingOfPlan(
   const tokenExpiresAt = claims.issuedAt + tokenLifetimeMs;
   const expiresAt = plan?.expiresAt ?? tokenExpiresAt;
   const time = now().getTime();
-  if (time > expiresAt) throw new Refusal('PlanRefused', ['the planId has expired']);
+  if (time > expiresAt) throw new Refusal('PlanRefused', [say`the planId has expired`]);
   const isRedeemable = claims.use === 'plan' && time <= tokenExpiresAt;
   return { kind: 'open', nonce: claims.nonce, isRedeemable, expiresAt, ...(plan !== undefined && { plan }) };
 }
@@ -87,7 +87,7 @@ export async function awaitEnd(
 
 const pollMs = 500;
 
-const ofAnotherChange = () => new Refusal('PlanRefused', ['the planId belongs to another change']);
+const ofAnotherChange = () => new Refusal('PlanRefused', [say`the planId belongs to another change`]);
 
 function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims {
   try {
@@ -96,14 +96,14 @@ function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims {
   } catch (error) {
     if (!(error instanceof InvalidToken)) throw error;
   }
-  throw new Refusal('PlanRefused', ['this server did not issue the planId, or it was altered']);
+  throw new Refusal('PlanRefused', [say`this server did not issue the planId, or it was altered`]);
 }
 
 /** The end of a change as the journal has it, which others than this server may have written. */
 function endOf({ tool, what, time, consent, ending }: RecordedChange): EndedOutcome {
   const { outcome, status, code, requestIds = {} } = ending ?? { outcome: 'unknown' };
-  const deed = quote(what, 500);
-  const problems = code === undefined ? [] : [`its code in the journal is ${quoteName(code)}`];
+  const deed = quoted(what, 500);
+  const problems = code === undefined ? [] : [say`its code in the journal is ${quoted(code, 100)}`];
   const failed = (failure: Pick<Failure, 'summary' | 'code' | 'mayHaveHappened' | 'next'>): EndedOutcome => ({
     kind: 'failed',
     failure: { ...failure, problems, status, requestIds },
@@ -113,15 +113,15 @@ function endOf({ tool, what, time, consent, ending }: RecordedChange): EndedOutc
       return {
         kind: 'succeeded',
         success: {
-          summary: `The cloud accepted this earlier: ${deed}.`,
+          summary: say`The cloud accepted this earlier: ${deed}.`,
           outcome: 'accepted',
-          sentAt: shownTime(time),
+          sentAt: shownTime(time).text,
           next: next(
             'user',
             'check',
             'Tell the user the outcome and the request IDs. Only the console shows its progress: do not call again to check.',
           ),
-          warnings: ['The answer of the cloud was not kept.'],
+          warnings: [say`The answer of the cloud was not kept.`],
           requestIds,
         },
       };
@@ -130,26 +130,28 @@ function endOf({ tool, what, time, consent, ending }: RecordedChange): EndedOutc
         kind: 'failed',
         failure: refusalFailure(
           tool,
-          consent === 'withdrawn' ? new Refusal('Withdrawn', []) : new Refusal('Declined', ['this plan was declined']),
+          consent === 'withdrawn'
+            ? new Refusal('Withdrawn', [])
+            : new Refusal('Declined', [say`this plan was declined`]),
           true,
         ),
       };
     case 'rejected':
       return failed({
-        summary: `The cloud refused this: ${deed}.`,
+        summary: say`The cloud refused this: ${deed}.`,
         code: `Http${status ?? ''}`,
         mayHaveHappened: false,
         next: next('nobody', 'none', 'Tell the user the code and the request IDs.'),
       });
     default:
       return failed({
-        summary: `Nobody knows whether this was carried out: ${deed}.`,
+        summary: say`Nobody knows whether this was carried out: ${deed}.`,
         code: 'OutcomeUnknown',
         mayHaveHappened: true,
         next: next(
           'user',
           'check',
-          `Do not repeat it. It was sent at ${shownTime(time)}. Wait ten minutes, then have the user look in the console.`,
+          say`Do not repeat it. It was sent at ${shownTime(time)}. Wait ten minutes, then have the user look in the console.`,
         ),
       });
   }

@@ -13,7 +13,7 @@ import { viewMeta } from '../mcp/views/results.js';
 import type { Operation } from '../tools/define-operation.js';
 import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';
-import { quote } from '../util/quote.js';
+import { join, quoted, type Shown, said, say, words } from '../util/say.js';
 import type { SealingKeys } from '../util/seal.js';
 import type { Session } from './decision-session.js';
 
@@ -41,9 +41,9 @@ export function accountOf({ args }: FoundPlan, decider: Decider, accounts: Accou
 }
 
 /** The reason why a person may not decide on a plan; undefined if they may. */
-export function reasonAgainst(plan: FoundPlan, decider: Decider, accounts: Accounts): string | undefined {
+export function reasonAgainst(plan: FoundPlan, decider: Decider, accounts: Accounts): Shown | undefined {
   const account = accountOf(plan, decider, accounts);
-  if (account === undefined) return 'The account of this change is not one of yours.';
+  if (account === undefined) return words('The account of this change is not one of yours.');
   return reasonAgainstDeciding({ ...decider, mode: account.confirm, caller: plan.caller });
 }
 
@@ -79,7 +79,7 @@ async function decideOnPlan(
   const operation = operations.find(({ name }) => name === plan.tool);
   const principal = await callerOf(plan);
   if (operation === undefined || (caller !== undefined && principal === undefined))
-    return refuse('NotAllowed', ['the caller, or the tool, does not exist here any more']);
+    return refuse('NotAllowed', [say`the caller, or the tool, does not exist here any more`]);
   const context = {
     tokens: createConsentTokens(stateKeys, caller ?? '', now),
     client: plan.client,
@@ -134,11 +134,16 @@ function resultOf(
 }
 
 /** Who asked, and who decided. Names come from outside. */
-export const noteOf = ({ caller, client, approver }: FoundPlan): string =>
-  sentences(
-    `Asked for by ${caller === undefined ? 'a caller without a name' : quote(caller, 100)} with the client ${quote(client, 100)}.`,
-    approver !== undefined && `Decided by ${quote(approver, 100)}.`,
-  ).join(' ');
+export const noteOf = ({ caller, client, approver }: FoundPlan): Shown => {
+  const asker = caller === undefined ? said(words('a caller without a name')) : quoted(caller, 100);
+  return join(
+    sentences(
+      say`Asked for by ${asker} with the client ${quoted(client, 100)}.`,
+      approver !== undefined && say`Decided by ${quoted(approver, 100)}.`,
+    ),
+    ' ',
+  );
+};
 
 /** The click that the change view sends, and the name of its plan; undefined if it is none that a page answers. */
 export function readClick(params: unknown): Click | undefined {

@@ -1,4 +1,5 @@
 import { Refusal } from '../answers/refusal.js';
+import { say } from '../util/say.js';
 import { busy } from './server.js';
 
 /** Limits of one process. Times in milliseconds, sizes in bytes. */
@@ -62,9 +63,9 @@ export function createConcurrencyLimiter({
 
   /** Counts a question of a caller. Returns the function to call when it has been answered. */
   const ask = (caller: string): (() => void) => {
-    if (asking >= questions) throw new Refusal('TooManyQuestions', [`${questions} questions of all callers wait`]);
+    if (asking >= questions) throw new Refusal('TooManyQuestions', [say`${questions} questions of all callers wait`]);
     const answered = askAs(caller);
-    if (answered === undefined) throw new Refusal('TooManyQuestions', [`${questionsOfCaller} of this caller wait`]);
+    if (answered === undefined) throw new Refusal('TooManyQuestions', [say`${questionsOfCaller} of this caller wait`]);
     asking += 1;
     return () => {
       asking -= 1;

@@ -1,5 +1,5 @@
 import { reasonOf } from '../util/log.js';
-import { quote } from '../util/quote.js';
+import { own, quoted, type Said, type Shown, said, say, words } from '../util/say.js';
 import type { Budget, BudgetState } from './budget.js';
 import { boundedCaller, type Ending, type Intent, type RecordedChange } from './entry.js';
 
@@ -117,27 +117,32 @@ export const isOfAnother = ({ caller }: Pick<Intent, 'caller'>, viewer: string |
 const shownCharacters = 500;
 
 /** The time of an entry, which may be any text. */
-export const shownTime = (time: string): string =>
-  Number.isNaN(Date.parse(time)) ? 'at an unknown time' : new Date(time).toISOString();
+export const shownTime = (time: string): Said =>
+  Number.isNaN(Date.parse(time)) ? said(words('an unknown time')) : own(new Date(time).toISOString());
 
 /** What a change did, and where. */
-export const shownDeed = ({ tool, what, target }: Pick<Intent, 'tool' | 'what' | 'target'>): string =>
-  `${quote(tool, 100)}: ${quote(what, shownCharacters)}  ${quote(target, shownCharacters)}`;
+export const shownDeed = ({ tool, what, target }: Pick<Intent, 'tool' | 'what' | 'target'>): Said =>
+  said(say`${quoted(tool, 100)}: ${quoted(what, shownCharacters)}  ${quoted(target, shownCharacters)}`);
 
 /**
  * One line for people: when, what came of it, and what it was. Of another's change a caller learns only that there is one;
  * without a caller, everything is shown.
  */
-export function describe(change: RecordedChange, viewer?: string): string {
+export function describe(change: RecordedChange, viewer?: string): Shown {
   const { time, consent, answeredAfterMs, client, caller, approver, ending } = change;
-  if (isOfAnother(change, viewer)) return 'another caller asked for the same change';
-  const outcome = ending === undefined ? 'no outcome yet' : ending.outcome;
-  const code = ending?.code === undefined ? '' : ` (${quote(ending.code, 100)})`;
-  const answered = answeredAfterMs === undefined ? '' : ` after ${Math.round(answeredAfterMs / 1000)} s`;
-  const by = caller === undefined ? '' : `  caller: ${quote(caller, 100)}`;
-  const decided = approver === undefined ? '' : `  decided by: ${quote(approver, 100)}`;
-  return `${shownTime(time)}  ${outcome}${code}  ${shownDeed(change)}  consent: ${consent}${answered}  client: ${quote(client, 100)}${by}${decided}`;
+  if (isOfAnother(change, viewer)) return words('another caller asked for the same change');
+  const outcome = said(words(ending === undefined ? 'no outcome yet' : ending.outcome));
+  const code = ending?.code === undefined ? none : said(say` (${quoted(ending.code, 100)})`);
+  const answered = answeredAfterMs === undefined ? none : said(say` after ${Math.round(answeredAfterMs / 1000)} s`);
+  const by = caller === undefined ? none : said(say`  caller: ${quoted(caller, 100)}`);
+  const decided = approver === undefined ? none : said(say`  decided by: ${quoted(approver, 100)}`);
+  return say`${shownTime(time)}  ${outcome}${code}  ${shownDeed(change)}  consent: ${wayOf(consent)}${answered}  client: ${quoted(client, 100)}${by}${decided}`;
 }
+
+const none = said(words(''));
+
+/** The way in which consent came, which is one word. */
+const wayOf = (consent: string): Said => (/^[a-zA-Z]{1,12}$/.test(consent) ? own(consent) : quoted(consent, 100));
 
 export const nothingYet = 'No changes yet.';
 

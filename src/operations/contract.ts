@@ -14,6 +14,7 @@ import { fixedKeys } from '../signing/keys.js';
 import type { Operation } from '../tools/define-operation.js';
 import { OperationFault } from '../tools/fault.js';
 import type { FinalReply, OpenClient } from '../transport/signed-client.js';
+import { words } from '../util/say.js';
 import { guarded } from './guard.js';
 import { trialRecords, trialReplies } from './trial-answers.js';
 import { argumentTrials, largestArguments } from './trial-arguments.js';
@@ -122,7 +123,7 @@ function callTool(openClient: OpenClient, confirm: ConsentMode) {
       () => undefined,
     ),
     inFlight: createInFlightCalls(),
-    secretFiles: { read: async () => ({ kind: 'problem', problem: 'there are no secrets in a trial' }) },
+    secretFiles: { read: async () => ({ kind: 'problem', problem: words('there are no secrets in a trial') }) },
     now: () => trialTime,
     newId: () => 'trial',
     process: { pid: 0, host: 'trial' },

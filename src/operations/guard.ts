@@ -88,13 +88,18 @@ type Report = (fault: OperationFault) => void;
  * An operation whose functions cannot do harm by a mistake: each that throws, or answers with something else than it should, throws
  * an `OperationFault` that names it.
  * @param report is told of each fault
+ * @param isShown tells the texts that the kit made, in which names from outside are quoted
  */
-export function guarded(operation: Operation, report: Report = () => undefined): Operation {
+export function guarded(
+  operation: Operation,
+  report: Report = () => undefined,
+  isShown: (text: string) => boolean = () => true,
+): Operation {
   const guardAll = (fields: object, prefix: string): object =>
     Object.fromEntries(
       Object.entries(fields).map(([name, value]) => {
         const path = prefix + name;
-        if (typeof value === 'function') return [name, guard(operation.name, path, value, report)];
+        if (typeof value === 'function') return [name, guard(operation.name, path, value, { report, isShown })];
         return [name, holders.includes(path) && value !== undefined ? guardAll(value, `${path}.`) : value];
       }),
     );
@@ -107,7 +112,12 @@ const holders: readonly string[] = ['change', 'pages', 'before', 'beside'];
 /** Functions that answer with a schema. It is made once. */
 const schemaMakers: readonly string[] = ['input', 'output', 'pages.page'];
 
-function guard(operation: string, path: string, callback: AnyFunction, report: Report): AnyFunction {
+interface Guarding {
+  readonly report: Report;
+  readonly isShown: (text: string) => boolean;
+}
+
+function guard(operation: string, path: string, callback: AnyFunction, { report, isShown }: Guarding): AnyFunction {
   const expected = answersByPath()[path] ?? z.unknown();
   const problem = (what: string, cause?: unknown) => {
     const fault = new OperationFault(`${operation}: ${path} ${what}`, { cause });
@@ -122,7 +132,13 @@ function guard(operation: string, path: string, callback: AnyFunction, report: R
       throw problem('must not be asynchronous');
     }
     const { error } = expected.safeParse(answer);
-    if (error === undefined) return answer;
+    if (error === undefined) {
+      const plain = textsOf(path, answer).find((one) => !isShown(one));
+      if (plain === undefined) return answer;
+      throw problem(
+        `must answer with what kit.say made, which quotes names: as docs/OPERATIONS.md shows. This is plain text: ${quote(plain, 100)}`,
+      );
+    }
     const [issue] = error.issues;
     const at = issue === undefined || issue.path.length === 0 ? '' : `${toDotPath(issue.path)} `;
     throw problem(`does not answer as it should: ${at}${issue?.message}`);
@@ -130,6 +146,19 @@ function guard(operation: string, path: string, callback: AnyFunction, report: R
   if (!schemaMakers.includes(path)) return checked;
   return once(() => guardedSchema(checked() as z.ZodObject, (parse) => called(parse, problem, report)));
 }
+
+/** The texts of an answer that people and models read. */
+function textsOf(path: string, answer: unknown): string[] {
+  const { text, problem }: { text?: unknown; problem?: unknown } = Object(answer);
+  const found =
+    path === 'next' ? text : path === 'pages.add' ? problem : sentencesAt.includes(path) ? answer : undefined;
+  return [found].flat().filter((one) => typeof one === 'string');
+}
+
+const sentencesAt: readonly string[] = [
+  'summarize',
+  ...['headline', 'accept', 'consequences', 'warnings', 'lookFor', 'contradictions'].map((name) => `change.${name}`),
+];
 
 /** A copy of a schema whose rules are guarded like the function that made it: they are functions too. */
 function guardedSchema(schema: z.ZodObject, call: <Value>(parse: () => Value) => Value): z.ZodObject {

@@ -4,8 +4,8 @@ import { defineOperation, type Operation } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
 import * as fields from '../tools/schema/fields.js';
 import { xmlRecord } from '../tools/upload/xml-record.js';
-import { counted, sentences } from '../util/human.js';
-import { quote } from '../util/quote.js';
+import { sentences } from '../util/human.js';
+import { counted, join, quoted, type Shown, said, type say, sayAndKeep } from '../util/say.js';
 import { encodeSegment } from '../util/uri.js';
 
 /** Grows with each change that a file written for an earlier version would not survive. A module may export it as `kitVersion`. */
@@ -43,35 +43,70 @@ export interface Kit {
   readonly xml: typeof xml;
   /** Turns an element of an XML answer into a record. */
   readonly xmlRecord: typeof xmlRecord;
-  /** Shows a text from outside in a sentence. */
-  readonly quote: typeof quote;
+  /** Makes the texts that people and models read: say`Bucket ${name} has ${count} rules`. Texts between the words are quoted. */
+  readonly say: typeof say;
+  /** What goes into such a text as it is: another one, a text of which more or less is shown, `3 parts`. */
+  readonly said: typeof said;
+  readonly quoted: typeof quoted;
+  readonly counted: typeof counted;
+  /** Several of them as one. */
+  readonly join: typeof join;
   /** Encodes one segment of a path. */
   readonly encodeSegment: typeof encodeSegment;
-  readonly counted: typeof counted;
+  /** Those that apply: `false` stands for one that does not. */
   readonly sentences: typeof sentences;
 }
 
 /** The default export of a file of operations. It may be called twice: the first time ends where it asks for `z`, which is loaded then. */
 export type OperationsModule = (kit: Kit) => readonly Operation[] | Promise<readonly Operation[]>;
 
-/** @param loadedZod answers with all of zod, or throws: a getter cannot wait for what is still to be loaded */
-export const createKit = (loadedZod: () => typeof z): Kit => ({
-  version: kitVersion,
-  defineOperation: (definition) => {
-    const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
-    const operation = { defaults: [], undocumented: [], elsewhere: [], ...rest, output, extract };
-    return defineOperation(operation as Operation);
-  },
-  operations: Object.fromEntries(operations.map((operation) => [operation.name, operation])),
-  get z() {
-    return loadedZod();
-  },
-  fields,
-  json,
-  xml,
-  xmlRecord,
-  quote,
-  encodeSegment,
-  counted,
-  sentences,
-});
+/** A kit, and what tells the texts that it made. */
+export interface MadeKit {
+  readonly kit: Kit;
+  readonly isShown: (text: string) => boolean;
+}
+
+/** The most texts of calls that are remembered. No call makes as many. */
+const mostTexts = 10_000;
+
+/**
+ * Files are JavaScript, in which any text could pass for one that is shown: a kit knows those that it made.
+ * @param loadedZod answers with all of zod, or throws: a getter cannot wait for what is still to be loaded
+ */
+export function createKit(loadedZod: () => typeof z): MadeKit {
+  const made = new Set<string>();
+  const remember = (text: Shown): void => {
+    made.delete(text);
+    made.add(text);
+    const [oldest] = made;
+    if (made.size > mostTexts && oldest !== undefined) made.delete(oldest);
+  };
+  const kit: Kit = {
+    version: kitVersion,
+    defineOperation: (definition) => {
+      const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
+      const operation = { defaults: [], undocumented: [], elsewhere: [], ...rest, output, extract };
+      return defineOperation(operation as Operation);
+    },
+    operations: Object.fromEntries(operations.map((operation) => [operation.name, operation])),
+    get z() {
+      return loadedZod();
+    },
+    fields,
+    json,
+    xml,
+    xmlRecord,
+    say: sayAndKeep(remember),
+    said,
+    quoted,
+    counted,
+    join: (parts, between) => {
+      const text = join(parts, between);
+      remember(text);
+      return text;
+    },
+    encodeSegment,
+    sentences,
+  };
+  return { kit, isShown: (text) => made.has(text) };
+}

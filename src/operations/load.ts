@@ -11,7 +11,7 @@ import { reasonOf } from '../util/log.js';
 import { quote, quoteName } from '../util/quote.js';
 import { definitionProblems } from './definition.js';
 import { guarded } from './guard.js';
-import { createKit, type Kit, kitVersion } from './kit.js';
+import { createKit, type Kit, kitVersion, type MadeKit } from './kit.js';
 import { Endless, watched } from './watch.js';
 
 /** A file is given up after this time, in milliseconds. */
@@ -66,23 +66,28 @@ async function filesAt(path: string): Promise<string[]> {
 /** The operations of a file, ready to be used. */
 async function operationsOf(path: string, known: readonly Operation[]): Promise<Operation[]> {
   const file = quoteName(basename(path));
-  const made = await inTime(file, makeOperations(path, file));
+  const { made, isShown } = await inTime(file, makeOperations(path, file));
   if (!Array.isArray(made)) throw new Unusable(`${file}: its default export must answer with a list of operations.`);
   if (made.length > maximumOperations) throw new Unusable(`${file} has more than ${maximumOperations} operations.`);
   const accepted: Operation[] = [];
   const problems: string[] = [];
   for (const [index, given] of made.entries()) {
     const place = `${file}: operation ${index + 1}${nameOf(given)}`;
-    const found = await problemsOf(given, [...known, ...accepted]);
+    const found = await problemsOf(given, [...known, ...accepted], isShown);
     problems.push(...found.map((problem) => `${place}: ${problem}.`));
-    if (found.length === 0) accepted.push(ready(given, accepted));
+    if (found.length === 0) accepted.push(ready(given, accepted, isShown));
   }
   if (problems.length > 0) throw new Unusable(...problems.slice(0, 20));
   return accepted;
 }
 
+/** What a default export answers with, and what tells the texts that its kit made. */
+interface Made extends Pick<MadeKit, 'isShown'> {
+  readonly made: unknown;
+}
+
 /** What a file's default export answers with. The text of an error is the author's own: it is shown, without its stack. */
-async function makeOperations(path: string, file: string): Promise<unknown> {
+async function makeOperations(path: string, file: string): Promise<Made> {
   const failed = (what: string) => (error: unknown) => {
     if (error instanceof Endless) throw late(file);
     throw new Unusable(
@@ -104,23 +109,23 @@ async function makeOperations(path: string, file: string): Promise<unknown> {
  * What a default export makes of a kit. All of zod takes longer to load than everything else here: a file without operations that does
  * not ask for it goes without, and one that asks for it at once is called again.
  */
-async function madeWith(make: (kit: Kit) => unknown): Promise<unknown> {
+async function madeWith(make: (kit: Kit) => unknown): Promise<Made> {
   let zod: Kit['z'] | undefined;
   let isMissed = false;
-  const kit = createKit(() => {
+  const { kit, isShown } = createKit(() => {
     if (zod !== undefined) return zod;
     isMissed = true;
     throw new Error('z is still to be loaded');
   });
-  const made = () => watched(() => make(kit), patienceMs);
+  const build = () => watched(() => make(kit), patienceMs);
   const first: unknown = await Promise.resolve()
-    .then(made)
+    .then(build)
     .catch((error: unknown) => {
       if (!isMissed) throw error;
     });
-  if (!isMissed && Array.isArray(first) && first.length === 0) return first;
+  if (!isMissed && Array.isArray(first) && first.length === 0) return { made: first, isShown };
   zod = await import('zod');
-  return isMissed ? made() : first;
+  return { made: isMissed ? await build() : first, isShown };
 }
 
 const late = (file: string) => new Unusable(`${file} did not end loading within ${patienceMs / 1000} seconds.`);
@@ -139,26 +144,27 @@ const nameOf = (given: unknown) => {
 };
 
 /** The operation with functions that can do no harm, and with its schemas. */
-function ready(given: Operation, earlier: readonly Operation[]): Operation {
+function ready(given: Operation, earlier: readonly Operation[], isShown: MadeKit['isShown']): Operation {
   const { before, beside } = given;
   const known = ({ name }: Operation) => [...builtIn, ...earlier].find((one) => one.name === name);
   const withKnown = <Other extends { readonly operation: Operation }>(other: Other): Other => ({
     ...other,
     operation: known(other.operation) ?? other.operation,
   });
-  const operation = guarded({
+  const whole = {
     ...given,
     ...(before !== undefined && { before: withKnown(before) }),
     ...(beside !== undefined && { beside: withKnown(beside) }),
-  });
+  };
+  const operation = guarded(whole, undefined, isShown);
   return { ...operation, schemas: toolSchemas(operation) };
 }
 
 /** What is wrong with an operation beside those that are known. Its functions are called once, with its example. */
-async function problemsOf(given: unknown, known: readonly Operation[]): Promise<string[]> {
+async function problemsOf(given: unknown, known: readonly Operation[], isShown: MadeKit['isShown']): Promise<string[]> {
   const problems = definitionProblems(given);
   if (problems.length > 0) return problems;
-  const operation = guarded(given as Operation);
+  const operation = guarded(given as Operation, undefined, isShown);
   const { name, service, signing, before, beside } = operation;
   if (known.some((one) => one.name === name)) return ['name: is taken by another operation'];
   const other = known.find((one) => one.service === service);

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { quote } from '../util/quote.js';
+import { quoted, say } from '../util/say.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { listParts } from './list-parts.js';
@@ -63,16 +63,16 @@ export const abortMultipartUpload = defineOperation({
     costsMoney: false,
     continues: false,
     headline: ({ bucket, object, uploadId }) =>
-      `Abort the upload ${quote(uploadId, 60)} of ${quote(object)} to bucket ${quote(bucket)} and delete its parts`,
-    accept: ({ object }) => `Abort upload of ${object}`,
+      say`Abort the upload ${quoted(uploadId, 60)} of ${object} to bucket ${bucket} and delete its parts`,
+    accept: ({ object }) => say`Abort upload of ${object}`,
     consequences: () => [
-      'All parts that were received are deleted, and cannot be brought back.',
-      'The client that uploads, if it still runs, gets an error.',
+      say`All parts that were received are deleted, and cannot be brought back.`,
+      say`The client that uploads, if it still runs, gets an error.`,
     ],
     warnings: () => [],
     notChecked: ['that no client is still uploading'],
     named: ['bucket', 'object', 'uploadId'],
-    lookFor: ({ object }) => `that list_multipart_uploads no longer lists the upload of ${quote(object)}`,
+    lookFor: ({ object }) => say`that list_multipart_uploads no longer lists the upload of ${object}`,
   },
 
   output: () => z.object({}),
@@ -86,7 +86,7 @@ export const abortMultipartUpload = defineOperation({
   extract: () => undefined,
 
   summarize: (_record, { object, bucket }) =>
-    `The upload of ${quote(object)} to bucket ${quote(bucket)} was aborted, and its parts are deleted.`,
+    say`The upload of ${object} to bucket ${bucket} was aborted, and its parts are deleted.`,
   next: () =>
     next(
       'agent',

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isObject, withoutUndefined } from '../util/objects.js';
-import { quote } from '../util/quote.js';
+import { join, quoted, said, say, words } from '../util/say.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient, type PageStart } from './define-operation.js';
 import { next } from './next.js';
@@ -124,7 +124,7 @@ export const listMultipartUploads = defineOperation({
       if (after !== undefined) return { kind: 'next', state: reached, after };
       return {
         kind: 'inconsistent',
-        problem: `page ${number} says that more follow, but names neither marker nor upload`,
+        problem: say`page ${number} says that more follow, but names neither marker nor upload`,
       };
     },
     result: (state, given, _beside, rest) =>
@@ -141,7 +141,8 @@ export const listMultipartUploads = defineOperation({
   },
 
   summarize(summary, { bucket, prefix }) {
-    const where = `bucket ${quote(bucket)}${prefix === undefined ? '' : ` with keys that begin with ${quote(prefix, longestKey)}`}`;
+    const begun = prefix === undefined ? words('') : say` with keys that begin with ${quoted(prefix, longestKey)}`;
+    const where = say`bucket ${bucket}${said(begun)}`;
     return openUploadsSentences(summary, where);
   },
 
@@ -155,12 +156,14 @@ export const listMultipartUploads = defineOperation({
     if (uploadCount === 0 && countOfAnyAge > 0) return undefined;
     if (uploadCount === 0)
       return next('user', 'ask', 'If one was expected, ask the user whether bucket, prefix and region are right.');
-    const one =
-      'To see the size of one and how far it is, call list_parts with its object and uploadId. Where one object has several, look at the newest first.';
+    const one = words(
+      'To see the size of one and how far it is, call list_parts with its object and uploadId. Where one object has several, look at the newest first.',
+    );
     if (uploads.length === uploadCount) return next('agent', 'call', one);
-    const rest =
-      'For those after the ones listed, call again with keyMarker and uploadIdMarker of the last one, or with a prefix.';
-    return next('agent', 'call', `${one} ${rest}`);
+    const rest = words(
+      'For those after the ones listed, call again with keyMarker and uploadIdMarker of the last one, or with a prefix.',
+    );
+    return next('agent', 'call', join([one, rest], ' '));
   },
 });
 

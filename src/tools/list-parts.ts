@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { humanBytes } from '../util/human.js';
 import { isObject, textAt } from '../util/objects.js';
-import { quote } from '../util/quote.js';
+import { quoted, said, say, words } from '../util/say.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
@@ -12,6 +11,7 @@ import { like, rare } from './schema/outputs.js';
 import { decodedKey, longestKey } from './upload/keys.js';
 import { firstThatFit } from './upload/lists.js';
 import { nextOfUpload } from './upload/next-of-upload.js';
+import { pageSentences } from './upload/page-sentences.js';
 import type { UploadPart } from './upload/part.js';
 import { beginningSentences, summarySentences, uploadIdsElsewhere } from './upload/sentences.js';
 import { summarise, summaryFields } from './upload/summary.js';
@@ -189,7 +189,7 @@ export const listParts = defineOperation({
       if (again !== undefined)
         return {
           kind: 'inconsistent',
-          problem: `part ${again} came again on page ${number}, which was to start after part ${marker}`,
+          problem: say`part ${again} came again on page ${number}, which was to start after part ${marker}`,
         };
       state.parts.push(...partsOf(record));
       const first = number === 1 ? record : state.first;
@@ -199,7 +199,7 @@ export const listParts = defineOperation({
       if (next === undefined || next <= marker)
         return {
           kind: 'inconsistent',
-          problem: `page ${number} says that more follow, but its marker (${next ?? 'none'}) is not past ${marker}`,
+          problem: say`page ${number} says that more follow, but its marker (${next ?? said(words('none'))}) is not past ${marker}`,
         };
       const reached = { ...state, first, answeredAt, marker: next };
       if (viewOf(given) === 'parts') return { kind: 'end', state: reached };
@@ -225,14 +225,14 @@ export const listParts = defineOperation({
 
   summarize: (record) => {
     if (record.view === 'parts') return pageSentences(record);
-    const name = `The upload of ${quote(record.object ?? '', longestKey)}`;
+    const name = say`The upload of ${quoted(record.object ?? '', longestKey)}`;
     return record.isTruncated === true ? beginningSentences(record, name) : summarySentences(record, name);
   },
   next(record) {
-    const { view, isTruncated, nextPartNumberMarker: marker = numbersOf(record).at(-1) } = record;
+    const { view, isTruncated, nextPartNumberMarker: marker = numbersOf(record).at(-1) ?? 0 } = record;
     if (isTruncated !== true) return view === 'parts' ? undefined : nextOfUpload(record);
     const which = view === 'parts' ? 'Call again with' : 'For the parts after these, call again with view "parts" and';
-    return next('agent', 'call', `${which} partNumberMarker ${marker}.`);
+    return next('agent', 'call', say`${said(words(which))} partNumberMarker ${marker}.`);
   },
 });
 
@@ -275,15 +275,4 @@ function shortened({ parts = [], ...rest }: PageRecord): PageRecord {
   const fitting = firstThatFit(parts, maximumPage);
   if (fitting.length === parts.length) return { ...rest, parts };
   return { ...rest, parts: fitting, isTruncated: true, nextPartNumberMarker: fitting.at(-1)?.partNumber };
-}
-
-function pageSentences({ object = '', parts = [], isTruncated, partNumberMarker = 0 }: PageRecord): string {
-  const numbers = numbersOf({ parts });
-  const bytes = humanBytes(parts.reduce((sum, { size = 0 }) => sum + size, 0));
-  const more = isTruncated ? 'More follow.' : 'No parts follow these.';
-  const ofUpload = `of ${quote(object, longestKey)} on this page`;
-  if (parts.length === 0)
-    return `No parts ${partNumberMarker === 0 ? ofUpload : `of ${quote(object, longestKey)} with a number above ${partNumberMarker}`}.${isTruncated ? ' More follow.' : ''}`;
-  if (parts.length === 1) return `One part ${ofUpload}: ${numbers[0]}, ${bytes}. ${more}`;
-  return `${parts.length} parts ${ofUpload}: ${numbers[0]}–${numbers.at(-1)}, ${bytes}. ${more}`;
 }

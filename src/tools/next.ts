@@ -1,4 +1,4 @@
-import { sentenceCase } from '../util/human.js';
+import { type Literal, reworded, type Shown, said, say, words } from '../util/say.js';
 
 /** Who has to act: the model that reads the answer, the person it works for, the person who runs this server, or nobody. */
 export const actors = ['agent', 'user', 'operator', 'nobody'] as const;
@@ -15,29 +15,25 @@ export type Action = (typeof actions)[number];
 export interface Next {
   readonly who: Actor;
   readonly action: Action;
-  readonly text: string;
+  readonly text: Shown;
 }
 
-/** A step, in the order in which its parts are said. */
-export const next = (who: Actor, action: Action, text: string): Next => ({ who, action, text });
+/** A step, in the order in which its parts are said. Its text is a literal, or made by `say`. */
+export const next = <const Text extends string>(who: Actor, action: Action, text: Literal<Text>): Next => ({
+  who,
+  action,
+  text: words(text),
+});
 
 /** A step for the person who runs this server: `act` completes "has to". */
-export const operatorMust = (act: string): Next =>
-  next('operator', 'configure', `Tell the user: the person who runs this server has to ${act}.`);
+export const operatorMust = <const Text extends string>(act: Literal<Text>): Next =>
+  next('operator', 'configure', say`Tell the user: the person who runs this server has to ${said(words(act))}.`);
 
 /**
  * The same step in words for the person themself, where no model is in between: `Ask the user whether the name is right.` as `Check
  * whether the name is right.` What only a model has to be told is left out, and all of it may be.
  */
-export const textForPerson = (text: string): string =>
-  (text.match(sentence) ?? [])
-    .map((one) => rewrites.reduce((said, [from, to]) => said.replace(from, to), one.trim()))
-    .filter((one) => /\w/.test(one))
-    .map(sentenceCase)
-    .join(' ');
-
-/** Up to a full stop that ends it, which one within brackets does not. */
-const sentence = /(?:[^.(]|\([^)]*\)|\.(?! |$))+(?:\.|$)(?: |$)/g;
+export const textForPerson = (text: Shown): Shown => reworded(text, rewrites);
 
 /** Each is tried in turn on a sentence. */
 const rewrites: readonly (readonly [RegExp, string])[] = [

@@ -1,13 +1,22 @@
 import * as z from 'zod';
-import { counted, sentences } from '../util/human.js';
+import { sentences } from '../util/human.js';
 import { isObject } from '../util/objects.js';
-import { quote } from '../util/quote.js';
+import { counted, join, said, say, words } from '../util/say.js';
 import { encodeSegment } from '../util/uri.js';
 import { json } from './body.js';
 import { defineOperation } from './define-operation.js';
 import { deploymentModels } from './schema/enumerations.js';
 import { characters, consentArguments, oneOf, pathName, text, withConditions } from './schema/fields.js';
-import { adminCluster, adminWorkstation, checkPrivateLan, listOfOne, versionWarnings } from './schema/kube-inputs.js';
+import {
+  adminCluster,
+  adminWorkstation,
+  checkPrivateLan,
+  listOfOne,
+  poolsText,
+  poolWarnings,
+  typeText,
+  versionWarnings,
+} from './schema/kube-inputs.js';
 import { clusterStatus, resourceGroupStatus, withMeaning } from './schema/meanings.js';
 import { resourceGroup } from './schema/outputs.js';
 import { differs, place, unplacedWarnings, zoneWarnings } from './schema/zones.js';
@@ -176,18 +185,20 @@ export const provisionKubeResourceGroup = defineOperation({
       const control = adminCluster?.controlPlane?.nodeCount;
       const pools = adminCluster?.nodePools;
       const workers = (pools ?? []).reduce((sum, { nodeCount = Number.NaN }) => sum + nodeCount, 0);
-      const nodes = Number.isNaN(workers) ? 'nodes (number not given)' : counted(workers, 'node');
+      const nodes = Number.isNaN(workers) ? said(words('nodes (number not given)')) : counted(workers, 'node');
       const parts = [
-        adminWorkstation === undefined ? 'workstation not given' : '1 workstation',
-        control === undefined ? 'control plane (number of nodes not given)' : counted(control, 'control plane node'),
-        pools === undefined ? 'no node pools' : `${nodes} in ${counted(pools.length, 'pool')}`,
+        words(adminWorkstation === undefined ? 'workstation not given' : '1 workstation'),
+        control === undefined
+          ? words('control plane (number of nodes not given)')
+          : say`${counted(control, 'control plane node')}`,
+        pools === undefined ? words('no node pools') : say`${nodes} in ${counted(pools.length, 'pool')}`,
       ];
-      return `Set up Kubernetes resource group ${quote(resourceGroupName)}${inRegion(regions)}: ${parts.join(', ')}`;
+      return say`Set up Kubernetes resource group ${resourceGroupName}${inRegion(regions)}: ${said(join(parts, ', '))}`;
     },
-    accept: ({ resourceGroupName }) => `Set up ${resourceGroupName}`,
+    accept: ({ resourceGroupName }) => say`Set up ${resourceGroupName}`,
     consequences: ({ adminWorkstation, adminCluster }) => [
-      'Its servers, disks and load balancer cost money from the moment they are created.',
-      `Workstation: ${adminWorkstation?.instanceType ?? 'type not given'}. Control plane: ${adminCluster?.controlPlane?.nodeCount ?? '?'} × ${adminCluster?.controlPlane?.instanceType ?? 'type not given'}. Node pools: ${poolsText(adminCluster?.nodePools)}.`,
+      say`Its servers, disks and load balancer cost money from the moment they are created.`,
+      say`Workstation: ${typeText(adminWorkstation?.instanceType)}. Control plane: ${adminCluster?.controlPlane?.nodeCount ?? said(words('?'))} × ${typeText(adminCluster?.controlPlane?.instanceType)}. Node pools: ${said(poolsText(adminCluster?.nodePools))}.`,
     ],
     warnings({ regions, availabilityZones, externalCloudConfig, adminWorkstation, adminCluster }) {
       const { controlPlane, nodePools = [] } = adminCluster ?? {};
@@ -207,11 +218,9 @@ export const provisionKubeResourceGroup = defineOperation({
         ),
         ...sentences(
           externalCloudConfig?.serviceAccountKey === undefined &&
-            'No service account key is given, so there is nothing to link the group to the external cloud with.',
+            say`No service account key is given, so there is nothing to link the group to the external cloud with.`,
         ),
-        ...repeatedNames(nodePools).map(
-          (name) => `Several node pools have the name ${quote(name)}. What the cloud does then is not documented.`,
-        ),
+        ...poolWarnings(nodePools),
       ];
     },
     notChecked: [
@@ -229,7 +238,7 @@ export const provisionKubeResourceGroup = defineOperation({
       'adminCluster.nodePools[].instanceType',
     ],
     lookFor: ({ resourceGroupName, regions }) =>
-      `resource group ${quote(resourceGroupName)}${inRegion(regions)} with status provisioning, configuring or provisioned`,
+      say`resource group ${resourceGroupName}${inRegion(regions)} with status provisioning, configuring or provisioned`,
     contradictions: ({ name, configuration }, { resourceGroupName, regions, availabilityZones }) => [
       ...differs('resource group', resourceGroupName, name),
       ...differs('region', regions?.[0], configuration?.kube?.regions?.[0]),
@@ -253,36 +262,21 @@ export const provisionKubeResourceGroup = defineOperation({
 
   summarize({ status, configuration }, { resourceGroupName }) {
     const admin = configuration?.kube?.adminCluster ?? {};
-    const cluster = admin.name ? `admin cluster ${quote(admin.name)}` : 'admin cluster';
-    return sentences(
-      `The cloud accepted the setup of resource group ${quote(resourceGroupName)}: it has started and is not finished.`,
-      status !== undefined && `Its status is ${withMeaning(status, resourceGroupStatus)}.`,
-      admin.status !== undefined && `The status of its ${cluster} is ${withMeaning(admin.status, clusterStatus)}.`,
-    ).join(' ');
+    const cluster = admin.name ? say`admin cluster ${admin.name}` : words('admin cluster');
+    return join(
+      sentences(
+        say`The cloud accepted the setup of resource group ${resourceGroupName}: it has started and is not finished.`,
+        status !== undefined && say`Its status is ${withMeaning(status, resourceGroupStatus)}.`,
+        admin.status !== undefined &&
+          say`The status of its ${said(cluster)} is ${withMeaning(admin.status, clusterStatus)}.`,
+      ),
+      ' ',
+    );
   },
 });
 
-const inRegion = ([region]: readonly string[] = []) => (region === undefined ? '' : ` in ${place(region)}`);
-
-type Pools = NonNullable<z.output<ReturnType<typeof adminCluster>>['nodePools']>;
-
-/** `"workers" 2 × h2-large32, 3 × h2-large16`, or `none`. */
-const poolsText = (pools: Pools = []) =>
-  sentences(
-    ...pools.slice(0, listedPools).map(({ name, nodeCount = '?', instanceType = 'type not given' }) => {
-      const servers = `${nodeCount} × ${instanceType}`;
-      return name === undefined ? servers : `${quote(name, 80)} ${servers}`;
-    }),
-    pools.length > listedPools && `and ${pools.length - listedPools} more`,
-  ).join(', ') || 'none';
-
-/** More pools than this are counted: the request has them all. */
-const listedPools = 20;
-
-function repeatedNames(pools: Pools): string[] {
-  const names = pools.flatMap(({ name }) => name ?? []);
-  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
-}
+const inRegion = ([region]: readonly string[] = []) =>
+  said(region === undefined ? words('') : say` in ${place(region)}`);
 
 function isJsonObject(value: string): boolean {
   try {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
-import { quote } from '../util/quote.js';
+import { join, own, said, say, words } from '../util/say.js';
 import { json } from './body.js';
 import { defineOperation } from './define-operation.js';
 import { defaultZones, devopsInstanceTypes, devopsZones, objectStorageRegions } from './schema/enumerations.js';
@@ -132,27 +132,27 @@ export const restoreInstance = defineOperation({
     costsMoney: true,
     continues: true,
     headline: ({ instanceId, backupId, diskSize, instanceType = 'e-large' }, region) =>
-      `Create DevOps server ${quote(instanceId)} (${diskSize === undefined ? '' : `${diskSize} GB, `}${instanceType}) in ${place(region)} from backup ${quote(backupId)}`,
-    accept: ({ instanceId }) => `Create server ${instanceId}`,
+      say`Create DevOps server ${instanceId} (${said(diskSize === undefined ? words('') : say`${diskSize} GB, `)}${own(instanceType)}) in ${place(region)} from backup ${backupId}`,
+    accept: ({ instanceId }) => say`Create server ${instanceId}`,
     consequences: () => [
-      'It costs money from the moment it is created.',
-      'The backup and the server it was taken from stay as they are.',
+      say`It costs money from the moment it is created.`,
+      say`The backup and the server it was taken from stay as they are.`,
     ],
     warnings: (input, region) => [
       ...zoneWarnings(input.availabilityZone, region),
       ...sentences(
         input.networkConfig?.networkId !== undefined &&
           input.networkConfig.privateAddress === undefined &&
-          'networkConfig.networkId is given without privateAddress. What follows from that is not documented.',
+          say`networkConfig.networkId is given without privateAddress. What follows from that is not documented.`,
         input.objectStorageConfig?.account !== undefined &&
           input.objectStorageConfig.region === undefined &&
-          'objectStorageConfig.account is given without region. Which region applies is not documented.',
+          say`objectStorageConfig.account is given without region. Which region applies is not documented.`,
       ),
     ],
     notChecked: ['that the backup exists', 'that the name is free'],
     named: ['instanceId', 'backupId', 'diskSize', 'instanceType', 'region', 'availabilityZone'],
     lookFor: ({ instanceId }, region) =>
-      `a DevOps server ${quote(instanceId)} in ${place(region)} with state RESTORING, CREATING or RUNNING`,
+      say`a DevOps server ${instanceId} in ${place(region)} with state RESTORING, CREATING or RUNNING`,
     contradictions: ({ instance = {} }, { instanceId, availabilityZone, instanceType, diskSize }, region) => [
       ...differs('region', region, instance.region),
       ...differs('zone', availabilityZone, instance.availabilityZone),
@@ -210,17 +210,20 @@ export const restoreInstance = defineOperation({
 
   summarize({ instance = {} }, { instanceId }) {
     const { state, status = {} } = instance;
-    return sentences(
-      `The cloud accepted the restore of DevOps server ${quote(instance.instanceId ?? instanceId)}: it has started and is not finished.`,
-      state !== undefined && `Its state is ${withMeaning(state, devopsState)}.`,
-      // Mostly the same word as the state.
-      status.name !== undefined &&
-        status.name !== state &&
-        `Its status is ${withMeaning(status.name, devopsStatusName)}.`,
-      // So do the codes for running and processing, and people read 200 as HTTP's.
-      status.code !== undefined &&
-        ![100, 200].includes(status.code) &&
-        `Its status code is ${withMeaning(String(status.code), devopsStatusCode)}.`,
-    ).join(' ');
+    return join(
+      sentences(
+        say`The cloud accepted the restore of DevOps server ${instance.instanceId ?? instanceId}: it has started and is not finished.`,
+        state !== undefined && say`Its state is ${withMeaning(state, devopsState)}.`,
+        // Mostly the same word as the state.
+        status.name !== undefined &&
+          status.name !== state &&
+          say`Its status is ${withMeaning(status.name, devopsStatusName)}.`,
+        // So do the codes for running and processing, and people read 200 as HTTP's.
+        status.code !== undefined &&
+          ![100, 200].includes(status.code) &&
+          say`Its status code is ${withMeaning(String(status.code), devopsStatusCode)}.`,
+      ),
+      ' ',
+    );
   },
 });

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
-import { quote } from '../util/quote.js';
+import { join, say } from '../util/say.js';
 import { encodeSegment } from '../util/uri.js';
 import { json } from './body.js';
 import { defineOperation } from './define-operation.js';
@@ -52,15 +52,15 @@ export const upgradeKubeVersion = defineOperation({
     irreversible: true,
     continues: true,
     headline: ({ resourceGroupName, clusterName, version }) =>
-      `Upgrade cluster ${quote(clusterName)} of resource group ${quote(resourceGroupName)} to version ${quote(version)}`,
-    brief: ({ clusterName, version }) => `Upgrade cluster ${quote(clusterName)} to version ${quote(version)}`,
-    accept: ({ clusterName }) => `Upgrade cluster ${clusterName}`,
-    consequences: () => ['It changes a live cluster, and the API documents no way back.'],
+      say`Upgrade cluster ${clusterName} of resource group ${resourceGroupName} to version ${version}`,
+    brief: ({ clusterName, version }) => say`Upgrade cluster ${clusterName} to version ${version}`,
+    accept: ({ clusterName }) => say`Upgrade cluster ${clusterName}`,
+    consequences: () => [say`It changes a live cluster, and the API documents no way back.`],
     warnings: ({ version }) => versionWarnings(version),
     notChecked: ['that the cluster exists', 'that the version is possible', 'which version the cluster has now'],
     named: ['resourceGroupName', 'clusterName', 'version'],
     lookFor: ({ resourceGroupName, clusterName, version }) =>
-      `cluster ${quote(clusterName)} of resource group ${quote(resourceGroupName)} with status configuring or version ${quote(version)}`,
+      say`cluster ${clusterName} of resource group ${resourceGroupName} with status configuring or version ${version}`,
     contradictions: (record, { clusterName }) => differs('cluster', clusterName, record.name),
   },
 
@@ -74,9 +74,12 @@ export const upgradeKubeVersion = defineOperation({
   extract: (body) => body,
 
   summarize: ({ version, status }, { clusterName }) =>
-    sentences(
-      `The cloud accepted the upgrade of cluster ${quote(clusterName)}: it has started and is not finished.`,
-      status !== undefined && `Its status is ${withMeaning(status, clusterStatus)}.`,
-      version !== undefined && `The answer already names version ${quote(version)}, which does not mean that it runs.`,
-    ).join(' '),
+    join(
+      sentences(
+        say`The cloud accepted the upgrade of cluster ${clusterName}: it has started and is not finished.`,
+        status !== undefined && say`Its status is ${withMeaning(status, clusterStatus)}.`,
+        version !== undefined && say`The answer already names version ${version}, which does not mean that it runs.`,
+      ),
+      ' ',
+    ),
 });

@@ -26,7 +26,8 @@ export const listed = (words: readonly unknown[], last = 'and') =>
 export const sentenceCase = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The sentences that apply. `false` stands for one that does not. */
-export const sentences = (...all: readonly (string | false)[]) => all.filter((sentence) => sentence !== false);
+export const sentences = <Text extends string>(...all: readonly (Text | false)[]): Text[] =>
+  all.filter((sentence) => sentence !== false);
 
 /** A table in Markdown. Bars and line feeds in its cells are taken care of. */
 export function markdownTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {

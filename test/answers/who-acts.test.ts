@@ -9,6 +9,7 @@ import { listParts } from '../../src/tools/list-parts.js';
 import type { Action, Actor, Next } from '../../src/tools/next.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { quote } from '../../src/util/quote.js';
+import { defined } from '../../src/util/say.js';
 import { never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { answering, answerOf, type Situation, serialParts, type UploadedPart, uploadOf } from '../support/situation.js';
@@ -226,7 +227,11 @@ describe('the last line', () => {
     [`It failed: ${'x'.repeat(120)}.`, 'It failed.'],
     ['x'.repeat(120), `${'x'.repeat(99)}…`],
   ])('of %s is %s', (summary, line) => {
-    expect(headlineOf(summary)).toBe(line);
-    expect(textOf({ summary, warnings: [], requestIds: {} }).split('\n').at(-1)).toBe(line);
+    expect(headlineOf(defined(summary).text)).toBe(line);
+    expect(
+      textOf({ summary: defined(summary).text, warnings: [], requestIds: {} })
+        .split('\n')
+        .at(-1),
+    ).toBe(line);
   });
 });

@@ -7,6 +7,7 @@ import { json } from '../../src/tools/body.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
+import { say } from '../../src/util/say.js';
 import { createMemoryJournal, never, type TestCallerOptions, testCaller } from '../support/caller.js';
 import { intentAt } from '../support/journal.js';
 import { answered, answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
@@ -266,7 +267,7 @@ describe('after it was sent', () => {
 
   test('notes of earlier changes are added to whatever is told', async () => {
     for (const reply of [accepted, unanswered(false)]) {
-      const { told } = await carryOut({ reply, reports: ['An earlier one is open.'] });
+      const { told } = await carryOut({ reply, reports: [say`An earlier one is open.`] });
       const notes = ['An earlier one is open.'];
       expect(told).toMatchObject('failure' in told ? { failure: { notes } } : { structured: { notes } });
     }
@@ -283,7 +284,7 @@ describe('after it was sent', () => {
       const { told, logged, entries } = await carryOut({
         reply,
         journal: journalWith({ end: gone }),
-        reports: ['Earlier.'],
+        reports: [say`Earlier.`],
       });
       const notes = [expect.stringContaining('could not be written'), 'Earlier.'];
       expect(told).toMatchObject('failure' in told ? { failure: { notes } } : { structured: { notes } });

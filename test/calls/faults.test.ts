@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { NotSent } from '../../src/transport/signed-client.js';
+import { say } from '../../src/util/say.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 
 /** Faults of this server itself, at the worst moment: after the intent was written down. */
@@ -43,7 +44,7 @@ test('an outcome that cannot be written, and what earlier changes left open, are
   const { call, close } = testCaller('http://127.0.0.1:1', {
     journal,
     openClient,
-    reports: ['An earlier one is open.'],
+    reports: [say`An earlier one is open.`],
   });
   const { text } = await call(restoreInstance, args, { signal: never });
   expect(text).toContain('could not be written into the journal');

@@ -6,6 +6,7 @@ import type { Operation, Page } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { next } from '../../src/tools/next.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
+import { say } from '../../src/util/say.js';
 import { type Ended, never, testCaller } from '../support/caller.js';
 import { openPolicy } from '../support/operations.js';
 import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
@@ -119,7 +120,7 @@ test('each page has the time of the service, where it says one', async () => {
     times.push(one);
     return one.number === 1 ? { kind: 'next', state, after: { marker: '1' } } : { kind: 'end', state };
   };
-  const operation = { ...rest, pages: { ...pages, add }, summarize: () => '' } as Operation;
+  const operation = { ...rest, pages: { ...pages, add }, summarize: () => say`` } as Operation;
   const record = expect.any(Object);
   const body = { kind: 'xml', value: { ListPartsResult: { IsTruncated: 'true', NextPartNumberMarker: '1' } } } as const;
   const dated = answeredBy(200, body, 1, { date: 'Fri, 20 Nov 2026 12:00:00 GMT' });
@@ -143,7 +144,7 @@ describe('pages', () => {
       add: (_state, { number }) => ({ kind: 'next', state: number, after: { token: placeAfter(number) } }),
       result: () => ({}),
     },
-    summarize: () => '',
+    summarize: () => say``,
   });
   const pagesOf = (operation: Operation) => {
     if (operation.pages === undefined) throw new Error('it has no pages');
@@ -227,7 +228,7 @@ test('a read for which there is no room beside the others fails after five secon
 
 test('an operation without pages is read with one request', async () => {
   const { pages: _, ...rest } = listParts;
-  const single = { ...rest, extract: () => ({ partCount: 3 }), summarize: () => 'Read.' } as Operation;
+  const single = { ...rest, extract: () => ({ partCount: 3 }), summarize: () => say`Read.` } as Operation;
   const { seen, requests, ...result } = await read([page({})], single);
   expect(result).toMatchObject({ ok: true, structured: { summary: 'Read.', answer: { partCount: 3 } } });
   expect([seen, requests.length]).toEqual([[[1, 1]], 1]);
@@ -258,7 +259,7 @@ describe('a client that shows views', () => {
     [
       'for an operation without pages',
       true,
-      { ...rest, extract: () => ({}), summarize: () => '' } as Operation,
+      { ...rest, extract: () => ({}), summarize: () => say`` } as Operation,
       'summary',
     ],
   ])('and nothing more %s', async (_what, hasView, operation, view) => {

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createAnnouncer } from '../../src/consent/announcement.js';
 import { createHttpClient } from '../../src/transport/http-client.js';
+import { say } from '../../src/util/say.js';
 import { startServer } from '../support/http-server.js';
 
 /** How people learn that a plan waits. */
@@ -9,7 +10,7 @@ import { startServer } from '../support/http-server.js';
 const announcement = {
   tool: 'restore_instance',
   caller: 'alice',
-  headline: 'Create DevOps server "<!channel> & co\u202e".',
+  headline: say`Create DevOps server ${'<!channel> & co\u202e'}.`,
   decideAt: 'https://cloudops.example.com/decisions/0123456789abcdef/',
 };
 const now = () => new Date('2026-11-21T12:00:00Z');

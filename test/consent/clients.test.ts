@@ -10,7 +10,7 @@ import { type Era, eras } from '../support/in-process.js';
 /** No change is sent without the consent that the setting asks for, in both protocol eras. A server counts what arrives. */
 
 const args = { backupId: 'a'.repeat(32), instanceId: 'restored' };
-const agree = { action: 'accept', content: { decision: 'Create server restored (costs money)' } } as const;
+const agree = { action: 'accept', content: { decision: 'Create server "restored" (costs money)' } } as const;
 
 type Answer = { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, string> };
 interface Setup {

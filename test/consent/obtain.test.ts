@@ -7,6 +7,7 @@ import { createConsentTokens } from '../../src/consent/tokens.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { defined } from '../../src/util/say.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { answered, scriptedClient } from '../support/scripted-client.js';
 
@@ -70,7 +71,7 @@ describe('a plan in place of an answer', () => {
     ]);
     expect(outcome).toHaveProperty('view', {
       kind: 'plan',
-      accept: 'Create server one (costs money)',
+      accept: 'Create server "one" (costs money)',
       issuedAt: start,
       ...(hasPlanId && confirm !== 'human' && { inChat: true }),
       ...(ticket && { claims: ticket }),
@@ -257,7 +258,7 @@ describe('a question', () => {
   test('has the words of the button that agrees, and a yes is consent', async () => {
     const { call, journal } = setUp('ask');
     expect(await call({}, { asker: person('agreed') })).toMatchObject(accepted);
-    expect(asked).toEqual([[expect.stringContaining(headline), 'Create server one (costs money)']]);
+    expect(asked).toEqual([[expect.stringContaining(headline), 'Create server "one" (costs money)']]);
     expect(await journal.list({})).toMatchObject([
       { consent: 'asked', answeredAfterMs: 5000, nonce: expect.any(String) },
     ]);
@@ -286,7 +287,7 @@ describe('a question', () => {
     if (outcome.kind !== 'inputRequired') throw new Error(`the call ended as ${outcome.kind}`);
     expect(outcome).toMatchObject({
       message: expect.stringContaining(headline),
-      answer: { accept: 'Create server one (costs money)' },
+      answer: { accept: 'Create server "one" (costs money)' },
     });
     const { claims } = outcome;
     expect(claims).toEqual({ use: 'question', digest: expect.any(String), nonce: expect.any(String) });
@@ -301,7 +302,7 @@ describe('a question', () => {
       failed('PlanRefused', 'other arguments'),
     );
     expect(await call({}, { asker: { ...person('later'), brought } })).toMatchObject(accepted);
-    expect(seen).toEqual(['Create server one (costs money)']);
+    expect(seen).toEqual(['Create server "one" (costs money)']);
     expect(await journal.list({})).toMatchObject([{ nonce: claims.nonce, answeredAfterMs: 7000 }]);
   });
 
@@ -313,7 +314,7 @@ describe('a question', () => {
   test('that would be too long is not asked', async () => {
     const { change } = restoreInstance;
     if (change === undefined) throw new Error('restore_instance is a change');
-    const operation = { ...restoreInstance, change: { ...change, warnings: () => ['x'.repeat(2000)] } };
+    const operation = { ...restoreInstance, change: { ...change, warnings: () => [defined('x'.repeat(2000)).text] } };
     const { call } = setUp('ask', operation);
     expect(await call({}, { asker: person('agreed') })).toMatchObject(failed('TooLargeToShow'));
     expect(asked).toEqual([]);

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createPlanFiles } from '../../src/consent/plan-files.js';
 import { createMemoryPlanStore } from '../../src/consent/plan-store.js';
 import { createPlans, type WaitingPlan } from '../../src/consent/plans.js';
+import { say } from '../../src/util/say.js';
 import { describePlanStore } from './plan-store-contract.js';
 
 let folder: string;
@@ -59,7 +60,7 @@ describe('what waits is sealed', () => {
     caller: 'alice',
     client: 'test 1',
     plan: {
-      summary: 'Create server wiki.',
+      summary: say`Create server wiki.`,
       method: 'POST',
       url: 'https://devops.example.com/v1/instances:restore',
       headers: {},
@@ -70,7 +71,7 @@ describe('what waits is sealed', () => {
       notChecked: [],
       risks: [],
     },
-    accept: 'Create server wiki',
+    accept: say`Create server wiki`,
   };
   const open = (key: string = keys[0], lifetimeMs = 1000) =>
     createPlans({ store: createPlanFiles(folder), keys: [key], now, lifetimeMs });

@@ -93,6 +93,10 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/answers/telling.test.ts', 'fields with the names of ours stand under the answer, in text and structure'],
     ['test/transport/faults.test.ts', 'text of the service that would pass for ours'],
   ],
+  'A name or a region reads like words of the server, in a question that a person agrees to': [
+    ['test/operations/marker.test.ts', 'shows texts from outside in quotation marks only'],
+    ['test/util/say.test.ts', 'one file casts, and no other'],
+  ],
   'An answer is huge, slow, deep or broken': [
     ['test/answers/telling.test.ts', 'told within 200,000 characters, and accepted'],
     ['test/transport/faults.test.ts', 'a body that drips is ended by the time of the whole call'],

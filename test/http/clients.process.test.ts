@@ -155,7 +155,7 @@ describe('consent, from replicas that share a key and a journal, with each reque
     };
   }
   /** The question names the server, and so does the answer. */
-  const acceptLabel = (message: string) => `Create server ${/server "([^"]*)"/.exec(message)?.[1]} (costs money)`;
+  const acceptLabel = (message: string) => `Create server "${/server "([^"]*)"/.exec(message)?.[1]}" (costs money)`;
   const connectTo = (connect: Connect, person?: Person) =>
     connect(replicas[0]?.url ?? new URL(''), person, roundRobin());
   const agree: Person = (message) => ({ action: 'accept', content: { decision: acceptLabel(message) } });

@@ -42,7 +42,7 @@ describe('approval', () => {
     const headers = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(nonce) };
     const shown = Object(await (await browser.json(`/decisions/${nonce}/call`, {}, headers)).json());
     expect(readProposedChange(shown.result._meta)).toMatchObject({
-      accept: 'Create server wiki (costs money)',
+      accept: 'Create server "wiki" (costs money)',
       ticket: nonce,
     });
     expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('accepted');

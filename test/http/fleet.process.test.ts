@@ -82,7 +82,7 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
         await readAsAPerson();
         return {
           action: 'accept',
-          content: { decision: `Create server ${/server "([^"]*)"/.exec(params.message)?.[1]} (costs money)` },
+          content: { decision: `Create server "${/server "([^"]*)"/.exec(params.message)?.[1]}" (costs money)` },
         };
       });
     await client.connect(new StreamableHTTPClientTransport(url));

@@ -93,7 +93,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
   };
   const yes = (message: string): Reply => ({
     action: 'accept',
-    content: { decision: `Create server ${/server "([^"]*)"/.exec(message)?.[1]} (costs money)` },
+    content: { decision: `Create server "${/server "([^"]*)"/.exec(message)?.[1]}" (costs money)` },
   });
   const agree = async (message: string) => {
     await readAsAPerson();

@@ -9,7 +9,7 @@ import { type CapturingServer, startServer } from '../support/http-server.js';
 import { type Message, openSession, type RawClient } from '../support/http-session.js';
 
 /** What people answer, and how long they take for it: a program would be faster. */
-const accept = { action: 'accept', content: { decision: 'Create server restored (costs money)' } };
+const accept = { action: 'accept', content: { decision: 'Create server "restored" (costs money)' } };
 const decline = { action: 'decline' };
 const reading = 2000;
 
@@ -70,7 +70,7 @@ describe('a client of 2025-11-25 that shows forms', () => {
     ['declines', decline, 'Declined'],
     ['closes the form', { action: 'cancel' }, 'Declined'],
     ['accepts without the choice', { action: 'accept', content: {} }, 'Declined'],
-    ['chooses what is not offered', { action: 'accept', content: { decision: 'Create server other' } }, 'Declined'],
+    ['chooses what is not offered', { action: 'accept', content: { decision: 'Create server "other"' } }, 'Declined'],
     ['answers what is no answer', { action: 'perhaps' }, 'Declined'],
   ])('and whose user %s sends nothing', async (_name, reply, code) => {
     const server = await serve();
@@ -108,7 +108,7 @@ describe('a client of 2025-11-25 that shows forms', () => {
       const { question, rest } = await ask(client, { ...restore, instanceId });
       ids.add(question);
       expect(question).toMatch(/^[0-9a-f-]{36}$/);
-      await client.answer(question, { action: 'accept', content: { decision: `Create server ${instanceId}` } });
+      await client.answer(question, { action: 'accept', content: { decision: `Create server "${instanceId}"` } });
       await rest();
     }
     expect(ids.size).toBe(3);
@@ -396,7 +396,7 @@ describe('a call that waits for a person', () => {
       const call = asked[index];
       await client.answer(call?.question, {
         action: 'accept',
-        content: { decision: `Create server s${index} (costs money)` },
+        content: { decision: `Create server "s${index}" (costs money)` },
       });
       expect(outcomeOf(await call?.rest())).toMatchObject({ outcome: 'accepted' });
     }

@@ -121,7 +121,7 @@ describe.each(eras)('%s', (_name, era) => {
       expect(question.requestedSchema.required).toEqual(['decision']);
       const [agree, ...others] = choicesOf(question);
       expect(agree).toMatch(
-        /^(Create server wiki \(costs money\)|Set up team-blue \(costs money\)|Upgrade cluster demo-user \(no way back\))$/,
+        /^(Create server "wiki" \(costs money\)|Set up "team-blue" \(costs money\)|Upgrade cluster "demo-user" \(no way back\))$/,
       );
       expect(others).toEqual(['Do nothing']);
       expect(question.requestedSchema.properties.decision).toMatchObject({ default: 'Do nothing' });

@@ -7,6 +7,7 @@ import type { ConsentClaims } from '../../src/consent/tokens.js';
 import { createServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { say } from '../../src/util/say.js';
 import { accountsWith } from '../support/caller.js';
 import { type Era, eras } from '../support/in-process.js';
 
@@ -24,7 +25,7 @@ interface Setup {
 }
 
 const claims = { digest: 'd'.repeat(32), nonce: 'e'.repeat(16) };
-const accept = 'Yes, do it';
+const accept = say`Yes, do it`;
 const close: (() => Promise<void>)[] = [];
 afterEach(async () => {
   vi.useRealTimers();
@@ -36,11 +37,11 @@ async function connect({ era, elicitation, answer, name = 'test', version = '1',
   const calls: { asks: boolean; client: string; brought: unknown; reply?: Reply | 'later' | undefined }[] = [];
   const call: CallTool = async (_operation, _args, { client, asker }) => {
     const { brought } = asker ?? {};
-    const reply = brought?.read(accept) ?? (await asker?.ask('Really?', accept));
+    const reply = brought?.read(accept) ?? (await asker?.ask(say`Really?`, accept));
     calls.push({ asks: asker !== undefined, client, brought: brought?.claims, reply });
     if (reply === 'later' && calls.length === 1)
-      return { kind: 'inputRequired', message: 'Really?', answer: { accept }, claims: { use, ...claims } };
-    return { kind: 'succeeded', success: { summary: 'Done.', warnings: [], requestIds: {} } };
+      return { kind: 'inputRequired', message: say`Really?`, answer: { accept }, claims: { use, ...claims } };
+    return { kind: 'succeeded', success: { summary: say`Done.`, warnings: [], requestIds: {} } };
   };
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
   const texts = { configuration: () => '', journal: async () => '' };
@@ -95,7 +96,7 @@ describe.each(eras)('with a client of %s', (_name, era) => {
     expect(questions).toMatchObject([
       {
         mode: 'form',
-        message: 'Really?',
+        message: say`Really?`,
         requestedSchema: {
           type: 'object',
           properties: { decision: { type: 'string', enum: ['Yes, do it', nothing], default: nothing } },

@@ -6,6 +6,7 @@ import { createMetrics } from '../../src/observe/metrics.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { next } from '../../src/tools/next.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { say } from '../../src/util/say.js';
 
 const state = {
   concurrentCalls: () => 3,
@@ -18,12 +19,12 @@ const state = {
 
 const succeeded = (outcome?: 'accepted' | 'planned'): CallOutcome => ({
   kind: 'succeeded',
-  success: { summary: '', warnings: [], requestIds: {}, ...(outcome && { outcome }) },
+  success: { summary: say``, warnings: [], requestIds: {}, ...(outcome && { outcome }) },
 });
 const failed = (failure: Failure): CallOutcome => ({ kind: 'failed', failure });
 const refused = (code: RefusalCode, changes = true) => failed(refusalFailure('t', new Refusal(code, []), changes));
 const answered = (more: Partial<Failure>) =>
-  failed({ summary: '', code: 'Http403', problems: [], next: next('nobody', 'none', ''), requestIds: {}, ...more });
+  failed({ summary: say``, code: 'Http403', problems: [], next: next('nobody', 'none', ''), requestIds: {}, ...more });
 
 test.each<[string, CallOutcome | undefined, string]>([
   ['a read', succeeded(), 'ok'],

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { createServer as createMcpServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
+import { say } from '../../src/util/say.js';
 import { accountsWith } from '../support/caller.js';
 import { spansOf } from '../support/collector.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
@@ -224,7 +225,7 @@ test('over HTTP, the header names the span where _meta does not', async () => {
       accounts: accountsWith({ readOnly: false, tools: undefined }),
       call: async (_operation, _args, { trace }) => {
         traces.push(trace?.());
-        return { kind: 'succeeded', success: { summary: 'enough', warnings: [], requestIds: {} } };
+        return { kind: 'succeeded', success: { summary: say`enough`, warnings: [], requestIds: {} } };
       },
       stateKeys: ['k'.repeat(32)],
       configuration: () => '',

@@ -4,16 +4,23 @@ import { createConsentTokens } from '../../src/consent/tokens.js';
 import { withTracing } from '../../src/observe/tracing.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { next } from '../../src/tools/next.js';
+import { say } from '../../src/util/say.js';
 import type { Span } from '../../src/util/trace.js';
 import { never } from '../support/caller.js';
 
 const succeeded: CallOutcome = {
   kind: 'succeeded',
-  success: { summary: 'Done.', warnings: [], requestIds: {} },
+  success: { summary: say`Done.`, warnings: [], requestIds: {} },
 };
 const failed: CallOutcome = {
   kind: 'failed',
-  failure: { summary: 'Failed.', code: 'Http500', problems: [], next: next('nobody', 'none', 'Stop.'), requestIds: {} },
+  failure: {
+    summary: say`Failed.`,
+    code: 'Http500',
+    problems: [],
+    next: next('nobody', 'none', 'Stop.'),
+    requestIds: {},
+  },
 };
 
 test.each([

@@ -5,15 +5,15 @@ const operation = `
   signing: { service: 'things', headers: 'api' }, method: 'GET', answer: 'json', example: { id: 'a' },
   input: () => kit.z.strictObject({ id: kit.fields.text(20).describe('Its ID.') }),
   request: ({ id }) => ({ path: '/things/' + kit.encodeSegment(id) }),
-  summarize: () => 'There it is.',
+  summarize: () => kit.say\`There it is.\`,
 `;
 
 const change = `
   effect: 'alter', method: 'PUT',
   input: () => kit.z.strictObject({ id: kit.fields.text(20).describe('Its ID.'), ...kit.fields.consentArguments() }),
   change: {
-    costsMoney: false, continues: false, headline: () => 'Change it', accept: () => 'Change', consequences: () => [],
-    warnings: () => [], notChecked: [], named: [], lookFor: () => 'a thing',
+    costsMoney: false, continues: false, headline: () => kit.say\`Change it\`, accept: () => kit.say\`Change\`, consequences: () => [],
+    warnings: () => [], notChecked: [], named: [], lookFor: () => kit.say\`a thing\`,
   },
 `;
 
@@ -158,6 +158,23 @@ export const lyingFiles: readonly (readonly [what: string, source: string, probl
     ),
     /summarize threw/,
   ],
+  [
+    'a summary of plain text',
+    fileWith("summarize: (_, { id }) => 'Thing ' + id"),
+    /summarize must answer with what kit\.say made.* This is plain text: "Thing a"/,
+  ],
+  [
+    'a next step of plain text',
+    fileWith("next: () => ({ who: 'agent', action: 'call', text: 'Call again.' })"),
+    /next must answer with what kit\.say made/,
+  ],
+  [
+    'a warning of plain text',
+    changeWith(
+      'change: { costsMoney: false, continues: false, headline: () => kit.say`a`, accept: () => kit.say`a`, consequences: () => [], warnings: ({ id }) => [id + " is odd"], notChecked: [], named: [], lookFor: () => kit.say`a` }',
+    ),
+    /change\.warnings must answer with what kit\.say made/,
+  ],
   ['a summary that is no text', fileWith('summarize: () => 3'), /summarize does not answer as it should: must be text/],
   [
     'an asynchronous summary',
@@ -194,28 +211,28 @@ export const lyingFiles: readonly (readonly [what: string, source: string, probl
   [
     'a headline that is no text',
     changeWith(
-      "change: { costsMoney: false, continues: false, headline: () => 1, accept: () => 'a', consequences: () => [], warnings: () => [], notChecked: [], named: [], lookFor: () => 'a' }",
+      'change: { costsMoney: false, continues: false, headline: () => 1, accept: () => kit.say`a`, consequences: () => [], warnings: () => [], notChecked: [], named: [], lookFor: () => kit.say`a` }',
     ),
     /change\.headline does not answer/,
   ],
   [
     'consequences that are one text',
     changeWith(
-      "change: { costsMoney: false, continues: false, headline: () => 'a', accept: () => 'a', consequences: () => 'costs', warnings: () => [], notChecked: [], named: [], lookFor: () => 'a' }",
+      'change: { costsMoney: false, continues: false, headline: () => kit.say`a`, accept: () => kit.say`a`, consequences: () => kit.say`costs`, warnings: () => [], notChecked: [], named: [], lookFor: () => kit.say`a` }',
     ),
     /change\.consequences does not answer/,
   ],
   [
     'warnings that need all arguments',
     changeWith(
-      "change: { costsMoney: false, continues: false, headline: () => 'a', accept: () => 'a', consequences: () => [], warnings: ({ id }) => id.length > 1 ? [] : ['short'], notChecked: [], named: [], lookFor: () => 'a' }",
+      'change: { costsMoney: false, continues: false, headline: () => kit.say`a`, accept: () => kit.say`a`, consequences: () => [], warnings: ({ id }) => id.length > 1 ? [] : [kit.say`short`], notChecked: [], named: [], lookFor: () => kit.say`a` }',
     ),
     /change\.warnings threw/,
   ],
   [
     'contradictions that throw',
     changeWith(
-      "output: () => kit.z.object({ a: kit.z.object({ b: kit.z.string() }) }), change: { costsMoney: false, continues: false, headline: () => 'a', accept: () => 'a', consequences: () => [], warnings: () => [], notChecked: [], named: [], lookFor: () => 'a', contradictions: ({ a }) => [a.b] }",
+      'output: () => kit.z.object({ a: kit.z.object({ b: kit.z.string() }) }), change: { costsMoney: false, continues: false, headline: () => kit.say`a`, accept: () => kit.say`a`, consequences: () => [], warnings: () => [], notChecked: [], named: [], lookFor: () => kit.say`a`, contradictions: ({ a }) => [a.b] }',
     ),
     /change\.contradictions threw/,
   ],

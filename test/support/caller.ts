@@ -30,6 +30,7 @@ import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import { createHttpClient, defaultLimits, type HttpClient, type Limits } from '../../src/transport/http-client.js';
 import { createSignedClients, type OpenClient } from '../../src/transport/signed-client.js';
+import type { Shown } from '../../src/util/say.js';
 
 /** Keys of nothing: they sign requests to servers that the tests start themselves. */
 export const testKeys = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test/secret+key' };
@@ -57,7 +58,7 @@ export interface TestCallerOptions {
   readonly openClient?: OpenClient;
   readonly secretsDir?: string;
   readonly stateKey?: string;
-  readonly reports?: string[];
+  readonly reports?: Shown[];
   readonly plans?: Plans;
   readonly page?: DecisionPage;
   readonly statusWaitMs?: number;

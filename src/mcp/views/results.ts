@@ -5,8 +5,8 @@ import { consentWays } from '../../answers/success.js';
 import type { Ticket, Tickets } from '../../consent/tickets.js';
 import { tokenLifetimeMs } from '../../consent/tokens.js';
 import { textForPerson } from '../../tools/next.js';
-import { sentenceCase, sentences } from '../../util/human.js';
-import { quote, spellOut } from '../../util/quote.js';
+import { sentences } from '../../util/human.js';
+import { defined, own, quoted, type Shown, said, say, sentence, shortNames, without, words } from '../../util/say.js';
 import { type ChangeOutcome, changeKey, type OutcomeKind, outcomeKey, type ProposedChange } from './contract/change.js';
 import { partsKey } from './contract/parts.js';
 import { packParts } from './pack-parts.js';
@@ -36,33 +36,48 @@ export function viewMeta(
   return ended === undefined ? {} : { [outcomeKey]: { ...ended, ...(isEarlier && { isEarlier }) } };
 }
 
+/** What views show, before it travels as plain text. */
+type ShownChange = ProposedChange &
+  Readonly<Record<'sentence' | 'accept' | 'decline', Shown>> &
+  Readonly<Record<'where' | 'effects' | 'warnings' | 'notChecked' | 'otherWays', readonly Shown[]>>;
+type ShownOutcome = ChangeOutcome & {
+  readonly sentence: Shown;
+  readonly details: readonly Shown[];
+  readonly next?: Shown;
+};
+
 /** A plan that a person can decide on. */
 function proposedChange(
   outcome: EndedOutcome,
   { tool, args }: Pick<Ticket, 'tool' | 'args'>,
   tickets: Pick<Tickets, 'seal'>,
   onPage: boolean,
-): ProposedChange | undefined {
+): ShownChange | undefined {
   if (outcome.kind === 'failed' || outcome.success.plan === undefined || outcome.view?.kind !== 'plan')
     return undefined;
   const { plan } = outcome.success;
   const { accept, issuedAt, expiresAt = issuedAt + tokenLifetimeMs, claims } = outcome.view;
   // A click is the decision itself: what steers the call towards another one stays behind.
   const { planOnly: _, planId: __, withdraw: ___, ...rest } = args;
+  const short = shortNames(plan.summary);
   return {
-    sentence: spellOut(plan.summary),
+    sentence: short,
     risks: plan.risks,
     isSandbox: plan.sandbox === true,
-    where: plan.where.map(spellOut),
-    effects: [...sentences(plan.found ?? false), ...plan.consequences].map(spellOut),
-    warnings: plan.warnings.map(spellOut),
-    notChecked: plan.notChecked.map(spellOut),
-    defaults: plan.defaults.map(({ name, value }) => ({ name: spellOut(name), value: spellOut(value) })),
+    where: plan.where,
+    effects: sentences(
+      short !== plan.summary && say`In full: ${said(plan.summary)}`,
+      plan.found ?? false,
+      ...plan.consequences,
+    ),
+    warnings: plan.warnings,
+    notChecked: plan.notChecked,
+    defaults: plan.defaults,
     request: requestLines(plan).join('\n'),
     issuedAt: new Date(issuedAt).toISOString(),
     expiresAt: new Date(expiresAt).toISOString(),
-    accept: spellOut(accept),
-    decline: 'Do nothing',
+    accept,
+    decline: words('Do nothing'),
     canPlanAgain: !onPage,
     otherWays: onPage ? [] : otherWays(tool, outcome),
     ...(claims !== undefined && { ticket: tickets.seal({ tool, args: rest, claims: { ...claims, issuedAt } }) }),
@@ -72,60 +87,63 @@ function proposedChange(
 /** The ways to decide on a plan beside a click on it. */
 const otherWays = (tool: string, { success: { decideAt }, view }: Extract<EndedOutcome, { kind: 'succeeded' }>) =>
   sentences(
-    view?.kind === 'plan' && view.inChat === true && 'Say yes or no to this plan in the chat.',
-    decideAt !== undefined && `Open the page for decisions: ${decideAt}`,
-    `In a terminal, run cloudops-mcp view ${tool} with the same arguments.`,
+    view?.kind === 'plan' && view.inChat === true && say`Say yes or no to this plan in the chat.`,
+    decideAt !== undefined && say`Open the page for decisions: ${defined(decideAt)}`,
+    say`In a terminal, run cloudops-mcp view ${own(tool)} with the same arguments.`,
   );
 
 /** The outcome of a change for people; undefined for a call that changes nothing. */
-function outcomeOf(outcome: EndedOutcome): ChangeOutcome | undefined {
+function outcomeOf(outcome: EndedOutcome): ShownOutcome | undefined {
   if (outcome.kind === 'failed') return outcomeOfFailure(outcome.failure);
   const { success, view } = outcome;
   if (success.outcome !== 'accepted') return undefined;
   const { summary, requestIds, warnings, notes = [], consent, sentAt } = success;
   return {
     kind: 'accepted',
-    sentence: spellOut(summary),
-    details: sentences(...warnings, ...notes, consent !== undefined && consentText(consent)).map(spellOut),
+    sentence: summary,
+    details: sentences(...warnings, ...notes, consent !== undefined && consentText(consent)),
     requestIds,
     ...(sentAt !== undefined && { sentAt }),
-    ...(view?.kind === 'ended' && view.continues && { next: 'It continues in the cloud. Follow it in the console.' }),
+    ...(view?.kind === 'ended' &&
+      view.continues && { next: words('It continues in the cloud. Follow it in the console.') }),
   };
 }
 
 /** How consent came, for the person whose consent it was. */
-const consentText = (consent: string) =>
-  consent === consentWays.clicked || consent === consentWays.asked ? 'You agreed to it.' : `${sentenceCase(consent)}.`;
+const consentText = (consent: Shown) =>
+  consent === consentWays.clicked || consent === consentWays.asked
+    ? words('You agreed to it.')
+    : say`${said(sentence(consent))}.`;
 
-function outcomeOfFailure(failure: Failure): ChangeOutcome | undefined {
+function outcomeOfFailure(failure: Failure): ShownOutcome | undefined {
   const { summary, code, problems = [], serviceSays, mayHaveHappened, requestIds, next, notes = [] } = failure;
   if (mayHaveHappened === undefined) return undefined;
   const kind = kindOf(failure);
   // For those who know that they did not agree.
   if (kind === 'declined')
-    return { kind, sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds };
+    return { kind, sentence: words('Nothing was sent: you did not agree to it.'), details: [], requestIds };
   return {
     kind,
-    sentence: spellOut(withoutTool(summary)),
+    sentence: withoutTool(summary),
     details: sentences(
-      serviceSays?.message !== undefined && `The service says: ${quote(serviceSays.message, 500)}`,
-      ...problems.map(sentenceCase),
+      serviceSays?.message !== undefined && say`The service says: ${quoted(serviceSays.message, 500)}`,
+      ...problems.map(sentence),
       ...notes,
-    ).map(spellOut),
+    ),
     requestIds,
-    code: spellOut(serviceSays?.code ?? code),
+    code: say`${own(serviceSays?.code ?? code)}`,
     // Otherwise it says what a model should do.
-    ...(kind === 'rejected' && { next: spellOut(textForPerson(next.text)) }),
+    ...(kind === 'rejected' && { next: textForPerson(next.text) }),
     ...(kind === 'unknown' && { next: afterUnknown }),
   };
 }
 
 /** People know the change by its name, not by that of a tool: `x_y failed: the service refused it.` */
-const withoutTool = (summary: string) =>
-  sentenceCase(summary.replace(/^[a-z][a-z0-9_]* (?:failed|was not sent): /, ''));
+const withoutTool = (summary: Shown) => sentence(without(summary, /^[a-z][a-z0-9_]* (?:failed|was not sent): /));
 
-const afterUnknown =
-  'Wait ten minutes, then look in the console whether it happened. If it did not and you still want it, ask for it again.';
+const afterUnknown = words(
+  'Wait ten minutes, then look in the console whether it happened. If it did not and you still want it, ask for it again.',
+);
 
 const kinds: Readonly<Record<string, OutcomeKind>> = {
   AlreadyDecided: 'used',

@@ -1,13 +1,14 @@
 import * as z from 'zod';
 import { sentenceCase } from '../../util/human.js';
 import { stepsOf } from '../../util/objects.js';
+import { defined, replaced, type Shown } from '../../util/say.js';
 
 /** The fields of a schema in words for people. A field's `title` says what it is called, and otherwise its own name does. */
 export interface FieldNames {
   /** `adminCluster.controlPlane.volumeType` as `control plane's disk type`; undefined where the schema has no such field. */
   of(path: string): string | undefined;
   /** A sentence in which words stand for the paths in it. What it quotes stays as it is. */
-  in(sentence: string): string;
+  in(sentence: Shown): Shown;
 }
 
 /** @param schema of an operation's arguments */
@@ -16,12 +17,11 @@ export function fieldNames(schema: z.core.$ZodType): FieldNames {
   return {
     of,
     in: (sentence) =>
-      sentence.replace(quotedOrPath, (found, offset: number) => {
+      replaced(sentence, quotedOrPath, (found, before) => {
         const name = looksLikePath.test(found) ? (of(found) ?? nameInside(schema, found)) : undefined;
-        if (name === undefined) return found;
-        const before = sentence.slice(0, offset);
+        if (name === undefined) return undefined;
         const words = /\d$/.test(name) || article.test(before) ? name : `the ${name}`;
-        return before === '' || /[.!?] $/.test(before) ? sentenceCase(words) : words;
+        return defined(before === '' || /[.!?] $/.test(before) ? sentenceCase(words) : words);
       }),
   };
 }

@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
-import { quote } from '../../util/quote.js';
+import { sentences } from '../../util/human.js';
+import { join, own, quoted, type Shown, said, say, words } from '../../util/say.js';
 import { accountingTypes, nodeInstanceTypes, volumeTypes, workstationInstanceTypes } from './enumerations.js';
 import {
   clusterName,
@@ -115,12 +116,21 @@ export const adminCluster = () =>
     .describe('Admin cluster.');
 
 /** A warning about a version that names a line of versions rather than one: `1.34`. */
-export const versionWarnings = (version: string | undefined): string[] =>
+export const versionWarnings = (version: string | undefined): Shown[] =>
   version === undefined || /^v?\d+\.\d+\.\d+/.test(version)
     ? []
     : [
-        `Version ${quote(version, 60)} is not a full one, such as 1.34.2. GetKubeServerConfig of the cloud lists those that are possible.`,
+        say`Version ${quoted(version, 60)} is not a full one, such as 1.34.2. GetKubeServerConfig of the cloud lists those that are possible.`,
       ];
+
+/** A warning about each name that several node pools have. */
+export function poolWarnings(pools: readonly { readonly name?: string | undefined }[]): Shown[] {
+  const names = pools.flatMap(({ name }) => name ?? []);
+  const repeated = new Set(names.filter((name, index) => names.indexOf(name) !== index));
+  return [...repeated].map(
+    (name) => say`Several node pools have the name ${name}. What the cloud does then is not documented.`,
+  );
+}
 
 /** Reports missing and superfluous fields of the load balancer, with or without a private LAN (docs/API.md: Load balancer). */
 export function checkPrivateLan(
@@ -152,3 +162,22 @@ const areTwoDistinct = (addresses: unknown) =>
 /** An IPv6 address has many spellings; a URL has one. */
 const canonicalAddress = (address: unknown) =>
   typeof address === 'string' && isIPv6(address) ? new URL(`http://[${address.split('%')[0]}]`).hostname : address;
+
+/** A type of servers, or that there is none. */
+export const typeText = (instanceType: string | undefined) =>
+  instanceType === undefined ? said(words('type not given')) : own(instanceType);
+
+type Pools = NonNullable<z.output<ReturnType<typeof adminCluster>>['nodePools']>;
+
+/** `"workers" 2 × h2-large32, 3 × h2-large16`, or `none`. */
+export const poolsText = (pools: Pools = []): Shown => {
+  const shown = pools.slice(0, listedPools).map(({ name, nodeCount, instanceType }) => {
+    const servers = say`${nodeCount ?? said(words('?'))} × ${typeText(instanceType)}`;
+    return name === undefined ? servers : say`${quoted(name, 80)} ${said(servers)}`;
+  });
+  const more = pools.length > listedPools && say`and ${pools.length - listedPools} more`;
+  return pools.length === 0 ? words('none') : join(sentences(...shown, more), ', ');
+};
+
+/** More pools than this are counted: the request has them all. */
+const listedPools = 20;

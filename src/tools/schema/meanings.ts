@@ -1,10 +1,14 @@
-import { quote } from '../../util/quote.js';
+import { defined, own, quoted, type Said, said, say, words } from '../../util/say.js';
 
 /** A status as the service spells it, with its meaning from the reference, or a word that the reference has none. */
-export function withMeaning(value: string | undefined, meanings: Readonly<Record<string, string>>): string {
-  if (value === undefined) return 'not given in the answer';
+export function withMeaning(value: string | undefined, meanings: Readonly<Record<string, string>>): Said {
+  if (value === undefined) return said(words('not given in the answer'));
   const meaning = Object.hasOwn(meanings, value) ? meanings[value] : undefined;
-  return meaning === undefined ? `${quote(value, 60)} (not among the documented values)` : `${value} (${meaning})`;
+  return said(
+    meaning === undefined
+      ? say`${quoted(value, 60)} (not among the documented values)`
+      : say`${own(value)} (${defined(meaning)})`,
+  );
 }
 
 /** Resource groups (docs/API.md: States). Their meanings follow from the names. */

@@ -1,5 +1,5 @@
-import { listed, sentences } from '../../util/human.js';
-import { quote } from '../../util/quote.js';
+import { sentences } from '../../util/human.js';
+import { defined, type Literal, listed, own, quoted, type Said, type Shown, said, say, words } from '../../util/say.js';
 
 /**
  * The region that a zone seems to be in: `east-11` is in jp-east-1, `west-13` in jp-west-1, `jp-west-21` in jp-west-2 (from the
@@ -11,8 +11,8 @@ export function regionOfZone(zone: string): string | undefined {
 }
 
 /** The name of a region or a zone: bare if it has the form of one, otherwise quoted, because it could be any words. */
-export const place = (name: string): string =>
-  /^[a-z]{2}-[a-z]{1,10}-\d{1,2}$|^(jp-)?(east|west)-\d\d$/.test(name) ? name : quote(name, 24);
+export const place = (name: string): Said =>
+  /^[a-z]{2}-[a-z]{1,10}-\d{1,2}$|^(jp-)?(east|west)-\d\d$/.test(name) ? own(name) : quoted(name, 24);
 
 /** The region that a zone seems to be in, if that is not the region given. */
 function otherRegion(zone = '', region?: string): string | undefined {
@@ -21,37 +21,37 @@ function otherRegion(zone = '', region?: string): string | undefined {
 }
 
 /** A warning if a zone and a region do not belong together. */
-export function zoneWarnings(zone: string | undefined, region: string | undefined): string[] {
+export function zoneWarnings(zone: string | undefined, region: string | undefined): Shown[] {
   const other = otherRegion(zone, region);
   if (other === undefined) return [];
-  const where = `in ${other}, not in ${place(region ?? '')}`;
-  return [`Zone ${place(zone ?? '')} seems to be ${where}. What the cloud does then is not documented.`];
+  const where = say`in ${own(other)}, not in ${place(region ?? '')}`;
+  return [say`Zone ${place(zone ?? '')} seems to be ${said(where)}. What the cloud does then is not documented.`];
 }
 
 /** A contradiction if the zone of an answer does not belong to the region: `zone east-11, which seems to be in jp-east-1`. */
-export function foreignZone(zone: string | undefined, region: string): string[] {
+export function foreignZone(zone: string | undefined, region: string): Shown[] {
   const other = otherRegion(zone, region);
-  return other === undefined ? [] : [`zone ${place(zone ?? '')}, which seems to be in ${other}`];
+  return other === undefined ? [] : [say`zone ${place(zone ?? '')}, which seems to be in ${own(other)}`];
 }
 
 /** A contradiction if an answer names another value than the request: `region "jp-east-1" instead of "jp-east-3"`. */
-export const differs = <Value extends string | number>(
-  what: string,
+export const differs = <Value extends string | number, const What extends string>(
+  what: Literal<What>,
   asked: Value | undefined,
   answered: Value | undefined,
-): string[] =>
+): Shown[] =>
   asked === undefined || answered === undefined || asked === answered
     ? []
-    : [`${what} ${show(answered)} instead of ${show(asked)}`];
+    : [say`${said(words(what))} ${show(answered)} instead of ${show(asked)}`];
 
-const show = (value: string | number) => (typeof value === 'string' ? quote(value, 60) : String(value));
+const show = (value: string | number) => (typeof value === 'string' ? quoted(value, 60) : value);
 
 /** The warning about a region that the reference does not list for an operation, if it lists any. */
-export const regionWarnings = (known: readonly string[] | undefined, region: string | undefined): string[] =>
+export const regionWarnings = (known: readonly string[] | undefined, region: string | undefined): Shown[] =>
   known === undefined || region === undefined || known.includes(region)
     ? []
     : [
-        `Region ${quote(region, 40)} is not among those that the API reference lists: ${known.join(', ')}. Whether the operation is available there is not documented.`,
+        say`Region ${quoted(region, 40)} is not among those that the API reference lists: ${defined(known.join(', '))}. Whether the operation is available there is not documented.`,
       ];
 
 /**
@@ -62,16 +62,16 @@ export function unplacedWarnings(
   servers: Readonly<Record<string, { readonly region?: unknown; readonly availabilityZone?: unknown } | undefined>>,
   zone: string | undefined,
   region: string | undefined,
-): string[] {
+): Shown[] {
   const proposed = sentences(
-    region !== undefined && `region ${place(region)}`,
-    zone !== undefined && `availabilityZone ${place(zone)}`,
+    region !== undefined && say`region ${place(region)}`,
+    zone !== undefined && say`availabilityZone ${place(zone)}`,
   );
   const unplaced = Object.entries(servers).flatMap(([path, server]) =>
-    server !== undefined && (server.region ?? server.availabilityZone) === undefined ? [path] : [],
+    server !== undefined && (server.region ?? server.availabilityZone) === undefined ? [say`${own(path)}`] : [],
   );
   if (unplaced.length === 0 || proposed.length === 0) return [];
   return [
-    `${listed(unplaced)} ${unplaced.length === 1 ? 'has' : 'have'} no region and zone. Whether those of the group apply there is not documented; ${listed(proposed)} could be given there too.`,
+    say`${listed(unplaced)} ${said(words(unplaced.length === 1 ? 'has' : 'have'))} no region and zone. Whether those of the group apply there is not documented; ${listed(proposed)} could be given there too.`,
   ];
 }

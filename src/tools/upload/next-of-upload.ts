@@ -1,3 +1,4 @@
+import { say } from '../../util/say.js';
 import { type Next, next } from '../next.js';
 import type { Summary } from './sentences.js';
 
@@ -25,6 +26,6 @@ export function nextOfUpload({ partCount = 0, percent, stopped, estimatedSeconds
   return next(
     'agent',
     'wait',
-    `If the user wants to follow it, call again with the same arguments in about ${wait} s.`,
+    say`If the user wants to follow it, call again with the same arguments in about ${wait} s.`,
   );
 }

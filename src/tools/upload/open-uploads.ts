@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { counted, humanDuration, sentences } from '../../util/human.js';
+import { sentences } from '../../util/human.js';
 import { withoutUndefined } from '../../util/objects.js';
-import { quote } from '../../util/quote.js';
+import { counted, duration, join, type Shown, said, say, words } from '../../util/say.js';
 import type { Lenient } from '../define-operation.js';
 import { like, rare } from '../schema/outputs.js';
 import { countNotShown, firstThatFit, notShown } from './lists.js';
@@ -222,65 +222,73 @@ const mostFirst = (counts: ReadonlyMap<string, number>) =>
   counts.size > maximumNames ? [] : [...counts].sort(([, a], [, b]) => b - a);
 
 /** The summary in sentences. `where` names bucket and prefix. */
-export function openUploadsSentences(summary: Summary, where: string): string {
+export function openUploadsSentences(summary: Summary, where: Shown): Shown {
   const { uploadCount = 0, olderThanHours, oldest, uploads = [], checkedAt, isTruncated } = summary;
-  return sentences(
-    howMany(summary, where),
-    olderThanHours !== undefined &&
-      checkedAt === undefined &&
-      'The cloud gave no time, so olderThanHours was not applied.',
-    uploadCount > 1 &&
-      oldest?.ageHours !== undefined &&
-      `The oldest${isTruncated ? ' of these' : ''}, of ${quote(oldest.object ?? '')}, was started ${ago(oldest.ageHours)}.`,
-    ...several(summary),
-    ...initiators(summary),
-    uploads.length < uploadCount &&
-      `Only the first ${uploads.length} are listed, in the order of their object keys, because all would be too long to read; the counts are of all${isTruncated ? ' that were read' : ''}.`,
-  ).join(' ');
+  return join(
+    sentences(
+      howMany(summary, where),
+      olderThanHours !== undefined &&
+        checkedAt === undefined &&
+        say`The cloud gave no time, so olderThanHours was not applied.`,
+      uploadCount > 1 &&
+        oldest?.ageHours !== undefined &&
+        say`The oldest${ofThese(isTruncated)}, of ${oldest.object ?? ''}, was started ${ago(oldest.ageHours)}.`,
+      ...several(summary),
+      ...initiators(summary),
+      uploads.length < uploadCount &&
+        say`Only the first ${uploads.length} are listed, in the order of their object keys, because all would be too long to read; the counts are of all${said(words(isTruncated ? ' that were read' : ''))}.`,
+    ),
+    ' ',
+  );
 }
 
-function howMany(summary: Summary, where: string) {
+function howMany(summary: Summary, where: Shown): Shown {
   const { uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, checkedAt, isTruncated } = summary;
   if (isTruncated) return howManySoFar(summary, where);
   if (hours === undefined || checkedAt === undefined)
     return uploadCount === 0
-      ? `No multipart upload is open in ${where}.`
-      : `${counted(uploadCount, 'multipart upload')} ${uploadCount === 1 ? 'is' : 'are'} open in ${where}.`;
-  const started = `started more than ${counted(hours, 'hour')} ago`;
+      ? say`No multipart upload is open in ${said(where)}.`
+      : say`${counted(uploadCount, 'multipart upload')} ${are(uploadCount)} open in ${said(where)}.`;
+  const started = said(say`started more than ${counted(hours, 'hour')} ago`);
   if (uploadCount === 0)
-    return `No multipart upload in ${where} was ${started}; ${countOfAnyAge} ${countOfAnyAge === 1 ? 'is' : 'are'} open.`;
-  return `${counted(uploadCount, 'multipart upload')} in ${where} ${uploadCount === 1 ? 'was' : 'were'} ${started}, of ${countOfAnyAge} that are open.`;
+    return say`No multipart upload in ${said(where)} was ${started}; ${countOfAnyAge} ${are(countOfAnyAge)} open.`;
+  return say`${counted(uploadCount, 'multipart upload')} in ${said(where)} ${were(uploadCount)} ${started}, of ${countOfAnyAge} that are open.`;
 }
 
 /** Of a list that is longer than one call reads. */
 function howManySoFar(
   { uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, checkedAt }: Summary,
-  where: string,
-) {
-  const more = 'the list goes on where this call ended';
+  where: Shown,
+): Shown {
+  const more = said(words('the list goes on where this call ended'));
   if (hours === undefined || checkedAt === undefined)
-    return `At least ${counted(uploadCount, 'multipart upload')} ${uploadCount === 1 ? 'is' : 'are'} open in ${where}: ${more}.`;
-  return `Of the first ${counted(countOfAnyAge, 'multipart upload')} in ${where}, ${uploadCount} ${uploadCount === 1 ? 'was' : 'were'} started more than ${counted(hours, 'hour')} ago: ${more}.`;
+    return say`At least ${counted(uploadCount, 'multipart upload')} ${are(uploadCount)} open in ${said(where)}: ${more}.`;
+  return say`Of the first ${counted(countOfAnyAge, 'multipart upload')} in ${said(where)}, ${uploadCount} ${were(uploadCount)} started more than ${counted(hours, 'hour')} ago: ${more}.`;
 }
 
-const ago = (hours: number) => (hours === 0 ? 'less than an hour ago' : `${humanDuration(hours * 3600)} ago`);
+const ago = (hours: number) => said(hours === 0 ? words('less than an hour ago') : say`${duration(hours * 3600)} ago`);
 
-function several({ sameObject = [] }: Summary): string[] {
+const are = (count: number) => said(words(count === 1 ? 'is' : 'are'));
+const were = (count: number) => said(words(count === 1 ? 'was' : 'were'));
+const ofThese = (isTruncated: boolean | undefined) => said(words(isTruncated ? ' of these' : ''));
+
+function several({ sameObject = [] }: Summary): Shown[] {
   const [first] = sameObject;
   if (first === undefined) return [];
-  const newest = first.newestAgeHours === undefined ? '' : `; the newest was started ${ago(first.newestAgeHours)}`;
-  const others = sameObject.length === 1 ? '' : ' So do others: see sameObject.';
-  return [`${quote(first.object ?? '')} has ${first.uploads} uploads${newest}.${others}`];
+  const newest =
+    first.newestAgeHours === undefined ? words('') : say`; the newest was started ${ago(first.newestAgeHours)}`;
+  const others = words(sameObject.length === 1 ? '' : ' So do others: see sameObject.');
+  return [say`${first.object ?? ''} has ${first.uploads ?? 0} uploads${said(newest)}.${said(others)}`];
 }
 
-function initiators({ uploadCount = 0, byInitiator = [], uploads = [], isTruncated }: Summary): string[] {
+function initiators({ uploadCount = 0, byInitiator = [], uploads = [], isTruncated }: Summary): Shown[] {
   const [first] = byInitiator;
   if (uploadCount === 0) return [];
   if (first === undefined)
     return uploads.some(({ initiator }) => initiator !== undefined)
       ? []
-      : ['The cloud does not say here who started them.'];
+      : [say`The cloud does not say here who started them.`];
   return first.uploads === uploadCount
-    ? [`All${isTruncated ? ' of these' : ''} were started by ${quote(first.initiator ?? '')}.`]
+    ? [say`All${ofThese(isTruncated)} were started by ${first.initiator ?? ''}.`]
     : [];
 }

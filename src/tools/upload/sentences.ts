@@ -1,5 +1,19 @@
 import type * as z from 'zod';
-import { counted, humanBytes, humanDuration, listed, sentenceCase, sentences } from '../../util/human.js';
+import { sentences } from '../../util/human.js';
+import {
+  bytes,
+  counted,
+  duration,
+  join,
+  listed,
+  own,
+  type Said,
+  type Shown,
+  said,
+  say,
+  sentence,
+  words,
+} from '../../util/say.js';
 import type { Lenient } from '../define-operation.js';
 import { countOf } from './ranges.js';
 import type { summaryFields } from './summary.js';
@@ -8,33 +22,40 @@ import type { summaryFields } from './summary.js';
 export type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof summaryFields>>>>;
 
 /** What a summary means, in sentences, the most urgent first. `upload` names it: `The upload of "…"`. */
-export function summarySentences(summary: Summary, upload: string): string {
-  return [
-    ...contradictions(summary),
-    ...stop(summary),
-    whole(summary, upload),
-    ...paceSentences(summary),
-    ...absent(summary),
-    ...unusable(summary),
-  ].join(' ');
+export function summarySentences(summary: Summary, upload: Shown): Shown {
+  return join(
+    [
+      ...contradictions(summary),
+      ...stop(summary),
+      whole(summary, upload),
+      ...paceSentences(summary),
+      ...absent(summary),
+      ...unusable(summary),
+    ],
+    ' ',
+  );
 }
 
 /** What the first parts of an upload are, where its list is longer than one call reads. */
-export function beginningSentences(summary: Summary, upload: string): string {
+export function beginningSentences(summary: Summary, upload: Shown): Shown {
   const { partCount = 0, totalBytes = 0, highestPart } = summary;
-  return [
-    `${upload} has more parts than were read: the first ${partCount}, up to part ${highestPart ?? 0}, have ${humanBytes(totalBytes)}.`,
-    'How far it is, and how fast it goes, is left out.',
-    ...unusable(summary),
-  ].join(' ');
+  return join(
+    [
+      say`${said(upload)} has more parts than were read: the first ${partCount}, up to part ${highestPart ?? 0}, have ${bytes(totalBytes)}.`,
+      say`How far it is, and how fast it goes, is left out.`,
+      ...unusable(summary),
+    ],
+    ' ',
+  );
 }
 
-function whole(summary: Summary, upload: string): string {
+function whole(summary: Summary, upload: Shown): Shown {
   const { partCount = 0, totalBytes = 0, startedAt, checkedAt } = summary;
-  if (partCount > 0) return `${upload} has ${counted(partCount, 'part')}, ${humanBytes(totalBytes)}${doneOf(summary)}.`;
+  if (partCount > 0)
+    return say`${said(upload)} has ${counted(partCount, 'part')}, ${bytes(totalBytes)}${said(doneOf(summary))}.`;
   const age = secondsBetween(startedAt, checkedAt);
-  const since = age === undefined ? 'is open' : `was started ${humanDuration(age)} ago`;
-  return `${upload} ${since} and has no parts yet.`;
+  const since = age === undefined ? words('is open') : say`was started ${duration(age)} ago`;
+  return say`${said(upload)} ${said(since)} and has no parts yet.`;
 }
 
 /** Seconds from one time to a later one; undefined if one cannot be read. */
@@ -43,23 +64,23 @@ function secondsBetween(from: string | undefined, to: string | undefined): numbe
   return Number.isNaN(ms) ? undefined : Math.max(0, ms / 1000);
 }
 
-function doneOf({ percent, percentWithInFlight: atMost, expectedBytes, expectedParts }: Summary): string {
-  if (percent === undefined) return '';
-  const expected = expectedBytes === undefined ? counted(expectedParts ?? 0, 'part') : humanBytes(expectedBytes);
-  if (percent === 100) return ': all that is expected';
+function doneOf({ percent, percentWithInFlight: atMost, expectedBytes, expectedParts }: Summary): Shown {
+  if (percent === undefined) return words('');
+  const expected = expectedBytes === undefined ? counted(expectedParts ?? 0, 'part') : bytes(expectedBytes);
+  if (percent === 100) return words(': all that is expected');
   // With what is in flight, nobody can tell it to a tenth.
-  const share = atMost === undefined ? `${percent}%` : `${Math.floor(percent)} to ${Math.ceil(atMost)}%`;
-  return `: ${share} of the ${expected} expected`;
+  const share = atMost === undefined ? say`${percent}%` : say`${Math.floor(percent)} to ${Math.ceil(atMost)}%`;
+  return say`: ${said(share)} of the ${expected} expected`;
 }
 
-function contradictions(summary: Summary): string[] {
+function contradictions(summary: Summary): Shown[] {
   const { highestPart = 0, totalBytes = 0, expectedParts, expectedBytes, percent } = summary;
-  const found = [];
+  const found: Shown[] = [];
   if (percent === undefined && expectedParts !== undefined && highestPart > expectedParts)
-    found.push(`expectedParts is ${expectedParts}, but part ${highestPart} is there.`);
+    found.push(say`expectedParts is ${expectedParts}, but part ${highestPart} is there.`);
   if (expectedBytes !== undefined && totalBytes > expectedBytes)
-    found.push(`expectedBytes is ${expectedBytes}, but ${totalBytes} bytes are there.`);
-  return found.length === 0 ? [] : [...found, 'Check that figure and the upload ID; progress is left out.'];
+    found.push(say`expectedBytes is ${expectedBytes}, but ${totalBytes} bytes are there.`);
+  return found.length === 0 ? [] : [...found, say`Check that figure and the upload ID; progress is left out.`];
 }
 
 function stop({
@@ -67,61 +88,61 @@ function stop({
   idleSeconds = 0,
   bytesPerSecondBefore: before,
   secondsLeftIfResumed: left,
-}: Summary): string[] {
+}: Summary): Shown[] {
   if (!stopped) return [];
-  const ago = `The upload seems to have stopped ${humanDuration(idleSeconds)} ago`;
+  const ago = said(say`The upload seems to have stopped ${duration(idleSeconds)} ago`);
   return sentences(
-    before === undefined ? `${ago}.` : `${ago}; it was going at ${humanBytes(before)}/s.`,
-    left !== undefined && `Resumed at that rate, it would take about ${humanDuration(left)} more.`,
+    before === undefined ? say`${ago}.` : say`${ago}; it was going at ${bytes(before)}/s.`,
+    left !== undefined && say`Resumed at that rate, it would take about ${duration(left)} more.`,
   );
 }
 
 /** A time of day for those who may be anywhere. */
-const inUtc = (time: string) => `${time.slice(11, 16)} UTC`;
+const inUtc = (time: string) => said(say`${own(time.slice(11, 16))} UTC`);
 
 /**
  * How it goes: the rate, what changed about it, and the time that is left, or why there is none.
  * @param timeOfDay writes a time in ISO 8601
  */
-export function paceSentences(summary: Summary, timeOfDay = inUtc): string[] {
+export function paceSentences(summary: Summary, timeOfDay = inUtc): Shown[] {
   const { partCount, stopped, percent, idleSeconds, estimatedSecondsLeft: left, secondsLeftBetween } = summary;
-  if (percent === 100) return ['It still has to be completed.'];
+  if (percent === 100) return [say`It still has to be completed.`];
   if (partCount === 0 || stopped) return [];
   const [least, most] = secondsLeftBetween ?? [];
-  const range = least === undefined || most === undefined ? '' : `${humanDuration(least)} to ${humanDuration(most)}`;
+  const isRange = least !== undefined && most !== undefined;
   return sentences(
     rate(summary, timeOfDay),
-    idleSeconds !== undefined && `Last part ${humanDuration(idleSeconds)} ago.`,
+    idleSeconds !== undefined && say`Last part ${duration(idleSeconds)} ago.`,
     left === undefined
-      ? range !== '' && `Between ${range.replace(' to ', ' and ')} left.`
-      : `About ${humanDuration(left)} left${range === '' ? '' : ` (${range})`}.`,
+      ? isRange && say`Between ${duration(least)} and ${duration(most)} left.`
+      : say`About ${duration(left)} left${said(isRange ? say` (${duration(least)} to ${duration(most)})` : words(''))}.`,
   );
 }
 
 function rate(
   { bytesPerSecond, bytesPerSecondBefore: before, rateSince, ...rest }: Summary,
-  timeOfDay: (time: string) => string,
-): string | false {
+  timeOfDay: (time: string) => Said,
+): Shown | false {
   if (bytesPerSecond === undefined) return whyNoRate(rest);
-  const now = `${humanBytes(bytesPerSecond)}/s`;
-  if (before === undefined || rateSince === undefined) return `Rate ${now}.`;
-  const change = bytesPerSecond < before ? 'Slower' : 'Faster';
-  return `${change} since ${timeOfDay(rateSince)}: ${now} instead of ${humanBytes(before)}/s.`;
+  const now = said(say`${bytes(bytesPerSecond)}/s`);
+  if (before === undefined || rateSince === undefined) return say`Rate ${now}.`;
+  const change = said(words(bytesPerSecond < before ? 'Slower' : 'Faster'));
+  return say`${change} since ${timeOfDay(rateSince)}: ${now} instead of ${bytes(before)}/s.`;
 }
 
-function whyNoRate({ noRate, rateInSeconds: seconds }: Summary): string | false {
-  const inTime = seconds === undefined || seconds <= 0 ? undefined : `in about ${humanDuration(seconds)}`;
+function whyNoRate({ noRate, rateInSeconds: seconds }: Summary): Shown | false {
+  const inTime = seconds === undefined || seconds <= 0 ? undefined : say`in about ${duration(seconds)}`;
   switch (noRate) {
     case 'begun':
-      return `The first parts are arriving: there will be a rate ${inTime ?? 'after a few more'}.`;
+      return say`The first parts are arriving: there will be a rate ${said(inTime ?? words('after a few more'))}.`;
     case 'one round':
-      return 'All parts so far may have been sent at once, so there is no rate until more come.';
+      return say`All parts so far may have been sent at once, so there is no rate until more come.`;
     case 'slow round':
-      return `The last parts took much longer than those before: a pause, or a slower rate. The next ones will tell, ${inTime ?? 'which are due'}.`;
+      return say`The last parts took much longer than those before: a pause, or a slower rate. The next ones will tell, ${said(inTime ?? words('which are due'))}.`;
     case 'late':
       return seconds === undefined || seconds >= 0
-        ? 'The next part is late: a pause, or a slower rate.'
-        : `The next part is ${humanDuration(-seconds)} late: a pause, or a slower rate.`;
+        ? say`The next part is late: a pause, or a slower rate.`
+        : say`The next part is ${duration(-seconds)} late: a pause, or a slower rate.`;
     default:
       return false;
   }
@@ -132,7 +153,7 @@ type Ranges = Summary['inFlight'];
 /** How many ranges a sentence names. */
 const maximumNamed = 5;
 
-function absent(summary: Summary): string[] {
+function absent(summary: Summary): Shown[] {
   const {
     inFlight,
     inFlightCount = 0,
@@ -144,36 +165,38 @@ function absent(summary: Summary): string[] {
     highestPart,
   } = summary;
   if (percent === 100)
-    return passedOver === undefined ? [] : [`${sentenceCase(named(passedOver))} ${are(passedOver)} not used.`];
-  const long = inFlightSeconds === undefined ? '' : ` for ${humanDuration(inFlightSeconds)}`;
+    return passedOver === undefined ? [] : [say`${capital(passedOver)} ${are(passedOver)} not used.`];
+  const long = said(inFlightSeconds === undefined ? words('') : say` for ${duration(inFlightSeconds)}`);
   const isWhole = partCount > 0 && [inFlight, passedOver, toCome].every((ranges) => ranges === undefined);
   return sentences(
-    inFlight !== undefined && `${sentenceCase(named(inFlight))} ${are(inFlight)} probably in flight${long}.`,
+    inFlight !== undefined && say`${capital(inFlight)} ${are(inFlight)} probably in flight${long}.`,
     inFlight === undefined &&
       inFlightCount > 0 &&
-      `About ${counted(inFlightCount, 'part')} ${inFlightCount === 1 ? 'is' : 'are'} in flight; they come in no order.`,
+      say`About ${counted(inFlightCount, 'part')} ${said(words(inFlightCount === 1 ? 'is' : 'are'))} in flight; they come in no order.`,
     passedOver !== undefined &&
-      `${sentenceCase(named(passedOver))} ${are(passedOver)} passed over: the client may number so, or ${isOne(passedOver) ? 'it' : 'they'} failed.`,
-    toCome !== undefined && `${sentenceCase(named(toCome))} ${are(toCome)} still to come.`,
-    isWhole && inFlightCount === 0 && `No gaps up to part ${highestPart}.`,
+      say`${capital(passedOver)} ${are(passedOver)} passed over: the client may number so, or ${said(words(isOne(passedOver) ? 'it' : 'they'))} failed.`,
+    toCome !== undefined && say`${capital(toCome)} ${are(toCome)} still to come.`,
+    isWhole && inFlightCount === 0 && say`No gaps up to part ${highestPart ?? 0}.`,
   );
 }
 
-const are = (ranges: Ranges) => (isOne(ranges) ? 'is' : 'are');
+const are = (ranges: Ranges) => said(words(isOne(ranges) ? 'is' : 'are'));
 
-function unusable({ tooSmallCount = 0, tooSmall, duplicates = [] }: Summary): string[] {
-  const found = [];
+const capital = (ranges: Ranges) => said(sentence(named(ranges)));
+
+function unusable({ tooSmallCount = 0, tooSmall, duplicates = [] }: Summary): Shown[] {
+  const found: Shown[] = [];
   if (tooSmallCount > 0) {
     const sizes = (tooSmall ?? []).map(({ partSize = 0 }) => partSize);
-    const smallest = humanBytes(Math.min(...sizes));
-    const remedy = 'by convention, all parts but the last need 5 MiB. Upload';
+    const smallest = bytes(Math.min(...sizes));
+    const remedy = said(words('by convention, all parts but the last need 5 MiB. Upload'));
     found.push(
       tooSmallCount === 1
-        ? `${sentenceCase(named(tooSmall))} is too small (${smallest}): ${remedy} it again under the same number.`
-        : `${sentenceCase(named(tooSmall))} are too small (the smallest has ${smallest}): ${remedy} them again under the same numbers.`,
+        ? say`${capital(tooSmall)} is too small (${smallest}): ${remedy} it again under the same number.`
+        : say`${capital(tooSmall)} are too small (the smallest has ${smallest}): ${remedy} them again under the same numbers.`,
     );
   }
-  if (duplicates.length > 0) found.push(`The cloud listed ${named(duplicates)} twice.`);
+  if (duplicates.length > 0) found.push(say`The cloud listed ${said(named(duplicates))} twice.`);
   return found;
 }
 
@@ -182,12 +205,13 @@ const isOne = (ranges: Ranges) => countOf(known(ranges)) === 1;
 const known = (ranges: Ranges) => (ranges ?? []).map(({ from = 0, to = from }) => ({ from, to }));
 
 /** `part 5`, `parts 5 and 11–12`, `parts 1, 3, 5, 7, 9 and others`. */
-function named(ranges: Ranges): string {
-  const all = known(ranges).map(({ from, to }) => (from === to ? `${from}` : `${from}–${to}`));
-  const shown = all.length > maximumNamed ? [...all.slice(0, maximumNamed), 'others'] : all;
-  return `${isOne(ranges) ? 'part' : 'parts'} ${listed(shown)}`;
+function named(ranges: Ranges): Shown {
+  const all = known(ranges).map(({ from, to }) => (from === to ? say`${from}` : say`${from}–${to}`));
+  const shown = all.length > maximumNamed ? [...all.slice(0, maximumNamed), words('others')] : all;
+  return say`${said(words(isOne(ranges) ? 'part' : 'parts'))} ${listed(shown)}`;
 }
 
 /** The way to upload IDs where no tool lists them. */
-export const uploadIdsElsewhere =
-  'Upload IDs cannot be listed here: they are in the log of the uploader, and `aws s3api list-multipart-uploads` lists them.';
+export const uploadIdsElsewhere = words(
+  'Upload IDs cannot be listed here: they are in the log of the uploader, and `aws s3api list-multipart-uploads` lists them.',
+);

@@ -250,7 +250,7 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     client.setRequestHandler('elicitation/create', async ({ params }) => {
       questions.push(params.message);
       read();
-      return { action: 'accept', content: { decision: 'Create server restored-server (costs money)' } };
+      return { action: 'accept', content: { decision: 'Create server "restored-server" (costs money)' } };
     });
     const { result, proposed } = await plan();
     expect(questions).toHaveLength(1);

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { provisionKubeResourceGroup } from '../../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../../src/tools/restore-instance.js';
 import { fieldNames } from '../../../src/tools/schema/field-names.js';
+import { fromServer } from '../../../src/util/say.js';
 
 const provision = fieldNames(provisionKubeResourceGroup.input());
 const restore = fieldNames(restoreInstance.input());
@@ -54,10 +55,10 @@ describe('in a sentence', () => {
     ['region and description are words.', 'region and description are words.'],
     ['A server "diskSize \\" diskSize" stays.', 'A server "diskSize \\" diskSize" stays.'],
     ['GetKubeServerConfig and e.g. v1.2 are no fields.', 'GetKubeServerConfig and e.g. v1.2 are no fields.'],
-  ])('%s', (sentence, expected) => expect(restore.in(sentence)).toBe(expected));
+  ])('%s', (sentence, expected) => expect(restore.in(fromServer(sentence))).toBe(expected));
 
   test('an element of a list has its number in place of an article', () => {
-    expect(provision.in('adminCluster.nodePools[0] has no region and zone.')).toBe(
+    expect(provision.in(fromServer('adminCluster.nodePools[0] has no region and zone.'))).toBe(
       'Node pool 1 has no region and zone.',
     );
   });

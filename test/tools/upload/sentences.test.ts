@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { UploadPart } from '../../../src/tools/upload/part.js';
 import { summarySentences } from '../../../src/tools/upload/sentences.js';
 import { type Expectation, summarise } from '../../../src/tools/upload/summary.js';
+import { say } from '../../../src/util/say.js';
 
 const mebibyte = 1024 * 1024;
 const start = Date.parse('2026-11-20T12:00:00Z');
@@ -37,11 +38,13 @@ const cases: Readonly<Record<string, readonly [readonly UploadPart[], Expectatio
 test('every sentence is as reviewed', async () => {
   const lines = Object.entries(cases).map(([name, [there, expectation, seconds]]) => {
     const checkedAt = new Date(start + seconds * 1000).toISOString();
-    return `# ${name}\n${summarySentences(summarise(there, expectation, { checkedAt }), 'The upload of "o"')}\n`;
+    return `# ${name}\n${summarySentences(summarise(there, expectation, { checkedAt }), say`The upload of ${'o'}`)}\n`;
   });
   await expect(lines.join('\n')).toMatchFileSnapshot(fileURLToPath(new URL('golden/sentences.txt', import.meta.url)));
 });
 
 test('a summary of which fields are missing is still put into words', () => {
-  expect(summarySentences({ partCount: 1, inFlight: [{}], noRate: 'late' }, 'The upload of "u"')).toContain('1 part');
+  expect(summarySentences({ partCount: 1, inFlight: [{}], noRate: 'late' }, say`The upload of ${'u'}`)).toContain(
+    '1 part',
+  );
 });

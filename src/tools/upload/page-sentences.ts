@@ -1,0 +1,28 @@
+import { bytes, quoted, type Shown, said, say, words } from '../../util/say.js';
+import { longestKey } from './keys.js';
+
+/** A page of parts, as far as its sentences need it: any field may be missing. */
+interface PageOfParts {
+  readonly object?: string | undefined;
+  readonly parts?:
+    | readonly { readonly partNumber?: number | undefined; readonly size?: number | undefined }[]
+    | undefined;
+  readonly isTruncated?: boolean | undefined;
+  readonly partNumberMarker?: number | undefined;
+}
+
+/** What a page of parts holds, and whether more follow. */
+export function pageSentences({ object = '', parts = [], isTruncated, partNumberMarker = 0 }: PageOfParts): Shown {
+  const numbers = parts.flatMap(({ partNumber }) => partNumber ?? []);
+  const size = bytes(parts.reduce((sum, { size = 0 }) => sum + size, 0));
+  const more = said(words(isTruncated ? 'More follow.' : 'No parts follow these.'));
+  const name = quoted(object, longestKey);
+  const ofUpload = said(say`of ${name} on this page`);
+  const [first = 0] = numbers;
+  if (parts.length === 0) {
+    const which = partNumberMarker === 0 ? ofUpload : said(say`of ${name} with a number above ${partNumberMarker}`);
+    return say`No parts ${which}.${said(words(isTruncated ? ' More follow.' : ''))}`;
+  }
+  if (parts.length === 1) return say`One part ${ofUpload}: ${first}, ${size}. ${more}`;
+  return say`${parts.length} parts ${ofUpload}: ${first}–${numbers.at(-1) ?? 0}, ${size}. ${more}`;
+}

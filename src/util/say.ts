@@ -1,0 +1,144 @@
+import { counted as countedText, humanBytes, humanDuration, listed as listedText, sentenceCase } from './human.js';
+import { quote, quoteName, spellOut } from './quote.js';
+
+/**
+ * Text for people, models and terminals: our own words, in which everything from outside is quoted. Whatever shows text takes this
+ * type, so that other text does not compile. No other file makes it (test/util/say.test.ts).
+ */
+export type Shown = string & { readonly [brand]: true };
+declare const brand: unique symbol;
+
+const shown = (text: string) => text as Shown;
+
+/** A piece of `say` that is ready to be shown. An object, because no text from outside is one. */
+export class Said {
+  readonly text: Shown;
+  constructor(text: Shown) {
+    this.text = text;
+  }
+}
+
+/** What `say` takes: a text is quoted, and one that is shown already goes through `said`. */
+type Value<Given> = Given extends Shown ? never : Given extends string | number | Said ? Given : never;
+
+type Say = <const Values extends readonly unknown[]>(
+  words: TemplateStringsArray,
+  ...values: { readonly [Index in keyof Values]: Value<Values[Index]> }
+) => Shown;
+
+/** A `say` whose texts somebody keeps. */
+export const sayAndKeep =
+  (keep: (text: Shown) => void): Say =>
+  (words, ...values) => {
+    const text = shown(words.reduce((before, next, index) => before + pieceOf(values[index - 1]) + next));
+    keep(text);
+    return text;
+  };
+
+/**
+ * Makes text to be shown: say`Set up ${name} with ${count} nodes`. The words and numbers stay as they are. A text is quoted: as a JSON
+ * string literal on one line, bounded, with what is invisible spelled out.
+ */
+export const say: Say = sayAndKeep(() => undefined);
+
+function pieceOf(value: unknown): string {
+  if (value instanceof Said) return value.text;
+  return typeof value === 'number' ? String(value) : quote(String(value));
+}
+
+/** A text that is shown already, as a piece. */
+export const said = (text: Shown): Said => new Said(text);
+
+/** A text from outside, of which so many characters are shown. */
+export const quoted = (text: string, limit: number): Said => said(shown(quote(text, limit)));
+
+/** The name of something of this server's own, such as a tool, an argument, a setting or a time: bare where it is one word. */
+export const own = (name: string): Said => said(shown(quoteName(name)));
+
+/** The words of a definition or a schema, which no call and no answer can change. */
+export const defined = (text: string): Said => said(shown(spellOut(text)));
+
+/** A text that is one of several literals. */
+export type Literal<Text extends string> = Text extends Shown
+  ? Text
+  : Record<never, never> extends Record<Text, 1>
+    ? never
+    : Text;
+
+/** The words of a literal: words('nothing was sent'). A text that is made of others does not compile. */
+export const words = <const Text extends string>(text: Literal<Text>): Shown => shown(text);
+
+export const join = (parts: readonly Shown[], between: ' ' | ', ' | '; ' | '\n'): Shown => shown(parts.join(between));
+
+/** `a`, `a and b`, `a, b and c`. */
+export const listed = (parts: readonly Shown[], last?: 'and' | 'or'): Said => said(shown(listedText(parts, last)));
+
+/** `1 part`, `3 parts`. */
+export const counted = <const Noun extends string>(count: number, noun: Literal<Noun>): Said =>
+  said(shown(countedText(count, noun)));
+
+/** `96.0 MiB` */
+export const bytes = (count: number): Said => said(shown(humanBytes(count)));
+
+/** `1 h 30 min` */
+export const duration = (seconds: number): Said => said(shown(humanDuration(seconds)));
+
+/** With a capital at its beginning. */
+export const sentence = (text: Shown): Shown => shown(sentenceCase(text));
+
+/** The longest name in a headline, or on a button. */
+const longestName = 24;
+const quotedIn = /"((?:[^"\\]|\\.)*)"/g;
+
+/** A headline, or the words of a button: of a quoted name, no more than 24 characters. What is cut has to stand whole below. */
+export const shortNames = (text: Shown): Shown =>
+  shown(text.replace(quotedIn, (whole, name: string) => ([...name].length <= longestName ? whole : shortened(name))));
+
+/** An escape is not cut in two. */
+const shortened = (name: string) => `"${/^(?:[^\\]|\\u[\da-f]{4}|\\.){0,23}/u.exec(name)?.[0] ?? ''}…"`;
+
+/** Sentence by sentence in other words, without those of which no word is left. Each expression is tried in turn on a sentence. */
+export const reworded = (text: Shown, rewrites: readonly (readonly [RegExp, string])[]): Shown =>
+  shown(
+    (text.match(sentenceIn) ?? [])
+      .map((one) => rewrites.reduce((made, [from, to]) => made.replace(from, to), one.trim()))
+      .filter((one) => /\w/.test(one))
+      .map(sentenceCase)
+      .join(' '),
+  );
+
+/** Up to a full stop that ends it, which one within brackets does not. */
+const sentenceIn = /(?:[^.(]|\([^)]*\)|\.(?! |$))+(?:\.|$)(?: |$)/g;
+
+/** Without the words that an expression finds, none of which are in quotation marks. */
+export const without = (text: Shown, found: RegExp): Shown => shown(text.replace(found, ''));
+
+/** With other words for what an expression without groups finds; undefined leaves it as it is. */
+export const replaced = (
+  text: Shown,
+  found: RegExp,
+  other: (found: string, before: string) => Said | undefined,
+): Shown => shown(text.replace(found, (one, offset: number) => other(one, text.slice(0, offset))?.text ?? one));
+
+/** What an expression finds in it, which begins and ends outside of quotation marks. */
+export function partOf(text: Shown, found: RegExp): Shown | undefined {
+  const part = found.exec(text)?.[0];
+  return part === undefined ? undefined : shown(part);
+}
+
+/** As much of it as so many characters hold, and no part of what is in quotation marks. */
+export function beginning(text: Shown, limit: number): Shown {
+  if (text.length <= limit) return text;
+  let kept = '';
+  for (const [piece] of text.matchAll(/"(?:[^"\\]|\\.)*"|[\s\S]/g)) {
+    if (kept.length + piece.length >= limit) break;
+    kept += piece;
+  }
+  return shown(`${kept.trimEnd()}…`);
+}
+
+/** Its first line. What is quoted has no other. */
+export const firstLine = (text: Shown): Shown => shown(text.split('\n', 1)[0] ?? '');
+
+/** Text that this server made, where it comes back sealed, or reaches a view. */
+export const fromServer = (text: string): Shown => shown(text);

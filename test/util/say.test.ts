@@ -1,0 +1,121 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  counted,
+  defined,
+  join,
+  listed,
+  own,
+  quoted,
+  type Shown,
+  said,
+  say,
+  sentence,
+  shortNames,
+  words,
+} from '../../src/util/say.js';
+
+/** Text to be shown: our own words, with everything from outside quoted. */
+
+const outside: string = 'a "b"\n\u202ec';
+
+test('words and numbers stay, a text is quoted, and what is shown already passes', () => {
+  expect(say`Set up ${outside} with ${3} nodes`).toBe('Set up "a \\"b\\"\\n\\u202ec" with 3 nodes');
+  expect(say`${said(say`It is ${'x'}.`)} ${counted(2, 'part')}`).toBe('It is "x". 2 parts');
+  expect(say`There are ${listed([say`${'a'}`, say`${'b'}`, words('c')])}.`).toBe('There are "a", "b" and c.');
+});
+
+test('a text is bounded', () => {
+  expect(say`${'x'.repeat(1000)}`).toBe(`"${'x'.repeat(300)}…" (cut, 1000 characters)`);
+  expect(say`${quoted('x'.repeat(100), 5)}`).toBe('"xxxxx…" (cut, 100 characters)');
+});
+
+test('whatever a text holds, without what is in quotation marks only the words are left', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
+      const line = say`Set up ${text} and ${quoted(text, 24)}.`;
+      expect(line.replace(/"(?:[^"\\]|\\.)*"(?: \(cut, \d+ characters\))?/g, '…')).toBe('Set up … and ….');
+    }),
+  );
+});
+
+test.each([
+  ['restore_instance', 'restore_instance'],
+  ['rules[0].id', 'rules[0].id'],
+  ['Nothing was sent', '"Nothing was sent"'],
+])('the name %s of something of our own is shown as %s', (name, shown) => {
+  expect(say`${own(name)}`).toBe(shown);
+});
+
+test('the words of a definition have nothing invisible in them', () => {
+  expect(say`${defined('that\u202e it exists')}`).toBe('that\\u202e it exists');
+});
+
+describe('a headline', () => {
+  test.each([
+    ['x'.repeat(24), 'x'.repeat(24)],
+    ['x'.repeat(25), `${'x'.repeat(23)}…`],
+    [`${'x'.repeat(22)}\u202eyyy`, `${'x'.repeat(22)}\\u202e…`],
+  ])('has at most 24 characters of a name: %s', (name, shown) => {
+    expect(shortNames(say`Set up ${name} here`)).toBe(`Set up "${shown}" here`);
+  });
+});
+
+test('texts are joined, and begin with a capital', () => {
+  expect(join([say`a`, say`b`], '; ')).toBe('a; b');
+  expect(sentence(say`parts ${1}`)).toBe('Parts 1');
+});
+
+test('no other text compiles where text is shown', () => {
+  const shownText: Shown = say`a`;
+  // @ts-expect-error
+  const text: Shown = outside;
+  // @ts-expect-error
+  const literal: Shown = 'a';
+  // @ts-expect-error
+  expect(() => words(outside)).not.toThrow();
+  // @ts-expect-error
+  expect(() => words(`a ${outside}`)).not.toThrow();
+  // @ts-expect-error: otherwise it would be quoted once more
+  expect(() => say`${shownText}`).not.toThrow();
+  expect([text, literal]).toHaveLength(2);
+});
+
+/** Text becomes text to be shown in one file. */
+const maker = 'util/say.ts';
+const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+const textOf = (file: string) => readFileSync(`src/${file}`, 'utf8');
+
+test('one file casts, and no other', () => {
+  expect(sources.filter((file) => /\bas (?:unknown as )?(?:readonly )?Shown\b/.test(textOf(file)))).toEqual([maker]);
+});
+
+/** Where the words of definitions, schemas and settings are taken as they are, and where sealed text comes back. */
+test.each([
+  ['fromServer', ['consent/plans.ts']],
+  [
+    'defined',
+    [
+      'answers/answer.ts',
+      'answers/failure.ts',
+      'answers/plan.ts',
+      'answers/record.ts',
+      'answers/remedies.ts',
+      'calls/account.ts',
+      'calls/change.ts',
+      'calls/endpoint.ts',
+      'calls/policy.ts',
+      'calls/validate.ts',
+      'cli/call.ts',
+      'config/open-accounts.ts',
+      'consent/question.ts',
+      'tools/schema/meanings.ts',
+      'tools/schema/zones.ts',
+    ],
+  ],
+])('%s is used in no other files than these', (name, files) => {
+  const imports = new RegExp(`import \\{[^}]*\\b${name}\\b[^}]*\\} from '[^']*/say.js'`);
+  const uses = sources.filter((file) => imports.test(textOf(file)));
+  expect(uses.sort()).toEqual(files);
+});
