@@ -49,6 +49,8 @@ test('a plan shows the decision, its cost, warnings and defaults, and folds the 
     'That the name is free',
   ]);
   expect(await view.locator('dt, dd').allInnerTexts()).toEqual(['Server type', 'e-large', 'Zone', 'east-11']);
+  // A name is an element of its own: its direction cannot reach the words around it.
+  expect(await view.locator('h1 bdi').allInnerTexts()).toEqual(['"wiki"', '"demobackup00000000000000000001"']);
   expect(await view.getByText('POST https://').isVisible()).toBe(false);
   await view.getByText('The exact request').click();
   expect(await view.locator('pre').innerText()).toBe(change.request);

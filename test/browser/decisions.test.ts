@@ -58,7 +58,7 @@ async function openAs(token: string, url: string, options = {}): Promise<Page> {
   return page;
 }
 const view = (page: Page) => page.frameLocator('iframe');
-const agree = (page: Page) => view(page).getByRole('button', { name: 'Create server wiki' });
+const agree = (page: Page) => view(page).getByRole('button', { name: 'Create server "wiki"' });
 const outcome = (page: Page, name: string) => view(page).getByRole('heading', { name }).waitFor();
 
 test('a person comes by the link, signs in, reads the plan and agrees', async () => {

@@ -110,6 +110,8 @@ test.each([
       'cli/call.ts',
       'config/open-accounts.ts',
       'consent/question.ts',
+      'mcp/views/results.ts',
+      'tools/schema/field-names.ts',
       'tools/schema/meanings.ts',
       'tools/schema/zones.ts',
     ],

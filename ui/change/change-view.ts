@@ -4,7 +4,7 @@ import { methodNotFound, RequestFailed } from '../../src/mcp/views/contract/json
 import { humanDuration } from '../../src/util/human.js';
 import type { Host, ToolResult } from '../host/host.js';
 import { type FormatTime, timeFormat } from '../shared/appearance.js';
-import { element, setText } from '../shared/elements.js';
+import { element, setText, shownText } from '../shared/elements.js';
 import { startView } from '../shared/start-view.js';
 import {
   answered,
@@ -177,12 +177,12 @@ const foldedPlan = (change: ProposedChange, formatTime: FormatTime) =>
   element(
     'details',
     { class: 'folded' },
-    element('summary', { dir: 'auto' }, `The plan: ${change.sentence}`),
+    element('summary', { dir: 'auto' }, ...shownText(`The plan: ${change.sentence}`)),
     ...planHead(change).filter((part) => !(part instanceof HTMLHeadingElement)),
     ...planBody(change, formatTime),
   );
 
-const paragraph = (text: string, className = '') => element('p', { class: className, dir: 'auto' }, text);
+const paragraph = (text: string, className = '') => element('p', { class: className, dir: 'auto' }, ...shownText(text));
 
 /** What it came to, if it came to anything. */
 function outcomeOf(stage: Stage, formatTime: FormatTime): readonly Node[] {

@@ -1,6 +1,6 @@
 import { type ChangeOutcome, type OutcomeKind, outcomeTitles } from '../../src/mcp/views/contract/change.js';
 import { type FormatTime, withLocalTimes } from '../shared/appearance.js';
-import { element } from '../shared/elements.js';
+import { element, shownText } from '../shared/elements.js';
 import { type IconName, icon } from '../shared/icons.js';
 
 const icons: Readonly<Record<OutcomeKind, IconName>> = {
@@ -21,7 +21,7 @@ export const panel = (kind: string, name: IconName, title: string, ...lines: rea
 export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HTMLElement {
   const { kind, sentence, details, next, isEarlier, sentAt } = outcome;
   const said = (text: string, attributes: Readonly<Record<string, string>> = {}) =>
-    element('p', { dir: 'auto', ...attributes }, withLocalTimes(text, formatTime));
+    element('p', { dir: 'auto', ...attributes }, ...shownText(withLocalTimes(text, formatTime)));
   return panel(
     kind,
     icons[kind],

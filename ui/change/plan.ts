@@ -1,7 +1,7 @@
 import type { ProposedChange, RiskName } from '../../src/mcp/views/contract/change.js';
 import { sentenceCase } from '../../src/util/human.js';
 import { type FormatTime, withLocalTimes } from '../shared/appearance.js';
-import { element, listSection } from '../shared/elements.js';
+import { element, listSection, shownText } from '../shared/elements.js';
 import { type IconName, icon } from '../shared/icons.js';
 
 const risks: Readonly<Record<RiskName, { readonly words: string; readonly icon: IconName }>> = {
@@ -12,7 +12,7 @@ const risks: Readonly<Record<RiskName, { readonly words: string; readonly icon: 
 /** The decision: what, what is risky about it, and where. */
 export const planHead = ({ sentence, risks: marked, isSandbox, where }: ProposedChange): readonly Node[] => [
   ...(isSandbox ? [element('p', { class: 'sandbox' }, 'Sandbox: nothing real happens')] : []),
-  element('h1', { dir: 'auto' }, sentence),
+  element('h1', { dir: 'auto' }, ...shownText(sentence)),
   ...(marked.length === 0
     ? []
     : [
@@ -24,7 +24,9 @@ export const planHead = ({ sentence, risks: marked, isSandbox, where }: Proposed
           ),
         ),
       ]),
-  ...(where.length === 0 ? [] : [element('p', { class: 'where', dir: 'auto' }, sentenceCase(where.join(' · ')))]),
+  ...(where.length === 0
+    ? []
+    : [element('p', { class: 'where', dir: 'auto' }, ...shownText(sentenceCase(where.join(' · '))))]),
 ];
 
 /** Everything else that there is to know before deciding. */
@@ -47,7 +49,7 @@ export function planBody(change: ProposedChange, formatTime: FormatTime): readon
               {},
               ...defaults.flatMap(({ name, value }) => [
                 element('dt', { dir: 'auto' }, sentenceCase(name)),
-                element('dd', { dir: 'auto' }, value),
+                element('dd', { dir: 'auto' }, ...shownText(value)),
               ]),
             ),
           ),

@@ -27,14 +27,24 @@ export function svgElement(
   return made;
 }
 
+/** A quoted text, as the server quotes whatever comes from outside. */
+const quoted = /("(?:[^"\\]|\\.)*")/;
+
+/** A text of the server. What is quoted in it becomes an element of its own, whose direction cannot reach the words around it. */
+export const shownText = (text: string): readonly Child[] =>
+  text
+    .split(quoted)
+    .map((part, index) => (index % 2 === 1 ? element('bdi', {}, part) : part))
+    .filter((part) => part !== '');
+
 /** Replaces the text of an element only where it differs, so that a live region speaks once. */
 export function setText(target: Element, text: string): void {
-  if (target.textContent !== text) target.textContent = text;
+  if (target.textContent !== text) target.replaceChildren(...shownText(text));
 }
 
 /** A section with a heading and a list; nothing where the list is empty. */
 export function listSection(title: string, lines: readonly string[], className: string): readonly Node[] {
   if (lines.length === 0) return [];
-  const items = lines.map((line) => element('li', { dir: 'auto' }, line));
+  const items = lines.map((line) => element('li', { dir: 'auto' }, ...shownText(line)));
   return [element('section', { class: className }, element('h2', {}, title), element('ul', {}, ...items))];
 }
