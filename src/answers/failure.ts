@@ -1,5 +1,5 @@
 import type { Operation } from '../tools/define-operation.js';
-import { type Next, next, operatorMust } from '../tools/next.js';
+import { type Next, next, operatorMust, reportMistake } from '../tools/next.js';
 import type { HttpFailure } from '../transport/http-client.js';
 import type { Attempt, FinalReply } from '../transport/signed-client.js';
 import { defined, own, quoted, type Said, type Shown, said, say, words } from '../util/say.js';
@@ -123,9 +123,6 @@ export const unreadableAnswer = (call: FailedCall, problem: Shown, exchange: Exc
     ...exchange,
     next: operatorMust('check that the endpoint (CLOUDOPS_…_URL) is the right API and not a proxy or a sign-in page'),
   });
-
-/** The step after a fault of this server. */
-export const reportMistake = operatorMust('look in its log, and report the mistake');
 
 /** A fault of this server, after the request may have been sent. */
 export const serverFault = (call: FailedCall): Failure =>

@@ -1,6 +1,6 @@
-import { type Next, next, operatorMust } from '../tools/next.js';
+import { type Next, next, operatorMust, reportMistake } from '../tools/next.js';
 import { own, type Said, type Shown, said, say, words } from '../util/say.js';
-import { type Failure, reportMistake } from './failure.js';
+import type { Failure } from './failure.js';
 
 /** A call that is stopped before anything is sent. Thrown where it is found, and turned into a failure in one place. */
 export class Refusal extends Error {

@@ -29,6 +29,9 @@ export const next = <const Text extends string>(who: Actor, action: Action, text
 export const operatorMust = <const Text extends string>(act: Literal<Text>): Next =>
   next('operator', 'configure', say`Tell the user: the person who runs this server has to ${said(words(act))}.`);
 
+/** The step after a fault of this server. */
+export const reportMistake = operatorMust('look in its log, and report the mistake');
+
 /**
  * The same step in words for the person themself, where no model is in between: `Ask the user whether the name is right.` as `Check
  * whether the name is right.` What only a model has to be told is left out, and all of it may be.
