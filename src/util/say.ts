@@ -88,7 +88,7 @@ export const sentence = (text: Shown): Shown => shown(sentenceCase(text));
 
 /** The longest name in a headline, or on a button. */
 const longestName = 24;
-const quotedIn = /"((?:[^"\\]|\\.)*)"/g;
+const quotedIn = /"((?:[^"\\]|\\.)*)"(?: \(cut, \d+ characters\))?/g;
 
 /** A headline, or the words of a button: of a quoted name, no more than 24 characters. What is cut has to stand whole below. */
 export const shortNames = (text: Shown): Shown =>

@@ -12,7 +12,7 @@ export function regionOfZone(zone: string): string | undefined {
 
 /** The name of a region or a zone: bare if it has the form of one, otherwise quoted, because it could be any words. */
 export const place = (name: string): Said =>
-  /^[a-z]{2}-[a-z]{1,10}-\d{1,2}$|^(jp-)?(east|west)-\d\d$/.test(name) ? own(name) : quoted(name, 24);
+  /^[a-z]{2}-[a-z]{1,10}-\d{1,2}$|^(jp-)?(east|west)-\d\d$/.test(name) ? own(name) : quoted(name, 100);
 
 /** The region that a zone seems to be in, if that is not the region given. */
 function otherRegion(zone = '', region?: string): string | undefined {
