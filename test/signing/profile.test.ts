@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -19,7 +19,9 @@ const env = { AWS_CONFIG_FILE: config, AWS_SHARED_CREDENTIALS_FILE: credentials 
 function open(name: string, configText: string, credentialsText = '') {
   writeFileSync(config, configText);
   writeFileSync(credentials, credentialsText);
-  return openKeys({ kind: 'profile', name }, { env, now: () => new Date(), log: () => undefined });
+  // Files that were written a moment ago have been still for long.
+  const now = () => new Date(Date.now() + 60_000);
+  return openKeys({ kind: 'profile', name }, { env, now, log: () => undefined });
 }
 
 test('its keys are in either file, and those in credentials win', async () => {
@@ -44,6 +46,41 @@ test('its program is run, without a shell', async () => {
   expect(await keys.current()).toEqual({ accessKeyId: 'AKPROG', secretAccessKey: 'a $HOME b' });
 });
 
+test('its program is named by the profile, and run once for many calls', async () => {
+  const ran = join(folder, 'ran');
+  const print = (id: string) => JSON.stringify({ Version: 1, AccessKeyId: id, SecretAccessKey: 's' });
+  const program = (id: string) => {
+    const code = `require('node:fs').appendFileSync(${JSON.stringify(ran)}, 'x'); console.log(${JSON.stringify(print(id))})`;
+    writeFileSync(join(folder, `${id}.js`), code);
+    return `[profile prod]\ncredential_process = "${process.execPath}" ${join(folder, `${id}.js`)}\n`;
+  };
+  const { keys } = open('prod', program('AK1'));
+  expect((await keys.current()).accessKeyId).toBe('AK1');
+  expect((await keys.current()).accessKeyId).toBe('AK1');
+  expect(readFileSync(ran, 'utf8')).toBe('x');
+  writeFileSync(config, program('AK20'));
+  expect((await keys.current()).accessKeyId).toBe('AK20');
+  writeFileSync(config, '[profile prod]\ncredential_process = /nowhere/keys\n');
+  await expect(keys.current()).rejects.toThrow('credential_process of "prod" cannot be started (ENOENT)');
+});
+
+test('after a refusal, its keys are others only if the files hold others', async () => {
+  const lines = (id: string) => `[prod]\naws_access_key_id = ${id}\naws_secret_access_key = s\n`;
+  const { keys } = open('prod', '', lines('AK1'));
+  const refused = await keys.current();
+  expect(await keys.renewed(refused)).toBeUndefined();
+  writeFileSync(credentials, lines('AK20'));
+  expect(await keys.renewed(refused)).toEqual({ accessKeyId: 'AK20', secretAccessKey: 's' });
+});
+
+test.each(['my_role_arn = r', 'role_arn_note = r', 'other_sso_region = r'])(
+  'one with %s, which only resembles a setting that signs in elsewhere, is used',
+  async (line) => {
+    const { keys } = open('prod', `[profile prod]\n${line}\n${keyLines}`);
+    expect((await keys.current()).accessKeyId).toBe('AK');
+  },
+);
+
 const keyLines = 'aws_access_key_id = AK\naws_secret_access_key = MARKER\n';
 test.each([
   ['role_arn', `role_arn = arn:aws:iam::1:role/r\nsource_profile = other\n${keyLines}`],
@@ -59,6 +96,7 @@ test.each([
   ['is that of a member of Object', '[profile other]\n', /there is no profile/],
   ['has no keys', '[profile prod]\nregion = jp-east-1\n', /has no keys and no credential_process/],
   ['has half of them', '[profile prod]\naws_access_key_id = AK\n', /has no keys/],
+  ['has the other half', '[profile prod]\naws_secret_access_key = s\n', /has no keys/],
   ['has a program with an odd quotation mark', '[profile prod]\ncredential_process = "a b\n', /quotation mark/],
 ])('one that %s is refused', async (what, text, reason) => {
   const { keys } = open(what.includes('Object') ? 'constructor' : 'prod', text);

@@ -1,0 +1,55 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { runProgram } from '../../src/signing/run-program.js';
+
+/** A program that prints keys is run without a shell and within limits, and nothing of what it prints is told. */
+
+const node = (code: string, ...args: string[]) => [process.execPath, '-e', code, ...args];
+
+test('gets its arguments as they are, without a shell, and the variables that it is given', async () => {
+  const code = 'console.log(JSON.stringify([process.argv.slice(1), process.env.GIVEN]))';
+  const result = await runProgram(node(code, '$HOME "a b" ; exit 1'), { GIVEN: 'yes' });
+  expect(result).toEqual({ kind: 'ended', stdout: '[["$HOME \\"a b\\" ; exit 1"],"yes"]\n' });
+});
+
+test.each<readonly [string, readonly string[], string]>([
+  ['fails', node('console.error("MARKER"); console.log("MARKER"); process.exit(3)'), 'ended with exit code 3'],
+  ['does not exist', ['/nowhere/MARKER'], 'cannot be started (ENOENT)'],
+  ['has no name that any system takes', ['\0'], 'cannot be started'],
+  ['prints without end', node('for (;;) process.stdout.write("MARKER".repeat(1000))'), 'printed more than 64 KiB'],
+  ['is killed', node('process.kill(process.pid, "SIGTERM"); setInterval(() => {}, 1000)'), 'was ended by SIGTERM'],
+])('%s: its exit is told, and none of its output', async (_what, command, problem) => {
+  expect(await runProgram(command, {})).toEqual({ kind: 'failed', problem });
+});
+
+test('is killed when it hangs', async () => {
+  const result = await runProgram(node('setInterval(() => {}, 1000)'), {}, 300);
+  expect(result).toEqual({ kind: 'failed', problem: 'did not end within 0.3 seconds' });
+});
+
+test.each([
+  ['waits for what it started', 'setInterval(() => {}, 1000)'],
+  ['leaves it behind with its output', 'process.exit(0)'],
+])('is killed with all that it started if it %s', async (_what, then) => {
+  const folder = mkdtempSync(join(tmpdir(), 'cloudops-program-'));
+  const file = join(folder, 'pid');
+  // The inner process keeps the output open.
+  const code = `
+    const { pid } = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' });
+    require('node:fs').writeFileSync(process.argv[1], String(pid));
+    ${then}`;
+  const result = await runProgram(node(code, file), {}, 2_000);
+  expect(result).toEqual({ kind: 'failed', problem: 'did not end within 2 seconds' });
+  const pid = Number(readFileSync(file, 'utf8'));
+  await expect.poll(() => isAlive(pid)).toBe(false);
+  rmSync(folder, { recursive: true });
+});
+
+/** False for a process that has ended, even if nobody has taken its exit code yet. */
+function isAlive(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  return /^[^Z\s]/.test(stdout);
+}
