@@ -21,6 +21,9 @@ const earlyMs = 5 * minuteMs;
 
 const headerText = /^[\x21-\x7e]+$/;
 
+/** Said at once, or of keys that were good when they were printed. */
+const haveExpired = 'printed keys that have expired';
+
 /** The output of a program as AWS defines it for `credential_process`. */
 const outputSchema = once(() =>
   z.object({
@@ -44,16 +47,15 @@ interface Printed {
  */
 export function createProcessKeys({ id, command, name, run, now, log }: ProcessKeysOptions): KeySource {
   let printed: Printed | undefined;
-  let failure = `${name} has not been run`;
+  let failure = '';
   let ranAt: number | undefined;
   let running: Promise<void> | undefined;
 
   const runOnce = async (): Promise<void> => {
     const result = await run(command);
     const problem = result.kind === 'failed' ? result.problem : take(result.stdout);
-    if (problem === undefined) return;
-    failure = `${name} ${problem}`;
-    log('error', 'keys', { problem: failure });
+    failure = `${name} ${problem ?? haveExpired}`;
+    if (problem !== undefined) log('error', 'keys', { problem: failure });
   };
   /** Takes what a program printed, unless there is a problem with it. */
   const take = (stdout: string): string | undefined => {
@@ -66,7 +68,7 @@ export function createProcessKeys({ id, command, name, run, now, log }: ProcessK
       ...(SessionToken && { sessionToken: SessionToken }),
     };
     const expires = Expiration ? Date.parse(Expiration) : Number.POSITIVE_INFINITY;
-    if (expires <= now().getTime()) return 'printed keys that have expired';
+    if (expires <= now().getTime()) return haveExpired;
     printed = { credentials, expires };
     log('info', 'keys', { key: AccessKeyId, expires: Expiration ?? undefined });
     return undefined;

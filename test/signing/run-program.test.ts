@@ -18,11 +18,27 @@ test('gets its arguments as they are, without a shell, and the variables that it
 test.each<readonly [string, readonly string[], string]>([
   ['fails', node('console.error("MARKER"); console.log("MARKER"); process.exit(3)'), 'ended with exit code 3'],
   ['does not exist', ['/nowhere/MARKER'], 'cannot be started (ENOENT)'],
+  ['has no name', [], 'cannot be started'],
   ['has no name that any system takes', ['\0'], 'cannot be started'],
   ['prints without end', node('for (;;) process.stdout.write("MARKER".repeat(1000))'), 'printed more than 64 KiB'],
   ['is killed', node('process.kill(process.pid, "SIGTERM"); setInterval(() => {}, 1000)'), 'was ended by SIGTERM'],
 ])('%s: its exit is told, and none of its output', async (_what, command, problem) => {
   expect(await runProgram(command, {})).toEqual({ kind: 'failed', problem });
+});
+
+test('may print 64 KiB, complain without end, and finds nothing to read', async () => {
+  const code = `
+    process.stderr.write('MARKER'.repeat(100_000));
+    process.stdin.resume().on('end', () => process.stdout.write('x'.repeat(64 * 1024)));`;
+  expect(await runProgram(node(code), {})).toEqual({ kind: 'ended', stdout: 'x'.repeat(64 * 1024) });
+});
+
+test('ends with this process, which forgets it afterwards', async () => {
+  const before = process.listenerCount('exit');
+  const result = runProgram(node('0'), {});
+  expect(process.listenerCount('exit')).toBe(before + 1);
+  await result;
+  expect(process.listenerCount('exit')).toBe(before);
 });
 
 test('is killed when it hangs', async () => {
