@@ -94,7 +94,7 @@ function wholeCredentials({
   secretAccessKey,
   sessionToken,
 }: { readonly [Part in keyof Credentials]?: string | undefined }): Credentials | undefined {
-  if (!accessKeyId || !secretAccessKey || sessionToken === '') return undefined;
+  if (!accessKeyId || !secretAccessKey) return undefined;
   if (!isHeaderText(accessKeyId) || (sessionToken !== undefined && !isHeaderText(sessionToken))) return undefined;
   return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
 }

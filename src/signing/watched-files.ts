@@ -57,7 +57,7 @@ export function watchFiles<Value>({
   let value = initial;
   let loaded: string | undefined;
   let seen: { readonly mark: string; readonly since: number } | undefined;
-  let problem = '';
+  let problem = 'a file was written while it was read';
   let turn: Promise<unknown> = Promise.resolve();
   let settling: Promise<void> | undefined;
 

@@ -65,6 +65,8 @@ export function describePlanStore(name: string, setUp: () => () => PlanStore): v
       const [waiting, decided, later] = [plan(), plan(), plan({ expiresAt: expiresAt + 1000 })];
       for (const each of [waiting, decided, later]) await open().add(each, 20);
       await open().claim(decided.nonce);
+      await open().eraseBefore(expiresAt);
+      expect(await open().list()).toHaveLength(3);
       await open().eraseBefore(expiresAt + 1);
       expect((await open().list()).map(({ nonce }) => nonce)).toEqual([later.nonce]);
     });

@@ -1,12 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createPlanFiles } from '../../src/consent/plan-files.js';
 import { createMemoryPlanStore } from '../../src/consent/plan-store.js';
-import { createPlans, type WaitingPlan } from '../../src/consent/plans.js';
-import { say } from '../../src/util/say.js';
 import { describePlanStore } from './plan-store-contract.js';
 
 let folder: string;
@@ -21,9 +28,68 @@ describePlanStore('in memory', () => {
 });
 describePlanStore('in files', () => () => createPlanFiles(join(folder, 'deep', 'plans')));
 
+test('a nonce is there once in memory', async () => {
+  const store = createMemoryPlanStore();
+  const one = { nonce: '1'.repeat(16), owner: 'a'.repeat(16), expiresAt: 1, sealed: 'first' };
+  expect(await store.add(one, 20)).toBe(true);
+  expect(await store.add({ ...one, owner: 'b'.repeat(16), sealed: 'second' }, 20)).toBe(false);
+  expect(await store.list()).toEqual([{ ...one, state: 'waiting' }]);
+});
+
 describe('files', () => {
   const plan = () => ({ nonce: randomBytes(8).toString('hex'), owner: 'a'.repeat(16), sealed: 'sealed' });
   const expiresAt = Date.parse('2026-11-21T12:00:00Z');
+  const nameOf = (nonce: string) => `${'a'.repeat(16)}-${nonce}-${expiresAt}.waiting`;
+
+  test('are nothing where there is no folder yet, which nobody makes before the first plan', async () => {
+    const store = createPlanFiles(join(folder, 'plans'));
+    expect(await store.find('0'.repeat(16))).toBeUndefined();
+    expect(await store.countWaiting(0)).toBe(0);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('in a folder that cannot be read are an error, not nothing', async () => {
+    writeFileSync(join(folder, 'plans'), 'a file');
+    const store = createPlanFiles(join(folder, 'plans'));
+    await expect(store.list()).rejects.toMatchObject({ code: 'ENOTDIR' });
+  });
+
+  test('are complete, or not there', async () => {
+    const store = createPlanFiles(folder);
+    const one = plan();
+    await store.add({ ...one, expiresAt }, 20);
+    await store.claim(one.nonce);
+    await store.update(one.nonce, 'the end');
+    expect(readdirSync(folder)).toEqual([nameOf(one.nonce).replace('waiting', 'decided')]);
+  });
+
+  test.each([
+    ['as large as any that can be shown', 1024 * 1024, true],
+    ['larger', 1024 * 1024 + 1, false],
+  ])('that are %s are read: %s', async (_what, length, isRead) => {
+    const { nonce } = plan();
+    writeFileSync(join(folder, nameOf(nonce)), 'x'.repeat(length));
+    const store = createPlanFiles(folder);
+    expect((await store.find(nonce)) !== undefined).toBe(isRead);
+    expect(await store.list()).toHaveLength(isRead ? 1 : 0);
+  });
+
+  test.each(['x%', '%x', '%.bak'])('whose name only resembles that of a plan are none: %s', async (pattern) => {
+    const { nonce } = plan();
+    writeFileSync(join(folder, pattern.replace('%', nameOf(nonce))), 'sealed');
+    const store = createPlanFiles(folder);
+    expect(await store.list()).toEqual([]);
+    expect(await store.claim(nonce)).toBe(false);
+  });
+
+  test('that cannot be erased stop no other', async () => {
+    const [one, other] = [plan(), plan()];
+    for (const { nonce } of [one, other]) writeFileSync(join(folder, nameOf(nonce)), 'sealed');
+    rmSync(join(folder, nameOf(one.nonce)));
+    mkdirSync(join(folder, nameOf(one.nonce)));
+    await createPlanFiles(folder).eraseBefore(expiresAt + 1);
+    expect(readdirSync(folder)).toEqual([nameOf(one.nonce)]);
+  });
 
   test.skipIf(process.platform === 'win32')('are readable by their owner alone', async () => {
     await createPlanFiles(join(folder, 'plans')).add({ ...plan(), expiresAt }, 20);
@@ -42,68 +108,5 @@ describe('files', () => {
     await store.eraseBefore(expiresAt + 1);
     expect(readdirSync(folder)).toEqual(['notes.txt']);
     expect(readFileSync(join(folder, 'notes.txt'), 'utf8')).toBe('mine');
-  });
-});
-
-describe('what waits is sealed', () => {
-  const keys = ['k'.repeat(32)] as const;
-  const time = Date.parse('2026-11-21T12:00:00Z');
-  const now = () => new Date(time);
-  const waiting: WaitingPlan = {
-    nonce: '0123456789abcdef',
-    digest: 'd'.repeat(32),
-    requestKey: 'r',
-    repeats: false,
-    issuedAt: time,
-    tool: 'restore_instance',
-    args: { instanceId: 'wiki' },
-    caller: 'alice',
-    client: 'test 1',
-    plan: {
-      summary: say`Create server wiki.`,
-      method: 'POST',
-      url: 'https://devops.example.com/v1/instances:restore',
-      headers: {},
-      where: [],
-      consequences: [],
-      defaults: [],
-      warnings: [],
-      notChecked: [],
-      risks: [],
-    },
-    accept: say`Create server wiki`,
-  };
-  const open = (key: string = keys[0], lifetimeMs = 1000) =>
-    createPlans({ store: createPlanFiles(folder), keys: [key], now, lifetimeMs });
-
-  test('and comes back as it was, to any process with the key', async () => {
-    expect(await open().add(waiting)).toBe(true);
-    expect(await open().find(waiting.nonce)).toEqual({ ...waiting, state: 'waiting', expiresAt: time + 1000 });
-    for (const name of readdirSync(folder)) {
-      const written = name + readFileSync(join(folder, name), 'utf8');
-      for (const word of ['alice', 'wiki', 'restore']) expect(written).not.toContain(word);
-    }
-  });
-
-  test('and is nothing with another key, altered, or under the name of another plan', async () => {
-    await open().add(waiting);
-    expect(await open('o'.repeat(32)).find(waiting.nonce)).toBeUndefined();
-    expect(await open('o'.repeat(32)).claim(waiting.nonce)).toBe('unknown');
-    const [name = ''] = readdirSync(folder);
-    const path = join(folder, name);
-    const sealed = readFileSync(path, 'utf8');
-    const other = 'fedcba9876543210';
-    writeFileSync(join(folder, name.replace(waiting.nonce, other)), sealed);
-    expect(await open().find(other)).toBeUndefined();
-    writeFileSync(path, `${sealed.slice(0, 30)}${sealed[30] === 'A' ? 'B' : 'A'}${sealed.slice(31)}`);
-    expect(await open().find(waiting.nonce)).toBeUndefined();
-    expect(await open().list()).toEqual([]);
-  });
-
-  test('and is erased at its end', async () => {
-    await open(keys[0], -1).add(waiting);
-    expect(await open().find(waiting.nonce)).toBeUndefined();
-    await open().list();
-    expect(readdirSync(folder)).toEqual([]);
   });
 });

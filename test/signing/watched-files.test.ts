@@ -1,14 +1,16 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { KeysUnavailable } from '../../src/signing/keys.js';
 import { watchFiles } from '../../src/signing/watched-files.js';
 
 /** Files are read again when they have changed, and only once all of them have been still for a second. */
 
-function setUp(initial: string | undefined = undefined) {
+function setUp(initial: string | undefined = undefined, { whileRead = () => {}, whileAsleep = () => {} } = {}) {
   let time = 1_000_000;
-  /** Content of each file by path, and when it was written. */
-  const files = new Map<string, { text: string; at: number }>();
-  const write = (path: string, text: string) => files.set(path, { text, at: time });
+  let sleeps = 0;
+  /** Content of each file by path, when it was put there, and the time that it says it was written. */
+  const files = new Map<string, { text: string; at: number; writtenAt: number }>();
+  const write = (path: string, text: string, writtenAt = time) => files.set(path, { text, at: time, writtenAt });
+  const logged: unknown[] = [];
   write('/id', 'old');
   write('/secret', 'old');
   time += 60_000;
@@ -16,6 +18,7 @@ function setUp(initial: string | undefined = undefined) {
   const read = async () => {
     const [id = '', secret = ''] = ['/id', '/secret'].map((path) => files.get(path)?.text);
     reads.push(`${id}/${secret}`);
+    whileRead();
     if (id === '' || secret === '') throw new KeysUnavailable('a file of keys is empty');
     return `${id}/${secret}`;
   };
@@ -26,19 +29,21 @@ function setUp(initial: string | undefined = undefined) {
     stat: async (path) => {
       const file = files.get(path);
       if (file === undefined) throw new Error('ENOENT');
-      const { text, at } = file;
-      return { dev: 1, ino: at, size: text.length, mtimeMs: at, ctimeMs: at };
+      const { text, at, writtenAt } = file;
+      return { dev: 1, ino: at, size: text.length, mtimeMs: writtenAt, ctimeMs: at };
     },
     now: () => new Date(time),
     sleep: async (milliseconds) => {
       time += milliseconds;
+      sleeps += 1;
+      whileAsleep();
     },
-    log: () => undefined,
+    log: (level, event, fields) => logged.push([level, event, fields]),
   });
   const pass = (milliseconds: number) => {
     time += milliseconds;
   };
-  return { watched, write, remove: (path: string) => files.delete(path), pass, reads };
+  return { watched, write, remove: (path: string) => files.delete(path), pass, reads, logged, sleeps: () => sleeps };
 }
 
 test('files that do not change are read once', async () => {
@@ -109,4 +114,75 @@ test('many calls at once read once', async () => {
   const values = await Promise.all(Array.from({ length: 16 }, () => watched.current()));
   expect(new Set(values)).toEqual(new Set(['old/old']));
   expect(reads).toHaveLength(1);
+});
+
+test('a file that was moved there is as new as that, whatever it says', async () => {
+  const { watched, write, pass } = setUp('old/old');
+  write('/id', 'new', 1000);
+  pass(999);
+  expect(await watched.current()).toBe('old/old');
+  pass(1);
+  expect(await watched.current()).toBe('new/old');
+});
+
+test('files that change while they are read are read again', async () => {
+  let changes = 1;
+  const { watched, write, pass, reads, logged } = setUp(undefined, {
+    whileRead: () => {
+      if (changes > 0) write('/id', 'new');
+      changes -= 1;
+    },
+  });
+  await expect(watched.current()).rejects.toThrow('a file was written while it was read');
+  pass(1000);
+  expect(await watched.current()).toBe('new/old');
+  expect(reads).toEqual(['old/old', 'new/old']);
+  expect(logged).toEqual([['info', 'keys', { read: ['/id', '/secret'] }]]);
+});
+
+test('without a value, each call tries again, and the log says why', async () => {
+  let isReadable = false;
+  const { watched, logged } = setUp(undefined, {
+    whileRead: () => {
+      if (!isReadable) throw Object.assign(new Error('/secret/path'), { code: 'EACCES' });
+    },
+  });
+  await expect(watched.current()).rejects.toThrow('a file cannot be read (EACCES)');
+  expect(logged).toEqual([['error', 'keys', { problem: 'a file cannot be read (EACCES)' }]]);
+  isReadable = true;
+  expect(await watched.current()).toBe('old/old');
+});
+
+test('files that say the same as before are no news', async () => {
+  const { watched, write, pass, reads, logged } = setUp('old/old');
+  await watched.current();
+  write('/id', 'old');
+  pass(1000);
+  expect(await watched.current()).toBe('old/old');
+  expect(reads).toHaveLength(2);
+  expect(logged).toEqual([]);
+});
+
+describe('a call whose keys were refused', () => {
+  test('does not wait for files that are still', async () => {
+    const { watched, sleeps } = setUp('old/old');
+    await watched.settled();
+    await watched.settled();
+    expect(sleeps()).toBe(0);
+  });
+
+  test('waits each time that they change', async () => {
+    const { watched, write } = setUp('old/old');
+    for (const text of ['one', 'two']) {
+      write('/id', text);
+      expect(await watched.settled()).toBe(`${text}/old`);
+    }
+  });
+
+  test('waits five seconds at most', async () => {
+    const { watched, write, sleeps } = setUp('old/old', { whileAsleep: () => write('/id', 'new') });
+    write('/id', 'new');
+    expect(await watched.settled()).toBe('old/old');
+    expect(sleeps()).toBe(20);
+  });
 });

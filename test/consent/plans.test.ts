@@ -1,0 +1,211 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { PlannedCall } from '../../src/answers/plan.js';
+import { Refusal, refusalFailure } from '../../src/answers/refusal.js';
+import { createPlanFiles } from '../../src/consent/plan-files.js';
+import { createMemoryPlanStore, type PlanStore } from '../../src/consent/plan-store.js';
+import { createPlans, holdsSecret, type WaitingPlan } from '../../src/consent/plans.js';
+
+/** Plans that wait for a person are sealed, bounded, and erased at their end. */
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cloudops-plans-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const keys = ['k'.repeat(32)] as const;
+const start = Date.parse('2026-11-21T12:00:00Z');
+let time = start;
+beforeEach(() => {
+  time = start;
+});
+const now = () => new Date(time);
+
+const waiting: WaitingPlan = {
+  nonce: '0123456789abcdef',
+  digest: 'd'.repeat(32),
+  requestKey: 'r',
+  repeats: false,
+  issuedAt: start,
+  tool: 'restore_instance',
+  args: { instanceId: 'wiki' },
+  caller: 'alice',
+  client: 'test 1',
+  plan: {
+    summary: 'Create server wiki.',
+    method: 'POST',
+    url: 'https://devops.example.com/v1/instances:restore',
+    headers: {},
+    where: [],
+    consequences: [],
+    defaults: [],
+    warnings: [],
+    notChecked: [],
+    risks: [],
+  },
+  accept: 'Create server wiki',
+};
+
+describe('what waits is sealed', () => {
+  const open = (key: string = keys[0], lifetimeMs = 1000) =>
+    createPlans({ store: createPlanFiles(folder), keys: [key], now, lifetimeMs });
+
+  test('and comes back as it was, to any process with the key', async () => {
+    expect(await open().add(waiting)).toBe(true);
+    expect(await open().find(waiting.nonce)).toEqual({ ...waiting, state: 'waiting', expiresAt: time + 1000 });
+    for (const name of readdirSync(folder)) {
+      const written = name + readFileSync(join(folder, name), 'utf8');
+      for (const word of ['alice', 'wiki', 'restore']) expect(written).not.toContain(word);
+    }
+  });
+
+  test('and is nothing with another key, altered, or under the name of another plan', async () => {
+    await open().add(waiting);
+    expect(await open('o'.repeat(32)).find(waiting.nonce)).toBeUndefined();
+    expect(await open('o'.repeat(32)).claim(waiting.nonce)).toBe('unknown');
+    const [name = ''] = readdirSync(folder);
+    const path = join(folder, name);
+    const sealed = readFileSync(path, 'utf8');
+    const other = 'fedcba9876543210';
+    writeFileSync(join(folder, name.replace(waiting.nonce, other)), sealed);
+    expect(await open().find(other)).toBeUndefined();
+    writeFileSync(path, `${sealed.slice(0, 30)}${sealed[30] === 'A' ? 'B' : 'A'}${sealed.slice(31)}`);
+    expect(await open().find(waiting.nonce)).toBeUndefined();
+    expect(await open().list()).toEqual([]);
+  });
+
+  test('and is erased at its end', async () => {
+    await open(keys[0], -1).add(waiting);
+    expect(await open().find(waiting.nonce)).toBeUndefined();
+    await open().list();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
+describe('of what waits', () => {
+  const open = (store: PlanStore = createMemoryPlanStore()) => createPlans({ store, keys, now, lifetimeMs: 1000 });
+  const failure = refusalFailure('restore_instance', new Refusal('Declined', []), true);
+  const end = { outcome: { kind: 'failed', failure }, approver: 'bob' } as const;
+
+  test('the end is told as it was asked for, until the plan expires', async () => {
+    const plans = open();
+    expect(plans.expiry()).toBe(start + 1000);
+    await plans.add(waiting);
+    expect(await plans.countWaiting()).toBe(1);
+    expect(await plans.claim(waiting.nonce)).toBe('claimed');
+    expect(await plans.claim(waiting.nonce)).toBe('taken');
+    await plans.settle(waiting.nonce, end);
+    expect(await plans.countWaiting()).toBe(0);
+    const settled = { ...waiting, ...end, state: 'decided', expiresAt: start + 1000 };
+    time += 1000;
+    expect(await plans.find(waiting.nonce)).toEqual(settled);
+    time += 1;
+    expect(await plans.find(waiting.nonce)).toBeUndefined();
+    expect(await plans.claim(waiting.nonce)).toBe('unknown');
+  });
+
+  test('the oldest comes first, and what has expired is not there', async () => {
+    const plans = open();
+    for (const [digit, issuedAt] of [
+      ['1', 20],
+      ['2', 10],
+      ['3', 30],
+      ['4', -1001],
+    ] as const)
+      await plans.add({ ...waiting, nonce: digit.repeat(16), issuedAt: start + issuedAt });
+    expect((await plans.list()).map(({ nonce }) => nonce[0])).toEqual(['2', '1', '3']);
+  });
+
+  test('each caller has twenty at most, and who has no name is a caller too', async () => {
+    const plans = open();
+    const add = (number: number, caller: string | undefined) =>
+      plans.add({ ...waiting, nonce: number.toString(16).padStart(16, '0'), caller });
+    for (let number = 0; number < 20; number += 1) expect(await add(number, 'alice')).toBe(true);
+    expect(await add(20, 'alice')).toBe(false);
+    expect(await add(21, 'bob')).toBe(true);
+    for (let number = 30; number < 50; number += 1) expect(await add(number, undefined)).toBe(true);
+    expect(await add(50, undefined)).toBe(false);
+    time += 1001;
+    expect(await plans.add({ ...waiting, issuedAt: time })).toBe(true);
+  });
+
+  test('nothing is kept that is larger than any plan that can be shown', async () => {
+    const plans = open();
+    const large = 'x'.repeat(1024 * 1024);
+    expect(await plans.add({ ...waiting, args: { large } })).toBe(false);
+    expect(await plans.add({ ...waiting, args: { large: large.slice(0, 700_000) } })).toBe(true);
+    await plans.claim(waiting.nonce);
+    await plans.settle(waiting.nonce, { ...end, approver: large });
+    const found = await plans.find(waiting.nonce);
+    expect(found).toMatchObject({ state: 'decided' });
+    expect(found).not.toHaveProperty('outcome');
+  });
+
+  test('a plan that nobody has decided on has no end', async () => {
+    const plans = open();
+    await plans.settle(waiting.nonce, end);
+    await plans.add(waiting);
+    await plans.settle(waiting.nonce, end);
+    expect(await plans.find(waiting.nonce)).not.toHaveProperty('outcome');
+  });
+
+  test('what another version of the server sealed is checked before it is shown', async () => {
+    const store = createMemoryPlanStore();
+    const found = async (changes: object) => {
+      const plans = open(store);
+      await store.eraseBefore(Number.POSITIVE_INFINITY);
+      await plans.add({ ...waiting, ...changes });
+      return plans.find(waiting.nonce);
+    };
+    const success = { kind: 'succeeded', success: {} };
+    for (const fine of [{ repeats: true }, { repeats: 'c-1' }, { scopes: ['a'] }, end, { outcome: success }])
+      expect(await found(fine)).toMatchObject({ ...waiting, ...fine });
+    const odd = [
+      { digest: 1 },
+      { requestKey: 1 },
+      { repeats: 1 },
+      { issuedAt: '1' },
+      { tool: 1 },
+      { args: [] },
+      { caller: 1 },
+    ];
+    const others = [
+      { scopes: 'a' },
+      { client: 1 },
+      { plan: 'p' },
+      { plan: {} },
+      { accept: 1 },
+      { outcome: 'done' },
+      { outcome: {} },
+      { approver: 1 },
+    ];
+    for (const changes of [...odd, ...others]) expect(await found(changes), JSON.stringify(changes)).toBeUndefined();
+  });
+
+  test('the store is closed with it', async () => {
+    let isClosed = false;
+    const close = async () => {
+      isClosed = true;
+    };
+    await open({ ...createMemoryPlanStore(), close }).close();
+    expect(isClosed).toBe(true);
+  });
+});
+
+test.each<readonly [string, object, object, boolean]>([
+  ['by value', { credentials: { key: 'MARKER' } }, {}, true],
+  ['by name', { credentials: { key: 'MARKER' } }, { 'credentials.key': 'blue-key' }, false],
+  [
+    'one by name, another by value',
+    { credentials: { key: 'MARKER' }, token: 'MARKER' },
+    { 'credentials.key': 'blue-key' },
+    true,
+  ],
+  ['none', { credentials: { id: 'a' } }, {}, false],
+])('a plan with secrets %s is kept nowhere: %s', (_how, input, secretNames, holds) => {
+  const call = { operation: { secrets: ['credentials.key', 'token'] }, input, secretNames } as unknown as PlannedCall;
+  expect(holdsSecret(call)).toBe(holds);
+});
