@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Ending, Intent } from '../../src/journal/entry.js';
 import { boundedIntent } from '../../src/journal/entry.js';
-import { describe as describeChange, journalText } from '../../src/journal/journal.js';
+import { describe as describeChange, journalText, unwritable } from '../../src/journal/journal.js';
 import { interruptedText } from '../../src/journal/recovery.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
@@ -58,4 +58,31 @@ test('the text for a caller holds what that caller asked for; without a caller, 
   expect([one.includes('alice'), one.includes('For bob.')]).toEqual([false, true]);
   expect([all.includes('For alice.'), all.includes('For bob.')]).toEqual([true, true]);
   expect(all.match(/^- .*$/gm)).toHaveLength(2);
+});
+
+test('who decided is told where it is another than the caller', () => {
+  const line = describeChange(intentAt(noon, { consent: 'page', caller: 'alice', approver: 'bob "b"' }));
+  expect(line).toMatch(/ {2}caller: "alice" {2}decided by: "bob \\"b\\""$/);
+});
+
+test('a journal that cannot be written is named, with the reason', () => {
+  const error = Object.assign(new Error('MARKER'), { code: 'ENOSPC' });
+  expect(unwritable('/var/journal.jsonl', error)).toEqual({ kind: 'unwritable', reason: '/var/journal.jsonl: ENOSPC' });
+});
+
+test('the text has the last 50 changes, of some accounts the last 50 of theirs', async () => {
+  const journal = createMemoryJournal();
+  for (let index = 0; index < 120; index += 1) {
+    const [account, what] = [index % 2 === 0 ? 'a' : 'b', `Number ${index}.`];
+    await journal.begin(intentAt(noon, { account, what, digest: what }), { allowRepeat: false });
+  }
+  const numbers = async (accounts?: readonly string[]) =>
+    [...(await journalText(journal, undefined, accounts)).matchAll(/Number (\d+)/g)].map(([, number]) =>
+      Number(number),
+    );
+  const all = await numbers();
+  expect([all.length, all[0], all.at(-1)]).toEqual([50, 70, 119]);
+  const some = await numbers(['b', 'c']);
+  expect([some.length, some[0], some.at(-1)]).toEqual([50, 21, 119]);
+  expect(await numbers([])).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { boundedIntent } from '../../src/journal/entry.js';
-import { endingOf, intentOf, readLine } from '../../src/journal/line.js';
+import { endingOf, intentOf, readEntry, readId, readLine } from '../../src/journal/line.js';
 import { endingOf as ending, intentAt } from '../support/journal.js';
 
 const noon = Date.parse('2026-11-20T12:00:00Z');
@@ -56,4 +56,72 @@ test.each([
   const line = readLine(Buffer.from(JSON.stringify(entry)).toString('latin1'));
   if (expected === undefined) expect(line).toBeUndefined();
   else expect(line).toMatchObject(expected);
+});
+
+const bytes = (entry: unknown) =>
+  Buffer.from(typeof entry === 'string' ? entry : JSON.stringify(entry)).toString('latin1');
+const intent = intentAt(noon, { id: 'c-1' });
+const { id: _, tool: __, ...others } = intent;
+
+test.each<readonly [string, unknown, object | undefined]>([
+  ['of an intent', { intent }, { kind: 'intent', id: 'c-1' }],
+  ['of an ending', { ending: ending(noon, 'c-1', 'accepted') }, { kind: 'ending', id: 'c-1' }],
+  ['that is not its first field', { intent: { tool: 'first', ...others, id: 'c-1' } }, { kind: 'intent', id: 'c-1' }],
+  ['with signs of its own', { intent: { ...intent, id: 'c 1 "é"' } }, { kind: 'intent', id: 'c 1 "é"' }],
+  ['that is too long for a short look', { ending: ending(noon, 'c'.repeat(65), 'accepted') }, { id: 'c'.repeat(65) }],
+  ['of a line that does not begin with it', ` ${JSON.stringify({ intent })}`, { kind: 'intent', id: 'c-1' }],
+  ['of an entry that is not understood', { intent: { when: 'now', id: 'c-1' } }, undefined],
+  ['of what is no entry', '"intent":{"id":"c-1"', undefined],
+  ['of nothing', '', undefined],
+])('the id %s', (_what, entry, expected) => {
+  const found = readId(bytes(entry));
+  if (expected === undefined) expect(found).toBeUndefined();
+  else expect(found).toMatchObject(expected);
+});
+
+test.each<readonly [string, unknown, object | undefined]>([
+  ['an intent', { intent: { ...intent, what: 'é' } }, { intent: { ...intent, what: 'é' } }],
+  ['an intent of the format', { intent: { ...intent, keyFormat: 1 } }, { intent: { ...intent, keyFormat: 1 } }],
+  ['an intent of another format', { intent: { ...intent, keyFormat: 2 } }, undefined],
+  ['half of an intent', { intent: { id: 'c-1' } }, undefined],
+  ['an ending', { ending: ending(noon, 'c-1', 'declined') }, { ending: ending(noon, 'c-1', 'declined') }],
+  ['half of an ending', { ending: { id: 'c-1' } }, undefined],
+  ['a line that a crash cut short', '{"intent":{"id"', undefined],
+  ['null', 'null', undefined],
+])('the entry of %s', (_what, entry, expected) => {
+  expect(readEntry(bytes(entry))).toEqual(expected);
+});
+
+test.each<readonly [string, unknown, object | undefined]>([
+  [
+    'an id that is no plain text',
+    { ending: { ...ending(noon, 'é', 'rejected') } },
+    { kind: 'ending', id: 'é', outcome: 'rejected', time: noon },
+  ],
+  [
+    'an outcome of a newer version',
+    { ending: { ...ending(noon, 'c', 'rejected'), outcome: 'later' } },
+    { kind: 'ending', outcome: 'unknown' },
+  ],
+  ['an ending without a time', { ending: { id: 'c', outcome: 'accepted' } }, undefined],
+  ['a nonce that is no plain text', { intent: { ...intent, nonce: 'é' } }, { kind: 'intent', nonce: 'é' }],
+  ['a nonce that is no text', { intent: { ...intent, nonce: 1 } }, { kind: 'notUnderstood', time: noon }],
+  ['a budget that is no plain text', { intent: { ...intent, budget: 'é' } }, { kind: 'intent', budget: 'é' }],
+  ['a digest that is no text', { intent: { ...intent, digest: 1 } }, { kind: 'notUnderstood', time: noon }],
+  [
+    'a time that is none',
+    { intent: { when: intent.time, time: 'soon' } },
+    { kind: 'notUnderstood', time: Number.POSITIVE_INFINITY },
+  ],
+])('a line with %s', (_what, entry, expected) => {
+  const line = readLine(bytes(entry));
+  if (expected === undefined) expect(line).toBeUndefined();
+  else expect(line).toMatchObject(expected);
+});
+
+test('of an ending that is not understood, what the rules look for is told', () => {
+  const given = { ...ending(noon, 'c-1', 'accepted'), status: 'fine' };
+  const line = readLine(bytes({ ending: given }));
+  if (line?.kind !== 'ending') throw new Error('no ending');
+  expect(endingOf(line)).toEqual(ending(noon, 'c-1', 'accepted'));
 });

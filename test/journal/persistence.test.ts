@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { createPersistence, Permanent } from '../../src/journal/persistence.js';
+import { CommitPending, createPersistence, Permanent } from '../../src/journal/persistence.js';
 
 /** Writes that are tried until they succeed. Pauses take no time but are noted, or end only when they are cut short. */
 
@@ -74,4 +74,81 @@ test('what is tried soon does not keep anybody waiting, and goes on', async () =
   await vi.waitFor(() => expect(attempt).toHaveBeenCalledTimes(2));
   await close();
   expect(attempt).toHaveBeenCalledTimes(3);
+});
+
+test('what is under way is counted', async () => {
+  clock.stands = true;
+  const { write, count, close } = createPersistence();
+  const written = [write(failing(1)), write(failing(9)).catch(() => undefined)];
+  expect(count()).toBe(2);
+  await vi.waitFor(() => expect(clock.pauses).toEqual([50, 50]));
+  await close();
+  await Promise.all(written);
+  expect(count()).toBe(0);
+});
+
+describe('a commit that is not confirmed yet', () => {
+  /** A commit that ends when the test says so. */
+  function pending() {
+    let confirm = () => {};
+    let fail = (_error: Error) => {};
+    const committed = new Promise<void>((resolve, reject) => {
+      confirm = resolve;
+      fail = reject;
+    });
+    return { error: new CommitPending(committed), confirm: () => confirm(), fail: () => fail(new Error('lost')) };
+  }
+
+  test('is waited for, and not made again', async () => {
+    const { error, confirm } = pending();
+    expect(error.message).toBe('the database has not confirmed it yet');
+    const attempt = failing(1, error);
+    const written = createPersistence().write(attempt);
+    confirm();
+    await written;
+    expect(attempt).toHaveBeenCalledTimes(1);
+    expect(clock.pauses).toEqual([]);
+  });
+
+  test('is made again if it failed', async () => {
+    const { error, fail } = pending();
+    const attempt = failing(1, error);
+    const written = createPersistence().write(attempt);
+    fail();
+    await written;
+    expect(attempt).toHaveBeenCalledTimes(2);
+  });
+
+  test('is made once more when the journal is closed', async () => {
+    const { write, close } = createPersistence();
+    const attempt = failing(1, pending().error);
+    const written = write(attempt);
+    await vi.waitFor(() => expect(attempt).toHaveBeenCalledTimes(1));
+    await close();
+    await written;
+    expect(attempt).toHaveBeenCalledTimes(2);
+  });
+
+  test.each(['confirm', 'fail'] as const)(
+    'is waited for before what comes after it, which its end (%s) lets begin',
+    async (end) => {
+      const commit = pending();
+      const { writeAfter, count } = createPersistence();
+      const attempt = failing(1);
+      writeAfter(commit.error, attempt);
+      await new Promise(setImmediate);
+      expect([attempt.mock.calls.length, count()]).toEqual([0, 1]);
+      commit[end]();
+      await vi.waitFor(() => expect(count()).toBe(0));
+      expect(attempt).toHaveBeenCalledTimes(2);
+    },
+  );
+
+  test('keeps nobody from closing: what comes after it is tried at once', async () => {
+    const { writeAfter, close } = createPersistence();
+    const attempt = failing(9);
+    writeAfter(pending().error, attempt);
+    await close();
+    expect(attempt).toHaveBeenCalledTimes(1);
+  });
 });
