@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createAnnouncer } from '../../src/consent/announcement.js';
-import { createHttpClient } from '../../src/transport/http-client.js';
 import { say } from '../../src/util/say.js';
+import { createHttpClient, type HttpClient, type HttpRequest } from '../../src/transport/http-client.js';
 import { startServer } from '../support/http-server.js';
 
 /** How people learn that a plan waits. */
@@ -45,6 +45,7 @@ test('by a line of the log, and a message with headline and link in which nothin
   );
   const mac = createHmac('sha256', 'k'.repeat(32)).update(`1795262400.${request?.body}`).digest('hex');
   expect(request?.headers).toMatchObject({
+    'content-type': 'application/json',
     'x-cloudops-timestamp': '1795262400',
     'x-cloudops-signature': `sha256=${mac}`,
   });
@@ -68,4 +69,92 @@ test.each([302, 400, 404])('once where the answer is %i', async (status) => {
   await vi.waitFor(() => expect(logged).toHaveLength(2));
   expect(hook.requests).toHaveLength(1);
   await hook.close();
+});
+
+/** A webhook that has its answers ready: statuses, or the code of a failure. */
+function scripted(answers: readonly (number | 'ECONNREFUSED')[], key?: string) {
+  const left = [...answers];
+  const sent: HttpRequest[] = [];
+  const logged: unknown[] = [];
+  let opened = 0;
+  let release = () => {};
+  const client: HttpClient = {
+    send: async (request) => {
+      sent.push(request);
+      const answer = left.shift();
+      if (answer === undefined)
+        await new Promise<void>((resolve) => {
+          release = resolve;
+        });
+      return typeof answer === 'string'
+        ? { kind: 'failure', code: 'ConnectFailed', detail: answer, mayHaveArrived: false }
+        : { kind: 'response', status: answer ?? 200, headers: {}, body: '' };
+    },
+    close: async () => undefined,
+  };
+  const announce = createAnnouncer({
+    openClient: async () => {
+      opened += 1;
+      return client;
+    },
+    webhook: { url: 'https://hooks.example.com/a/SECRET?b=1#c', key },
+    now,
+    log: (level, event, fields) => logged.push([level, event, fields]),
+    pause: async () => undefined,
+  });
+  return { announce, sent, logged, opened: () => opened, release: () => release() };
+}
+const told = ['info', 'decision needed', expect.anything()];
+
+test.each<readonly [number | 'ECONNREFUSED', number, string | undefined]>([
+  [199, 1, 'HTTP status 199'],
+  [200, 1, undefined],
+  [299, 1, undefined],
+  [300, 1, 'HTTP status 300'],
+  [428, 1, 'HTTP status 428'],
+  [429, 4, 'HTTP status 429'],
+  [430, 1, 'HTTP status 430'],
+  [499, 1, 'HTTP status 499'],
+  [500, 4, 'HTTP status 500'],
+  ['ECONNREFUSED', 4, 'ConnectFailed'],
+])('an answer of %s is tried %i times', async (answer, times, error) => {
+  const { announce, sent, logged, opened } = scripted([answer, answer, answer, answer, 200]);
+  announce(announcement);
+  await vi.waitFor(() => expect(sent).toHaveLength(times));
+  const problems = error === undefined ? [] : [['warn', 'webhook', { error }]];
+  await vi.waitFor(() => expect(logged).toEqual([told, ...problems]));
+  expect(opened()).toBe(1);
+});
+
+test('the message goes to the whole address, over a connection of its own, unsigned without a key', async () => {
+  const { announce, sent } = scripted([200]);
+  announce(announcement);
+  await vi.waitFor(() => expect(sent).toHaveLength(1));
+  expect(sent[0]).toMatchObject({
+    method: 'POST',
+    origin: 'https://hooks.example.com',
+    path: '/a/SECRET?b=1',
+    newConnection: true,
+  });
+  expect(Object.keys(sent[0]?.headers ?? {}).sort()).toEqual(['content-type', 'x-cloudops-timestamp']);
+});
+
+test('with fifty under way the log alone tells, until one has ended', async () => {
+  const { announce, sent, logged, opened, release } = scripted([]);
+  for (let index = 0; index < 51; index += 1) announce(announcement);
+  await vi.waitFor(() => expect(sent).toHaveLength(50));
+  expect(logged.slice(50)).toEqual([told, ['warn', 'webhook', { error: 'too many announcements are under way' }]]);
+  release();
+  await vi.waitFor(() => {
+    announce(announcement);
+    expect(sent.length).toBeGreaterThan(50);
+  });
+  expect(opened()).toBe(1);
+});
+
+test('without a webhook the log alone tells', () => {
+  const logged: unknown[] = [];
+  const openClient = async () => httpClient;
+  createAnnouncer({ webhook: undefined, openClient, now, log: (...entry) => logged.push(entry) })(announcement);
+  expect(logged).toEqual([told]);
 });

@@ -1,0 +1,142 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { createRefusals } from '../../src/consent/refusals.js';
+import type { Intent } from '../../src/journal/entry.js';
+import { createMemoryJournal } from '../support/caller.js';
+import { intentAt } from '../support/journal.js';
+
+/** A refusal counts for ten minutes, once, and also before the journal has it. */
+
+const start = Date.parse('2026-11-20T12:00:00Z');
+const tenMinutes = 10 * 60_000;
+const agent = { client: 'agent 1', caller: undefined, digest: 'd' };
+let time = start;
+beforeEach(() => {
+  time = start;
+});
+const now = () => new Date(time);
+
+type Writing = Parameters<typeof createRefusals>[0];
+
+function setUp(journal: Writing = createMemoryJournal(now)) {
+  let ids = 0;
+  const logged: unknown[] = [];
+  const newId = () => {
+    ids += 1;
+    return `again-${ids}`;
+  };
+  const refusals = createRefusals(journal, now, newId, (...entry) => logged.push(entry));
+  const decline = (changes: Partial<Intent> = {}, isDismissed = false) =>
+    refusals.decline(intentAt(time, { ...agent, id: 'c-1', nonce: 'n-1', consent: 'asked', ...changes }), isDismissed);
+  return { refusals, decline, logged };
+}
+
+/** A journal that cannot be written until it can. */
+function fullJournal() {
+  const written: Intent[] = [];
+  const journal = {
+    isFull: true,
+    decline: async (intent: Intent) => {
+      if (journal.isFull) throw Object.assign(new Error('MARKER'), { code: 'ENOSPC' });
+      written.push(intent);
+      return true;
+    },
+    listDeclined: async () => written.map(({ digest }) => digest),
+  };
+  return { journal, written };
+}
+
+test('a refusal binds for ten minutes', async () => {
+  const { refusals, decline } = setUp();
+  expect(await decline()).toBe('declined');
+  time += tenMinutes;
+  const reason = { code: 'Declined', problems: ['the user declined this change less than ten minutes ago'] };
+  expect(await refusals.againstPlanId(agent)).toMatchObject(reason);
+  time += 1;
+  expect(await refusals.againstPlanId(agent)).toBeUndefined();
+});
+
+test('of one nonce the first refusal counts', async () => {
+  const { decline } = setUp();
+  expect(await decline()).toBe('declined');
+  expect(await decline({ id: 'c-2' })).toBe('spent');
+  expect(await decline({ id: 'c-3', nonce: 'n-2' })).toBe('declined');
+});
+
+test('a question that was only closed does not bind its own change, and no other', async () => {
+  const { refusals, decline } = setUp();
+  await decline({}, true);
+  await decline({ nonce: 'n-2', digest: 'e' });
+  expect(await refusals.againstPlanId(agent)).toBeUndefined();
+  expect(await refusals.againstPlanId({ ...agent, digest: 'e' })).toMatchObject({ code: 'Declined' });
+});
+
+test.each<readonly [string, Partial<Intent>]>([
+  ['caller', { caller: 'bo' }],
+  ['change', { digest: 'e' }],
+])('a question that another %s closed makes up for no refusal', async (_what, changes) => {
+  const { refusals, decline } = setUp();
+  await decline({ nonce: 'n-2', ...changes }, true);
+  await decline();
+  expect(await refusals.againstPlanId(agent)).toMatchObject({ code: 'Declined' });
+});
+
+test('a question that was closed longer ago makes up for no refusal', async () => {
+  const { refusals, decline } = setUp();
+  await decline({}, true);
+  time += tenMinutes + 1;
+  await decline({ nonce: 'n-2' });
+  expect(await refusals.againstPlanId(agent)).toMatchObject({ code: 'Declined' });
+});
+
+describe('while the journal cannot be written', () => {
+  test('a refusal counts here, and is written under a new id as soon as that is possible', async () => {
+    const { journal, written } = fullJournal();
+    const { refusals, decline, logged } = setUp(journal);
+    expect(await decline()).toBe('unwritten');
+    expect(await decline({ id: 'c-2' })).toBe('spent');
+    expect([refusals.isSpent('n-1'), refusals.isSpent('n-2')]).toEqual([true, false]);
+    expect(await refusals.againstPlanId(agent)).toMatchObject({ code: 'Declined' });
+    expect(logged).toEqual([['error', 'journal', { tool: 'restore_instance', id: 'c-1', error: 'ENOSPC' }]]);
+    journal.isFull = false;
+    await vi.waitFor(() => expect(refusals.isSpent('n-1')).toBe(false));
+    expect(written).toMatchObject([{ nonce: 'n-1', id: expect.stringMatching(/^again-\d+$/) }]);
+    await refusals.close();
+  });
+
+  test('it counts for ten minutes too, for its caller alone', async () => {
+    const { refusals, decline } = setUp(fullJournal().journal);
+    await decline({ caller: 'ana' });
+    expect(await refusals.againstPlanId(agent)).toBeUndefined();
+    expect(await refusals.againstPlanId({ ...agent, caller: 'ana' })).toMatchObject({ code: 'Declined' });
+    time += tenMinutes;
+    expect(await refusals.againstPlanId({ ...agent, caller: 'ana' })).toMatchObject({ code: 'Declined' });
+    time += 1;
+    expect(await refusals.againstPlanId({ ...agent, caller: 'ana' })).toBeUndefined();
+    await refusals.close();
+  });
+
+  test('one without a nonce is told by its id', async () => {
+    const { refusals, decline } = setUp(fullJournal().journal);
+    expect(await decline({ nonce: undefined })).toBe('unwritten');
+    expect(await decline({ nonce: undefined })).toBe('spent');
+    expect(await decline({ nonce: undefined, id: 'c-2' })).toBe('unwritten');
+    await refusals.close();
+  });
+
+  test('with a thousand of them, every consent counts as refused', async () => {
+    const { refusals, decline } = setUp(fullJournal().journal);
+    for (let index = 0; index < 999; index += 1) await decline({ nonce: `n-${index}` });
+    expect(refusals.isSpent('other')).toBe(false);
+    await decline({ nonce: 'n-999' });
+    expect(refusals.isSpent('other')).toBe(true);
+    await refusals.close();
+  });
+});
+
+test('while the journal cannot be read, nobody is asked and no planId counts', async () => {
+  const listDeclined = () => Promise.reject(new Error('down'));
+  const { refusals } = setUp({ ...createMemoryJournal(now), listDeclined });
+  const reason = { code: 'JournalUnavailable', problems: ['the refusals in it cannot be counted'] };
+  expect(await refusals.againstAsking(agent)).toMatchObject(reason);
+  expect(await refusals.againstPlanId(agent)).toMatchObject(reason);
+});
