@@ -2,7 +2,7 @@ import { Client, type ElicitRequest, InMemoryTransport } from '@modelcontextprot
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { CallTool } from '../../src/calls/context.js';
-import type { Reply } from '../../src/consent/asker.js';
+import type { Reply, Visit } from '../../src/consent/asker.js';
 import type { ConsentClaims } from '../../src/consent/tokens.js';
 import { createServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
@@ -26,6 +26,7 @@ interface Setup {
 
 const claims = { digest: 'd'.repeat(32), nonce: 'e'.repeat(16) };
 const accept = say`Yes, do it`;
+const address = 'https://cloudops.example.com/decisions/0123456789abcdef';
 const close: (() => Promise<void>)[] = [];
 afterEach(async () => {
   vi.useRealTimers();
@@ -34,13 +35,23 @@ afterEach(async () => {
 
 /** A real client, and a server whose calls ask their user and nothing else. */
 async function connect({ era, elicitation, answer, name = 'test', version = '1', use = 'question' }: Setup) {
-  const calls: { asks: boolean; client: string; brought: unknown; reply?: Reply | 'later' | undefined }[] = [];
-  const call: CallTool = async (_operation, _args, { client, asker }) => {
-    const { brought } = asker ?? {};
-    const reply = brought?.read(accept) ?? (await asker?.ask(say`Really?`, accept));
+  const calls: {
+    asks: boolean;
+    client: string;
+    brought: unknown;
+    reply?: Reply | Visit | 'later' | undefined;
+  }[] = [];
+  const call: CallTool = async (_operation, _args, { client, asker, guide }) => {
+    const brought = asker?.brought ?? guide?.brought;
+    const reply =
+      asker?.brought?.read(accept) ??
+      guide?.brought?.visit ??
+      (await (asker?.ask(say`Really?`, accept) ?? guide?.send(say`Please decide there.`, address)));
     calls.push({ asks: asker !== undefined, client, brought: brought?.claims, reply });
-    if (reply === 'later' && calls.length === 1)
-      return { kind: 'inputRequired', message: say`Really?`, answer: { accept }, claims: { use, ...claims } };
+    if (reply === 'later' && calls.length === 1) {
+      const answer = asker === undefined ? { address } : { accept };
+      return { kind: 'inputRequired', message: say`Really?`, answer, claims: { use, ...claims } };
+    }
     return { kind: 'succeeded', success: { summary: say`Done.`, warnings: [], requestIds: {} } };
   };
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
@@ -128,6 +139,60 @@ describe.each(eras)('with a client of %s', (_name, era) => {
     await run();
     expect(calls[0]?.client).toBe(client);
   });
+});
+
+describe.each(eras)('an address, which a client of %s shows where it shows no form', (_name, era) => {
+  const url = { url: {} };
+
+  test.each<readonly [Answer['action'], Visit]>([
+    ['accept', 'opened'],
+    ['decline', 'declined'],
+    ['cancel', 'cancelled'],
+  ])('is sent with its text, and "%s" means that it was %s', async (action, visit) => {
+    const { run, calls, questions } = await connect({
+      era,
+      elicitation: url,
+      answer: () => ({ action }),
+      use: 'handle',
+    });
+    await run();
+    expect(questions).toMatchObject([{ mode: 'url', url: address }]);
+    expect(calls.at(-1)).toMatchObject({ asks: false, reply: visit });
+    if (calls.length > 1) expect(calls.at(-1)?.brought).toMatchObject({ use: 'handle', ...claims });
+  });
+
+  test('is not sent where the client shows a form', async () => {
+    const { run, calls, questions } = await connect({ era, elicitation: { form: {}, url: {} } });
+    await run();
+    expect(calls[0]?.asks).toBe(true);
+    expect(questions).toMatchObject([{ mode: 'form' }]);
+  });
+
+  test('is not sent where the client shows neither', async () => {
+    const { run, calls } = await connect({ era });
+    await run();
+    expect(calls).toMatchObject([{ asks: false, reply: undefined }]);
+  });
+});
+
+test('an answer that belongs to a question is no visit', async () => {
+  const answer = (): Answer => ({ action: 'accept' });
+  const { run, calls } = await connect({
+    era: { pin: '2026-07-28' },
+    elicitation: { url: {} },
+    answer,
+    use: 'question',
+  });
+  await run();
+  expect(calls).toMatchObject([{ reply: 'later' }, { reply: 'later', brought: undefined }]);
+});
+
+test('a client that fails to show an address has opened none', async () => {
+  const answer = () => Promise.reject(new Error('no browser'));
+  const { run, calls, questions } = await connect({ era: 'legacy', elicitation: { url: {} }, answer });
+  await run();
+  expect(questions).toMatchObject([{ message: 'Please decide there.', elicitationId: expect.any(String) }]);
+  expect(calls).toMatchObject([{ reply: 'cancelled' }]);
 });
 
 describe('up to 2025-11-25, the call waits', () => {

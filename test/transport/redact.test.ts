@@ -144,6 +144,9 @@ describe('characters with a spelling of their own', () => {
     ['in base64 that is all signs', '>>>???'.repeat(4), 'Pj4-Pz8_'.repeat(4)],
     ['in Latin-1', 'é'.repeat(20), Buffer.from('é'.repeat(20)).toString('latin1')],
     ['in HTML with leading zeros', 'abcdefghijklmnop', html('abcdefghijklmnop').replaceAll('#', '#00000')],
+    ['with a NUL, in a URL', 'a\0bcdefghijklmno', 'a%00bcdefghijklmno'],
+    ['with the digits of URLs, in capitals', 'JKLMNOZ'.repeat(3), '%4A%4B%4C%4D%4E%4F%5A'.repeat(3)],
+    ['not in Latin letters, beside an escape of URLs', '鍵'.repeat(16), `%20${'鍵'.repeat(16)}`],
     ['above the basic plane', '\u{1f511}'.repeat(10), '&#128273;'.repeat(10)],
   ])('are found %s', (_how, given, text) => {
     expect(createRedactor([given]).finds(text)).toBe(true);
@@ -181,6 +184,20 @@ describe('of a secret that is JSON', () => {
   ] as const)('%s', (_what, given, text, found) => {
     expect(createRedactor([JSON.stringify(given)]).finds(text)).toBe(found);
   });
+});
+
+test('white space before the JSON of a secret makes no difference', () => {
+  const secret = `\n ${JSON.stringify({ private_key: 'abcdefghijklmnopqrst', id: 'z' })}`;
+  expect(createRedactor([secret]).finds('abcdefghijklmnopqrst')).toBe(true);
+});
+
+test.each([
+  ['%4G', 'P'],
+  ['%4@', 'I'],
+  ['%4z', 'A'],
+])('%s is no escape of URLs, and does not stand for %s', (text, character) => {
+  const { finds } = createRedactor([`abcdefgh${character}ijklmnop`]);
+  expect(finds(`abcdefgh${text}ijklmnop`)).toBe(false);
 });
 
 test('what only looks like JSON is looked for whole', () => {
