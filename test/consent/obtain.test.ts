@@ -3,6 +3,7 @@ import type { CallContext, CallOutcome } from '../../src/calls/context.js';
 import { writeScope } from '../../src/calls/policy.js';
 import type { Asker, Reply } from '../../src/consent/asker.js';
 import type { ConsentMode } from '../../src/consent/decision.js';
+import type { Click } from '../../src/consent/input.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
@@ -24,11 +25,11 @@ const tokens = createConsentTokens(['k'.repeat(32)], '', now);
 
 function setUp(confirm: ConsentMode, operation: Operation = restoreInstance, journal = createMemoryJournal()) {
   const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'one' } }));
-  const { carryOut, logged } = testCaller('http://127.0.0.1:1', { confirm, openClient, journal, now });
+  const { carryOut, logged, plans } = testCaller('http://127.0.0.1:1', { confirm, openClient, journal, now });
   const principal = { name: 'alice', scopes: [writeScope] };
   const call = (given: object = {}, context: Partial<CallContext> = {}) =>
     carryOut(operation, { ...args, ...given }, { tokens, client: 'test 1', signal: never, principal, ...context });
-  return { call, journal, requests, logged };
+  return { call, journal, requests, logged, plans };
 }
 
 const successOf = (outcome: CallOutcome) => {
@@ -91,8 +92,19 @@ describe('a plan in place of an answer', () => {
 
   test('cannot be had from a client that only a person may use, and has none', async () => {
     const { call, requests } = setUp('human');
-    expect(await call()).toMatchObject(failed('NeedsHuman', 'CLOUDOPS_CONFIRM'));
+    const outcome = await call();
+    expect(outcome).toMatchObject(failed('NeedsHuman', 'CLOUDOPS_CONFIRM'));
+    expect(JSON.stringify(outcome)).not.toContain('reconnect');
     expect(requests).toEqual([]);
+  });
+
+  test('cannot be had from a client that nobody knows, whose user is to connect it anew', async () => {
+    expect(await setUp('human').call({}, { isUnknownClient: true })).toMatchObject({
+      failure: {
+        code: 'NeedsHuman',
+        next: { who: 'user', action: 'configure', text: expect.stringContaining('reconnect') },
+      },
+    });
   });
 });
 
@@ -135,6 +147,41 @@ describe('a planId', () => {
     expect(session.requests).toEqual([]);
   });
 
+  test('of a plan that a person can decide on too takes it away from them', async () => {
+    const session = setUp('ask');
+    const { planId = '' } = successOf(await session.call({}, { hasView: true }));
+    const { nonce } = tokens.verify(planId);
+    expect(await session.plans.find(nonce)).toMatchObject({ state: 'waiting' });
+    expect(await session.call({ planId })).toMatchObject(accepted);
+    expect(await session.plans.find(nonce)).toMatchObject({ state: 'decided' });
+  });
+
+  test('brought to a question makes both one: an answer spends the planId', async () => {
+    const session = setUp('ask');
+    const { planId = '' } = successOf(await session.call());
+    const asker: Asker = {
+      ask: async () => {
+        time += 5000;
+        return 'declined';
+      },
+    };
+    expect(await session.call({ planId }, { asker })).toMatchObject(failed('Declined', '', ''));
+    expect(await session.journal.list({})).toMatchObject([{ consent: 'asked', nonce: tokens.verify(planId).nonce }]);
+  });
+
+  test('carries nothing out after a question about its plan was declined, though that cannot be written', async () => {
+    const journal = { ...createMemoryJournal(), decline: () => Promise.reject(new Error('gone')) };
+    const { call, requests } = setUp('ask', restoreInstance, journal);
+    const { planId } = successOf(await call());
+    const ask = async (): Promise<Reply> => {
+      time += 5000;
+      return 'declined';
+    };
+    await call({ planId }, { asker: { ask } });
+    expect(await call({ planId })).toMatchObject(failed('Declined', 'the user declined this plan'));
+    expect(requests).toEqual([]);
+  });
+
   test('carries nothing out after ten minutes', async () => {
     const session = setUp('plan');
     const planId = await planIdOf(session);
@@ -151,10 +198,52 @@ describe('a click', () => {
       throw new Error('there is no plan to click on');
     const claims = { ...outcome.view.claims, issuedAt: start };
     time += 3000;
-    const click = (decision: 'accept' | 'decline', given: object = {}) =>
-      session.call(given, { click: { decision, claims } });
-    return { ...session, click, nonce: claims.nonce };
+    const click = (decision: 'accept' | 'decline', given: object = {}, page?: Click['page']) =>
+      session.call(given, { click: { decision, claims, ...(page && { page }) } });
+    return { ...session, click, claims, nonce: claims.nonce };
   }
+  const bob = { person: 'bob', repeats: false };
+
+  test('on the page is that of the person who is signed in to it', async () => {
+    const { click, journal } = await planned();
+    expect(await click('accept', {}, bob)).toMatchObject(accepted);
+    expect(await journal.list({})).toMatchObject([{ consent: 'page', approver: 'bob', answeredAfterMs: 3000 }]);
+    const { click: decline } = await planned();
+    expect(await decline('decline', {}, bob)).toMatchObject(failed('Declined', 'a person on the page clicked'));
+  });
+
+  test.each<readonly [ConsentMode, 'in the chat' | 'on the page', boolean]>([
+    ['ask', 'in the chat', true],
+    ['approval', 'in the chat', false],
+    ['approval', 'on the page', true],
+    ['plan', 'on the page', false],
+    ['off', 'on the page', false],
+  ])('where the server asks for "%s" by now, one %s counts: %s', async (confirm, where, counts) => {
+    const { claims } = await planned();
+    const { call } = setUp(confirm);
+    const page = where === 'on the page' ? { page: bob } : {};
+    const outcome = await call({}, { click: { decision: 'accept', claims, ...page } });
+    expect(outcome).toMatchObject(counts ? accepted : failed('PlanRefused', `"${confirm}" by now`));
+  });
+
+  test('on the page on a plan that repeats a change counts also when that was long ago', async () => {
+    const journal = createMemoryJournal(now);
+    const { call } = setUp('off', restoreInstance, journal);
+    await call();
+    const [earlier] = await journal.list({});
+    const session = setUp('human', restoreInstance, journal);
+    const outcome = await session.call({ allowRepeat: true }, { hasView: true });
+    const claims = outcome.kind === 'succeeded' && outcome.view?.kind === 'plan' ? outcome.view.claims : undefined;
+    if (claims === undefined || earlier === undefined) throw new Error('there is no plan to click on');
+    time += 20 * 60_000;
+    const click = (page?: Click['page']) =>
+      session.call(
+        { allowRepeat: true },
+        { click: { decision: 'accept', claims: { ...claims, issuedAt: start }, ...(page && { page }) } },
+      );
+    for (const page of [undefined, bob]) expect(await click(page)).toMatchObject(failed('PlanRefused', 'sent since'));
+    expect(await click({ person: 'bob', repeats: earlier.id })).toMatchObject(accepted);
+  });
 
   test('on the button that agrees is consent', async () => {
     const { click, journal, nonce } = await planned();
@@ -276,9 +365,51 @@ describe('a question', () => {
     expect(JSON.stringify(outcome)).not.toContain('Where:');
   });
 
-  test('that nobody can have read is told with its time', async () => {
-    const outcome = await setUp('ask').call({}, { asker: person('cancelled', 20) });
-    expect(outcome).toMatchObject(failed('NobodyAsked', 'cancelled it after 20 ms', 'the question was: '));
+  test.each<readonly [Reply, string]>([
+    ['agreed', 'agreed to'],
+    ['declined', 'declined'],
+    ['notChosen', 'answered'],
+    ['cancelled', 'cancelled'],
+  ])('that nobody can have read is told with its time: %s', async (reply, verb) => {
+    const outcome = await setUp('ask').call({}, { asker: person(reply, 999) });
+    expect(outcome).toMatchObject(failed('NobodyAsked', `the client ${verb} it after 999 ms`, 'the question was: '));
+  });
+
+  test('that is answered within a second at a terminal was read there', async () => {
+    const { call } = setUp('ask');
+    expect(await call({}, { asker: { ...person('agreed', 20), isDirect: true } })).toMatchObject(accepted);
+  });
+
+  test('follows the plan, where there is room to show it', async () => {
+    const shown: string[] = [];
+    const { call } = setUp('ask');
+    await call({}, { asker: { ...person('declined'), show: (plan) => shown.push(plan) } });
+    expect(shown).toEqual([expect.stringContaining(headline)]);
+  });
+
+  test('is not asked for a call that was cancelled', async () => {
+    const { call } = setUp('ask');
+    const outcome = await call({}, { asker: person('agreed'), signal: AbortSignal.abort() });
+    expect(outcome).toMatchObject(failed('Declined', 'cancelled the call before anybody was asked'));
+    expect(asked).toEqual([]);
+  });
+
+  test('that was declined is not answered again while that cannot be written', async () => {
+    const { call } = setUp('ask', restoreInstance, {
+      ...createMemoryJournal(),
+      decline: () => Promise.reject(new Error('gone')),
+    });
+    const outcome = await call({}, { asker: person('later', 0) });
+    if (outcome.kind !== 'inputRequired') throw new Error(`the call ended as ${outcome.kind}`);
+    time += 7000;
+    const answer = (reply: Reply) => {
+      const claims = { ...outcome.claims, issuedAt: start };
+      return call({}, { asker: { ...person('later'), brought: { claims, read: () => reply } } });
+    };
+    expect(await answer('declined')).toMatchObject(
+      failed('Declined', 'the user declined', '', 'not in the journal yet'),
+    );
+    expect(await answer('agreed')).toMatchObject(failed('PlanRefused', 'answered before'));
   });
 
   test('may be answered with another call, which says how long that took', async () => {
