@@ -1,9 +1,13 @@
 import { defineConfig } from 'vitest/config';
 
 /** These put other modules in the place of Node's or of ours, which only a module graph of their own can bear. */
-export const mocking = ['calls/validate', 'calls/secrets-race', 'journal/file-faults', 'journal/persistence'].map(
-  (name) => `test/${name}.test.ts`,
-);
+export const mocking = [
+  'calls/validate',
+  'calls/secrets-race',
+  'consent/plan-race',
+  'journal/file-faults',
+  'journal/persistence',
+].map((name) => `test/${name}.test.ts`);
 
 const schemas = 'scripts/schemas.mjs';
 const build = 'test/support/build.ts';

@@ -51,7 +51,7 @@ function read(path: string): Buffer | undefined {
     const stats = fstatSync(file);
     const isShared = process.platform !== 'win32' && (stats.mode & 0o077) !== 0;
     if (!stats.isFile() || isShared || stats.size > longestFile) return Buffer.alloc(0);
-    return Buffer.from(readFileSync(file, 'utf8').trim(), 'hex');
+    return Buffer.from(readFileSync(file, 'utf8'), 'hex');
   } finally {
     closeSync(file);
   }

@@ -37,10 +37,15 @@ describe('the key', () => {
     if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  test('is taken from a file that has it', () => {
+  test.each([good, good.trim(), good.replace('\n', '\r\n')])('is taken from a file that has it: %j', (text) => {
     const own = join(folder, 'key');
-    writeFileSync(own, good, { mode: 0o600 });
+    writeFileSync(own, text, { mode: 0o600 });
     expect(keptPlanKey(own)()).toEqual([Buffer.alloc(32, 0xaa)]);
+  });
+
+  test.skipIf(process.platform === 'win32')('is made with its folders, which are for this user alone', () => {
+    expect(keptPlanKey(join(folder, 'a', 'b', 'key'))()).toEqual([expect.any(Buffer)]);
+    for (const each of ['a', 'a/b']) expect(statSync(join(folder, each)).mode & 0o777).toBe(0o700);
   });
 
   test.each(['', 'ab\n', `${'z'.repeat(64)}\n`, 'a'.repeat(1000)])(

@@ -33,10 +33,10 @@ export function describePlanStore(name: string, setUp: () => () => PlanStore): v
 
     test('are counted while they wait, and have not expired', async () => {
       const open = setUp();
-      const [waiting, decided, expired] = [plan(), plan(), plan({ expiresAt: expiresAt - 1 })];
-      for (const each of [waiting, decided, expired]) await open().add(each, 20);
+      const [decided, expired] = [plan(), plan({ expiresAt: expiresAt - 1 })];
+      for (const each of [plan(), plan(), decided, expired]) await open().add(each, 20);
       await open().claim(decided.nonce);
-      expect(await open().countWaiting(expiresAt)).toBe(1);
+      expect(await open().countWaiting(expiresAt)).toBe(2);
     });
 
     test('are claimed by one of many', async () => {
@@ -53,6 +53,7 @@ export function describePlanStore(name: string, setUp: () => () => PlanStore): v
       const open = setUp();
       const one = plan();
       await open().add(one, 20);
+      await open().update('0'.repeat(16), 'of no plan');
       await open().update(one.nonce, 'too early');
       expect(await open().find(one.nonce)).toMatchObject({ sealed: 'sealed' });
       await open().claim(one.nonce);

@@ -82,6 +82,14 @@ describe('files', () => {
     expect(await store.claim(nonce)).toBe(false);
   });
 
+  test('are decided in whatever folder they are', async () => {
+    const store = createPlanFiles(join(folder, 'waiting'));
+    const { nonce, ...rest } = plan();
+    await store.add({ nonce, ...rest, expiresAt }, 20);
+    expect(await store.claim(nonce)).toBe(true);
+    expect(await store.find(nonce)).toMatchObject({ state: 'decided' });
+  });
+
   test('that cannot be erased stop no other', async () => {
     const [one, other] = [plan(), plan()];
     for (const { nonce } of [one, other]) writeFileSync(join(folder, nameOf(nonce)), 'sealed');

@@ -155,3 +155,36 @@ test('the answers to a planId', async () => {
   }
   await expect(`${all.join('\n\n')}\n`).toMatchFileSnapshot('golden/plan-answers.txt');
 });
+
+test('what waits says who asked for what, from where, and with which rights', async () => {
+  const { call, plans } = setUp('approval', 'signIn');
+  await call({ diskSize: 200 });
+  expect(await plans.list()).toMatchObject([
+    {
+      tool: 'restore_instance',
+      args: { backupId: 'a'.repeat(32), instanceId: 'one', diskSize: 200 },
+      caller: 'alice',
+      scopes: [writeScope],
+      client: 'test 1',
+      issuedAt: start,
+      accept: 'Create server one (costs money)',
+      requestKey: expect.stringMatching(/^[0-9a-f]{64}$/),
+      plan: { method: 'POST' },
+      repeats: expect.anything(),
+    },
+  ]);
+});
+
+test('a plan that cannot be kept waits nowhere, and nobody is told of it', async () => {
+  const add = () => Promise.reject(new Error('MARKER'));
+  const { call, shown } = setUp('approval', 'signIn', { ...createMemoryPlanStore(), add });
+  expect(await call()).toMatchObject({
+    kind: 'failed',
+    failure: { code: 'JournalUnavailable', problems: ['the plans that wait beside it cannot be written'] },
+  });
+  expect(shown).toEqual([]);
+  const { call: callWithView } = setUp('human', 'none', { ...createMemoryPlanStore(), add });
+  const outcome = await callWithView({}, { hasView: true });
+  expect(outcome).toMatchObject({ success: { outcome: 'planned' }, view: { claims: expect.anything() } });
+  expect(outcome).not.toHaveProperty('success.planId');
+});
