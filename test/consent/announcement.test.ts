@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createAnnouncer } from '../../src/consent/announcement.js';
-import { say } from '../../src/util/say.js';
 import { createHttpClient, type HttpClient, type HttpRequest } from '../../src/transport/http-client.js';
+import { say } from '../../src/util/say.js';
 import { startServer } from '../support/http-server.js';
 
 /** How people learn that a plan waits. */

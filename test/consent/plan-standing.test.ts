@@ -5,6 +5,7 @@ import { createPlans, type FoundPlan } from '../../src/consent/plans.js';
 import { awaitEnd, type Standing, standingOf, standingOfPlan } from '../../src/consent/standing.js';
 import { type ConsentClaims, createConsentTokens } from '../../src/consent/tokens.js';
 import type { RecordedChange } from '../../src/journal/entry.js';
+import { say } from '../../src/util/say.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
@@ -20,9 +21,16 @@ const failure = refusalFailure('restore_instance', new Refusal('Declined', []), 
 const outcome = { kind: 'failed', failure } as const;
 const stored: FoundPlan = {
   ...{ nonce: claims.nonce, digest: claims.digest, requestKey: 'this', repeats: false, issuedAt: start },
-  ...{ tool: 'restore_instance', args: {}, client: 'test 1', accept: 'Yes', state: 'waiting', expiresAt: start + day },
+  ...{
+    tool: 'restore_instance',
+    args: {},
+    client: 'test 1',
+    accept: say`Yes`,
+    state: 'waiting',
+    expiresAt: start + day,
+  },
   plan: {
-    ...{ summary: '', method: 'POST', url: '', headers: {}, where: [], consequences: [] },
+    ...{ summary: say``, method: 'POST', url: '', headers: {}, where: [], consequences: [] },
     ...{ defaults: [], warnings: [], notChecked: [], risks: [] },
   },
 };

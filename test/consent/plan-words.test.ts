@@ -167,7 +167,7 @@ test('what waits says who asked for what, from where, and with which rights', as
       scopes: [writeScope],
       client: 'test 1',
       issuedAt: start,
-      accept: 'Create server one (costs money)',
+      accept: 'Create server "one" (costs money)',
       requestKey: expect.stringMatching(/^[0-9a-f]{64}$/),
       plan: { method: 'POST' },
       repeats: expect.anything(),

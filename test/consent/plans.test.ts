@@ -7,6 +7,7 @@ import { Refusal, refusalFailure } from '../../src/answers/refusal.js';
 import { createPlanFiles } from '../../src/consent/plan-files.js';
 import { createMemoryPlanStore, type PlanStore } from '../../src/consent/plan-store.js';
 import { createPlans, holdsSecret, type WaitingPlan } from '../../src/consent/plans.js';
+import { say } from '../../src/util/say.js';
 
 /** Plans that wait for a person are sealed, bounded, and erased at their end. */
 
@@ -35,7 +36,7 @@ const waiting: WaitingPlan = {
   caller: 'alice',
   client: 'test 1',
   plan: {
-    summary: 'Create server wiki.',
+    summary: say`Create server wiki.`,
     method: 'POST',
     url: 'https://devops.example.com/v1/instances:restore',
     headers: {},
@@ -46,7 +47,7 @@ const waiting: WaitingPlan = {
     notChecked: [],
     risks: [],
   },
-  accept: 'Create server wiki',
+  accept: say`Create server wiki`,
 };
 
 describe('what waits is sealed', () => {
