@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -11,6 +12,7 @@ import {
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CreateBucketCommand, GetBucketLifecycleConfigurationCommand, S3Client } from '@aws-sdk/client-s3';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { build } from 'rolldown';
@@ -18,8 +20,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { seededUpload } from '../../sandbox/sandbox.js';
+import { settingsOf, startReal } from '../s3/start.js';
 import { offeredBy, openPolicy } from '../support/operations.js';
 import { packInto } from '../support/pack.js';
+import { freePort } from '../support/postgres.js';
 import { cleanEnv } from '../support/server-process.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-package-'));
@@ -158,10 +162,13 @@ describe('licences and bill of materials', () => {
 describe("operations of one's own, in an empty folder", () => {
   const own = join(folder, 'own');
   const prefix = join(folder, 'global');
-  beforeAll(() => {
-    mkdirSync(own);
-    for (const name of readdirSync('examples/operations'))
-      writeFileSync(join(own, name), readFileSync(join('examples/operations', name)));
+  const bucket = 'demo-bucket';
+  /** The settings of each store; Ceph's are known when it runs. */
+  const stores: Record<string, Record<string, string>> = { 'the sandbox': { CLOUDOPS_SANDBOX: '1' } };
+  let ceph: ReturnType<typeof startReal> | undefined;
+  let s3: S3Client;
+  beforeAll(async () => {
+    cpSync(join(installed, 'examples', 'operations'), own, { recursive: true });
     run(
       'npm',
       'install',
@@ -174,6 +181,19 @@ describe("operations of one's own, in an empty folder", () => {
       prefix,
       tarball,
     );
+    const [port, monitorPort] = [await freePort(), await freePort()];
+    ceph = startReal('radosgw', {
+      S3_RUN: join(folder, 'radosgw'),
+      S3_PORT: String(port),
+      MON_PORT: String(monitorPort),
+    });
+    stores.Ceph = settingsOf(ceph);
+    s3 = new S3Client({ ...ceph, forcePathStyle: true, credentials: ceph });
+    await s3.send(new CreateBucketCommand({ Bucket: bucket }));
+  });
+  afterAll(async () => {
+    s3?.destroy();
+    await ceph?.stop();
   });
 
   const ways: readonly (readonly [string, readonly [string, ...string[]]])[] = [
@@ -181,25 +201,42 @@ describe("operations of one's own, in an empty folder", () => {
     ['npx', ['npx', '--offline', '-y', '-p', tarball, 'cloudops-mcp']],
     ['a local install', [join(project, 'node_modules', '.bin', 'cloudops-mcp')]],
   ];
-  const inFolder = ([command, ...first]: readonly [string, ...string[]], ...args: string[]) =>
+  const inFolder = (
+    [command, ...first]: readonly [string, ...string[]],
+    args: readonly string[],
+    settings: Record<string, string> = {},
+  ) =>
     execFileSync(command, [...first, ...args], {
       cwd: own,
       encoding: 'utf8',
-      env: cleanEnv(),
+      env: cleanEnv(settings),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
 
-  it.each(ways)('work from %s', (_way, command) => {
-    const settings = ['--operations', '.', '--sandbox', '--confirm', 'off', '--journal', join(own, 'journal.jsonl')];
-    expect(inFolder(command, 'call', 'list_buckets', ...settings)).toContain(
-      'The account has 1 bucket; the first is "demo-bucket".',
+  const journeys = ['Ceph', 'the sandbox'].flatMap((store) =>
+    ways.map(([way, command]) => [store, way, command] as const),
+  );
+  it.each(journeys)('work on %s from %s', async (store, way, command) => {
+    const id = `of ${way}`;
+    const settings = {
+      ...stores[store],
+      CLOUDOPS_OPERATIONS: '.',
+      CLOUDOPS_CONFIRM: 'off',
+      CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'),
+    };
+    expect(inFolder(command, ['call', 'list_buckets'], settings)).toContain(
+      `The account has 1 bucket; the first is "${bucket}".`,
     );
-    const rules = JSON.stringify({ bucket: 'demo-bucket', rules: [{ id: 'a', prefix: 'b', days: 1 }] });
-    expect(inFolder(command, 'call', 'put_bucket_lifecycle', rules, ...settings)).toContain('has 1 rule now');
+    const rules = JSON.stringify({ bucket, rules: [{ id, prefix: 'logs/', days: 1 }] });
+    expect(inFolder(command, ['call', 'put_bucket_lifecycle', rules], settings)).toContain('has 1 rule now');
+    // The sandbox takes rules, and has no operation that reads them.
+    if (store === 'the sandbox') return;
+    const { Rules } = await s3.send(new GetBucketLifecycleConfigurationCommand({ Bucket: bucket }));
+    expect(Rules).toMatchObject([{ ID: id, Filter: { Prefix: 'logs/' }, Expiration: { Days: 1 } }]);
   });
 
   it.each(ways)('are checked from %s', (_way, command) => {
-    const checked = inFolder(command, 'operations', 'check', '.');
+    const checked = inFolder(command, ['operations', 'check', '.']);
     expect(checked).toContain('GET https://storage.example.com/');
     expect(checked).toMatch(/\n {2}\s*<ID>old-logs<\/ID>\n/);
     expect(checked).toMatch(/operations: 2, problems: 0\n$/);

@@ -35,6 +35,15 @@ export default async function startStore({ name: project, provide }: TestProject
   return stop;
 }
 
+/** The settings with which our server calls a store. */
+export const settingsOf = (store: Omit<Store, 'name'>) => ({
+  CLOUDOPS_STORAGE_URL: store.endpoint,
+  CLOUDOPS_STORAGE_HEADERS: 'amz',
+  CLOUDOPS_REGION: store.region,
+  CLOUDOPS_ACCESS_KEY_ID: store.accessKeyId,
+  CLOUDOPS_SECRET_ACCESS_KEY: store.secretAccessKey,
+});
+
 const printed = z.object({
   S3_ENDPOINT: z.string(),
   S3_REGION: z.string(),
@@ -44,10 +53,14 @@ const printed = z.object({
   S3_OTHER_SECRET_KEY: z.string().optional(),
 });
 
-/** Starts a store with its script, whose last line is `S3_ENDPOINT=… S3_REGION=… S3_ACCESS_KEY=… S3_SECRET_KEY=…`. */
-function startReal(name: string): Started {
+/**
+ * Starts a store with its script, whose last line is `S3_ENDPOINT=… S3_REGION=… S3_ACCESS_KEY=… S3_SECRET_KEY=…`.
+ * @param variables of the script: its folder and ports, where another may run at the same time
+ */
+export function startReal(name: string, variables: Readonly<Record<string, string>> = {}): Started {
   const script = (verb: string) => fileURLToPath(new URL(`${verb}-${name}.sh`, import.meta.url));
-  const output = execFileSync(script('start'), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+  const env = { ...process.env, ...variables };
+  const output = execFileSync(script('start'), { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'inherit'] });
   const pairs = output.trim().split('\n').at(-1)?.split(' ') ?? [];
   const settings = printed.parse(
     Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)])),
@@ -58,7 +71,7 @@ function startReal(name: string): Started {
     accessKeyId: settings.S3_ACCESS_KEY,
     secretAccessKey: settings.S3_SECRET_KEY,
     ...otherOf(settings),
-    stop: () => void execFileSync(script('stop'), { stdio: 'inherit' }),
+    stop: () => void execFileSync(script('stop'), { env, stdio: 'inherit' }),
   };
 }
 

@@ -4,6 +4,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, inject } from 'vitest';
 import * as z from 'zod';
 import { cleanEnv, serverPath } from '../support/server-process.js';
+import { settingsOf } from './start.js';
 
 /** The object store that start.ts has started, a client of another make that writes to it, and the server on it. */
 export const store = inject('store');
@@ -29,19 +30,12 @@ export interface Result extends z.output<typeof answered> {
 /** An MCP client of the built server over stdio, with some settings changed. */
 export async function connect(env: Record<string, string> = {}) {
   const client = new Client({ name: 'test', version: '1' });
-  const settings = {
-    CLOUDOPS_STORAGE_URL: store.endpoint,
-    CLOUDOPS_STORAGE_HEADERS: 'amz',
-    CLOUDOPS_REGION: store.region,
-    CLOUDOPS_ACCESS_KEY_ID: store.accessKeyId,
-    CLOUDOPS_SECRET_ACCESS_KEY: store.secretAccessKey,
-  };
   const { NODE_OPTIONS: _, ...inherited } = cleanEnv();
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
       args: [serverPath],
-      env: { ...inherited, ...settings, ...env },
+      env: { ...inherited, ...settingsOf(store), ...env },
       stderr: 'ignore',
     }),
   );
