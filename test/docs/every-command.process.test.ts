@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -51,7 +51,7 @@ const inFull: Readonly<Record<string, string>> = {
   'cloudops-mcp call': call,
   'cloudops-mcp call <tool> [arguments]': call,
   'cloudops-mcp client-config <client>': 'cloudops-mcp client-config claude-desktop',
-  'cloudops-mcp operations [check <file>]': 'cloudops-mcp operations check platform.mjs',
+  'cloudops-mcp operations [check <file>]': 'cloudops-mcp operations',
   'cloudops-mcp journal --json --follow --since 1h | your-log-shipper':
     'cloudops-mcp journal --json --follow --since 1h | cat',
   'cloudops-mcp http [--host 127.0.0.1] [--port 8080]': 'cloudops-mcp http --host 127.0.0.1 --port 8080',
@@ -70,7 +70,7 @@ const elsewhere: readonly (readonly [RegExp, string, string])[] = [
   [/^cloudops-mcp view/, 'test/browser/view-command.test.ts', 'view'],
   [/^cloudops-mcp health/, 'test/cli/health.process.test.ts', 'health'],
   [/^cloudops-mcp journal migrate/, 'test/cli/journal.test.ts', "'migrate'"],
-  [/get_invoice/, 'test/operations/examples.test.ts', 'docs/OPERATIONS.md'],
+  [/platform\.mjs/, 'test/docs/operations-page.process.test.ts', 'docs/OPERATIONS.md'],
   [/sandbox --port 8080 --seed demo/, 'test/cli/sandbox.process.test.ts', 'the variables are lines for a shell'],
   [/^aws s3/, 'test/s3-clients/commands.ts', "'list-multipart-uploads'"],
   [/rclone copyto/, 'test/s3-clients/commands.ts', "'copyto'"],
@@ -164,8 +164,6 @@ describe('what a page tells to run', () => {
   beforeAll(() => {
     home = newcomer();
     home.env.CLOUDOPS_SANDBOX = '1';
-    const [, operation = ''] = /```js\n([\s\S]*?)```/.exec(readFileSync('docs/OPERATIONS.md', 'utf8')) ?? [];
-    writeFileSync(join(home.folder, 'platform.mjs'), operation);
     // An entry for the journal.
     const { name, example } = restoreInstance;
     execFileSync('cloudops-mcp', ['call', name, JSON.stringify(example), '--yes'], { env: home.env });
