@@ -1,25 +1,27 @@
 import { attemptsText } from '../answers/attempts.js';
 import type { Failure } from '../answers/failure.js';
 import { headlineOf } from '../answers/headline.js';
+import { planText } from '../answers/plan.js';
 import { requestLines } from '../answers/request-lines.js';
 import { consentWays, type Success } from '../answers/success.js';
 import { earlierText, idList, render, saidBy } from '../answers/text.js';
 import { textForPerson } from '../tools/next.js';
+import { withLocalTimes } from '../util/human.js';
 import { words } from '../util/say.js';
 import { labelled, localTime, type Page, wrapped } from './layout.js';
 
 /** The facts of a success as a person at a terminal reads them: in words and in local time, without what is meant for models. */
 export function successText(success: Success, page: Page): string {
-  const { summary, account, consent, sentAt, where = [], effects = [], show, plan, answer } = success;
+  const { summary, account, consent, sentAt, where = [], effects = [], plan, answer } = success;
   const { planId, planExpires, decideAt, warnings, notes = [], requestIds, attempts = [], next } = success;
   const rows = [
     row('Effects', effects),
     row('Where', where.length > 0 || account === undefined ? where : [`account ${account}`], ', '),
     row('Consent', maybe(consent === consentWays.asked ? 'you agreed at this terminal' : consent)),
-    row('Sent', maybe(timeText(sentAt, page))),
+    row('Sent', maybe(sentAt)),
     row('Decide at', maybe(decideAt)),
     row('Plan ID', maybe(planId)),
-    row('Valid until', maybe(timeText(planExpires, page))),
+    row('Valid until', maybe(planExpires)),
     row('Warnings', warnings),
     row('Earlier', notes),
     row('Next', maybe(plan === undefined ? textForPerson(next?.text ?? words('')) : undefined)),
@@ -27,13 +29,14 @@ export function successText(success: Success, page: Page): string {
     row('Request IDs', maybe(idList(requestIds))),
   ];
   return text([
-    wrapped(summary, page.width).map((line) => page.paint('bold', line)),
-    show === undefined ? [] : planLines(show, page),
+    paragraph(summary, page).map((line) => page.paint('bold', line)),
+    // The time until which it holds is among the facts below.
+    plan === undefined ? [] : planLines(planText(plan, undefined), page),
     plan === undefined ? [] : [page.paint('bold', 'Request:'), ...requestLines(plan)],
-    labelled(rows, page),
+    facts(rows, page),
     answer === undefined ? [] : render({ answer }),
     // The summary may have left the screen by now.
-    answer === undefined ? [] : wrapped(headlineOf(summary), page.width),
+    answer === undefined ? [] : paragraph(headlineOf(summary), page),
   ]);
 }
 
@@ -58,17 +61,17 @@ export function failureText(failure: Failure, page: Page): string {
   ];
   const colour = mayHaveHappened === true ? 'yellow' : 'red';
   return text([
-    wrapped(summary, page.width).map((line) => page.paint(['bold', colour], line)),
-    problems.flatMap((problem) => wrapped(problem, page.width, '- ')),
-    labelled(rows, page),
+    paragraph(summary, page).map((line) => page.paint(['bold', colour], line)),
+    problems.flatMap((problem) => paragraph(problem, page, '- ')),
+    facts(rows, page),
   ]);
 }
 
 /** A plan with its sections, each line within the width. */
-export const planLines = (plan: string, { width, paint }: Page): string[] =>
+export const planLines = (plan: string, page: Page): string[] =>
   plan.split('\n').flatMap((line) => {
-    if (/^[A-Z][^.]*:$/.test(line)) return [paint('bold', line)];
-    return line.startsWith('- ') ? wrapped(line.slice(2), width, '- ') : wrapped(line, width);
+    if (/^[A-Z][^.]*:$/.test(line)) return [page.paint('bold', line)];
+    return line.startsWith('- ') ? paragraph(line.slice(2), page, '- ') : paragraph(line, page);
   });
 
 const text = (blocks: readonly (readonly string[])[]) =>
@@ -83,5 +86,13 @@ const row = (label: string, texts: readonly string[], between?: string) =>
 
 const maybe = (fact: string | undefined) => (fact === undefined || fact === '' ? [] : [fact]);
 
-const timeText = (time: string | undefined, { timeZone }: Page) =>
-  time === undefined ? undefined : localTime(time, timeZone);
+const inLocalTime = (text: string, { timeZone }: Page) =>
+  withLocalTimes(text, (time) => localTime(new Date(time), timeZone) ?? '');
+
+const paragraph = (text: string, page: Page, first?: string) => wrapped(inLocalTime(text, page), page.width, first);
+
+const facts = (rows: readonly ReturnType<typeof row>[], page: Page) =>
+  labelled(
+    rows.map(([label, texts]) => [label, texts.map((text) => inLocalTime(text, page))]),
+    page,
+  );

@@ -29,6 +29,12 @@ export const sentenceCase = (text: string) => text.charAt(0).toUpperCase() + tex
 export const sentences = <Text extends string>(...all: readonly (Text | false)[]): Text[] =>
   all.filter((sentence) => sentence !== false);
 
+/** A sentence with its times, in ISO 8601 and UTC, as `write` writes them (milliseconds since 1970). What it quotes stays as it is. */
+export const withLocalTimes = (sentence: string, write: (time: number) => string): string =>
+  sentence.replace(/"(?:[^"\\]|\\.)*"|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (found) =>
+    found.startsWith('"') || Number.isNaN(Date.parse(found)) ? found : write(Date.parse(found)),
+  );
+
 /** A table in Markdown. Bars and line feeds in its cells are taken care of. */
 export function markdownTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>

@@ -6,6 +6,7 @@ import { seededBackupId } from '../../sandbox/devops.js';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { widthOf } from '../../src/cli/layout.js';
 import { onTerminal } from '../support/pty.js';
+import { runServer } from '../support/server-process.js';
 
 /** What a person sees who works at a terminal: a real one, of 80 and of 120 columns. */
 
@@ -58,6 +59,20 @@ test('who typed yes reads that they agreed, when by their own clock, and the cos
   const journal = await onTerminal(['journal'], 80, { env: sandbox });
   expect(journal.lines.join('\n')).toMatch(/ GMT\+9 {2}accepted +Create DevOps server "wiki"[\s\S]*agreed when asked/);
   expect(journal.raw).toContain('\x1b[32maccepted');
+});
+
+test('every time in a plan is by the clock of the person', async () => {
+  const env = { ...sandbox, CLOUDOPS_STORAGE_HEADERS: 'amz' };
+  const { code, lines } = await onTerminal(['call', 'abort_multipart_upload', upload, '--plan'], 80, { env });
+  expect(code).toBe(0);
+  const text = lines.join('\n');
+  expect(text).toMatch(/^Found at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d GMT\+9: /m);
+  expect(text).not.toMatch(/\d\dT\d\d:/);
+
+  // A script that cannot be asked gets a planId, which expires.
+  const { stdout } = await runServer(['call', 'restore_instance', restore, '--plan'], { env: sandbox });
+  expect(stdout).toMatch(/^Valid until +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d GMT\+9$/m);
+  expect(stdout).not.toMatch(/ UTC\b|\d\dT\d\d:/);
 });
 
 test('who typed no reads that nothing was sent, and no more', async () => {

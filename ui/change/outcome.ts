@@ -1,5 +1,6 @@
 import { type ChangeOutcome, type OutcomeKind, outcomeTitles } from '../../src/mcp/views/contract/change.js';
-import { type FormatTime, withLocalTimes } from '../shared/appearance.js';
+import { withLocalTimes } from '../../src/util/human.js';
+import type { FormatTime } from '../shared/appearance.js';
 import { element, shownText } from '../shared/elements.js';
 import { type IconName, icon } from '../shared/icons.js';
 

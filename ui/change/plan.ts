@@ -1,6 +1,6 @@
 import type { ProposedChange, RiskName } from '../../src/mcp/views/contract/change.js';
-import { sentenceCase } from '../../src/util/human.js';
-import { type FormatTime, withLocalTimes } from '../shared/appearance.js';
+import { sentenceCase, withLocalTimes } from '../../src/util/human.js';
+import type { FormatTime } from '../shared/appearance.js';
 import { element, listSection, shownText } from '../shared/elements.js';
 import { type IconName, icon } from '../shared/icons.js';
 

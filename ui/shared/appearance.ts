@@ -49,9 +49,3 @@ export function timeFormat({ locale, timeZone }: Pick<HostContext, 'locale' | 't
   })();
   return (time, form = 'whole') => made[form].format(time);
 }
-
-/** A sentence with its times, in ISO 8601 and UTC, as people write them. What it quotes stays as it is. */
-export const withLocalTimes = (sentence: string, formatTime: FormatTime): string =>
-  sentence.replace(/"(?:[^"\\]|\\.)*"|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (found) =>
-    found.startsWith('"') || Number.isNaN(Date.parse(found)) ? found : formatTime(Date.parse(found)),
-  );
