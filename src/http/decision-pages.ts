@@ -4,7 +4,7 @@ import type { FoundPlan } from '../consent/plans.js';
 import { spellOut } from '../util/quote.js';
 import type { Session } from './decision-session.js';
 
-/** The pages around the decisions, as HTML without any script. */
+/** The pages around the decisions, as HTML. Their one script only writes times. */
 
 const style = `:root{color-scheme:light dark;--text:light-dark(#1b1f24,#e8eaed);--quiet:light-dark(#525a65,#aab2bd);--page:light-dark(#fff,#1e2126);--line:light-dark(#767f8b,#8b94a1);--link:light-dark(#0b57d0,#8ab4f8)}
 *{box-sizing:border-box}body{background:var(--page);color:var(--text);font:15px/1.5 system-ui,sans-serif;margin:0 auto;max-width:760px;overflow-wrap:anywhere;padding:16px}
@@ -14,12 +14,15 @@ button,.button{background:light-dark(#0b57d0,#8ab4f8);border:0;border-radius:6px
 header{align-items:baseline;display:flex;flex-wrap:wrap;gap:4px 16px;justify-content:space-between;margin-bottom:16px}header form{display:inline}header button{background:none;color:var(--link);font-weight:400;margin:0;padding:0;text-decoration:underline}
 :focus-visible{outline:2px solid var(--link);outline-offset:2px}`;
 
-const styleHash = `sha256-${createHash('sha256').update(style).digest('base64')}`;
+/** Times as the clock of whoever reads them shows them. Without it, they are in UTC. */
+const script = `for(const one of document.querySelectorAll('time'))one.textContent=new Date(one.dateTime).toLocaleString(undefined,{dateStyle:'medium',timeStyle:'long'})`;
 
-/** Nothing but the style is loaded; nobody frames the page or keeps it. */
+const hashOf = (source: string) => `'sha256-${createHash('sha256').update(source).digest('base64')}'`;
+
+/** Nothing but the style and the script is let in; nobody frames the page or keeps it. */
 const headers = {
   'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': `default-src 'none'; style-src '${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+  'content-security-policy': `default-src 'none'; style-src ${hashOf(style)}; script-src ${hashOf(script)}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
   'cache-control': 'no-store',
   // With no-referrer, browsers would send forms without their origin.
   'referrer-policy': 'same-origin',
@@ -61,16 +64,19 @@ export function listPage({ person, csrf }: Session, plans: readonly FoundPlan[])
   const decided = plans.filter(({ state }) => state === 'decided').reverse();
   return `<header><span>Signed in as ${escaped(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></header><main><h1>Decisions on changes</h1><h2>Waiting</h2>${
     waiting.length === 0 ? '<p>No change waits for a decision.</p>' : `<ul>${waiting.map(itemOf).join('')}</ul>`
-  }${decided.length === 0 ? '' : `<h2>Decided lately</h2><ul>${decided.map(itemOf).join('')}</ul>`}</main>`;
+  }${decided.length === 0 ? '' : `<h2>Decided lately</h2><ul>${decided.map(itemOf).join('')}</ul>`}</main><script>${script}</script>`;
 }
 
-const at = (time: number) => new Date(time).toISOString().replace('T', ' ').slice(0, 16);
+function at(time: number): string {
+  const iso = new Date(time).toISOString();
+  return `<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;
+}
 
 function itemOf({ nonce, plan, caller, approver, issuedAt, expiresAt, state, outcome }: FoundPlan): string {
   const by = caller === undefined ? '' : ` by ${escaped(caller)}`;
-  const end = state === 'waiting' ? `waits until ${at(expiresAt)} UTC` : endOf(outcome);
+  const end = state === 'waiting' ? `waits until ${at(expiresAt)}` : endOf(outcome);
   const who = approver === undefined ? '' : `, decided by ${escaped(approver)}`;
-  return `<li><a href="/decisions/${nonce}/">${escaped(plan.summary)}</a><small>Asked for${by} at ${at(issuedAt)} UTC; ${end}${who}</small></li>`;
+  return `<li><a href="/decisions/${nonce}/">${escaped(plan.summary)}</a><small>Asked for${by} at ${at(issuedAt)}; ${end}${who}</small></li>`;
 }
 
 function endOf(outcome: FoundPlan['outcome']): string {

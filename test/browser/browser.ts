@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { McpUiHostContext } from '@modelcontextprotocol/ext-apps/app-bridge';
 import axe from 'axe-core';
-import { type Browser as Chromium, chromium, type Frame, type Page } from 'playwright-core';
+import { type BrowserContextOptions, type Browser as Chromium, chromium, type Frame, type Page } from 'playwright-core';
 import { build } from 'rolldown';
 import type { ViewName } from '../../src/mcp/views/contract/apps.js';
 import type { HostSetup } from './host-page.js';
@@ -47,7 +47,7 @@ export interface Browser {
   /** Opens an address of this machine. */
   open(url: string): Promise<Page>;
   /** A page of another profile, beside all others. */
-  another(options?: { readonly colorScheme?: 'light' | 'dark'; readonly width?: number }): Promise<Page>;
+  another(options?: Omit<BrowserContextOptions, 'viewport'> & { readonly width?: number }): Promise<Page>;
   close(): Promise<void>;
 }
 
@@ -80,8 +80,8 @@ export async function startBrowser(): Promise<Browser> {
       await page.goto(url);
       return page;
     },
-    another: async ({ colorScheme = 'light', width = 760 } = {}) =>
-      (await chrome.newContext({ viewport: { width, height: 900 }, colorScheme })).newPage(),
+    another: async ({ width = 760, ...options } = {}) =>
+      (await chrome.newContext({ viewport: { width, height: 900 }, colorScheme: 'light', ...options })).newPage(),
     close: () => chrome.close(),
   };
 }

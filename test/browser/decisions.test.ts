@@ -76,6 +76,21 @@ test('a person comes by the link, signs in, reads the plan and agrees', async ()
   expect(await page.getByRole('listitem').innerText()).toMatch(/Asked for by alice.*accepted, decided by bob/s);
 });
 
+test('the list tells times by the clock of whoever reads it, and without scripts in UTC', async () => {
+  const served = await start();
+  await planOf(served);
+  const listed = async (options: object) => {
+    const page = await openAs('bob', `${served.publicUrl}/decisions`, options);
+    return page.getByRole('listitem').innerText();
+  };
+  expect(await listed({ locale: 'en-GB', timezoneId: 'Asia/Tokyo' })).toMatch(
+    /Asked for by alice at \d+ \w+ \d{4}, \d\d:\d\d:\d\d GMT\+9; waits until \d+ \w+ \d{4}, \d\d:\d\d:\d\d GMT\+9$/,
+  );
+  expect(await listed({ javaScriptEnabled: false, timezoneId: 'Asia/Tokyo' })).toMatch(
+    /at \d{4}-\d\d-\d\d \d\d:\d\d UTC; waits until \d{4}-\d\d-\d\d \d\d:\d\d UTC$/,
+  );
+});
+
 test('a person refuses', async () => {
   const served = await start();
   const page = await openAs('bob', await planOf(served));

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readOutcome, readProposedChange } from '../../src/mcp/views/contract/change.js';
 import { createSeal } from '../../src/util/seal.js';
@@ -260,12 +261,21 @@ test('pages are kept and framed by nobody, and their cookie is for this host and
   }
 });
 
+test('the list lets in its own script, by its hash, and no other', async () => {
+  await start();
+  const response = await (await signedIn()).get('/decisions');
+  const [, script = ''] = /<script>(.*?)<\/script>/s.exec(await response.text()) ?? [];
+  const hash = createHash('sha256').update(script).digest('base64');
+  expect(response.headers.get('content-security-policy')).toContain(`; script-src 'sha256-${hash}'; `);
+});
+
 test('text of an agent cannot become HTML', async () => {
   const { ask } = await start();
   await ask({ description: '<script>', instanceId: 'x' });
   await ask({ backupId: '"><img src=x onerror=alert(1)>', instanceId: 'one' });
   const page = await (await (await signedIn()).get('/decisions')).text();
-  expect(page).not.toMatch(/<script|<img/);
+  // The one script is the page's own.
+  expect(page.match(/<(?:script|img)/g)).toEqual(['<script']);
 });
 
 describe.each(['ask', 'human'] as const)('%s', (confirm) => {
