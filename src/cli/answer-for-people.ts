@@ -24,7 +24,7 @@ export function successText(success: Success, page: Page): string {
     row('Valid until', maybe(planExpires)),
     row('Warnings', warnings),
     row('Earlier', notes),
-    row('Next', maybe(plan === undefined ? textForPerson(next?.text ?? words('')) : undefined)),
+    row('Next', maybe(plan === undefined ? textForPerson(next?.text ?? words(''), 'operator') : undefined)),
     row('Attempts', maybe(attemptsText(attempts))),
     row('Request IDs', maybe(idList(requestIds))),
   ];
@@ -48,7 +48,7 @@ export function failureText(failure: Failure, page: Page): string {
   const { summary, problems, status, serviceSays, code, account, next, requestIds, attempts = [] } = failure;
   const { defaults = [], warnings = [], notes = [], earlier, mayHaveHappened } = failure;
   const rows = [
-    row('Next', maybe(textForPerson(next.text))),
+    row('Next', maybe(textForPerson(next.text, 'operator'))),
     row('Service says', maybe(saidBy(serviceSays))),
     row('Account', maybe(account)),
     row('Earlier call', maybe(earlierText(earlier))),

@@ -198,13 +198,17 @@ async function trialFinding(
   if (outcome.kind !== 'failed') return ok(check, 'accepted');
   const { code, summary, problems, next } = outcome.failure;
   if (code === 'NoSuchBucket' && named !== undefined)
-    return problem(check, `accepted, but there is no bucket ${quote(named)} here`, textForPerson(next.text));
+    return problem(
+      check,
+      `accepted, but there is no bucket ${quote(named)} here`,
+      textForPerson(next.text, 'operator'),
+    );
   if (accepted.includes(code))
     return ok(check, `accepted (${code}, as expected: doctor asks for an upload that does not exist)`);
   const remedy =
     code === 'AccessDenied'
-      ? `${textForPerson(next.text)} Or name a bucket that you can read with --bucket.`
-      : textForPerson(next.text);
+      ? `${textForPerson(next.text, 'operator')} Or name a bucket that you can read with --bucket.`
+      : textForPerson(next.text, 'operator');
   return problem(check, [summary, ...problems].join(' '), remedy);
 }
 

@@ -47,7 +47,7 @@ export async function probe(
   const halfway = (sentAt + now().getTime()) / 2;
   if (response.kind === 'failure') {
     const detail = `A request${through} failed: ${httpFailureText(response, origin)}.`;
-    return [problem(check, detail, textForPerson(httpFailureRemedies[response.code].text))];
+    return [problem(check, detail, textForPerson(httpFailureRemedies[response.code].text, 'operator'))];
   }
   const clock = clockFinding(`${check} clock`, Date.parse(response.headers.date ?? ''), halfway);
   // Behind a proxy, looking up the name and checking the certificate is the proxy's business.

@@ -32,14 +32,37 @@ export const operatorMust = <const Text extends string>(act: Literal<Text>): Nex
 /** The step after a fault of this server. */
 export const reportMistake = operatorMust('look in its log, and report the mistake');
 
+/** Whoever reads a step without a model in between: at a terminal whoever runs this server too, in a view perhaps somebody else. */
+export type Reader = 'operator' | 'user';
+
 /**
  * The same step in words for the person themself, where no model is in between: `Ask the user whether the name is right.` as `Check
- * whether the name is right.` What only a model has to be told is left out, and all of it may be.
+ * whether the name is right.` What only a model has to be told is left out, and all of it may be. What is quoted stays as it is.
  */
-export const textForPerson = (text: Shown): Shown => reworded(text, rewrites);
+export const textForPerson = (text: Shown, reader: Reader): Shown => reworded(text, rewritesFor[reader]);
+
+type Rewrites = readonly (readonly [RegExp, string])[];
+
+/** Who runs the server, who uses it and who reads this are one. */
+const forOperator: Rewrites = [
+  [/^Only the person who runs this server can change the setting\.$/, ''],
+  [/(?:Tell the user(?: that|:) )?(?:only )?the person who runs this server (?:has to|can) /gi, ''],
+  [/\bin its log\b/, 'in the log'],
+  [/\bof its machine\b/, 'of this machine'],
+  [/^start it again, or install it again\b/, 'start this server again, or install it again'],
+  [/\bplanOnly: true\b/, '--plan'],
+];
+
+/** Nobody calls a tool with a click. */
+const forUser: Rewrites = [
+  [/, and call again with `region`\.$/, ', and try again with it.'],
+  [/^Call [a-z_]+ to see\b/, 'See'],
+  [/^Call again\b/, 'Try again'],
+  [/\bcall again\b/, 'try again'],
+];
 
 /** Each is tried in turn on a sentence. */
-const rewrites: readonly (readonly [RegExp, string])[] = [
+const forAnybody: Rewrites = [
   // What a model is told about its own doing, and about what it shows.
   [/^Ask the user for values that are theirs to choose.*$/, ''],
   [/; ask the user for values that are theirs to choose/, ''],
@@ -47,7 +70,6 @@ const rewrites: readonly (readonly [RegExp, string])[] = [
   [/^Tell the user when it was accepted, and the request IDs\.$/, ''],
   [/^Tell the user the request IDs\.$/, ''],
   [/^(?:Otherwise )?[Tt]ell the user(?:\.$|, and do not look for another way: .*$)/, ''],
-  [/^Only the person who runs this server can change the setting\.$/, ''],
   [/, and tell the user\.$/, '.'],
   [/ to show the user the plan\.$/, ' to see the plan.'],
   [/, show it to the user, and after a yes call\b/, ', then call'],
@@ -62,8 +84,6 @@ const rewrites: readonly (readonly [RegExp, string])[] = [
   [/: ask the user which it is\.$/, '.'],
   [/, and ask them for\b/, ': give'],
   [/^Tell the user (which|what)\b(.*), as the service says/, 'The service says $1$2'],
-  // Who runs the server, who uses it and who reads this are one.
-  [/(?:Tell the user(?: that|:) )?(?:only )?the person who runs this server (?:has to|can) /gi, ''],
   [/^If it (?:fails|happens) again, tell the user(?: that|:) /, 'If it happens again, '],
   [/(?<=, )tell the user(?: that|:) /, ''],
   [/^Tell the user(?: that|:) /, ''],
@@ -80,4 +100,11 @@ const rewrites: readonly (readonly [RegExp, string])[] = [
   [/, unless they asked for more/, ''],
   [/^If the user wants to follow it, call again/, 'To follow it, call again'],
   [/^Wait until the user has answered those/, 'Answer those first'],
+  [/^Ask the user to have them decided/, 'Have them decided'],
+  [/\bthat the user sees\b/, 'that you see'],
 ];
+
+const rewritesFor: Readonly<Record<Reader, Rewrites>> = {
+  operator: [...forOperator, ...forAnybody],
+  user: [...forAnybody, ...forUser],
+};

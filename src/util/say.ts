@@ -97,15 +97,20 @@ export const shortNames = (text: Shown): Shown =>
 /** An escape is not cut in two. */
 const shortened = (name: string) => `"${/^(?:[^\\]|\\u[\da-f]{4}|\\.){0,23}/u.exec(name)?.[0] ?? ''}…"`;
 
-/** Sentence by sentence in other words, without those of which no word is left. Each expression is tried in turn on a sentence. */
-export const reworded = (text: Shown, rewrites: readonly (readonly [RegExp, string])[]): Shown =>
-  shown(
-    (text.match(sentenceIn) ?? [])
-      .map((one) => rewrites.reduce((made, [from, to]) => made.replace(from, to), one.trim()))
-      .filter((one) => /\w/.test(one))
-      .map(sentenceCase)
-      .join(' '),
-  );
+/**
+ * Sentence by sentence in other words, without those of which no word is left. Each expression is tried in turn on a sentence. What is
+ * quoted ends no sentence and stays as it is.
+ */
+export function reworded(text: Shown, rewrites: readonly (readonly [RegExp, string])[]): Shown {
+  const names: string[] = [];
+  const unquoted = text.replace(quotedIn, (name) => `"${names.push(name) - 1}"`);
+  const made = (unquoted.match(sentenceIn) ?? [])
+    .map((one) => rewrites.reduce((before, [from, to]) => before.replace(from, to), one.trim()))
+    .filter((one) => /\w/.test(one))
+    .map(sentenceCase)
+    .join(' ');
+  return shown(made.replace(quotedIn, (_, index) => names[Number(index)] ?? ''));
+}
 
 /** Up to a full stop that ends it, which one within brackets does not. */
 const sentenceIn = /(?:[^.(]|\([^)]*\)|\.(?! |$))+(?:\.|$)(?: |$)/g;

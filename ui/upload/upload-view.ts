@@ -86,7 +86,7 @@ export async function startUploadView(): Promise<void> {
         [
           sentence,
           ...textsOf(problems),
-          ...(status === undefined ? [] : [textForPerson(fromServer(textOf(fieldsOf(next).text) ?? ''))]),
+          ...(status === undefined ? [] : [textForPerson(fromServer(textOf(fieldsOf(next).text) ?? ''), 'user')]),
         ]
           .join(' ')
           .trim(),

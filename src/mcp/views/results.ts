@@ -133,7 +133,7 @@ function outcomeOfFailure(failure: Failure): ShownOutcome | undefined {
     requestIds,
     code: say`${own(serviceSays?.code ?? code)}`,
     // Otherwise it says what a model should do.
-    ...(kind === 'rejected' && { next: textForPerson(next.text) }),
+    ...(kind === 'rejected' && { next: textForPerson(next.text, 'user') }),
     ...(kind === 'unknown' && { next: afterUnknown }),
   };
 }
