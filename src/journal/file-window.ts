@@ -55,6 +55,7 @@ export function createFileWindow(path: string, now: () => Date, uptime: () => nu
         if (read !== undefined) window.add(read, time);
       }
     window.prune(time);
+    window.sortIn();
     return window;
   };
   const upToDate = (): Promise<Window> => {

@@ -38,10 +38,40 @@ const timeSchema = once(() => z.iso.datetime());
  * @param text its bytes as Latin-1
  */
 export function readLine(text: string): Line | undefined {
-  return readPlain(text) ?? readWhole(text);
+  return readUsual(text) ?? readPlain(text) ?? readWhole(text);
 }
 
-/** Reads only what the rules look for: checking all of a line would take most of the time of a first change. */
+/**
+ * Whole lines with the fields in the order in which servers write them, and plain text in those that the rules look for. Matching them
+ * takes half as long as parsing, which took most of the time of a first change. At each place of a line there is one way to go on, so
+ * that no time is lost with those that don't match.
+ */
+const [usualIntent, usualEnding] = (() => {
+  const plain = '"([\\w:.+-]*)"';
+  const letters = '[^"\\\\\\x00-\\x1f]*';
+  const text = `"${letters}(?:\\\\(?:["\\\\/bfnrt]|u[\\da-fA-F]{4})${letters})*"`;
+  const number = '(?:0|[1-9]\\d*)(?:\\.\\d+)?';
+  const process = `"process":\\{"pid":${number},"host":${text}\\}`;
+  const otherText = `"(?!(?:id|time|digest|nonce|budget|keyFormat)")\\w+":${text}`;
+  const others = `(?:,(?:${otherText}|${process}|"answeredAfterMs":${number}))*`;
+  const intent = `"id":${plain}${others},"digest":${plain}${others}(?:,"budget":${plain}${others})?,"time":${plain}${others}(?:,"nonce":${plain}${others})?`;
+  const requestIds = `"requestIds":\\{(?:${text}:${text}(?:,${text}:${text})*)?\\}`;
+  const rest = `(?:,(?:"(?:key|code)":${text}|"status":${number}|${requestIds}))*`;
+  const ending = `"id":${plain},"time":${plain},"outcome":"(${outcomes.join('|')})"${rest}`;
+  return [new RegExp(`^\\{"intent":\\{${intent}\\}\\}$`), new RegExp(`^\\{"ending":\\{${ending}\\}\\}$`)];
+})();
+
+function readUsual(text: string): Line | undefined {
+  const [, ended, endedAt = '', outcome] = usualEnding.exec(text) ?? [];
+  const known = outcomes.find((each) => each === outcome);
+  if (ended !== undefined && known !== undefined)
+    return { kind: 'ending', id: ended, time: Date.parse(endedAt), outcome: known, text };
+  const [, id, digest, budget, time, nonce] = usualIntent.exec(text) ?? [];
+  if (id === undefined || digest === undefined || time === undefined) return undefined;
+  return { kind: 'intent', id, time: Date.parse(time), digest, nonce, budget, text };
+}
+
+/** Reads only what the rules look for. */
 function readPlain(text: string): Line | undefined {
   // The bytes of UTF-8 are valid in JSON as Latin-1 too, and what is plain is the same in both.
   const { intent, ending } = fieldsOf(parseJson(text));

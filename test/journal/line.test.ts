@@ -43,6 +43,71 @@ test('an ending is read whole, whatever the service said', () => {
   );
 });
 
+/** An intent with its fields in the order in which servers write them. */
+const written = fc
+  .record({ text: texts, name: fc.option(texts, { nil: undefined }), plain: fc.constantFrom('a', 'b:c', '日') })
+  .map(({ text, name, plain }) => {
+    const { time, consent, process, ...rest } = intentAt(noon, {
+      what: text,
+      target: text,
+      caller: name,
+      digest: plain,
+    });
+    const { id, tool, what, target, account, client, caller, digest } = rest;
+    const intent = { id, tool, what, target, account, key: name, client, caller, digest, process, budget: name };
+    return { ...intent, time, consent, nonce: plain, approver: name, answeredAfterMs: 1.5 };
+  });
+const ended = fc.record({ text: texts, code: fc.option(texts, { nil: undefined }) }).map(({ text, code }) => ({
+  ...ending(noon, 'some-id', 'accepted'),
+  ...{ key: text, status: 200, code, requestIds: { 'x-request-id': text, outcome: text } },
+}));
+const asBytes = (entry: object) => Buffer.from(JSON.stringify(entry)).toString('latin1');
+
+test('a line as servers write it is read like any other', () => {
+  fc.assert(
+    fc.property(written, ended, (intent, given) => {
+      const { time: _, ...rest } = intent;
+      const usual = readLine(asBytes({ intent }));
+      // In another order, it is parsed.
+      expect(usual).toEqual({
+        ...readLine(asBytes({ intent: { time: intent.time, ...rest } })),
+        text: asBytes({ intent }),
+      });
+      expect(usual).toMatchObject({ id: intent.id, time: noon, digest: intent.digest, nonce: intent.nonce });
+      expect(usual).toHaveProperty('budget', intent.budget);
+      const { id, ...other } = given;
+      expect(readLine(asBytes({ ending: given }))).toEqual({
+        ...readLine(asBytes({ ending: { ...other, id } })),
+        text: asBytes({ ending: given }),
+      });
+    }),
+  );
+});
+
+test('a line that a crash cut short is none, wherever it was cut', () => {
+  fc.assert(
+    fc.property(written, ended, fc.double({ min: 0, max: 0.999, noNaN: true }), (intent, given, share) => {
+      for (const line of [asBytes({ intent }), asBytes({ ending: given })]) {
+        const isKnown = (length: number) => readLine(line.slice(0, length)) !== undefined;
+        expect([isKnown(Math.floor(share * line.length)), isKnown(line.length - 1)]).toEqual([false, false]);
+      }
+    }),
+  );
+});
+
+test('the longest line is read, and one of many fields that no server writes is left at once', () => {
+  const intent = { ...intentAt(noon), what: '\\"'.repeat(100_000) };
+  const { time, ...rest } = intent;
+  expect(readLine(asBytes({ intent: { ...rest, time } }))).toMatchObject({ kind: 'intent', time: noon });
+  const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`field${index}`, 'x']));
+  const started = performance.now();
+  expect(readLine(asBytes({ intent: { ...rest, ...many, time, other: [] } }))).toMatchObject({
+    kind: 'intent',
+    time: noon,
+  });
+  expect(performance.now() - started).toBeLessThan(10_000);
+});
+
 test.each([
   ['a key of another format', { intent: { ...intentAt(noon), keyFormat: 2 } }, { kind: 'notUnderstood', time: noon }],
   ['two digests', { intent: { ...intentAt(noon), plan: { digest: 'of something else' } } }, { digest: 'same' }],

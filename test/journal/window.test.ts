@@ -222,3 +222,33 @@ test('a line that a crash cut short after something that looks like its end is n
   expect(window.related('torn', noon)).toEqual([]);
   expect(window.listOpen(noon)).toEqual([]);
 });
+
+test('of more changes than are sorted in at once, each is found, before and after that', () => {
+  const window = createWindow();
+  const intents = Array.from({ length: 5_000 }, (_, index) =>
+    intentAt(noon, { digest: `d${index % 4_999}`, nonce: `n${index}`, budget: 'b' }),
+  );
+  const add = (entry: Entry) => {
+    const line = lineOf(entry);
+    if (line !== undefined) window.add(line, noon);
+  };
+  for (const [index, intent] of intents.entries()) {
+    add({ intent });
+    add({ ending: endingOf(noon, intent.id, index === 3 ? 'rejected' : 'accepted') });
+  }
+  const [first, second, , fourth] = intents;
+  const last = intents.at(-1);
+  for (let round = 0; round < 6; round += 1) {
+    expect(window.related('d0', noon)).toMatchObject([{ id: first?.id }, { id: last?.id }]);
+    expect(window.related('d1', noon)).toMatchObject([{ id: second?.id }]);
+    expect(window.related('d3', noon)).toEqual([]);
+    expect(window.withNonce('n3', noon)).toMatchObject([{ id: fourth?.id }]);
+    expect(window.withNonce('n4999', noon)).toMatchObject([{ id: last?.id }]);
+    expect(window.spent('b', noon)).toHaveLength(4_999);
+    window.sortIn();
+  }
+  window.prune(noon + longestWindowMs + hour);
+  expect(window.related('d0', noon)).toEqual([]);
+  window.sortIn();
+  expect(window.spent('b', noon)).toEqual([]);
+});
