@@ -30,7 +30,7 @@ async function pictureOfUpload(theme: Theme): Promise<Buffer> {
     { bucket: 'demo-bucket', object: 'backups/database.dump', uploadId: 'demo', ...expected },
     uploadResult(partsOfFourHundred, expected),
   );
-  await view.getByRole('slider').hover({ position: { x: 300, y: 50 } });
+  await view.getByRole('slider', { name: 'Part' }).hover({ position: { x: 300, y: 50 } });
   return page.locator('iframe').screenshot();
 }
 

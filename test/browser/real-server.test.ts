@@ -72,7 +72,7 @@ test('an upload is shown, refreshed while an S3 client uploads, and told to the 
   const { page, view, told, answers } = await showCall('upload', 'list_parts', args, (shown) =>
     shown.page.clock.install(),
   );
-  await view.getByRole('slider').waitFor();
+  await view.getByRole('slider', { name: 'Part' }).waitFor();
   const legend = async () =>
     (await view.getByRole('list', { name: 'Parts by state' }).innerText()).replaceAll(/\s+/g, ' ').trim();
   expect(await legend()).toBe('1 too small 3 still to come');

@@ -159,7 +159,7 @@ describe.each(looks)('%s, %i px wide', (theme, width) => {
     const shown = await show('upload', theme, width);
     const args = { bucket: 'demo-bucket', object, uploadId: 'demo', ...expected };
     await shown.sendCall(args, uploadResult(those, expected, { object }, idleSeconds));
-    await shown.view.getByRole('slider').hover({ position: { x: 300, y: 50 } });
+    await shown.view.getByRole('slider', { name: 'Part' }).hover({ position: { x: 300, y: 50 } });
     await picture(shown, `upload-${name}-${theme}-${width}`);
   });
 });

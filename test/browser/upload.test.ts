@@ -16,14 +16,15 @@ const twelve = partsOf([1, 2, 3, 5, 6, 7, 9, 10], (number) => (number === 2 ? { 
 const ofTwelve = { expectedParts: 12 };
 
 /** What is said of the part that is looked at. */
-const looked = async ({ view }: ShownView) => (await view.getByRole('slider').getAttribute('aria-valuetext')) ?? '';
+const looked = async ({ view }: ShownView) =>
+  (await view.getByRole('slider', { name: 'Part' }).getAttribute('aria-valuetext')) ?? '';
 const legend = async ({ view }: ShownView) =>
   (await view.getByRole('list', { name: 'Parts by state' }).innerText()).replaceAll(/\s+/g, ' ').trim();
 
 test('the map says what is there, passed over, too small and still to come', async () => {
   const shown = await show();
   await shown.sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
-  await shown.view.getByRole('slider').waitFor();
+  await shown.view.getByRole('slider', { name: 'Part' }).waitFor();
   expect(await legend(shown)).toBe('7 there 1 too small 1 passed over 3 still to come');
   expect(await shown.view.getByRole('heading', { level: 1 }).innerText()).toBe(
     'Upload of backups/database.dump to demo-bucket',
@@ -37,7 +38,7 @@ test('the keyboard walks through the parts', async () => {
   const shown = await show();
   await shown.sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
   const { page, view } = shown;
-  await view.getByRole('slider').focus();
+  await view.getByRole('slider', { name: 'Part' }).focus();
   const heard: string[] = [];
   for (const key of ['Home', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'End', 'ArrowLeft']) {
     await page.keyboard.press(key);
@@ -59,7 +60,7 @@ test('gaps are named, and a key and a button jump from one to the next', async (
   await view
     .getByText('Missing: part 4. To be sent again, because parts but the last need 5 MiB: part 2.', { exact: true })
     .waitFor();
-  await view.getByRole('slider').focus();
+  await view.getByRole('slider', { name: 'Part' }).focus();
   const heard: string[] = [];
   for (const key of ['n', 'n', 'n', 'Shift+N']) {
     await page.keyboard.press(key);
@@ -73,7 +74,7 @@ test('gaps are named, and a key and a button jump from one to the next', async (
 test('an upload without gaps has no button for them', async () => {
   const shown = await show();
   await shown.sendCall(args, uploadResult(partsOf(upTo(5))));
-  await shown.view.getByRole('slider').waitFor();
+  await shown.view.getByRole('slider', { name: 'Part' }).waitFor();
   expect(await shown.view.getByRole('button', { name: /^Next gap/ }).isVisible()).toBe(false);
 });
 
@@ -99,7 +100,33 @@ test('the chart has a scale with a unit, times with their zone, and the value un
   await view.locator('.plot').hover({ position: { x: 5, y: 30 } });
   expect(await view.locator('.value').innerText()).toMatch(/^21:00:02 to 21:00:\d\d: \d\.\d MiB\/s$/);
   await view.getByRole('heading', { level: 1 }).hover();
-  expect(await view.locator('.value').innerText()).toBe('Point at a bar to read its value.');
+  expect(await view.locator('.value').innerText()).toBe('Point at a bar to read its value, or use the arrow keys.');
+});
+
+test('the keyboard reads the chart bar by bar, from the newest, and keeps its place when it is drawn again', async () => {
+  const shown = await show({ context: { locale: 'en-GB', timeZone: 'Asia/Tokyo' } });
+  await shown.sendCall(args, uploadResult(partsOf(upTo(12))));
+  const { view, page } = shown;
+  const reader = view.getByRole('slider', { name: 'Rate at a time' });
+  const heard = async () => (await reader.getAttribute('aria-valuetext')) ?? '';
+  await reader.focus();
+  expect(await heard()).toMatch(/^21:00:\d\d to 21:00:27: \d\.\d MiB\/s$/);
+  await page.keyboard.press('Home');
+  const first = await heard();
+  expect(first).toMatch(/^21:00:02 to 21:00:\d\d: \d\.\d MiB\/s$/);
+  await page.keyboard.press('ArrowLeft');
+  expect(await heard()).toBe(first);
+  expect(await view.locator('.value').innerText()).toBe(first);
+  expect(await view.locator('rect.looked').count()).toBe(1);
+  await page.keyboard.press('ArrowRight');
+  const second = await heard();
+  expect(second.slice(0, 8)).toBe(first.slice(12, 20));
+  // As when the list is read again.
+  await shown.sendCall(args, uploadResult(partsOf(upTo(12))));
+  expect(await reader.evaluate((element) => element === document.activeElement)).toBe(true);
+  expect(await view.locator('.value').innerText()).toBe(second);
+  await page.keyboard.press('Shift+Tab');
+  expect(await view.locator('rect.looked').count()).toBe(0);
 });
 
 test('a long key is shown by its end, and whole where somebody wants it', async () => {
@@ -116,7 +143,7 @@ test('a long key is shown by its end, and whole where somebody wants it', async 
 test('the pointer shows the part under it, and leaves the keyboard where it was', async () => {
   const shown = await show();
   await shown.sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
-  await shown.view.getByRole('slider').hover({ position: { x: 18 * 2 + 4, y: 4 } });
+  await shown.view.getByRole('slider', { name: 'Part' }).hover({ position: { x: 18 * 2 + 4, y: 4 } });
   expect(await looked(shown)).toMatch(/^Part 3 /);
   await shown.view.getByRole('heading', { level: 1 }).hover();
   expect(await looked(shown)).toMatch(/^Part 1 /);
@@ -126,7 +153,7 @@ describe.each([1, 12, 1000, 10_000])('a map of %i parts', (count) => {
   test.each([280, 760, 1600])('is drawn at a width of %i without a scroll bar', async (width) => {
     const { view, sendCall } = await show({ width });
     await sendCall(args, uploadResult(partsOf(upTo(count))));
-    await view.getByRole('slider').waitFor();
+    await view.getByRole('slider', { name: 'Part' }).waitFor();
     const canvas = view.locator('.map canvas');
     // A part that is there is a filled square: its middle tells whether it was drawn.
     const painted = () =>
@@ -136,9 +163,9 @@ describe.each([1, 12, 1000, 10_000])('a map of %i parts', (count) => {
     expect(x + drawn).toBeLessThanOrEqual(width);
     expect(await view.evaluate(() => document.documentElement.scrollWidth > innerWidth)).toBe(false);
     // The last part is drawn where the layout says it is.
-    await view.getByRole('slider').focus();
-    await view.getByRole('slider').press('End');
-    expect(await view.getByRole('slider').getAttribute('aria-valuenow')).toBe(String(count));
+    await view.getByRole('slider', { name: 'Part' }).focus();
+    await view.getByRole('slider', { name: 'Part' }).press('End');
+    expect(await view.getByRole('slider', { name: 'Part' }).getAttribute('aria-valuenow')).toBe(String(count));
   });
 });
 
@@ -152,7 +179,7 @@ test('the ETag of a part of a large upload is read when someone rests on it', as
     },
   });
   await shown.sendCall(args, uploadResult(parts));
-  await shown.view.getByRole('slider').focus();
+  await shown.view.getByRole('slider', { name: 'Part' }).focus();
   await shown.page.keyboard.press('End');
   expect(await looked(shown)).not.toContain('ETag');
   await shown.view.waitForFunction(() =>
@@ -194,7 +221,7 @@ describe('every ten seconds', () => {
     });
     await shown.page.clock.install();
     await shown.sendCall({ ...args, ...ofTwelve }, result());
-    await shown.view.getByRole('slider').waitFor();
+    await shown.view.getByRole('slider', { name: 'Part' }).waitFor();
     await act(shown);
     await shown.page.clock.fastForward(35_000);
     return { calls: () => calls, shown };
@@ -264,7 +291,7 @@ test('an error of the tool is shown in its words', async () => {
 test('where the host passes no calls on, there is no Refresh', async () => {
   const { view, sendCall } = await show({ callsTools: false });
   await sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
-  await view.getByRole('slider').waitFor();
+  await view.getByRole('slider', { name: 'Part' }).waitFor();
   expect(await view.getByRole('button', { name: 'Refresh' }).count()).toBe(0);
 });
 
@@ -286,9 +313,9 @@ test('part numbers and counts beyond all uploads do no harm', async () => {
   const { view, sendCall, reported } = await show();
   const parts = partsOf([1, 2, 2 ** 40]);
   await sendCall(args, uploadResult(parts, { expectedParts: 2 ** 50 }));
-  await view.getByRole('slider').focus();
-  await view.getByRole('slider').press('End');
-  expect(await view.getByRole('slider').getAttribute('aria-valuetext')).toBe(
+  await view.getByRole('slider', { name: 'Part' }).focus();
+  await view.getByRole('slider', { name: 'Part' }).press('End');
+  expect(await view.getByRole('slider', { name: 'Part' }).getAttribute('aria-valuetext')).toBe(
     'Parts 99,991 to 100,000: 10 still to come',
   );
   expect(reported).toEqual([]);
@@ -300,7 +327,7 @@ test.each(['light', 'dark'] as const)('axe-core finds nothing in the %s theme', 
   };
   const shown = await show({ context: { theme }, colorScheme: theme, answer });
   await shown.sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
-  await shown.view.getByRole('slider').waitFor();
+  await shown.view.getByRole('slider', { name: 'Part' }).waitFor();
   expect(await findings(shown.view)).toEqual([]);
   await shown.view.getByRole('button', { name: 'Refresh' }).click();
   await shown.view.getByRole('alert').waitFor();
@@ -310,7 +337,7 @@ test.each(['light', 'dark'] as const)('axe-core finds nothing in the %s theme', 
 test('nothing in it moves by itself, whatever motion the person allows', async () => {
   const shown = await show({ reducedMotion: 'no-preference' });
   await shown.sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve));
-  await shown.view.getByRole('slider').waitFor();
+  await shown.view.getByRole('slider', { name: 'Part' }).waitFor();
   expect(await movingElements(shown.view)).toEqual([]);
 });
 

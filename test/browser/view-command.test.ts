@@ -57,7 +57,7 @@ const { bucket, key: object, uploadId } = seededUpload;
 test('an upload is shown in the browser, and refreshed', async () => {
   const page = await browser.open(await runView('list_parts', { bucket, object, uploadId }));
   const view = page.frameLocator('iframe');
-  await view.getByRole('slider').waitFor();
+  await view.getByRole('slider', { name: 'Part' }).waitFor();
   await view.getByText('96.0 MiB').waitFor();
   await view.getByRole('button', { name: 'Refresh' }).click();
   expect(await view.getByRole('heading', { level: 1 }).innerText()).toContain(bucket);

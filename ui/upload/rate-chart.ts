@@ -47,62 +47,92 @@ const rateText = (bytes: number) => `${humanBytes(Math.round(bytes))}/s`;
 /** The height of the drawing in its own units. */
 const height = 60;
 
+/** A chart of rates that can be pointed at and walked through with the arrow keys. */
+export interface RateChart {
+  readonly elements: readonly HTMLElement[];
+  /** Draws the rates, with a line where the rate has changed for the last time. */
+  show(rates: Rates, formatTime: FormatTime, changedAt: number | undefined): void;
+}
+
+const usual = 'Point at a bar to read its value, or use the arrow keys.';
+
 /**
- * The rates as bars over a scale, with a line where the rate has changed for the last time. What is under the pointer is said below it.
- * The picture has a name that says the same to those who do not see it.
+ * Bars over a scale. The bar under the pointer, or else that of the keyboard, is said below them and to those who hear it. The drawing
+ * has a name that says the same as a whole. It stays in place when it is drawn again, so that nobody loses their place.
  */
-export function drawRates(
-  { from, to, perSecond }: Rates,
-  formatTime: FormatTime,
-  changedAt: number | undefined,
-): readonly HTMLElement[] {
-  const highest = Math.max(...perSecond);
-  const end = scaleEnd(highest);
-  const isChanged = changedAt !== undefined && changedAt > from && changedAt < to;
-  const bars = perSecond.map((rate, index) => {
-    const tall = Math.max(rate > 0 ? 1 : 0, (rate / end) * height);
-    return svgElement('rect', { x: index * 4, y: height - tall, width: 3, height: tall });
-  });
-  const label = `Rate over time, from ${formatTime(from)} to ${formatTime(to)}: at most ${rateText(highest)}${isChanged ? `, changed at ${formatTime(changedAt)}` : ''}.`;
-  const width = perSecond.length * 4;
-  const line = (y: number, name: string) => svgElement('line', { class: name, x1: 0, y1: y, x2: width, y2: y });
-  const x = isChanged ? ((changedAt - from) / (to - from)) * width : 0;
-  const change = isChanged ? [svgElement('line', { class: 'change', x1: x, y1: 0, x2: x, y2: height })] : [];
-  const view = { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label };
-  const grid = [line(0.5, 'grid'), line(height / 2, 'grid'), line(height - 0.5, 'base')];
-  const drawing = svgElement('svg', { class: 'rates', ...view }, ...grid, ...bars, ...change);
+export function createRateChart(): RateChart {
   const hidden = { 'aria-hidden': 'true' };
-  const plot = element('div', { class: 'plot' }, drawing);
-  const usual = 'Point at a bar to read its value.';
+  const scale = element('div', { class: 'scale', ...hidden });
+  const reader = element('div', { class: 'reader', role: 'slider', tabindex: '0', 'aria-label': 'Rate at a time' });
+  const plot = element('div', { class: 'plot' }, reader);
+  const times = element('div', { class: 'times', ...hidden });
   const value = element('p', { class: 'value', ...hidden }, usual);
-  plot.addEventListener('pointermove', ({ clientX }) => {
-    const { left, width: drawn } = plot.getBoundingClientRect();
-    const step = Math.min(perSecond.length - 1, Math.max(0, Math.floor(((clientX - left) / drawn) * perSecond.length)));
-    const at = (index: number) => formatTime(from + ((to - from) * index) / perSecond.length, 'second');
-    setText(value, `${at(step)} to ${at(step + 1)}: ${rateText(perSecond[step] ?? 0)}`);
+  let bars: readonly SVGElement[] = [];
+  let textAt = (_step: number) => '';
+  /** The bar of the keyboard: the newest, until somebody goes elsewhere. */
+  let selected = Number.POSITIVE_INFINITY;
+
+  const within = (step: number) => Math.min(bars.length - 1, Math.max(0, step));
+  const look = (step: number | undefined) => {
+    setText(value, step === undefined ? usual : textAt(step));
     for (const [index, bar] of bars.entries()) bar.classList.toggle('looked', index === step);
+  };
+  const tell = () => {
+    const step = within(selected);
+    reader.setAttribute('aria-valuemin', '1');
+    reader.setAttribute('aria-valuemax', String(bars.length));
+    reader.setAttribute('aria-valuenow', String(step + 1));
+    reader.setAttribute('aria-valuetext', textAt(step));
+    look(document.activeElement === reader ? step : undefined);
+  };
+
+  plot.addEventListener('pointermove', ({ clientX }) => {
+    const { left, width } = plot.getBoundingClientRect();
+    look(within(Math.floor(((clientX - left) / width) * bars.length)));
   });
-  plot.addEventListener('pointerleave', () => {
-    setText(value, usual);
-    for (const bar of bars) bar.classList.remove('looked');
+  plot.addEventListener('pointerleave', tell);
+  reader.addEventListener('focus', tell);
+  reader.addEventListener('blur', () => look(undefined));
+  reader.addEventListener('keydown', (event) => {
+    const step = within(selected);
+    const steps: Readonly<Record<string, number>> = {
+      ...{ ArrowRight: step + 1, ArrowUp: step + 1, ArrowLeft: step - 1, ArrowDown: step - 1 },
+      ...{ PageUp: step + 10, PageDown: step - 10, Home: 0, End: bars.length - 1 },
+    };
+    const next = event.ctrlKey || event.altKey || event.metaKey ? undefined : steps[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    selected = within(next);
+    tell();
   });
-  return [
-    element(
-      'div',
-      { class: 'chart' },
-      element(
-        'div',
-        { class: 'scale', ...hidden },
+
+  return {
+    elements: [element('div', { class: 'chart' }, scale, plot, times), value],
+    show({ from, to, perSecond }, formatTime, changedAt) {
+      const highest = Math.max(...perSecond);
+      const end = scaleEnd(highest);
+      const at = (index: number) => formatTime(from + ((to - from) * index) / perSecond.length, 'second');
+      textAt = (step) => `${at(step)} to ${at(step + 1)}: ${rateText(perSecond[step] ?? 0)}`;
+      bars = perSecond.map((rate, index) => {
+        const tall = Math.max(rate > 0 ? 1 : 0, (rate / end) * height);
+        return svgElement('rect', { x: index * 4, y: height - tall, width: 3, height: tall });
+      });
+      const isChanged = changedAt !== undefined && changedAt > from && changedAt < to;
+      const label = `Rate over time, from ${formatTime(from)} to ${formatTime(to)}: at most ${rateText(highest)}${isChanged ? `, changed at ${formatTime(changedAt)}` : ''}.`;
+      const width = perSecond.length * 4;
+      const line = (y: number, name: string) => svgElement('line', { class: name, x1: 0, y1: y, x2: width, y2: y });
+      const x = isChanged ? ((changedAt - from) / (to - from)) * width : 0;
+      const change = isChanged ? [svgElement('line', { class: 'change', x1: x, y1: 0, x2: x, y2: height })] : [];
+      const view = { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label };
+      const grid = [line(0.5, 'grid'), line(height / 2, 'grid'), line(height - 0.5, 'base')];
+      const drawing = svgElement('svg', { class: 'rates', ...view }, ...grid, ...bars, ...change);
+      plot.querySelector('svg')?.remove();
+      plot.prepend(drawing);
+      scale.replaceChildren(
         ...[end, end / 2, 0].map((bytes) => element('span', {}, bytes === 0 ? '0' : rateText(bytes))),
-      ),
-      plot,
-      element(
-        'div',
-        { class: 'times', ...hidden },
-        element('span', {}, formatTime(from, 'second')),
-        element('span', {}, formatTime(to)),
-      ),
-    ),
-    value,
-  ];
+      );
+      times.replaceChildren(element('span', {}, formatTime(from, 'second')), element('span', {}, formatTime(to)));
+      tell();
+    },
+  };
 }

@@ -3,7 +3,7 @@ import { everyInvisible, quote } from '../../src/util/quote.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, setText } from '../shared/elements.js';
 import { createPartMap } from './part-map.js';
-import { drawRates, ratesOf } from './rate-chart.js';
+import { createRateChart, ratesOf } from './rate-chart.js';
 import { amountText, gapsText, type PartState, partStates, progressText, type Upload } from './upload.js';
 
 /** The elements of the upload view. */
@@ -62,7 +62,8 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
   const nextGap = element('button', { type: 'button' }, 'Next gap ', element('kbd', {}, 'N'));
   const gapLine = element('div', { class: 'gaps', hidden: '' }, gaps, nextGap);
   const body = element('div', { class: 'parts', hidden: '' }, map.element, detail, legend, gapLine);
-  const chart = element('figure', { hidden: '' });
+  const rateChart = createRateChart();
+  const chart = element('figure', { hidden: '' }, element('figcaption', {}, 'Rate over time'), ...rateChart.elements);
   const refresh = element('button', { type: 'button' }, 'Refresh');
   const automatic = element('input', { type: 'checkbox', checked: '' });
   const checked = element('span', { class: 'checked' });
@@ -108,8 +109,7 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
       setText(gaps, missing);
       const rates = parts === undefined ? undefined : ratesOf(parts, checkedAt);
       chart.hidden = rates === undefined;
-      if (rates !== undefined)
-        chart.replaceChildren(element('figcaption', {}, 'Rate over time'), ...drawRates(rates, formatTime, rateSince));
+      if (rates !== undefined) rateChart.show(rates, formatTime, rateSince);
     },
     describePart(text) {
       setText(detail, text);
