@@ -38,7 +38,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/consent/decision.test.ts', 'who decides on the page'],
   ],
   'Plans that wait are read, altered or exchanged on disk': [
-    ['test/consent/plan-stores.test.ts', 'and is nothing with another key, altered, or under the name of another plan'],
+    ['test/consent/plans.test.ts', 'and is nothing with another key, altered, or under the name of another plan'],
   ],
   'A tool is called that the configuration excludes': [
     ['test/calls/policy.test.ts', 'a tool that the policy excludes is refused when it is called, and nothing is sent'],
@@ -161,7 +161,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/calls/budget.test.ts', 'changes beyond it are refused'],
   ],
   'The program that prints keys hangs, floods or prints a secret elsewhere': [
-    ['test/signing/process-keys.test.ts', 'its exit is told, and none of its output'],
+    ['test/signing/run-program.test.ts', 'its exit is told, and none of its output'],
   ],
   'A caller chooses what is traced, or reads traces for secrets': [
     ['test/observe/telemetry.test.ts', 'who cannot choose the trace or switch it off'],
