@@ -59,7 +59,9 @@ function standardText(name, license, author = `the authors of ${name}`) {
 function notices(packages) {
   const byText = new Map();
   for (const one of packages) byText.set(one.text, [...(byText.get(one.text) ?? []), one]);
-  const sections = [...byText].map(([text, sharing]) => {
+  // Texts that are nearly the same stand beside each other: gzip looks back no further than 32 KiB.
+  const alike = [...byText].sort(([one], [other]) => other.length - one.length);
+  const sections = alike.map(([text, sharing]) => {
     const names = sharing.map(({ name, version, license }) => `${name} ${version} (${license})`);
     return `${names.join('\n')}\n\n${text}\n`;
   });
@@ -96,5 +98,5 @@ const purl = ({ name, version }) => `pkg:npm/${name.replace('@', '%40')}@${versi
 export function writeThirdParties(modules, folder) {
   const packages = packagesIn(modules);
   writeFileSync(`${folder}/THIRD-PARTY-NOTICES.txt`, notices(packages));
-  writeFileSync(`${folder}/sbom.cdx.json`, `${JSON.stringify(sbom(readJson('package.json'), packages), null, 2)}\n`);
+  writeFileSync(`${folder}/sbom.cdx.json`, `${JSON.stringify(sbom(readJson('package.json'), packages))}\n`);
 }

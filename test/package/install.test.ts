@@ -81,7 +81,6 @@ describe('the tarball', () => {
       'docs/accounts.schema.json',
       'mcp.json',
       'package.json',
-      'server.json',
       'skills/cloudops/SKILL.md',
     ]);
     expect(files()).toEqual(expect.arrayContaining(['dist/main.js', 'docs/TOOLS.md']));
