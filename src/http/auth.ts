@@ -6,7 +6,12 @@ import { HttpError, unavailable } from './server.js';
 
 /** The owner of a bearer token. Reasons are fixed words for the log, never text of a client. */
 export type Authentication =
-  | { readonly kind: 'authenticated'; readonly principal: Principal }
+  | {
+      readonly kind: 'authenticated';
+      readonly principal: Principal;
+      /** Milliseconds since 1970; absent if the token does not expire. */
+      readonly expiresAt?: number;
+    }
   | { readonly kind: 'invalid'; readonly reason: string }
   | { readonly kind: 'unavailable'; readonly reason: string };
 

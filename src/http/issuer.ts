@@ -79,7 +79,8 @@ function authenticationOf(
   if (payload.cnf !== undefined) return { kind: 'invalid', reason: 'cnf' };
   const { data: name } = subject.safeParse(payload.sub);
   if (name === undefined) return { kind: 'invalid', reason: 'sub' };
-  return { kind: 'authenticated', principal: { name, scopes: scopesOf(payload, scopeClaim) } };
+  const { exp = 0 } = payload;
+  return { kind: 'authenticated', principal: { name, scopes: scopesOf(payload, scopeClaim) }, expiresAt: exp * 1000 };
 }
 
 /** Half a character would be lost where a name is written down, and two names could become one. */

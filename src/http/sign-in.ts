@@ -90,7 +90,7 @@ export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
       try {
         const { oidc, configuration } = await discover();
         const checks = { expectedState: state, pkceCodeVerifier: verifier };
-        const { access_token: token, expires_in: seconds = 0 } = await oidc.authorizationCodeGrant(
+        const { access_token: token } = await oidc.authorizationCodeGrant(
           configuration,
           new URL(`${redirectUri}${url.search}`),
           checks,
@@ -101,11 +101,13 @@ export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
           log('warn', 'sign-in refused', { reason: authentication.reason });
           return undefined;
         }
-        const { name, scopes } = authentication.principal;
+        const { principal, expiresAt = 0 } = authentication;
+        const { name, scopes } = principal;
         const mayApprove = scopes.includes(approveScope);
         if (!mayApprove && !scopes.some((scope) => callerScopes.includes(scope))) return undefined;
-        const expiresAt = now().getTime() + Math.min(sessionMs, seconds * 1000);
-        return { person: name, mayApprove, scopes: scopes.filter(isAccountScope), expiresAt };
+        // Of what issuers say, only the time in the token itself is signed; many leave out the other.
+        const end = Math.min(now().getTime() + sessionMs, expiresAt);
+        return { person: name, mayApprove, scopes: scopes.filter(isAccountScope), expiresAt: end };
       } catch (error) {
         log('warn', 'sign-in refused', { reason: reasonOf(error) });
         return undefined;

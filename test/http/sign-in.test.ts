@@ -1,9 +1,11 @@
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, describe, expect, test } from 'vitest';
 import { authenticateByIssuer } from '../../src/http/issuer.js';
 import { createIssuerKeys, documentBytes } from '../../src/http/issuer-keys.js';
 import { signInAtIssuer } from '../../src/http/sign-in.js';
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
-import { browserOf, type Decisions, serveDecisions } from '../support/decisions.js';
+import { browserOf, type Decisions, type DecisionsSetup, serveDecisions } from '../support/decisions.js';
+import { startServer } from '../support/http-server.js';
 import { audience, client, startProvider } from '../support/provider.js';
 
 /** People who sign in with a real identity provider. */
@@ -17,7 +19,10 @@ afterEach(async () => {
 async function start(granted: Record<string, string>) {
   const provider = await startProvider(`${publicUrl}/decisions/callback`, granted);
   opened.push(provider.close);
-  const { issuer } = provider;
+  return startAt(provider.issuer);
+}
+
+async function startAt(issuer: string, setup: Omit<DecisionsSetup, 'signIn'> = {}) {
   const now = () => new Date();
   const logged: string[] = [];
   const log = (_level: string, event: string, fields?: object) => logged.push(JSON.stringify({ event, ...fields }));
@@ -29,6 +34,7 @@ async function start(granted: Record<string, string>) {
   const served = await serveDecisions({
     confirm: 'approval',
     publicUrl,
+    ...setup,
     signIn: signInAtIssuer({ ...options, clientId: client.id, clientSecret: client.secret }),
   });
   opened.push(served.close);
@@ -108,5 +114,65 @@ describe('nobody is signed in', () => {
     await other.get('/decisions/start');
     expect((await other.get('/decisions/callback?error=access_denied')).status).toBe(401);
     expect(other.cookies.size).toBe(0);
+  });
+});
+
+/** An issuer that says of a token whatever it is told to. */
+async function startOddIssuer(answers: { token?: object; claims?: object; keys?: object[]; metadata?: object } = {}) {
+  const { privateKey, publicKey } = await generateKeyPair('ES256');
+  const keys = [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }];
+  const server = await startServer(async ({ url = '' }, response) => {
+    const issuer = server.origin;
+    const exp = Math.floor(Date.now() / 1000) + 600;
+    const claims = { iss: issuer, aud: audience, sub: 'bob', exp, scope: 'cloudops:approve', ...answers.claims };
+    const found: Readonly<Record<string, () => object | Promise<object>>> = {
+      '/.well-known/openid-configuration': () => ({
+        ...{ issuer, jwks_uri: `${issuer}/keys`, token_endpoint: `${issuer}/token` },
+        authorization_endpoint: `${issuer}/authorize`,
+        ...answers.metadata,
+      }),
+      '/keys': () => ({ keys: answers.keys ?? keys }),
+      '/token': async () => ({
+        access_token: await new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'one' }).sign(privateKey),
+        token_type: 'Bearer',
+        ...answers.token,
+      }),
+    };
+    const answer = await found[url]?.();
+    response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer));
+  });
+  opened.push(server.close);
+  return server;
+}
+
+/** Comes back from an issuer that asks nobody anything. */
+async function comeBackFrom(served: Decisions) {
+  const browser = browserOf(served);
+  const location = (await browser.get('/decisions/start')).headers.get('location') ?? '';
+  const state = new URL(location).searchParams.get('state');
+  const answer = await browser.get(`/decisions/callback?code=any&state=${state}`);
+  const [, seconds] = /__Host-cloudops-session=[^;]+;.*Max-Age=(\d+)/.exec(answer.headers.getSetCookie().join()) ?? [];
+  return { browser, answer, seconds: seconds && Number(seconds) };
+}
+
+describe('a person stays signed in for as long as their token is good, and eight hours at most', () => {
+  const secondsFromNow = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
+  test.each([
+    ['nothing', undefined, 600, 600],
+    ['0', 0, 600, 600],
+    ['more than the token does', 1e6, 30, 30],
+    ['1e308, as the token does', 1e308, 1e300, 8 * 3600],
+    ['a day, as the token does', 86_400, 86_400, 8 * 3600],
+  ])('where the issuer says %s of that', async (_what, expiresIn, tokenSeconds, expected) => {
+    const claims = { exp: secondsFromNow(tokenSeconds) };
+    const issuer = await startOddIssuer({ token: { expires_in: expiresIn }, claims });
+    const { served } = await startAt(issuer.origin);
+    const { browser, seconds = 0 } = await comeBackFrom(served);
+    expect(seconds).toBeGreaterThan(expected - 10);
+    expect(seconds).toBeLessThanOrEqual(expected);
+    expect((await browser.get('/decisions')).status).toBe(200);
+    served.pass(expected * 1000);
+    expect((await browser.get('/decisions')).status).toBe(303);
   });
 });
