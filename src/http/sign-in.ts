@@ -1,4 +1,4 @@
-import { isAccountScope } from '../calls/account.js';
+import { accountScopePrefix } from '../calls/account.js';
 import { approveScope, scopes as callerScopes } from '../calls/policy.js';
 import type { HttpClient } from '../transport/http-client.js';
 import { type Log, reasonOf } from '../util/log.js';
@@ -24,6 +24,9 @@ export type SignIn =
       finish(url: URL, begun: SignInState): Promise<(Person & { readonly expiresAt: number }) | undefined>;
     };
 
+/** True also for a name that no account can have: whoever has such a scope has not the default account. */
+const namesAccount = (scope: string) => scope.startsWith(accountScopePrefix);
+
 /** By a token of the tokens file whose line has the scope `cloudops:approve`, and no other but those of accounts. No agent holds it: `/mcp` refuses it. */
 export const signInByToken = (authenticate: Authenticate, now: () => Date): SignIn => ({
   kind: 'token',
@@ -32,7 +35,7 @@ export const signInByToken = (authenticate: Authenticate, now: () => Date): Sign
     const authentication = await authenticate(token);
     if (authentication.kind !== 'authenticated') return undefined;
     const { name, scopes } = authentication.principal;
-    return decidesOnly(scopes) ? { person: name, mayApprove: true, scopes: scopes.filter(isAccountScope) } : undefined;
+    return decidesOnly(scopes) ? { person: name, mayApprove: true, scopes: scopes.filter(namesAccount) } : undefined;
   },
 });
 
@@ -107,7 +110,7 @@ export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
         if (!mayApprove && !scopes.some((scope) => callerScopes.includes(scope))) return undefined;
         // Of what issuers say, only the time in the token itself is signed; many leave out the other.
         const end = Math.min(now().getTime() + sessionMs, expiresAt);
-        return { person: name, mayApprove, scopes: scopes.filter(isAccountScope), expiresAt: end };
+        return { person: name, mayApprove, scopes: scopes.filter(namesAccount), expiresAt: end };
       } catch (error) {
         log('warn', 'sign-in refused', { reason: reasonOf(error) });
         return undefined;

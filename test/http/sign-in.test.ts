@@ -4,6 +4,7 @@ import { authenticateByIssuer } from '../../src/http/issuer.js';
 import { createIssuerKeys, documentBytes } from '../../src/http/issuer-keys.js';
 import { signInAtIssuer } from '../../src/http/sign-in.js';
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
+import { namedAccounts } from '../support/accounts.js';
 import { browserOf, type Decisions, type DecisionsSetup, serveDecisions } from '../support/decisions.js';
 import { startServer } from '../support/http-server.js';
 import { audience, client, startProvider } from '../support/provider.js';
@@ -175,4 +176,24 @@ describe('a person stays signed in for as long as their token is good, and eight
     served.pass(expected * 1000);
     expect((await browser.get('/decisions')).status).toBe(303);
   });
+});
+
+test.each([
+  ['no account', '', 200],
+  ['the account', ' cloudops:account:staging', 200],
+  ['another account', ' cloudops:account:prod', 404],
+  ['its name in other letters', ' cloudops:account:Staging', 404],
+  ['a name that begins with it', ' cloudops:account:staging2', 404],
+  ['a name that is empty', ' cloudops:account:', 404],
+])('who approves with a scope for %s is treated as a caller is, in the default account', async (_what, scope, status) => {
+  const named = [
+    { name: 'prod', confirm: 'approval' },
+    { name: 'staging', confirm: 'approval' },
+  ] as const;
+  const issuer = await startOddIssuer({ claims: { scope: `cloudops:approve${scope}` } });
+  const accounts = namedAccounts('http://127.0.0.1:1', named, 'staging');
+  const { served } = await startAt(issuer.origin, { accounts });
+  const { decideAt } = await served.ask();
+  const { browser } = await comeBackFrom(served);
+  expect((await browser.get(new URL(String(decideAt)).pathname)).status).toBe(status);
 });
