@@ -101,7 +101,7 @@ function decisionsOf(
   const signIn =
     issuer === undefined || audience === undefined || clientId === undefined || httpClient === undefined
       ? signInByToken(authenticate, now)
-      : signInAtIssuer({ issuer, audience, clientId, clientSecret, publicUrl, httpClient, authenticate, now, log });
+      : signInAtIssuer({ issuer, audience, clientId, clientSecret, publicUrl, httpClient, authenticate, now });
   // An issuer tells nobody's scopes of now. Those that the caller had are as good as its token, which may be as old.
   const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) => {
     if (caller === undefined) return undefined;

@@ -57,7 +57,7 @@ const loggedPerMinute = 5;
 const loggedPerSecond = 5;
 
 /** Logs failed logins with address and reason. They do not flood the log: each line says how many were left out before it. */
-export function createFailedLogins(now: () => Date, log: Log): OnFailedLogin {
+export function createFailedLogins(now: () => Date, log: Log, event = 'login failed'): OnFailedLogin {
   const checkNetwork = createRateLimiter(loggedPerMinute / 60, now, loggedPerMinute);
   const checkAll = createRateLimiter(loggedPerSecond, now);
   let unlogged = 0;
@@ -66,7 +66,7 @@ export function createFailedLogins(now: () => Date, log: Log): OnFailedLogin {
       unlogged += 1;
       return;
     }
-    log('warn', 'login failed', { address: remoteAddress, reason, ...(unlogged > 0 && { unlogged }) });
+    log('warn', event, { address: remoteAddress, reason, ...(unlogged > 0 && { unlogged }) });
     unlogged = 0;
   };
 }

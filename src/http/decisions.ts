@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FoundPlan } from '../consent/plans.js';
 import { readView } from '../mcp/views/offer.js';
 import type { Log } from '../util/log.js';
+import { createFailedLogins } from './addresses.js';
 import {
   accountOf,
   answerClick,
@@ -24,6 +25,8 @@ export interface DecisionsOptions extends PlanDeciding {
 }
 
 const maximumBody = 64 * 1024;
+/** Of a form. Strangers send them too: those of all connections together take nothing from the bodies of people who are signed in. */
+const maximumForm = 8 * 1024;
 
 /** True for the paths of the page for decisions. */
 export const isDecisionsPath = (path: string) => path === '/decisions' || path.startsWith('/decisions/');
@@ -36,6 +39,9 @@ export function createDecisions(options: DecisionsOptions) {
   const { publicUrl, signIn, plans, accounts, stateKeys, now, log } = options;
   const sessions = createSessions(stateKeys, now);
   const readBody = createBodyReader(maximumBody, 16 * maximumBody);
+  const readForm = createBodyReader(maximumForm, 1024 * maximumForm);
+  const formOf = async (request: IncomingMessage) => new URLSearchParams(String(await readForm(request)));
+  const onRefused = createFailedLogins(now, log, 'sign-in refused');
 
   /** The person, if the session still holds: a token is looked up again. */
   const sessionOf = async (request: IncomingMessage): Promise<Session | undefined> => {
@@ -52,7 +58,7 @@ export function createDecisions(options: DecisionsOptions) {
 
   const signOut = async (request: IncomingMessage, response: ServerResponse, session: Session) => {
     checkOrigin(request);
-    const csrf = new URLSearchParams(String(await readBody(request))).get('csrf') ?? undefined;
+    const csrf = (await formOf(request)).get('csrf') ?? undefined;
     if (!isOwnPage(session, csrf)) throw new HttpError(403, 'csrf', 'The request comes from another page.');
     redirect(response, '/decisions', [sessions.clear('session')]);
   };
@@ -66,10 +72,10 @@ export function createDecisions(options: DecisionsOptions) {
     if (signIn.kind !== 'token' || request.method !== 'POST')
       return sendHtml(response, 200, 'Sign in', signInPage(signIn.kind, nonce));
     checkOrigin(request);
-    const token = new URLSearchParams(String(await readBody(request))).get('token') ?? '';
+    const token = (await formOf(request)).get('token') ?? '';
     const person = await signIn.check(token);
     if (person === undefined) {
-      log('warn', 'sign-in refused', { reason: 'token' });
+      onRefused(request, 'token');
       return sendHtml(response, 401, 'Sign in', signInPage('token', nonce, 'This token does not decide here.'));
     }
     const session = sessions.newSession({ ...person, token, expiresAt: signIn.expiry() });
@@ -77,9 +83,14 @@ export function createDecisions(options: DecisionsOptions) {
     redirect(response, placeOf(nonce), [sessions.sessionCookie(session)]);
   };
 
-  const startAtIssuer = async (response: ServerResponse, nonce: string | undefined) => {
+  const startAtIssuer = async (request: IncomingMessage, response: ServerResponse, nonce: string | undefined) => {
     if (signIn.kind !== 'issuer') throw notHere();
-    const { url, state, verifier } = await signIn.start();
+    const begun = await signIn.start();
+    if ('refused' in begun) {
+      onRefused(request, begun.refused);
+      return sendHtml(response, 503, 'Sign in', signInPage('issuer', nonce, 'The issuer does not answer now.'));
+    }
+    const { url, state, verifier } = begun;
     const expiresAt = now().getTime() + 10 * 60_000;
     redirect(response, url, [sessions.signInCookie({ state, verifier, nonce, expiresAt })]);
   };
@@ -89,14 +100,11 @@ export function createDecisions(options: DecisionsOptions) {
     if (signIn.kind !== 'issuer' || begun === undefined) throw notHere();
     const person = await signIn.finish(new URL(request.url ?? '', publicUrl), begun);
     const cookies = [sessions.clear('signIn')];
-    if (person === undefined)
-      return sendHtml(
-        response,
-        401,
-        'Sign in',
-        signInPage('issuer', begun.nonce, 'Signing in did not work, or you may not decide here.'),
-        { 'set-cookie': cookies },
-      );
+    if ('refused' in person) {
+      onRefused(request, person.refused);
+      const page = signInPage('issuer', begun.nonce, 'Signing in did not work, or you may not decide here.');
+      return sendHtml(response, 401, 'Sign in', page, { 'set-cookie': cookies });
+    }
     log('info', 'sign-in', { person: person.person });
     redirect(response, placeOf(begun.nonce), [...cookies, sessions.sessionCookie(sessions.newSession(person))]);
   };
@@ -143,7 +151,7 @@ export function createDecisions(options: DecisionsOptions) {
     if (first === 'sign-in') return serveSignIn(request, response, nonce);
     switch (`${request.method} ${first}`) {
       case 'GET start':
-        return startAtIssuer(response, nonce);
+        return startAtIssuer(request, response, nonce);
       case 'GET callback':
         return finishAtIssuer(request, response);
       default:

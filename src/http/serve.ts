@@ -56,7 +56,8 @@ export async function serveHttp(options: HttpOptions) {
     // Without its message, which may quote anything. A lost connection is no error of ours.
     const name = error instanceof Error ? error.name : 'not an error';
     if (!request.socket.destroyed) log('error', 'http', { error: name });
-    response.destroy();
+    if (response.headersSent || request.socket.destroyed) response.destroy();
+    else refuse(request, response, broken());
   };
 
   const server = createHttpServer(
@@ -128,6 +129,8 @@ function createRouter(
     await serve(request, response).finally(leave);
   };
 }
+
+const broken = () => new HttpError(500, 'error', 'This server made a mistake.');
 
 function refuse(request: IncomingMessage, response: ServerResponse, { status, message, headers }: HttpError): void {
   // The rest of the body is read and dropped, until the request's time is up.

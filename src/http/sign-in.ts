@@ -1,7 +1,7 @@
 import { accountScopePrefix } from '../calls/account.js';
 import { approveScope, scopes as callerScopes } from '../calls/policy.js';
 import type { HttpClient } from '../transport/http-client.js';
-import { type Log, reasonOf } from '../util/log.js';
+import { reasonOf } from '../util/log.js';
 import type { Authenticate } from './auth.js';
 import { type Session, type SignInState, sessionMs } from './decision-session.js';
 import { decidesOnly } from './tokens-file.js';
@@ -20,9 +20,14 @@ export type SignIn =
   | {
       readonly kind: 'issuer';
       /** Where the browser goes, and what has to be known when it comes back. */
-      start(): Promise<{ readonly url: string; readonly state: string; readonly verifier: string }>;
-      finish(url: URL, begun: SignInState): Promise<(Person & { readonly expiresAt: number }) | undefined>;
+      start(): Promise<{ readonly url: string; readonly state: string; readonly verifier: string } | NotSignedIn>;
+      finish(url: URL, begun: SignInState): Promise<(Person & { readonly expiresAt: number }) | NotSignedIn>;
     };
+
+/** The reason for the log: a fixed word, or the code of an error. */
+interface NotSignedIn {
+  readonly refused: string;
+}
 
 /** True also for a name that no account can have: whoever has such a scope has not the default account. */
 const namesAccount = (scope: string) => scope.startsWith(accountScopePrefix);
@@ -50,19 +55,20 @@ export interface IssuerSignInOptions {
   /** Verifies access tokens as those of callers are. */
   readonly authenticate: Authenticate;
   readonly now: () => Date;
-  readonly log: Log;
 }
 
 const networkSeconds = 5;
+/** So long does what the issuer says of itself hold (milliseconds): strangers may begin as many sign-ins as they like. */
+const metadataMs = 5000;
 
 /**
  * At the issuer, by authorization code with PKCE. Name and scopes come from the access token for our own audience: ID tokens have no
  * scopes of an API, and some issuers give them another `sub`, so that one's own change would look like another's.
  */
 export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
-  const { issuer, audience, clientId, clientSecret, publicUrl, httpClient, authenticate, now, log } = options;
+  const { issuer, audience, clientId, clientSecret, publicUrl, httpClient, authenticate, now } = options;
   const redirectUri = `${publicUrl}/decisions/callback`;
-  const discover = async () => {
+  const askIssuer = async () => {
     const oidc = await import('openid-client');
     const url = new URL(issuer);
     const authentication = clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret);
@@ -74,20 +80,30 @@ export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
     });
     return { oidc, configuration };
   };
+  let asked: { readonly at: number; readonly answer: ReturnType<typeof askIssuer> } | undefined;
+  const discover = () => {
+    const at = now().getTime();
+    if (asked === undefined || Math.abs(at - asked.at) >= metadataMs) asked = { at, answer: askIssuer() };
+    return asked.answer;
+  };
   return {
     kind: 'issuer',
     async start() {
-      const { oidc, configuration } = await discover();
-      const [state, verifier] = [oidc.randomState(), oidc.randomPKCECodeVerifier()];
-      const url = oidc.buildAuthorizationUrl(configuration, {
-        redirect_uri: redirectUri,
-        scope: ['openid', ...callerScopes, approveScope].join(' '),
-        resource: audience,
-        state,
-        code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
-        code_challenge_method: 'S256',
-      });
-      return { url: url.href, state, verifier };
+      try {
+        const { oidc, configuration } = await discover();
+        const [state, verifier] = [oidc.randomState(), oidc.randomPKCECodeVerifier()];
+        const url = oidc.buildAuthorizationUrl(configuration, {
+          redirect_uri: redirectUri,
+          scope: ['openid', ...callerScopes, approveScope].join(' '),
+          resource: audience,
+          state,
+          code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+          code_challenge_method: 'S256',
+        });
+        return { url: url.href, state, verifier };
+      } catch (error) {
+        return { refused: reasonOf(error) };
+      }
     },
     async finish(url, { state, verifier }) {
       try {
@@ -100,20 +116,16 @@ export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
           { resource: audience },
         );
         const authentication = await authenticate(token);
-        if (authentication.kind !== 'authenticated') {
-          log('warn', 'sign-in refused', { reason: authentication.reason });
-          return undefined;
-        }
+        if (authentication.kind !== 'authenticated') return { refused: authentication.reason };
         const { principal, expiresAt = 0 } = authentication;
         const { name, scopes } = principal;
         const mayApprove = scopes.includes(approveScope);
-        if (!mayApprove && !scopes.some((scope) => callerScopes.includes(scope))) return undefined;
+        if (!mayApprove && !scopes.some((scope) => callerScopes.includes(scope))) return { refused: 'scope' };
         // Of what issuers say, only the time in the token itself is signed; many leave out the other.
         const end = Math.min(now().getTime() + sessionMs, expiresAt);
         return { person: name, mayApprove, scopes: scopes.filter(namesAccount), expiresAt: end };
       } catch (error) {
-        log('warn', 'sign-in refused', { reason: reasonOf(error) });
-        return undefined;
+        return { refused: reasonOf(error) };
       }
     },
   };

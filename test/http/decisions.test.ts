@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readOutcome, readProposedChange } from '../../src/mcp/views/contract/change.js';
 import { createSeal } from '../../src/util/seal.js';
 import { namedAccounts } from '../support/accounts.js';
@@ -267,6 +269,47 @@ test('the list lets in its own script, by its hash, and no other', async () => {
   const [, script = ''] = /<script>(.*?)<\/script>/s.exec(await response.text()) ?? [];
   const hash = createHash('sha256').update(script).digest('base64');
   expect(response.headers.get('content-security-policy')).toContain(`; script-src 'sha256-${hash}'; `);
+});
+
+test.each(['list', 'find'] as const)(
+  'what breaks on the way to %s plans is an error 500 with nothing of it',
+  async (name) => {
+    await start();
+    const browser = await signedIn();
+    vi.spyOn(served.plans, name).mockRejectedValue(new Error('the path /secret is gone'));
+    const answer = await browser.get(name === 'list' ? '/decisions' : `/decisions/${'0'.repeat(16)}/`);
+    expect(answer.status).toBe(500);
+    expect(await answer.text()).not.toContain('secret');
+  },
+);
+
+test('strangers whose forms never end leave room for people', async () => {
+  await start();
+  const { nonce } = await waiting(served);
+  const browser = await signedIn();
+  const head = `Host: 127.0.0.1\r\nOrigin: ${served.publicUrl}\r\nContent-Length: 8000`;
+  const sockets: Socket[] = [];
+  // Large ones first, then smaller ones for what they leave.
+  for (const length of [7999, 999, 99, 9, 1]) {
+    for (let count = 0; count < (length > 1000 ? 132 : 25); count += 1) {
+      const socket = connect(served.port, '127.0.0.1').on('error', () => undefined);
+      socket.write(`POST /decisions/sign-in HTTP/1.1\r\n${head}\r\n\r\n${'x'.repeat(length)}`);
+      sockets.push(socket);
+    }
+    await delay(100);
+  }
+  expect((await browserOf(served).signIn('carol')).status).toBe(303);
+  expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('accepted');
+  for (const socket of sockets) socket.destroy();
+});
+
+test('guesses of a token are logged with their address, and do not flood the log', async () => {
+  await start();
+  for (let count = 0; count < 9; count += 1) await browserOf(served).signIn(`guess ${count}`);
+  const logged = served.callerLogged.filter(({ event }) => event === 'sign-in refused');
+  expect(logged).toHaveLength(5);
+  expect(JSON.stringify(logged)).toContain('127.0.0.1');
+  expect(JSON.stringify(logged)).not.toContain('guess');
 });
 
 test('text of an agent cannot become HTML', async () => {

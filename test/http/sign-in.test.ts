@@ -31,7 +31,7 @@ async function startAt(issuer: string, setup: Omit<DecisionsSetup, 'signIn'> = {
   opened.push(httpClient.close);
   const keys = createIssuerKeys({ issuer, httpClient, now, log, sleep: async () => undefined });
   const authenticate = authenticateByIssuer({ issuer, audience, keys, now, log });
-  const options = { issuer, audience, publicUrl, httpClient, authenticate, now, log };
+  const options = { issuer, audience, publicUrl, httpClient, authenticate, now };
   const served = await serveDecisions({
     confirm: 'approval',
     publicUrl,
@@ -157,6 +157,29 @@ async function comeBackFrom(served: Decisions) {
   return { browser, answer, seconds: seconds && Number(seconds) };
 }
 
+test.each([
+  ['is not there', () => 'http://127.0.0.1:1'],
+  ['calls itself by another name', async () => (await startOddIssuer({ metadata: { issuer: 'https://a' } })).origin],
+  ['has no page', async () => (await startOddIssuer({ metadata: { authorization_endpoint: undefined } })).origin],
+  [
+    'has a script for a page',
+    async () => (await startOddIssuer({ metadata: { authorization_endpoint: 'javascript:1' } })).origin,
+  ],
+])('an issuer that %s is told of on the page', async (_what, issuer) => {
+  const { served } = await startAt(await issuer());
+  const answer = await browserOf(served).get('/decisions/start');
+  expect([answer.status, answer.headers.getSetCookie()]).toEqual([503, []]);
+  expect(await answer.text()).toContain('The issuer does not answer now.');
+});
+
+test('an issuer is not asked by each stranger who comes to sign in', async () => {
+  const issuer = await startOddIssuer();
+  const { served } = await startAt(issuer.origin);
+  const visits = Array.from({ length: 20 }, () => browserOf(served).get('/decisions/start'));
+  for (const { status } of await Promise.all(visits)) expect(status).toBe(303);
+  expect(issuer.requests).toHaveLength(1);
+});
+
 describe('a person stays signed in for as long as their token is good, and eight hours at most', () => {
   const secondsFromNow = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
   test.each([
@@ -185,15 +208,18 @@ test.each([
   ['its name in other letters', ' cloudops:account:Staging', 404],
   ['a name that begins with it', ' cloudops:account:staging2', 404],
   ['a name that is empty', ' cloudops:account:', 404],
-])('who approves with a scope for %s is treated as a caller is, in the default account', async (_what, scope, status) => {
-  const named = [
-    { name: 'prod', confirm: 'approval' },
-    { name: 'staging', confirm: 'approval' },
-  ] as const;
-  const issuer = await startOddIssuer({ claims: { scope: `cloudops:approve${scope}` } });
-  const accounts = namedAccounts('http://127.0.0.1:1', named, 'staging');
-  const { served } = await startAt(issuer.origin, { accounts });
-  const { decideAt } = await served.ask();
-  const { browser } = await comeBackFrom(served);
-  expect((await browser.get(new URL(String(decideAt)).pathname)).status).toBe(status);
-});
+])(
+  'who approves with a scope for %s is treated as a caller is, in the default account',
+  async (_what, scope, status) => {
+    const named = [
+      { name: 'prod', confirm: 'approval' },
+      { name: 'staging', confirm: 'approval' },
+    ] as const;
+    const issuer = await startOddIssuer({ claims: { scope: `cloudops:approve${scope}` } });
+    const accounts = namedAccounts('http://127.0.0.1:1', named, 'staging');
+    const { served } = await startAt(issuer.origin, { accounts });
+    const { decideAt } = await served.ask();
+    const { browser } = await comeBackFrom(served);
+    expect((await browser.get(new URL(String(decideAt)).pathname)).status).toBe(status);
+  },
+);
