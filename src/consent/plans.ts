@@ -78,12 +78,12 @@ export interface PlansOptions {
 }
 
 export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Plans {
-  // A plan cannot pass for another one.
-  const sealOf = (nonce: string) =>
-    createSeal(keys, { purpose: 'cloudops waiting plan', associatedData: nonce, longest });
+  // A plan cannot pass for another one, nor wait for longer than it was made for.
+  const sealOf = ({ nonce, expiresAt }: Pick<StoredPlan, 'nonce' | 'expiresAt'>) =>
+    createSeal(keys, { purpose: 'cloudops waiting plan', associatedData: `${nonce} ${expiresAt}`, longest });
   const read = ({ nonce, sealed, state, expiresAt }: StoredPlan): FoundPlan | undefined => {
     if (expiresAt < now().getTime()) return undefined;
-    const text = sealOf(nonce).open(sealed);
+    const text = sealOf({ nonce, expiresAt }).open(sealed);
     const plan = text === undefined ? undefined : schema().safeParse(JSON.parse(text)).data;
     return plan === undefined ? undefined : { ...plan, nonce, state, expiresAt };
   };
@@ -101,9 +101,10 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
         .update(`caller ${plan.caller ?? ''}`)
         .digest('hex')
         .slice(0, 16);
-      const sealed = sealOf(plan.nonce).seal(JSON.stringify(plan));
+      const place = { nonce: plan.nonce, expiresAt: plan.issuedAt + lifetimeMs };
+      const sealed = sealOf(place).seal(JSON.stringify(plan));
       if (sealed.length > longest) return false;
-      return store.add({ nonce: plan.nonce, owner, expiresAt: plan.issuedAt + lifetimeMs, sealed }, mostWaiting);
+      return store.add({ ...place, owner, sealed }, mostWaiting);
     },
     find,
     async claim(nonce) {
@@ -115,7 +116,7 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
       const plan = await find(nonce);
       if (plan === undefined) return;
       const { state: _, expiresAt: __, ...kept } = plan;
-      const sealed = sealOf(nonce).seal(JSON.stringify({ ...kept, ...end }));
+      const sealed = sealOf(plan).seal(JSON.stringify({ ...kept, ...end }));
       // What is too long to be kept is still in the journal, without its answer.
       if (sealed.length <= longest) await store.update(nonce, sealed);
     },

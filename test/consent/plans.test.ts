@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -75,6 +75,15 @@ describe('what waits is sealed', () => {
     expect(await open().find(other)).toBeUndefined();
     writeFileSync(path, `${sealed.slice(0, 30)}${sealed[30] === 'A' ? 'B' : 'A'}${sealed.slice(31)}`);
     expect(await open().find(waiting.nonce)).toBeUndefined();
+    expect(await open().list()).toEqual([]);
+  });
+
+  test('and waits no longer than it was made for, whatever its file is called', async () => {
+    await open().add(waiting);
+    const [name = ''] = readdirSync(folder);
+    renameSync(join(folder, name), join(folder, name.replace(/\d{13}/, '9999999999999')));
+    expect(await open().find(waiting.nonce)).toBeUndefined();
+    expect(await open().claim(waiting.nonce)).toBe('unknown');
     expect(await open().list()).toEqual([]);
   });
 
