@@ -3,31 +3,36 @@ import { constants } from 'node:fs';
 import { lstat, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { textAt } from '../util/objects.js';
-import type { PlanStore, StoredPlan } from './plan-store.js';
+import { beyondKept, type PlanStore, type StoredPlan } from './plan-store.js';
 
-/** `<owner>-<nonce>-<expiry>.<state>`: everything that a store has to know without opening a plan. */
-const namePattern = /^([0-9a-f]{16})-([0-9a-f]{16})-(\d{13})\.(waiting|decided)$/;
+/** `<owner>-<nonce>-<expiry>.<state>`: everything that a store has to know without opening a plan. What a draft is called ends with an ID. */
+const namePattern = /^([0-9a-f]{16})-([0-9a-f]{16})-(\d{13})\.(waiting|decided)(\.[0-9a-f-]{36})?$/;
 
 /** No plan that can be shown is as large, with its answer. */
 const maximumBytes = 1024 * 1024;
 
-type Named = Omit<StoredPlan, 'sealed'> & { readonly name: string };
+type Named = Omit<StoredPlan, 'sealed'> & { readonly name: string; readonly isDraft: boolean };
 
 /**
  * A store with one file for each plan, in a folder of its own beside the journal. A plan is decided by renaming its file, which succeeds
  * for one process alone.
  */
 export function createPlanFiles(folder: string): PlanStore {
-  const named = async (): Promise<Named[]> => {
+  const all = async (): Promise<Named[]> => {
     const names = await readdir(folder).catch((error: unknown) => {
       if (textAt(error, 'code') === 'ENOENT') return [];
       throw error;
     });
     return names.flatMap((name) => {
-      const [, owner = '', nonce = '', expiresAt, state] = namePattern.exec(name) ?? [];
+      const [, owner = '', nonce = '', expiresAt, word, draft] = namePattern.exec(name) ?? [];
       if (expiresAt === undefined) return [];
-      return [{ name, owner, nonce, expiresAt: Number(expiresAt), state: state === 'waiting' ? 'waiting' : 'decided' }];
+      const state = word === 'waiting' ? word : 'decided';
+      return [{ name, owner, nonce, expiresAt: Number(expiresAt), state, isDraft: draft !== undefined }];
     });
+  };
+  const named = async () => (await all()).filter(({ isDraft }) => !isDraft);
+  const erase = async (plans: readonly Named[]) => {
+    for (const { name } of plans) await unlink(join(folder, name)).catch(() => undefined);
   };
   const findNamed = async (nonce: string) => (await named()).find((each) => each.nonce === nonce);
   const read = async (plan: Named): Promise<StoredPlan | undefined> => {
@@ -40,7 +45,7 @@ export function createPlanFiles(folder: string): PlanStore {
   };
   /** Nobody sees half of a file: it gets its name when it is on disk. */
   const write = async (name: string, text: string) => {
-    const temporary = join(folder, `.${randomUUID()}`);
+    const temporary = join(folder, `${name}.${randomUUID()}`);
     const { O_CREAT, O_EXCL, O_WRONLY } = constants;
     const file = await open(temporary, O_CREAT | O_EXCL | O_WRONLY, 0o600);
     try {
@@ -51,13 +56,21 @@ export function createPlanFiles(folder: string): PlanStore {
     }
     await rename(temporary, join(folder, name));
   };
+  const add: PlanStore['add'] = async ({ nonce, owner, expiresAt, sealed }, most) => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const plans = await named();
+    if (plans.filter((each) => each.owner === owner && each.state === 'waiting').length >= most) return false;
+    await write(`${owner}-${nonce}-${expiresAt}.waiting`, sealed);
+    await erase(beyondKept(plans, owner));
+    return true;
+  };
+  let last: Promise<unknown> = Promise.resolve();
   return {
-    async add({ nonce, owner, expiresAt, sealed }, most) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      const own = (await named()).filter((each) => each.owner === owner && each.state === 'waiting');
-      if (own.length >= most) return false;
-      await write(`${owner}-${nonce}-${expiresAt}.waiting`, sealed);
-      return true;
+    // One at a time is counted and added.
+    add: (...given) => {
+      const added = last.then(() => add(...given));
+      last = added.catch(() => undefined);
+      return added;
     },
     async find(nonce) {
       const found = await findNamed(nonce);
@@ -86,10 +99,7 @@ export function createPlanFiles(folder: string): PlanStore {
     list: async () => (await Promise.all((await named()).map(read))).filter((plan) => plan !== undefined),
     countWaiting: async (time) =>
       (await named()).filter(({ state, expiresAt }) => state === 'waiting' && expiresAt >= time).length,
-    async eraseBefore(time) {
-      for (const { name, expiresAt } of await named())
-        if (expiresAt < time) await unlink(join(folder, name)).catch(() => undefined);
-    },
+    eraseBefore: async (time) => erase((await all()).filter(({ expiresAt }) => expiresAt < time)),
     close: async () => undefined,
   };
 }

@@ -12,7 +12,7 @@ export interface StoredPlan {
 
 /** The plans that wait for a person, and what became of those that were decided, until they expire. Several processes may share one. */
 export interface PlanStore {
-  /** Adds a plan that waits. False if its owner has `most` of them already. */
+  /** Adds a plan that waits. False if its owner has `most` of them already. Of those that were decided, the last hundred of an owner are kept. */
   add(plan: Omit<StoredPlan, 'state'>, most: number): Promise<boolean>;
   find(nonce: string): Promise<StoredPlan | undefined>;
   /** Makes a plan that waits a decided one. Of all who try, one gets true. */
@@ -27,6 +27,16 @@ export interface PlanStore {
   close(): Promise<void>;
 }
 
+/** The most decided plans of an owner: whoever takes back its own plans decides on as many as it likes. The journal has all. */
+export const mostDecided = 100;
+
+/** The decided plans of an owner beyond those that are kept: the first to expire. */
+export const beyondKept = <Plan extends Omit<StoredPlan, 'sealed'>>(plans: readonly Plan[], owner: string): Plan[] =>
+  plans
+    .filter((plan) => plan.owner === owner && plan.state === 'decided')
+    .sort((a, b) => b.expiresAt - a.expiresAt)
+    .slice(mostDecided);
+
 /** A store that is gone with its process. */
 export function createMemoryPlanStore(): PlanStore {
   const plans = new Map<string, StoredPlan>();
@@ -35,6 +45,7 @@ export function createMemoryPlanStore(): PlanStore {
       const waiting = [...plans.values()].filter(({ owner, state }) => owner === plan.owner && state === 'waiting');
       if (waiting.length >= most || plans.has(plan.nonce)) return false;
       plans.set(plan.nonce, { ...plan, state: 'waiting' });
+      for (const { nonce } of beyondKept([...plans.values()], plan.owner)) plans.delete(nonce);
       return true;
     },
     find: async (nonce) => plans.get(nonce),

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { createDatabase } from '../journal/postgres-database.js';
 import { createTables } from '../journal/postgres-tables.js';
 import type { Log } from '../util/log.js';
-import type { PlanStore, StoredPlan } from './plan-store.js';
+import { mostDecided, type PlanStore, type StoredPlan } from './plan-store.js';
 
 const connections = 2;
 
@@ -28,6 +28,11 @@ export function createPlanTable(url: string, now: () => Date, log: Log): PlanSto
            on conflict do nothing`,
           [nonce, owner, new Date(expiresAt), sealed, most],
         );
+        await client.query(
+          `delete from cloudops_plans where nonce in (
+             select nonce from cloudops_plans where owner = $1 and decided order by expires desc offset $2)`,
+          [owner, mostDecided],
+        );
         return rowCount === 1;
       }),
     find: async (nonce) => plansIn((await query(`${select} where nonce = $1`, [nonce])).rows)[0],
@@ -36,7 +41,7 @@ export function createPlanTable(url: string, now: () => Date, log: Log): PlanSto
       1,
     update: async (nonce, sealed) =>
       void (await query('update cloudops_plans set sealed = $2 where nonce = $1 and decided', [nonce, sealed])),
-    list: async () => plansIn((await query(`${select} order by expires desc limit $1`, [mostListed])).rows),
+    list: async () => plansIn((await query(`${select} order by decided, expires desc limit $1`, [mostListed])).rows),
     countWaiting: async (time) => {
       const text = 'select from cloudops_plans where not decided and expires >= $1';
       return (await query(text, [new Date(time)])).rowCount ?? 0;

@@ -31,6 +31,31 @@ export function describePlanStore(name: string, setUp: () => () => PlanStore): v
       expect(await open().add(plan({ owner: 'a'.repeat(16) }), 2)).toBe(true);
     });
 
+    test('are bounded for each owner, however many come at once', async () => {
+      const store = setUp()();
+      const plans = Array.from({ length: 12 }, () => plan({ owner: 'a'.repeat(16) }));
+      const added = await Promise.all(plans.map((each) => store.add(each, 5)));
+      expect(added.filter(Boolean)).toHaveLength(5);
+    });
+
+    test('that were decided are bounded for each owner: the last to expire are kept, and all that wait', async () => {
+      const store = setUp()();
+      const owner = 'a'.repeat(16);
+      const [waiting, another] = [plan({ owner }), plan()];
+      for (const each of [waiting, another]) await store.add(each, 20);
+      await store.claim(another.nonce);
+      const plans = Array.from({ length: 105 }, (_, index) => plan({ owner, expiresAt: expiresAt + index }));
+      for (const each of plans) {
+        await store.add(each, 20);
+        await store.claim(each.nonce);
+      }
+      const kept = (await store.list()).map(({ nonce }) => nonce);
+      expect(kept).toEqual(expect.arrayContaining([waiting.nonce, another.nonce, plans.at(-1)?.nonce]));
+      expect(kept).not.toContain(plans[0]?.nonce);
+      // What is added last is decided after the others were counted.
+      expect(kept.length).toBeLessThanOrEqual(103);
+    });
+
     test('are counted while they wait, and have not expired', async () => {
       const open = setUp();
       const [decided, expired] = [plan(), plan({ expiresAt: expiresAt - 1 })];

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import {
   mkdirSync,
   mkdtempSync,
@@ -104,6 +104,19 @@ describe('files', () => {
     const [name = ''] = readdirSync(join(folder, 'plans'));
     expect(statSync(join(folder, 'plans')).mode & 0o777).toBe(0o700);
     expect(statSync(join(folder, 'plans', name)).mode & 0o777).toBe(0o600);
+  });
+
+  test('that were left half-written are no plans, and are erased at their end', async () => {
+    const store = createPlanFiles(folder);
+    const { nonce } = plan();
+    const draft = `${'a'.repeat(16)}-${nonce}-${expiresAt}.waiting.${randomUUID()}`;
+    writeFileSync(join(folder, draft), 'seal');
+    expect(await store.find(nonce)).toBeUndefined();
+    expect(await store.countWaiting(0)).toBe(0);
+    await store.eraseBefore(expiresAt);
+    expect(readdirSync(folder)).toEqual([draft]);
+    await store.eraseBefore(expiresAt + 1);
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   test('of others in the folder are left alone, and links are not followed', async () => {
