@@ -28,19 +28,31 @@ const pausesMs = [1_000, 5_000, 30_000];
 const answerMs = 5_000;
 /** With more under way than this, the log alone tells. */
 const mostUnderWay = 50;
+/** So many of a caller in so long (milliseconds): whoever takes its plans back can make any number, and people would read no more of them. */
+const mostOfCaller = 20;
+const spanMs = 10 * 60_000;
 
 /** Tells of plans that wait, in the log and by a webhook. Nothing waits for that, and nothing depends on it. */
 export function createAnnouncer({ webhook, openClient, now, log, pause = quietDelay }: AnnouncerOptions) {
   const clientOf = once(openClient);
   let underWay = 0;
+  let lately: readonly { readonly caller: string | undefined; readonly at: number }[] = [];
+  /** The reason why no message is sent, if there is one. */
+  const problem = (caller: string | undefined): string | undefined => {
+    if (underWay >= mostUnderWay) return 'too many announcements are under way';
+    const at = now().getTime();
+    lately = lately.filter((one) => at - one.at < spanMs);
+    if (lately.filter((one) => one.caller === caller).length >= mostOfCaller)
+      return 'too many announcements of this caller in ten minutes';
+    lately = [...lately, { caller, at }];
+    return undefined;
+  };
   return (announcement: Announcement): void => {
     const { tool, caller, decideAt } = announcement;
     log('info', 'decision needed', { tool, caller, decideAt });
     if (webhook === undefined) return;
-    if (underWay >= mostUnderWay) {
-      log('warn', 'webhook', { error: 'too many announcements are under way' });
-      return;
-    }
+    const error = problem(caller);
+    if (error !== undefined) return void log('warn', 'webhook', { caller, error });
     underWay += 1;
     void announce(announcement, (body) => clientOf().then((client) => post(client, webhook, body, now())), pause)
       // The address is in no message: the reason is a code.

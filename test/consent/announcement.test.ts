@@ -141,9 +141,10 @@ test('the message goes to the whole address, over a connection of its own, unsig
 
 test('with fifty under way the log alone tells, until one has ended', async () => {
   const { announce, sent, logged, opened, release } = scripted([]);
-  for (let index = 0; index < 51; index += 1) announce(announcement);
+  for (let index = 0; index < 51; index += 1) announce({ ...announcement, caller: `caller ${index}` });
   await vi.waitFor(() => expect(sent).toHaveLength(50));
-  expect(logged.slice(50)).toEqual([told, ['warn', 'webhook', { error: 'too many announcements are under way' }]]);
+  const error = 'too many announcements are under way';
+  expect(logged.slice(50)).toEqual([told, ['warn', 'webhook', { caller: 'caller 50', error }]]);
   release();
   await vi.waitFor(() => {
     announce(announcement);
@@ -157,4 +158,29 @@ test('without a webhook the log alone tells', () => {
   const openClient = async () => httpClient;
   createAnnouncer({ webhook: undefined, openClient, now, log: (...entry) => logged.push(entry) })(announcement);
   expect(logged).toEqual([told]);
+});
+
+test('twenty times in ten minutes for each caller: one that takes its plans back at once could make any number', async () => {
+  let time = 0;
+  const hook = await startServer((_request, response) => response.end());
+  const logged: unknown[] = [];
+  const announce = createAnnouncer({
+    openClient: async () => httpClient,
+    webhook: { url: hook.origin, key: undefined },
+    now: () => new Date(time),
+    log: (level, _event, fields) => level === 'warn' && logged.push(fields),
+  });
+  const announceAs = (caller: string, count: number) => {
+    for (let each = 0; each < count; each += 1) announce({ ...announcement, caller });
+  };
+  const arrived = (count: number) => vi.waitFor(() => expect(hook.requests).toHaveLength(count));
+  announceAs('mallory', 25);
+  announceAs('alice', 1);
+  await arrived(21);
+  expect(logged).toHaveLength(5);
+  expect(logged[0]).toMatchObject({ caller: 'mallory', error: 'too many announcements of this caller in ten minutes' });
+  time = 10 * 60_000;
+  announceAs('mallory', 1);
+  await arrived(22);
+  await hook.close();
 });
