@@ -109,6 +109,13 @@ export function guarded(
 /** Fields that hold functions. */
 const holders: readonly string[] = ['change', 'pages', 'before', 'beside'];
 
+/** Functions whose answer has a state, which may be anything: nothing but the operation looks at it. */
+const statePaths: readonly string[] = ['pages.start', 'pages.add'];
+
+/** A copy of what JSON can hold. @throws TypeError for what it cannot */
+const asData = (answer: unknown): unknown =>
+  answer === undefined ? undefined : JSON.parse(JSON.stringify(answer) ?? 'null');
+
 /** Functions that answer with a schema. It is made once. */
 const schemaMakers: readonly string[] = ['input', 'output', 'pages.page'];
 
@@ -124,17 +131,18 @@ function guard(operation: string, path: string, callback: AnyFunction, { report,
     report(fault);
     return fault;
   };
-  const checked: AnyFunction = (...given) => {
-    const answer = called(() => callback(...given), problem, report);
+  const isData = !schemaMakers.includes(path) && !statePaths.includes(path);
+  // Whatever an answer does when it is looked at, it does here: what is checked is what is used.
+  const look = (answer: unknown) => {
     if (answer instanceof Promise) {
       // Nobody waits for it, and a rejection that nobody takes would end the process.
       answer.catch(() => undefined);
       throw problem('must not be asynchronous');
     }
-    const { error } = expected.safeParse(answer);
+    const { data, error } = expected.safeParse(isData ? asData(answer) : answer);
     if (error === undefined) {
-      const plain = textsOf(path, answer).find((one) => !isShown(one));
-      if (plain === undefined) return answer;
+      const plain = textsOf(path, data).find((one) => !isShown(one));
+      if (plain === undefined) return data;
       throw problem(
         `must answer with what kit.say made, which quotes names: as docs/OPERATIONS.md shows. This is plain text: ${quote(plain, 100)}`,
       );
@@ -143,6 +151,7 @@ function guard(operation: string, path: string, callback: AnyFunction, { report,
     const at = issue === undefined || issue.path.length === 0 ? '' : `${toDotPath(issue.path)} `;
     throw problem(`does not answer as it should: ${at}${issue?.message}`);
   };
+  const checked: AnyFunction = (...given) => called(() => look(callback(...given)), problem, report);
   if (!schemaMakers.includes(path)) return checked;
   return once(() => guardedSchema(checked() as z.ZodObject, (parse) => called(parse, problem, report)));
 }

@@ -40,6 +40,18 @@ describe('an operation from outside', () => {
     expect(await check(source)).toEqual([]);
   });
 
+  test('sends the request that was checked, whatever it says when it is looked at again', async () => {
+    const source = fileWith(
+      "request: () => { let at = 0; return { get path() { return ['/ok', '/../x?y'][at++] ?? '/z'; } }; }",
+    );
+    const server = await startServer((_request, response) => response.end('{}'));
+    const { call, close } = testCaller('', { cloud: { endpoints: { things: server.origin } }, policy: openPolicy });
+    for (const operation of await operationsOf(source)) await call(operation, operation.example, { signal: never });
+    expect(server.requests.map(({ url }) => url)).toEqual(['/ok']);
+    await close();
+    await server.close();
+  });
+
   test.each(lyingFiles)('does not: %s', async (_what, source, problem) => {
     expect((await check(source)).join('\n')).toMatch(problem);
   });

@@ -202,6 +202,27 @@ export const lyingFiles: readonly (readonly [what: string, source: string, probl
     /output threw/,
   ],
   ['an answer that is taken for granted', fileWith('extract: (body) => body.thing.name'), /extract threw/],
+  [
+    'an answer that throws when it is looked at',
+    fileWith("extract: () => ({ get name() { throw new Error('x'); } })"),
+    /extract threw "x"/,
+  ],
+  [
+    'an answer that never ends when it is looked at',
+    fileWith('extract: () => ({ get name() { for (;;); } })'),
+    /extract did not end within 2 seconds/,
+  ],
+  ['an answer that JSON cannot hold', fileWith('extract: () => ({ size: 10n })'), /extract threw ".*BigInt"/],
+  [
+    'an answer that holds itself',
+    fileWith('extract: () => { const a = {}; a.a = a; return a; }'),
+    /extract threw "Converting circular/,
+  ],
+  [
+    'the words of a change that throw when they are looked at',
+    changeWith("next: () => ({ who: 'user', action: 'check', get text() { throw new Error('x'); } })"),
+    /next threw "x"/,
+  ],
   ['a next step that throws', fileWith("next: () => { throw new Error('x'); }"), /next threw "x"/],
   [
     'a request that depends on a length',
