@@ -60,6 +60,13 @@ export interface Kit {
 /** The default export of a file of operations. It may be called twice: the first time ends where it asks for `z`, which is loaded then. */
 export type OperationsModule = (kit: Kit) => readonly Operation[] | Promise<readonly Operation[]>;
 
+/** The same operation, which nobody can alter: a file that tried to would alter the tool. */
+function frozen<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) frozen(inner);
+  return Object.freeze(value);
+}
+
 /** A kit, and what tells the texts that it made. */
 export interface MadeKit {
   readonly kit: Kit;
@@ -88,7 +95,7 @@ export function createKit(loadedZod: () => typeof z): MadeKit {
       const operation = { defaults: [], undocumented: [], elsewhere: [], ...rest, output, extract };
       return defineOperation(operation as Operation);
     },
-    operations: Object.fromEntries(operations.map((operation) => [operation.name, operation])),
+    operations: Object.fromEntries(operations.map((operation) => [operation.name, frozen(operation)])),
     get z() {
       return loadedZod();
     },

@@ -67,6 +67,8 @@ async function filesAt(path: string): Promise<string[]> {
 async function operationsOf(path: string, known: readonly Operation[]): Promise<Operation[]> {
   const file = quoteName(basename(path));
   const { made, isShown } = await inTime(file, makeOperations(path, file));
+  const [added] = Object.keys(Object.prototype);
+  if (added !== undefined) throw new Unusable(`${file} adds ${quoteName(added)} to every object there is.`);
   if (!Array.isArray(made)) throw new Unusable(`${file}: its default export must answer with a list of operations.`);
   if (made.length > maximumOperations) throw new Unusable(`${file} has more than ${maximumOperations} operations.`);
   const accepted: Operation[] = [];

@@ -140,6 +140,16 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     fileWith("request: async () => { throw new Error('x'); }"),
     /request must not be asynchronous/,
   ],
+  [
+    'a built-in operation that is altered',
+    `export default (kit) => { kit.operations.list_parts.method = 'DELETE'; return []; };`,
+    /default export threw: "Cannot assign to read only property 'method'/,
+  ],
+  [
+    'what a built-in operation says altered',
+    `export default (kit) => { kit.operations.restore_instance.change.headline = () => 'x'; return []; };`,
+    /default export threw: "Cannot assign to read only property 'headline'/,
+  ],
   ['a read that deletes', fileWith("method: 'DELETE'"), /method: must not be DELETE for a read/],
   ['a change without words', fileWith("effect: 'alter', method: 'PUT'"), /change: is missing/],
   [

@@ -66,6 +66,18 @@ describe('a file', () => {
   });
 });
 
+test('a file that adds a field to every object is refused', async () => {
+  try {
+    const { operations, problems } = await loadOperations(
+      written('Object.prototype.admin = true; export default () => [];'),
+    );
+    expect(operations).toEqual([]);
+    expect(problems.join()).toMatch(/platform-\d+\.mjs adds admin to every object there is\.$/);
+  } finally {
+    Reflect.deleteProperty(Object.prototype, 'admin');
+  }
+});
+
 test('a request that XML cannot hold is refused before anything is sent', async () => {
   const source = fileWith(
     "method: 'POST', answer: 'none', request: ({ id }) => ({ path: '/', body: kit.xml('A', { B: id }) })",
