@@ -146,11 +146,15 @@ export async function startRuntime(
   };
 }
 
-/** The keys of planIds: without a setting one that is kept beside a journal in a file, or else those of the process. */
-function planKeysOf({ stateKeys, journal }: Config, own: SealingKeys): (() => SealingKeys) | undefined {
-  if (stateKeys !== undefined || journal === devNull || isDatabaseUrl(journal)) return undefined;
-  const kept = keptPlanKey(`${journal}.plan-key`);
-  return () => kept() ?? own;
+/** The file of the key for planIds, which is kept beside a journal in a file where no state key is set. */
+export const planKeyPath = ({ stateKeys, journal }: Config): string | undefined =>
+  stateKeys !== undefined || journal === devNull || isDatabaseUrl(journal) ? undefined : `${journal}.plan-key`;
+
+/** The keys of planIds: those that are kept, or else those of the process. */
+function planKeysOf(config: Config, own: SealingKeys): (() => SealingKeys) | undefined {
+  const path = planKeyPath(config);
+  const kept = path === undefined ? undefined : keptPlanKey(path);
+  return kept && (() => kept() ?? own);
 }
 
 /** The parts of a runtime that reach beyond the process, and its account of itself. */

@@ -8,10 +8,11 @@ import { isAllowed } from '../calls/policy.js';
 import { hiddenBySandbox } from '../config/describe.js';
 import type { Config } from '../config/load.js';
 import type { ConsentMode } from '../consent/decision.js';
+import { planKeyProblem } from '../consent/plan-key.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { documentBytes, findKeys } from '../http/issuer-keys.js';
 import { databaseName, isDatabaseUrl } from '../journal/database-url.js';
-import { openJournal, type Runtime, startRuntime } from '../runtime.js';
+import { openJournal, planKeyPath, type Runtime, startRuntime } from '../runtime.js';
 import type { Operation, Service, Trial } from '../tools/define-operation.js';
 import { textForPerson } from '../tools/next.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
@@ -80,7 +81,7 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
       ...(await issuerFinding(config)),
       await secretsFinding(config.secretsDir, platform),
       ...config.accounts.all.map(({ name, confirm }) => consentFinding(config.accounts.areNamed ? name : '', confirm)),
-      ok('state key', stateKeyMeaning(config)),
+      stateKeyFinding(config),
     ];
     return { findings, apisChecked: ofAccounts.filter(({ status }) => status !== 'not checked').length };
   } finally {
@@ -263,6 +264,15 @@ async function secretsFinding(folder: string | undefined, platform: NodeJS.Platf
     const remedy = 'Make the folder, or correct CLOUDOPS_SECRETS_DIR.';
     return problem(check, `${quote(folder)} cannot be read (${reasonOf(error)})`, remedy);
   }
+}
+
+function stateKeyFinding(config: Config): Finding {
+  const check = 'state key';
+  const path = planKeyPath(config);
+  const reason = path && planKeyProblem(path);
+  if (!reason) return ok(check, stateKeyMeaning(config));
+  const detail = `not set, and ${quote(path)} cannot be used (${reason}): a planId is valid only in the process that made it`;
+  return warning(check, detail, 'Delete that file: the next plan makes another one. Or set CLOUDOPS_STATE_KEY.');
 }
 
 const stateKeyMeaning = ({ stateKeys: keys, journal }: Config) => {

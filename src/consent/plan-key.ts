@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import type { SealingKeys } from '../util/seal.js';
 
@@ -37,6 +38,16 @@ function readOrMake(path: string): SealingKeys | undefined {
     return key?.length === keyBytes ? [key] : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** The reason why the key in a file cannot be used; undefined if it can, or is still to be made. */
+export function planKeyProblem(path: string): string | undefined {
+  try {
+    const length = read(path)?.length ?? keyBytes;
+    return length === keyBytes ? undefined : 'it holds no key, or others can read it';
+  } catch (error) {
+    return reasonOf(error);
   }
 }
 

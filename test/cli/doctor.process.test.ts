@@ -112,6 +112,17 @@ describe('the configuration', () => {
     expect(findings.find(({ status }) => status === 'problem')?.remedy).toContain(remedy);
   });
 
+  test.skipIf(process.platform === 'win32')('has a warning for a kept key that cannot be used', async () => {
+    const journal = join(folder, 'journal.jsonl');
+    writeFileSync(`${journal}.plan-key`, 'a'.repeat(64), { mode: 0o600 });
+    const examined = () => examine({ CLOUDOPS_JOURNAL: journal }, '--sandbox');
+    expect((await examined()).of('state key')).toMatchObject([{ status: 'ok' }]);
+    chmodSync(`${journal}.plan-key`, 0o644);
+    expect((await examined()).of('state key')).toMatchObject([
+      { status: 'warning', remedy: expect.stringMatching(/^Delete that file/) },
+    ]);
+  });
+
   test('that leaves nothing to check has an exit code of its own, and says so', async () => {
     const run = await runServer(['doctor'], { env: proxyless });
     expect(run.stdout).toMatch(/^not checked {2}storage/m);

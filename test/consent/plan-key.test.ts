@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { keptPlanKey } from '../../src/consent/plan-key.js';
+import { keptPlanKey, planKeyProblem } from '../../src/consent/plan-key.js';
 import { createConsentTokens, newNonce } from '../../src/consent/tokens.js';
 
 /** The key that is kept beside a journal is for planIds alone, and for one user alone. */
@@ -29,10 +29,12 @@ const good = `${'a'.repeat(64)}\n`;
 describe('the key', () => {
   test('is made when it is first needed, for this user alone, and is the same for every process', () => {
     const keyOf = keptPlanKey(path);
+    expect(planKeyProblem(path)).toBeUndefined();
     expect(readdirSync(folder)).toEqual([]);
     const keys = keyOf();
     expect(keys).toEqual([expect.any(Buffer)]);
     expect(keptPlanKey(path)()).toEqual(keys);
+    expect(planKeyProblem(path)).toBeUndefined();
     expect(readdirSync(join(folder, 'state'))).toEqual(['journal.jsonl.plan-key']);
     if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600);
   });
@@ -54,6 +56,7 @@ describe('the key', () => {
       const own = join(folder, 'key');
       writeFileSync(own, text, { mode: 0o600 });
       expect(keptPlanKey(own)()).toBeUndefined();
+      expect(planKeyProblem(own)).toBe('it holds no key, or others can read it');
       expect(readFileSync(own, 'utf8')).toBe(text);
     },
   );
@@ -63,8 +66,10 @@ describe('the key', () => {
     writeFileSync(own, good, { mode: 0o600 });
     symlinkSync(own, join(folder, 'link'));
     expect(keptPlanKey(join(folder, 'link'))()).toBeUndefined();
+    expect(planKeyProblem(join(folder, 'link'))).toBe('ELOOP');
     chmodSync(own, 0o640);
     expect(keptPlanKey(own)()).toBeUndefined();
+    expect(planKeyProblem(own)).toBe('it holds no key, or others can read it');
   });
 
   test('is none where it cannot be kept', () => {
