@@ -122,7 +122,9 @@ export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: Issuer
 }
 
 const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });
-const keysSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())) });
+/** A token that names no key is tried with each: with thousands, a stranger's would take seconds. */
+const mostKeys = 100;
+const keysSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(mostKeys) });
 
 /**
  * Finds an issuer's keys by its metadata (RFC 8414, or OpenID Connect Discovery).
@@ -157,7 +159,8 @@ async function keysAt(
     throw new IssuerProblem('its metadata names keys that are not at an https address');
   const found = await fetchJson(href, httpClient);
   const { data: keys } = keysSchema.safeParse(found.json);
-  if (keys === undefined) throw new IssuerProblem(`${quote(href, 200)} ${found.problem ?? 'has no keys'}`);
+  if (keys === undefined)
+    throw new IssuerProblem(`${quote(href, 200)} ${found.problem ?? `has no keys, or more than ${mostKeys}`}`);
   return createLocalJWKSet(keys);
 }
 

@@ -297,6 +297,20 @@ describe('tokens of an OAuth issuer', () => {
   });
 
   test.each([
+    [100, 'authenticated'],
+    [101, 'unavailable'],
+  ])('%i keys without a name, of which each may be that of a token: %s', async (count, kind) => {
+    const key = await exportJWK(keys.publicKey);
+    const own = await startServer(({ url }, response) => {
+      const metadata = { issuer: own.origin, jwks_uri: `${own.origin}/keys` };
+      response.end(JSON.stringify(url === '/keys' ? { keys: Array(count).fill(key) } : metadata));
+    });
+    const token = await sign({ iss: own.origin }, keys.privateKey, { kid: undefined });
+    expect(await authenticateBy(own.origin)(token)).toMatchObject({ kind });
+    await own.close();
+  });
+
+  test.each([
     ['an error', 500, '{}'],
     ['a page', 200, '<html>'],
     ['something else', 200, '{"keys":1}'],
