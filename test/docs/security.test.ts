@@ -33,12 +33,26 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   "Somebody decides on the page who may not: by the link, from another site, with another's cookie, as an agent": [
     ['test/http/decisions.test.ts', 'who may not decide'],
     ['test/http/sign-in.test.ts', 'nobody is signed in'],
+    ['test/http/sign-in.test.ts', 'a person stays signed in for as long as their token is good'],
+    ['test/http/sign-in.test.ts', 'who approves with a scope for %s is treated as a caller is'],
     ['test/browser/decisions.test.ts', 'a link of another site shows the plan and decides nothing'],
     ['test/http/url-question.test.ts', 'who opens the page has agreed to nothing'],
     ['test/consent/decision.test.ts', 'who decides on the page'],
   ],
+  'Strangers wear out the sign-in': [
+    ['test/http/decisions.test.ts', 'strangers whose forms never end leave room for people'],
+    ['test/http/decisions.test.ts', 'guesses of a token are logged with their address, and do not flood the log'],
+    ['test/http/sign-in.test.ts', 'an issuer is not asked by each stranger who comes to sign in'],
+  ],
   'Plans that wait are read, altered or exchanged on disk': [
     ['test/consent/plans.test.ts', 'and is nothing with another key, altered, or under the name of another plan'],
+    ['test/consent/plans.test.ts', 'and waits no longer than it was made for, whatever its file is called'],
+    ['test/consent/plan-stores.test.ts', 'that were left half-written are no plans, and are erased at their end'],
+  ],
+  'A caller floods those who decide, or the store, with plans': [
+    ['test/consent/plan-store-contract.ts', 'are bounded for each owner, however many come at once'],
+    ['test/consent/plan-store-contract.ts', 'that were decided are bounded for each owner'],
+    ['test/consent/announcement.test.ts', 'twenty times in ten minutes for each caller'],
   ],
   'A tool is called that the configuration excludes': [
     ['test/calls/policy.test.ts', 'a tool that the policy excludes is refused when it is called, and nothing is sent'],
@@ -165,6 +179,12 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   ],
   'A caller chooses what is traced, or reads traces for secrets': [
     ['test/observe/telemetry.test.ts', 'who cannot choose the trace or switch it off'],
+  ],
+  'A file of operations has mistakes': [
+    ['test/operations/contract.test.ts', 'neither ends a call without an answer nor makes its outcome unknown: %s'],
+    ['test/operations/contract.test.ts', 'sends the request that was checked'],
+    ['test/operations/faulty.ts', 'a built-in operation that is altered'],
+    ['test/operations/load.test.ts', 'a file that adds a field to every object is refused'],
   ],
   'A poisoned package': [
     ['test/package/install.test.ts', 'brings no other package'],

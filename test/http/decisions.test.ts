@@ -76,6 +76,27 @@ describe('approval', () => {
     expect(requests).toHaveLength(1);
   });
 
+  test.each(['accept', 'decline'])(
+    'of a decision (%s) and its caller taking the plan back at once, one counts',
+    async (decision) => {
+      const { ask, requests } = await start();
+      const { nonce, planId } = await waiting(served);
+      const browser = await signedIn();
+      await Promise.all([browser.decide(nonce, decision), ask({ planId, withdraw: true })]);
+      const { outcome, code } = await ask({ planId });
+      expect([['accepted'], ['Declined'], ['Withdrawn']]).toContainEqual([outcome ?? code]);
+      expect(requests).toHaveLength(outcome === 'accepted' ? 1 : 0);
+    },
+  );
+
+  test('a plan is taken back by its caller alone', async () => {
+    const { ask } = await start();
+    const { planId } = await waiting(served);
+    expect(await ask({ planId, withdraw: true }, 'mallory')).toMatchObject({ code: 'PlanRefused' });
+    expect(await ask({ planId, withdraw: true, instanceId: 'other' })).toMatchObject({ code: 'PlanRefused' });
+    expect(await ask({ planId })).toMatchObject({ outcome: 'waiting' });
+  });
+
   test('what the policy forbids by now is not sent, and the agent learns why', async () => {
     const { ask, requests, setTokens } = await start();
     const { nonce, planId } = await waiting(served);
