@@ -17,6 +17,10 @@ export interface ViewPage {
   next?(params: unknown, gone: AbortSignal): Promise<object>;
 }
 
+/** A browser has six. Other users of the machine can connect too, and take nothing but these, for so long (milliseconds). */
+const mostConnections = 64;
+const headersMs = 10_000;
+
 /** No call that can be shown is larger. */
 const maximumBody = 512 * 1024;
 
@@ -55,12 +59,13 @@ export async function serveViewPage({ port, host, view, call, callTool, next }: 
     await found(request, response);
   };
 
-  const server = createServer((request, response) => {
+  const server = createServer({ headersTimeout: headersMs, connectionsCheckingInterval: 1000 }, (request, response) => {
     answer(request, response).catch((error: unknown) => {
       const { status, message } = error instanceof HttpError ? error : { status: 500, message: 'It failed.' };
       if (!response.headersSent) sendJson(response, status, { message });
     });
   });
+  server.maxConnections = mostConnections;
   const taken = await listen(server, { host: '127.0.0.1', port });
   return { url: `http://127.0.0.1:${taken}/${secret}/`, close: () => close(server, 0) };
 }

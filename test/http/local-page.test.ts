@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createMemoryPlanStore } from '../../src/consent/plan-store.js';
@@ -146,4 +147,22 @@ test('nothing waits: the page says so, and nothing else can be decided', async (
   expect((await post('call')).body).toEqual({ follows: true, note: 'No change waits for a decision.' });
   expect((await click('0'.repeat(16), 'accept')).status).toBe(500);
   expect((await post('tool', { name: 'restore_instance', arguments: {} })).status).toBe(500);
+});
+
+test('has 64 connections at most: other users of the machine can open them too', async () => {
+  const { ask, opened } = await setUp();
+  await ask('one');
+  const { port } = new URL(opened[0] ?? '');
+  let closed = 0;
+  const sockets = Array.from({ length: 100 }, () =>
+    connect(Number(port), '127.0.0.1')
+      .on('error', () => undefined)
+      .once('close', () => {
+        closed += 1;
+      })
+      .resume(),
+  );
+  await vi.waitFor(() => expect(closed).toBe(36));
+  for (const socket of sockets) socket.destroy();
+  await vi.waitFor(async () => expect((await fetch(opened[0] ?? '')).status).toBe(200));
 });
