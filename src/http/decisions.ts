@@ -46,8 +46,10 @@ export function createDecisions(options: DecisionsOptions) {
   /** The person, if the session still holds: a token is looked up again. */
   const sessionOf = async (request: IncomingMessage): Promise<Session | undefined> => {
     const session = sessions.session(request);
-    if (session === undefined || signIn.kind !== 'token') return session;
-    const again = session.token === undefined ? undefined : await signIn.check(session.token);
+    // A session of the other way, from before the configuration was changed, is none.
+    if ((session?.token === undefined) === (signIn.kind === 'token')) return undefined;
+    if (session?.token === undefined || signIn.kind !== 'token') return session;
+    const again = await signIn.check(session.token);
     return again?.person === session.person ? { ...session, ...again } : undefined;
   };
   const checkOrigin = ({ headers: { origin } }: IncomingMessage) => {

@@ -201,6 +201,19 @@ describe('a person stays signed in for as long as their token is good, and eight
   });
 });
 
+test('who signed in with a token, before the server had an issuer, has to sign in again', async () => {
+  const byToken = await serveDecisions({ publicUrl });
+  opened.push(byToken.close);
+  const browser = browserOf(byToken);
+  await browser.signIn('bob');
+  const { served } = await startAt((await startOddIssuer()).origin);
+  const { cookies } = browser;
+  const again = browserOf(served);
+  for (const [name, value] of cookies) again.cookies.set(name, value);
+  expect((await browser.get('/decisions')).status).toBe(200);
+  expect((await again.get('/decisions')).status).toBe(303);
+});
+
 test.each([
   ['no account', '', 200],
   ['the account', ' cloudops:account:staging', 200],
