@@ -25,8 +25,10 @@ export interface DecisionsOptions extends PlanDeciding {
 }
 
 const maximumBody = 64 * 1024;
-/** Of a form. Strangers send them too: those of all connections together take nothing from the bodies of people who are signed in. */
+/** Of a form. Strangers send them too, and theirs take nothing from the bodies of people who are signed in. */
 const maximumForm = 8 * 1024;
+/** So many are received at a time. One more ends the oldest: a person's comes at once, and all of a proxy have the same address. */
+const mostForms = 64;
 
 /** True for the paths of the page for decisions. */
 export const isDecisionsPath = (path: string) => path === '/decisions' || path.startsWith('/decisions/');
@@ -39,8 +41,17 @@ export function createDecisions(options: DecisionsOptions) {
   const { publicUrl, signIn, plans, accounts, stateKeys, now, log } = options;
   const sessions = createSessions(stateKeys, now);
   const readBody = createBodyReader(maximumBody, 16 * maximumBody);
-  const readForm = createBodyReader(maximumForm, 1024 * maximumForm);
-  const formOf = async (request: IncomingMessage) => new URLSearchParams(String(await readForm(request)));
+  const readForm = createBodyReader(maximumForm, Number.POSITIVE_INFINITY);
+  const forms = new Set<IncomingMessage>();
+  const formOf = async (request: IncomingMessage): Promise<URLSearchParams> => {
+    const [oldest] = forms;
+    if (oldest !== undefined && forms.size >= mostForms) {
+      forms.delete(oldest);
+      oldest.destroy();
+    }
+    forms.add(request);
+    return new URLSearchParams(String(await readForm(request).finally(() => forms.delete(request))));
+  };
   const onRefused = createFailedLogins(now, log, 'sign-in refused');
 
   /** The person, if the session still holds: a token is looked up again. */
