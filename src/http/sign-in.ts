@@ -69,7 +69,7 @@ export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
   const { issuer, audience, clientId, clientSecret, publicUrl, httpClient, authenticate, now } = options;
   const redirectUri = `${publicUrl}/decisions/callback`;
   const askIssuer = async () => {
-    const oidc = await import('openid-client');
+    const oidc = await import('./openid.js');
     const url = new URL(issuer);
     const authentication = clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret);
     const configuration = await oidc.discovery(url, clientId, clientSecret, authentication, {
