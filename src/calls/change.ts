@@ -1,10 +1,11 @@
 import type { EndedOutcome } from '../answers/outcome.js';
-import { canBeShown, makePlan, type PlannedCall, tooLargeToShow } from '../answers/plan.js';
+import { canBeShown, makePlan, type Plan, type PlannedCall, tooLargeToShow } from '../answers/plan.js';
 import { Refusal } from '../answers/refusal.js';
 import type { Wait } from '../consent/asker.js';
 import { type ConsentMode, decideConsent } from '../consent/decision.js';
 import { obtainConsent } from '../consent/obtain.js';
 import { type Consent, intentOf, type PendingEntry, type Steering } from '../consent/pending.js';
+import { questionText } from '../consent/question.js';
 import type { QuestionQueue } from '../consent/question-queue.js';
 import type { Budget } from '../journal/budget.js';
 import type { RecordedChange } from '../journal/entry.js';
@@ -53,13 +54,14 @@ export async function change(
   const tool = call.operation.name;
   const entry = { ...entryOf(call, context, dependencies), budget: budget.key };
   if (look !== undefined) return lookAt(look, entry, context, dependencies);
-  const step = decideConsent({
-    mode: confirm,
-    ...{ planOnly, hasView, agreed },
-    hasPlanId: planId !== undefined,
-    canAsk: asker !== undefined,
-    page: page?.kind ?? 'none',
-  });
+  const stepFor = (plan: Plan, hasPlanId: boolean) =>
+    decideConsent({
+      mode: confirm,
+      ...{ planOnly, hasView, agreed, hasPlanId },
+      question: asker === undefined ? 'none' : questionText(plan, call) === undefined ? 'tooLong' : 'fits',
+      page: page?.kind ?? 'none',
+    });
+  const step = stepFor(makePlan(call), planId !== undefined);
   log('info', 'consent', { tool, decision: step.kind, caller: principal?.name });
   const told =
     click === undefined ? await tell(step, entry, steering, context, { ...dependencies, confirm }) : undefined;
@@ -75,7 +77,9 @@ export async function change(
     };
     return settlingPlan(tool, plans, async (claim) => {
       const pending = { ...prepared, claim };
-      const consent = await waiting(() => obtainConsent(step, pending, context, { ...dependencies, confirm }));
+      // What the journal adds to the plan may be more than the question holds.
+      const last = asks ? stepFor(prepared.plan, false) : step;
+      const consent = await waiting(() => obtainConsent(last, pending, context, { ...dependencies, confirm }));
       if (consent.kind === 'inputRequired') return consent;
       if (consent.kind !== 'given') return sendToPage(consent, pending, confirm, context, dependencies);
       const outcome = await inFlight.track(context.signal, async (signal) => {

@@ -37,9 +37,11 @@ export async function tell(
   // Whoever is asked, or need not be, needs no planId: one that says nothing is left alone.
   const onlyLooks = step.kind === 'status' || brought !== undefined;
   const isNeeded = withdraw || step.kind === 'redeem' || onlyLooks;
-  const waits = brought === undefined ? step.kind === 'status' && !withdraw : brought.visit === 'opened';
-  const waitMs = waits ? dependencies.statusWaitMs : 0;
-  const standing = await waitForDecision(planId, entry, waitMs, context, dependencies).catch((error: unknown) => {
+  const waits = (found: Standing) =>
+    brought === undefined
+      ? !withdraw && (step.kind === 'status' || isOnPage(found, dependencies))
+      : brought.visit === 'opened';
+  const standing = await waitForDecision(planId, entry, waits, context, dependencies).catch((error: unknown) => {
     if (isNeeded || !(error instanceof Refusal)) throw error;
     return undefined;
   });
@@ -66,10 +68,15 @@ async function tellOfOpen(
     throw await declinePlan(nonce, { entry, now }, dependencies);
   if (withdraw) return { kind: 'answer', outcome: await withdrawPlan(tool, nonce, { entry, now }, dependencies) };
   const waitsFor = { whom: whoDecides(confirm, page?.kind ?? 'none'), decideAt: addressOf(nonce, page) };
-  const goesOn = step.kind === 'ask' || (step.kind === 'redeem' && isRedeemable);
+  const asks = step.kind === 'ask' && !isOnPage(standing, dependencies);
+  const goesOn = asks || (step.kind === 'redeem' && isRedeemable);
   if (goesOn && brought === undefined) return { kind: 'open', nonce };
   return { kind: 'answer', outcome: undecidedAnswer(tool, planId, standing, waitsFor) };
 }
+
+/** True for a plan that waits where people sign in: it is decided there, whatever the client could ask by now. */
+const isOnPage = (standing: Standing, { page }: Deciding) =>
+  standing.kind === 'open' && standing.plan !== undefined && page?.kind === 'signIn';
 
 /** False for a refusal that comes so soon that a program gave it: then the plan goes on waiting for a person. */
 const isRefusal = (visit: Visit, afterMs: number) => visit === 'declined' && afterMs >= shortestReadMs;
@@ -102,24 +109,25 @@ export async function sendToPage(
     return { kind: 'inputRequired', message, answer: { address }, claims: { use: 'handle', digest, nonce } };
   if (isRefusal(visit, now().getTime() - askedAt)) throw await declinePlan(nonce, { entry, now }, dependencies);
   if (visit !== 'opened') return outcome;
-  const standing = await waitForDecision(planId, entry, dependencies.statusWaitMs, context, dependencies);
+  const standing = await waitForDecision(planId, entry, () => true, context, dependencies);
   return standing.kind === 'ended' ? standing.outcome : outcome;
 }
 
-/** Where a plan stands, once somebody has decided on it or the time is up. A call that waits gives its place back; where too many do, it does not wait. */
+/** Where a plan stands; if it `waits`, once somebody has decided on it or the time is up. A call that waits gives its place back; where too many do, it does not wait. */
 async function waitForDecision(
   planId: string,
   entry: PendingEntry,
-  waitMs: number,
+  waits: (found: Standing) => boolean,
   { signal, stop, tokens, wait = (work) => work() }: CallContext,
   dependencies: CallDependencies,
 ): Promise<Standing> {
+  const { statusWaitMs } = dependencies;
   const sources = { ...dependencies, tokens };
   const find = () => standingOf(planId, entry, sources);
   const standing = await find();
-  if (standing.kind === 'ended' || waitMs === 0) return standing;
+  if (standing.kind === 'ended' || statusWaitMs === 0 || !waits(standing)) return standing;
   const isOver = () => signal.aborted || stop?.aborted === true;
-  return wait(() => awaitEnd(find, ['open', 'underWay'], waitMs, isOver)).catch((error: unknown) => {
+  return wait(() => awaitEnd(find, ['open', 'underWay'], statusWaitMs, isOver)).catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'TooManyQuestions') return standing;
     throw error;
   });

@@ -17,8 +17,8 @@ export interface ConsentRequest {
   /** Set if only the plan is wanted. */
   readonly planOnly: boolean;
   readonly hasPlanId: boolean;
-  /** Set if the client can ask its user. */
-  readonly canAsk: boolean;
+  /** Whether the client can ask its user, and one question holds the plan. */
+  readonly question: 'fits' | 'tooLong' | 'none';
   /** Set if the client shows the change view, in which a person can decide with a click. */
   readonly hasView: boolean;
   /** The page on which a person can decide: one to sign in to, or one in the browser of this machine. */
@@ -47,13 +47,13 @@ export type ConsentStep =
 
 /** Decides what a change needs before it may go ahead. Whatever is not covered here is refused. */
 export function decideConsent(request: ConsentRequest): ConsentStep {
-  const { mode, planOnly, hasPlanId, canAsk, agreed } = request;
+  const { mode, planOnly, hasPlanId, agreed } = request;
   const ways = waysOf(request);
   const plan = { kind: 'plan', ...ways } as const;
   if (planOnly) return hasPlanId ? { kind: 'status' } : plan;
   if (mode === 'off') return { kind: 'given', how: 'off' };
   if (agreed) return isSatisfiedByOption(mode) ? { kind: 'given', how: 'option' } : refuse(whyNoOption[mode]);
-  if (asksPerson(mode) && canAsk) return { kind: 'ask' };
+  if (asksPerson(mode) && isAsked(request)) return { kind: 'ask' };
   if (hasPlanId) return ways.withPlanId ? { kind: 'redeem' } : { kind: 'status' };
   if (Object.values(ways).includes(true)) return plan;
   return refuse(
@@ -64,8 +64,9 @@ export function decideConsent(request: ConsentRequest): ConsentStep {
 }
 
 /** The ways in which a plan can be carried out that was not agreed to while it was made. */
-function waysOf({ mode, planOnly, canAsk, hasView, page }: ConsentRequest) {
-  const isForPerson = asksPerson(mode) && !canAsk;
+function waysOf(request: ConsentRequest) {
+  const { mode, planOnly, question, hasView, page } = request;
+  const isForPerson = asksPerson(mode) && !isAsked(request);
   const decidesOnPage = {
     none: false,
     signIn: mode === 'approval' || isForPerson,
@@ -73,12 +74,16 @@ function waysOf({ mode, planOnly, canAsk, hasView, page }: ConsentRequest) {
     local: isForPerson && !hasView,
   };
   return {
-    withPlanId: mode === 'plan' || (mode === 'ask' && !canAsk),
+    withPlanId: mode === 'plan' || (mode === 'ask' && question === 'none'),
     withTicket: isForPerson && hasView,
     // On a page, a plan waits; one that is only to be shown does not.
     withPage: decidesOnPage[page] && !planOnly,
   };
 }
+
+/** What no question holds is for the page, if there is one to sign in to; otherwise asking ends in a refusal. */
+const isAsked = ({ question, page }: ConsentRequest) =>
+  question === 'fits' || (question === 'tooLong' && page !== 'signIn');
 
 const asksPerson = (mode: ConsentMode) => mode === 'ask' || mode === 'human';
 

@@ -16,7 +16,7 @@ export interface ConsentInput {
   readonly wait?: Wait | undefined;
   /** Absent if the client cannot ask its user. */
   readonly asker?: Asker | undefined;
-  /** Absent if the client cannot send its user to an address, or asks them by itself. */
+  /** Absent if the client cannot send its user to an address. */
   readonly guide?: Guide | undefined;
   /** Set if nobody knows what the client can do, because its session cannot be read. */
   readonly isUnknownClient?: boolean;

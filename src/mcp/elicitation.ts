@@ -68,12 +68,12 @@ async function sendQuestion(
 }
 
 /**
- * The way in which the client sends its user to an address, or undefined if it offers none, or a form, which asks at once. It may not be
+ * The way in which the client sends its user to an address, or undefined if it offers none. It may not be
  * told an address that has power of its own.
  */
 export function guideFor(client: Client, context: ServerContext, { stillAsking }: Asking): Guide | undefined {
   const { envelope, inputResponses, requestState } = context.mcpReq;
-  if (!client.url || client.form) return undefined;
+  if (!client.url) return undefined;
   if (envelope === undefined)
     return {
       send: async (message, url) => {

@@ -26,14 +26,17 @@ const withoutAny: ConsentStep = { kind: 'given', how: 'off' };
 const refuse: ConsentStep = { kind: 'refuse', problem: expect.any(String) };
 
 /**
- * A dot stands for either. `client` is what there is: a client that can ask its user, or shows views, and a page to sign in to, or one
- * here on this machine. `call` is what the call brings: planOnly, planId, a yes beforehand.
+ * A dot stands for either. `client` is what there is: a client that can ask its user, in a question that holds the plan or is too long (`big`), or shows views,
+ * and a page to sign in to, or one here on this machine. `call` is what the call brings: planOnly, planId, a yes beforehand.
  */
 const rows: readonly (readonly [mode: string, client: string, call: string, ConsentStep])[] = [
   // A plan that is there already is only looked at.
   ['........', '...  ....  ....', 'planOnly planId ...', status],
   // Only the plan is wanted: it is always given, with what would carry it out, and waits nowhere.
   ['ask     ', 'ask  ....  ....', 'planOnly ------ ...', plan()],
+  ['(ask|human) *', 'big  ....  (----|here)', 'planOnly ------ ...', plan()],
+  ['(ask|human) *', 'big  ----  page', 'planOnly ------ ...', plan()],
+  ['(ask|human) *', 'big  view  page', 'planOnly ------ ...', plan('ticket')],
   ['ask     ', '---  view  ....', 'planOnly ------ ...', plan('planId', 'ticket')],
   ['ask     ', '---  ----  ....', 'planOnly ------ ...', plan('planId')],
   ['human   ', 'ask  ....  ....', 'planOnly ------ ...', plan()],
@@ -52,6 +55,11 @@ const rows: readonly (readonly [mode: string, client: string, call: string, Cons
   // Whoever can be asked is asked, whatever planId the call brings.
   ['ask     ', 'ask  ....  ....', '-------- ...... ---', ask],
   ['human   ', 'ask  ....  ....', '-------- ...... ---', ask],
+  // A plan that no question holds waits on the page, and no planId carries it out. Without a page, asking ends in a refusal.
+  ['(ask|human) *', 'big  ....  (----|here)', '-------- ...... ---', ask],
+  ['(ask|human) *', 'big  ....  page', '-------- planId ---', status],
+  ['(ask|human) *', 'big  view  page', '-------- ------ ---', plan('ticket', 'page')],
+  ['(ask|human) *', 'big  ----  page', '-------- ------ ---', plan('page')],
   // Otherwise two calls, a click, or the page.
   ['ask     ', '---  ....  ....', '-------- planId ---', redeem],
   ['ask     ', '---  view  page', '-------- ------ ---', plan('planId', 'ticket', 'page')],
@@ -76,10 +84,10 @@ const booleans = [true, false];
 const requests: ConsentRequest[] = consentModes.flatMap((mode) =>
   booleans.flatMap((planOnly) =>
     booleans.flatMap((hasPlanId) =>
-      booleans.flatMap((canAsk) =>
+      (['none', 'fits', 'tooLong'] as const).flatMap((question) =>
         booleans.flatMap((hasView) =>
           (['none', 'signIn', 'local'] as const).flatMap((page) =>
-            booleans.map((agreed) => ({ mode, planOnly, hasPlanId, canAsk, hasView, page, agreed })),
+            booleans.map((agreed) => ({ mode, planOnly, hasPlanId, question, hasView, page, agreed })),
           ),
         ),
       ),
@@ -87,12 +95,13 @@ const requests: ConsentRequest[] = consentModes.flatMap((mode) =>
   ),
 );
 
+const spelledQuestions = { none: '---', fits: 'ask', tooLong: 'big' };
 const spelledPages = { none: '----', signIn: 'page', local: 'here' };
 
-const spelled = ({ mode, planOnly, hasPlanId, canAsk, hasView, page, agreed }: ConsentRequest): string =>
+const spelled = ({ mode, planOnly, hasPlanId, question, hasView, page, agreed }: ConsentRequest): string =>
   [
     mode.padEnd(8),
-    `${canAsk ? 'ask' : '---'}  ${hasView ? 'view' : '----'}  ${spelledPages[page]}`,
+    `${spelledQuestions[question]}  ${hasView ? 'view' : '----'}  ${spelledPages[page]}`,
     `${planOnly ? 'planOnly' : '--------'} ${hasPlanId ? 'planId' : '------'} ${agreed ? 'yes' : '---'}`,
   ].join('|');
 
@@ -100,7 +109,7 @@ const isFor = (row: (typeof rows)[number], request: ConsentRequest) =>
   new RegExp(`^${row.slice(0, 3).join('[|]')}$`).test(spelled(request));
 
 test('every input has one row', () => {
-  expect(requests).toHaveLength(480);
+  expect(requests).toHaveLength(720);
   for (const request of requests) expect(rows.filter((row) => isFor(row, request)).length, spelled(request)).toBe(1);
 });
 
@@ -112,7 +121,7 @@ test.each(rows.map((row) => [row.slice(0, 3).join(' | '), row] as const))('%s', 
 });
 
 test('a refusal names the setting, and the option where that is why', () => {
-  const request = { planOnly: false, hasPlanId: false, canAsk: false, hasView: false, page: 'none' } as const;
+  const request = { planOnly: false, hasPlanId: false, question: 'none', hasView: false, page: 'none' } as const;
   for (const mode of ['human', 'approval'] as const)
     for (const agreed of [false, true])
       expect(decideConsent({ ...request, mode, agreed })).toMatchObject({

@@ -34,7 +34,7 @@ test.each(figures)('%s: %s', (page, sentence) => {
   expect(read(page)).toContain(sentence);
 });
 
-const cannotAsk = { planOnly: false, hasPlanId: false, canAsk: false, hasView: false, agreed: false };
+const cannotAsk = { planOnly: false, hasPlanId: false, question: 'none', hasView: false, agreed: false } as const;
 
 test.each<[mode: 'ask' | 'human', page: ConsentRequest['page'], Partial<ConsentStep>]>([
   ['ask', 'none', { kind: 'plan', withPlanId: true }],

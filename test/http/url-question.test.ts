@@ -3,9 +3,16 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, describe, expect, test } from 'vitest';
-import { browserOf, type Decisions, type DecisionsSetup, restore, serveDecisions } from '../support/decisions.js';
+import {
+  browserOf,
+  type Decisions,
+  type DecisionsSetup,
+  restore,
+  serveDecisions,
+  tooLong,
+} from '../support/decisions.js';
 
-/** Clients that send their user to an address, and show them no form. */
+/** Clients that send their user to an address: because they show no form, or because no form holds the plan. */
 
 type Action = 'accept' | 'decline' | 'cancel';
 interface Sent {
@@ -15,7 +22,7 @@ interface Sent {
 }
 type Elicitation = { form?: Record<string, never>; url?: Record<string, never> };
 type OnSent = (sent: Sent) => Promise<Action>;
-type Call = (args?: object) => Promise<Record<string, unknown>>;
+type Call = (args?: object, name?: string) => Promise<Record<string, unknown>>;
 
 let served: Decisions;
 const closing: (() => Promise<unknown>)[] = [];
@@ -35,8 +42,8 @@ const clients: readonly [string, (elicitation: Elicitation, onSent: OnSent) => P
       const transport = new HttpV1(served.url, { requestInit });
       await client.connect(transport as Parameters<typeof client.connect>[0]);
       closing.push(() => client.close());
-      return async (args = {}) => {
-        const result = await client.callTool({ name: 'restore_instance', arguments: { ...restore, ...args } });
+      return async (args = restore, name = 'restore_instance') => {
+        const result = await client.callTool({ name, arguments: { ...args } });
         return Object(result.structuredContent);
       };
     },
@@ -51,8 +58,8 @@ const clients: readonly [string, (elicitation: Elicitation, onSent: OnSent) => P
       client.setRequestHandler('elicitation/create', async ({ params }) => ({ action: await onSent(params) }));
       await client.connect(new HttpV2(served.url, { requestInit }));
       closing.push(() => client.close());
-      return async (args = {}) => {
-        const result = await client.callTool({ name: 'restore_instance', arguments: { ...restore, ...args } });
+      return async (args = restore, name = 'restore_instance') => {
+        const result = await client.callTool({ name, arguments: { ...args } });
         return Object(result.structuredContent);
       };
     },
@@ -81,7 +88,7 @@ describe.each(clients)('%s', (_name, connect) => {
     const browser = browserOf(served);
     await browser.signIn('bob');
     await browser.decide(nonceIn(sent[0]), 'accept');
-    expect(await call({ planId: answer.planId })).toMatchObject({ outcome: 'accepted' });
+    expect(await call({ ...restore, planId: answer.planId })).toMatchObject({ outcome: 'accepted' });
     expect(served.requests).toHaveLength(1);
     expect(sent).toHaveLength(1);
   });
@@ -129,5 +136,62 @@ describe.each(clients)('%s', (_name, connect) => {
     const { call, sent } = await start({ form: {}, url: {} }, 'decline');
     await call();
     expect(sent).toMatchObject([{ mode: 'form' }]);
+  });
+
+  test('a plan that waits on the page is decided there, although this client could be asked', async () => {
+    const { call, sent } = await start({ form: {}, url: {} }, 'accept');
+    const { planId, decideAt } = await served.ask();
+    expect(await call({ ...restore, planId })).toMatchObject({ outcome: 'waiting', planId, decideAt });
+    expect(sent).toEqual([]);
+  });
+
+  describe.each<readonly [string, Elicitation]>([
+    ['a form and addresses', { form: {}, url: {} }],
+    ['a form alone', { form: {} }],
+  ])('with %s, a plan that is too long for a form', (_what, elicitation) => {
+    const waiting = async (setup: DecisionsSetup) => {
+      const { call, sent } = await start(elicitation, 'accept', setup);
+      const again = (more: object = {}) => call({ ...tooLong.args, ...more }, tooLong.tool);
+      const answer = await again();
+      expect(answer).toMatchObject({ outcome: 'waiting', planId: expect.any(String), decideAt: expect.any(String) });
+      expect(sent.map(({ mode, url }) => [mode, url])).toEqual(
+        elicitation.url === undefined ? [] : [['url', answer.decideAt]],
+      );
+      const browser = browserOf(served);
+      await browser.signIn('bob');
+      const nonce = nonceIn({ message: '', url: String(answer.decideAt) });
+      return { again, sent, planId: answer.planId, browser, nonce };
+    };
+
+    test.each(['ask', 'human'] as const)('waits on the page, which shows all of it: %s', async (confirm) => {
+      const { again, planId, browser, nonce, sent } = await waiting({ confirm });
+      const questions = sent.length;
+      served.pass(3000);
+      const headers = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(nonce) };
+      const shown = Object(await (await browser.json(`/decisions/${nonce}/call`, {}, headers)).json());
+      expect(shown.result.structuredContent.plan.body).toEqual({ adminCluster: tooLong.args.adminCluster });
+      // The word of the model counts for nothing, and asks for no second plan.
+      expect(await again({ planId })).toMatchObject({ outcome: 'waiting', planId });
+      expect(served.requests).toEqual([]);
+      await browser.decide(nonce, 'accept');
+      expect(await again({ planId })).toMatchObject({ outcome: 'accepted' });
+      expect(served.requests).toHaveLength(1);
+      expect(sent).toHaveLength(questions);
+      expect(await served.journal.list({})).toMatchObject([{ consent: 'page', approver: 'bob' }]);
+    });
+
+    test('is refused on the page for good', async () => {
+      const { again, planId, browser, nonce } = await waiting({ confirm: 'ask' });
+      served.pass(3000);
+      await browser.decide(nonce, 'decline');
+      expect(await again({ planId })).toMatchObject({ code: 'Declined' });
+      expect(served.requests).toEqual([]);
+    });
+
+    test('is refused where there is no page', async () => {
+      const { call, sent } = await start(elicitation, 'accept', { confirm: 'ask', hasPage: false });
+      expect(await call(tooLong.args, tooLong.tool)).toMatchObject({ code: 'TooLargeToShow' });
+      expect(sent).toEqual([]);
+    });
   });
 });

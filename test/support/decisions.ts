@@ -16,6 +16,22 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 export const stateKey = 'k'.repeat(32);
 export const restore = { backupId: 'a'.repeat(32), instanceId: 'wiki' };
 
+/** A change with more values than one question holds. */
+export const tooLong = {
+  tool: 'provision_kube_resource_group',
+  args: {
+    resourceGroupName: 'big',
+    adminCluster: {
+      nodePools: Array.from({ length: 60 }, (_, index) => ({
+        name: `pool-${index}`,
+        instanceType: 'h2-large16',
+        nodeCount: 1,
+        volumeSize: 100,
+      })),
+    },
+  },
+} as const;
+
 export interface DecisionsSetup {
   readonly confirm?: ConsentMode;
   readonly publicUrl?: string;
@@ -24,6 +40,8 @@ export interface DecisionsSetup {
   readonly signIn?: SignIn;
   /** In place of one account without a name. */
   readonly accounts?: Accounts;
+  /** False if nobody can decide on a page. */
+  readonly hasPage?: boolean;
 }
 
 /**
@@ -37,6 +55,7 @@ export async function serveDecisions({
   statusWaitMs = 0,
   signIn,
   accounts: namedAccounts,
+  hasPage = true,
 }: DecisionsSetup = {}) {
   let waitedMs = 0;
   const now = () => new Date(Date.now() + waitedMs);
@@ -61,7 +80,7 @@ export async function serveDecisions({
       confirm,
       plans,
       statusWaitMs,
-      page: { kind: 'signIn', addressOf, announce: () => undefined },
+      ...(hasPage && { page: { kind: 'signIn', addressOf, announce: () => undefined } }),
       openClient,
       journal,
       now,
