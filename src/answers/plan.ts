@@ -8,7 +8,7 @@ import { type Endpoint, type UnsignedApiRequest, wireForm } from '../transport/r
 import { sentences } from '../util/human.js';
 import { textAt, valueAt, withText } from '../util/objects.js';
 import { quote } from '../util/quote.js';
-import { defined, join, listed, own, type Shown, said, say, shortNames, words } from '../util/say.js';
+import { beginning, defined, join, listed, own, type Shown, said, say, shortNames, words } from '../util/say.js';
 import { Refusal, splitUp } from './refusal.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -122,9 +122,17 @@ function risksOf({ operation, change }: Pick<PlannedCall, 'operation' | 'change'
 /** The words that agree, with what they bring about: `Create server "wiki" (costs money)`. */
 export function acceptOf(call: Pick<PlannedCall, 'operation' | 'change' | 'input'>): Shown {
   const risks = risksOf(call);
-  const accept = shortNames(call.change.accept(call.input));
-  return risks.length === 0 ? accept : say`${said(accept)} (${said(risksIn(risks))})`;
+  const accept = call.change.accept(call.input);
+  if (risks.length === 0) return shortNames(accept);
+  const risk = say` (${said(risksIn(risks))})`;
+  const room = longestAccept - risk.length;
+  const over = shortNames(accept).length - room;
+  const fits = over <= 0 ? shortNames(accept) : beginning(shortNames(accept, over), room);
+  return say`${said(fits)}${said(risk)}`;
 }
+
+/** In a terminal of 80 columns, some clients cut an option after so many characters. */
+const longestAccept = 48;
 
 const risksIn = (risks: readonly Risk[]): Shown =>
   join(

@@ -7,8 +7,9 @@ import { shortestReadMs } from '../consent/obtain.js';
 import { addressOf } from '../consent/page.js';
 import type { PendingChange, PendingEntry, Steering } from '../consent/pending.js';
 import { declinePlan, undecidedAnswer, withdrawPlan } from '../consent/plan-answers.js';
+import { decisionLines } from '../consent/question.js';
 import { awaitEnd, type Standing, standingOf, standingOfPlan } from '../consent/standing.js';
-import { said, say } from '../util/say.js';
+import { join, say } from '../util/say.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 
 type Deciding = CallDependencies & { readonly confirm: ConsentMode };
@@ -87,7 +88,7 @@ const isRefusal = (visit: Visit, afterMs: number) => visit === 'declined' && aft
  */
 export async function sendToPage(
   outcome: EndedOutcome,
-  { plan, entry, now }: Pick<PendingChange, 'plan' | 'entry' | 'now'>,
+  { call, plan, entry, now }: Pick<PendingChange, 'call' | 'plan' | 'entry' | 'now'>,
   confirm: ConsentMode,
   context: CallContext,
   dependencies: CallDependencies,
@@ -98,7 +99,7 @@ export async function sendToPage(
   const { decideAt: address, planId } = outcome.success;
   if (address === undefined || planId === undefined) return outcome;
   const { digest, nonce } = tokens.read(planId);
-  const message = say`${said(plan.summary)}\nThis waits for your decision on a page, where you may have to sign in. Opening it decides nothing.`;
+  const message = join([...decisionLines(plan, call), onPage], '\n');
   const askedAt = now().getTime();
   // The plan waits there, whether or not anybody is asked to open the page.
   const visit = await wait(() => unlessStopped(stop, () => guide.send(message, address))).catch((error: unknown) => {
@@ -112,6 +113,8 @@ export async function sendToPage(
   const standing = await waitForDecision(planId, entry, () => true, context, dependencies);
   return standing.kind === 'ended' ? standing.outcome : outcome;
 }
+
+const onPage = say`You decide on a page, where you sign in. Opening it decides nothing.`;
 
 /** Where a plan stands; if it `waits`, once somebody has decided on it or the time is up. A call that waits gives its place back; where too many do, it does not wait. */
 async function waitForDecision(

@@ -40,12 +40,10 @@ export function questionText(plan: Plan, call: PlannedCall): Shown | undefined {
   const sentence = <const Title extends string>(title: Literal<Title>, parts: readonly Shown[]) =>
     parts.length === 0 ? [] : [say`${said(words(title))}: ${said(join(parts, ', '))}.`];
   const headline = change.headline(input, endpoint.region);
-  const whole = shortNames(headline);
-  const brief = whole.length < longestLine ? whole : (change.brief?.(input, endpoint.region) ?? headline);
-  const what = fitted(brief, longestLine - 1);
-  const risks = plan.risks.map((risk) => riskSentences[risk]);
+  const decision = [...decisionLines(plan, call), whereLine(plan.where, accountOf(call))];
+  const risks = risksOf(plan);
   const lines = [
-    ...(what === headline ? [] : sentence('In full', [headline])),
+    ...(decision[0] === say`${said(headline)}?` ? [] : sentence('In full', [headline])),
     ...(plan.found === undefined ? [] : [plan.found]),
     ...plan.consequences.filter((one) => !risks.includes(one)),
     ...sentence('Where', plan.where),
@@ -57,17 +55,23 @@ export function questionText(plan: Plan, call: PlannedCall): Shown | undefined {
     ...plan.warnings,
     ...sentence('Not checked', plan.notChecked),
   ];
-  const decision = [
-    say`${said(what)}?`,
-    ...sentences(risks.length > 0 && join(risks, ' ')),
-    whereLine(plan.where, accountOf(call)),
-  ];
   // Warnings share lines before anything is left out.
   const room = maximumLines - decision.length;
   const kept = lines.length <= room ? lines : [...lines.slice(0, room - 1), join(lines.slice(room - 1), ' ')];
   const text = join([...decision, ...kept], '\n');
   return text.length > maximumQuestion ? undefined : text;
 }
+
+/** What a change is, and its risk if it has one, in a line each that is short enough to be seen everywhere. */
+export function decisionLines(plan: Plan, { change, input, endpoint }: PlannedCall): readonly Shown[] {
+  const headline = change.headline(input, endpoint.region);
+  const whole = shortNames(headline);
+  const brief = whole.length < longestLine ? whole : (change.brief?.(input, endpoint.region) ?? headline);
+  const risks = risksOf(plan);
+  return [say`${said(fitted(brief, longestLine - 1))}?`, ...(risks.length === 0 ? [] : [join(risks, ' ')])];
+}
+
+const risksOf = ({ risks }: Plan) => risks.map((risk) => riskSentences[risk]);
 
 /** As much of a sentence as so many characters hold: with short names, without remarks in brackets, without its last parts, or else cut. */
 function fitted(text: Shown, limit: number): Shown {
@@ -96,17 +100,11 @@ const riskSentences: Readonly<Record<Risk, Shown>> = {
 /** Where it goes, without where that comes from: `Region jp-east-1, zone east-11, account default.` The account is never left out. */
 function whereLine(where: readonly Shown[], account: Shown): Shown {
   const short = beginning(account, longestAccount);
-  const places = fitted(
-    without(
-      join(
-        where.filter((part) => part !== account),
-        ', ',
-      ),
-      remarks,
-    ),
-    longestLine - short.length - 3,
-  );
-  return say`${said(sentenceOf(places === '' ? short : say`${said(places)}, ${said(short)}`))}.`;
+  const places = where.filter((part) => part !== account).map((part) => without(part, remarks));
+  const room = longestLine - short.length - 3;
+  while (places.length > 1 && join(places, ', ').length > room) places.pop();
+  const parts = [...sentences(places.length > 0 && fitted(join(places, ', '), room)), short];
+  return say`${said(sentenceOf(join(parts, ', ')))}.`;
 }
 
 /** Values under the path of the group that they are in, which is said once: `adminWorkstation (region "a", keyName "b")`. */

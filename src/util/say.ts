@@ -90,12 +90,22 @@ export const sentence = (text: Shown): Shown => shown(sentenceCase(text));
 const longestName = 24;
 const quotedIn = /"((?:[^"\\]|\\.)*)"(?: \(cut, \d+ characters\))?/g;
 
-/** A headline, or the words of a button: of a quoted name, no more than 24 characters. What is cut has to stand whole below. */
-export const shortNames = (text: Shown): Shown =>
-  shown(text.replace(quotedIn, (whole, name: string) => ([...name].length <= longestName ? whole : shortened(name))));
+/**
+ * A headline, or the words of a button: of a quoted name, no more than 24 characters. What is cut has to stand whole below.
+ * @param less how many fewer
+ */
+export function shortNames(text: Shown, less = 0): Shown {
+  const most = Math.max(longestName - less, 1);
+  return shown(
+    text.replace(quotedIn, (whole, name: string) => ([...name].length <= most ? whole : shortened(name, most))),
+  );
+}
 
 /** An escape is not cut in two. */
-const shortened = (name: string) => `"${/^(?:[^\\]|\\u[\da-f]{4}|\\.){0,23}/u.exec(name)?.[0] ?? ''}…"`;
+function shortened(name: string, most: number): string {
+  const pieces = [...name.matchAll(/\\u[\da-f]{4}|\\.|[^\\]/gu)].slice(0, most - 1);
+  return `"${pieces.join('')}…"`;
+}
 
 /**
  * Sentence by sentence in other words, without those of which no word is left. Each expression is tried in turn on a sentence. What is

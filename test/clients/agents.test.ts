@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { agents } from './agents.js';
-import { clientConfig, type InstalledClient, installClient } from './client.js';
+import { agents, placeBlock } from './agents.js';
+import { type InstalledClient, installClient } from './client.js';
 import { asked, sent } from './script.js';
 import { type ScriptedModel, startScriptedModel } from './scripted-model.js';
 
@@ -14,7 +14,7 @@ const byItself = { summary: 'nobody was asked', next: 'the person who runs this 
 const withPlan = { summary: 'nothing was sent', next: 'this planId' };
 
 describe.each(agents)('$title', (agent) => {
-  const { client: name, config, files, env, list, listed, skills, task, asks, asksBecauseOf } = agent;
+  const { client: name, env, list, listed, skills, task, asks, asksBecauseOf } = agent;
   let client: InstalledClient;
   beforeAll(async () => {
     client = await installClient(name);
@@ -22,21 +22,12 @@ describe.each(agents)('$title', (agent) => {
   });
   afterAll(() => client?.remove());
 
-  /** Places what client-config prints for it, as somebody has it who allows it to call without asking, or as it is. */
-  const place = async (origin: string, settings: readonly string[] = [], { asIs = false } = {}) => {
-    // The tester's browser stays as it is.
-    const block = await clientConfig(config, '--open-browser', 'off', ...settings);
-    const { [asksBecauseOf ?? '']: _, ...allowing } = asksBecauseOf === undefined ? {} : JSON.parse(block);
-    const used = asIs || asksBecauseOf === undefined ? block : JSON.stringify(allowing);
-    for (const [path, text] of files(used, origin)) await client.write(path, text);
-  };
-
   test('it says its version', async () => {
     expect((await client.run(['--version'], env(nobody))).stdout).toContain(client.version);
   });
 
   test('it lists the server as one that can be used', async () => {
-    await place(nobody);
+    await placeBlock(client, agent, nobody);
     const { stdout, stderr } = await client.run(list, env(nobody));
     expect(stdout + stderr).toMatch(listed);
   });
@@ -45,7 +36,7 @@ describe.each(agents)('$title', (agent) => {
     test('with the block as it is, it calls nothing that nobody has let it call', async () => {
       const model = await startScriptedModel(asked(withPlan).slice(0, 1));
       onTestFinished(() => model.close());
-      await place(model.origin, [], { asIs: true });
+      await placeBlock(client, agent, model.origin, { asIs: true });
       await client.run(task, env(model.origin));
       expect(model.tools.size).toBeGreaterThan(0);
       expect(model.results().join('\n')).not.toContain('has 12 parts');
@@ -58,7 +49,7 @@ describe.each(agents)('$title', (agent) => {
     let model: ScriptedModel;
     beforeAll(async () => {
       model = await startScriptedModel(script);
-      await place(model.origin, settings);
+      await placeBlock(client, agent, model.origin, { settings });
       const { code, stdout, stderr } = await client.run(task, env(model.origin));
       if (model.results().length < script.length)
         throw new Error(`${script.length - model.results().length} calls are missing. Exit code ${code}.

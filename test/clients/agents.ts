@@ -1,4 +1,4 @@
-import type { clients } from './client.js';
+import { clientConfig, type clients, type InstalledClient } from './client.js';
 
 /** A file of a client: its path below the home folder, and its text. */
 export type File = readonly [path: string, text: string];
@@ -22,6 +22,34 @@ export interface Agent {
   readonly task: readonly string[];
   /** Whether it says that it can ask its user, though nobody is there. */
   readonly asks: boolean;
+  /** With a person in front of it: its arguments, what else it finds in its home, and what it shows once it takes a task. */
+  readonly inTerminal: {
+    readonly args: readonly string[];
+    readonly files?: (project: string) => readonly File[];
+    readonly ready: RegExp;
+  };
+}
+
+interface Placing {
+  readonly settings?: readonly string[];
+  /** Set to leave in the block what has the client ask before each call. */
+  readonly asIs?: boolean;
+  /** Changes the block, for tests that look over its shoulder. */
+  readonly edit?: (block: string) => string;
+}
+
+/** Places what client-config prints for an agent, as somebody has it who allows it to call without asking, or as it is. */
+export async function placeBlock(
+  client: InstalledClient,
+  { config, files, asksBecauseOf }: Agent,
+  origin: string,
+  { settings = [], asIs = false, edit = (block) => block }: Placing = {},
+): Promise<void> {
+  // The tester's browser stays as it is.
+  const block = await clientConfig(config, '--open-browser', 'off', ...settings);
+  const { [asksBecauseOf ?? '']: _, ...allowing } = asksBecauseOf === undefined ? {} : JSON.parse(block);
+  const used = asIs || asksBecauseOf === undefined ? block : JSON.stringify(allowing);
+  for (const [path, text] of files(edit(used), origin)) await client.write(path, text);
 }
 
 const merged = (block: string, more: object) => JSON.stringify({ ...more, ...JSON.parse(block) });
@@ -50,6 +78,25 @@ export const agents: readonly Agent[] = [
     skills: '.claude/skills',
     task: ['-p', 'Go', '--mcp-config', '.mcp.json', '--strict-mcp-config', '--allowedTools', 'mcp__cloudops'],
     asks: true,
+    inTerminal: {
+      args: [
+        ...['--permission-mode', 'default', '--mcp-config', '.mcp.json', '--strict-mcp-config'],
+        ...['--allowedTools', 'mcp__cloudops'],
+      ],
+      // The answers to what it asks when it is started for the first time.
+      files: (project) => [
+        [
+          '.claude.json',
+          JSON.stringify({
+            hasCompletedOnboarding: true,
+            theme: 'dark',
+            customApiKeyResponses: { approved: ['dummy'], rejected: [] },
+            projects: { [project]: { hasTrustDialogAccepted: true, enabledMcpjsonServers: ['cloudops'] } },
+          }),
+        ],
+      ],
+      ready: /manual mode on/,
+    },
   },
   {
     title: 'Codex (codex exec)',
@@ -85,6 +132,7 @@ ${block}`,
       ...['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', 'Go'],
     ],
     asks: true,
+    inTerminal: { args: ['-c', 'mcp_servers.cloudops.required=true'], ready: /Ask Codex/ },
   },
   {
     title: 'Gemini CLI (gemini -p)',
@@ -111,6 +159,31 @@ ${block}`,
     skills: '.agents/skills',
     task: ['-p', 'Go', '-m', 'gemini-2.5-flash', '--yolo'],
     asks: false,
+    inTerminal: { args: ['-m', 'gemini-2.5-flash', '--yolo'], ready: /1 MCP server/ },
+  },
+  {
+    title: 'Qwen Code (qwen -p)',
+    client: '@qwen-code/qwen-code',
+    config: 'qwen',
+    files: (block) => [
+      [
+        '.qwen/settings.json',
+        merged(block, {
+          security: { auth: { selectedType: 'openai' } },
+          privacy: { usageStatisticsEnabled: false },
+          general: { enableAutoUpdate: false },
+          // The tools at once, not on demand, so that the script can call them.
+          tools: { toolSearch: { enabled: false } },
+        }),
+      ],
+    ],
+    env: (origin) => ({ OPENAI_API_KEY: 'dummy', OPENAI_BASE_URL: `${origin}/v1`, OPENAI_MODEL: 'scripted' }),
+    list: ['mcp', 'list'],
+    listed: /cloudops.*Connected/,
+    skills: '.qwen/skills',
+    task: ['-p', 'Go', '--approval-mode', 'yolo'],
+    asks: false,
+    inTerminal: { args: ['--approval-mode', 'yolo'], ready: /YOLO mode/ },
   },
   {
     title: 'opencode (opencode run)',
@@ -144,5 +217,6 @@ ${block}`,
     skills: '.agents/skills',
     task: ['run', 'Go'],
     asks: false,
+    inTerminal: { args: [], ready: /1 MCP/ },
   },
 ];

@@ -10,7 +10,9 @@ export const clients = {
   '@anthropic-ai/claude-code': { version: '2.1.330', bin: 'claude' },
   '@openai/codex': { version: '0.169.0', bin: 'codex' },
   '@google/gemini-cli': { version: '0.61.0', bin: 'gemini' },
+  '@qwen-code/qwen-code': { version: '0.24.4', bin: 'qwen' },
   'opencode-ai': { version: '1.18.33', bin: 'opencode' },
+  mcporter: { version: '0.12.3', bin: 'mcporter' },
   '@modelcontextprotocol/inspector': { version: '2.12.0', bin: 'mcp-inspector' },
 } as const;
 
@@ -30,6 +32,8 @@ export interface InstalledClient {
   write(path: string, text: string): Promise<void>;
   /** Runs the client in the project folder until it ends. Its standard input is empty. */
   run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ran>;
+  /** Runs our server beside it, with the same home. */
+  runServer(args: readonly string[]): Promise<Ran>;
   /** Path and environment, for a client that keeps running. */
   readonly bin: string;
   readonly env: Readonly<Record<string, string>>;
@@ -66,7 +70,8 @@ export async function installClient(name: keyof typeof clients): Promise<Install
       await writeFile(file, text);
     },
     run: (args, more = {}) => start(path, args, { cwd: project, env: { ...env, ...more } }),
-    remove: () => rm(home, { recursive: true, force: true }),
+    runServer: (args) => start(process.execPath, [serverPath, ...args, '--sandbox'], { cwd: project, env }),
+    remove: () => rm(home, { recursive: true, force: true, maxRetries: 10 }),
   };
 }
 

@@ -108,6 +108,33 @@ const responses: Dialect = {
   },
 };
 
+/** Of OpenAI, the older one that others took over: Qwen Code. */
+const chatCompletions: Dialect = {
+  read(body) {
+    const message = z.looseObject({ role: z.string(), content: z.unknown().optional() });
+    const conversation = z.object({
+      tools: z.array(z.object({ function: tool })).catch([]),
+      messages: z.array(message),
+    });
+    const { tools, messages } = conversation.parse(body);
+    return {
+      tools: tools.map((one) => one.function),
+      results: messages.filter(({ role }) => role === 'tool').map(({ content }) => textOf(content)),
+    };
+  },
+  write(id, call) {
+    const chunk = (delta: object, finish_reason: string | null) => ({
+      ...{ id, object: 'chat.completion.chunk', created: 0, model: 'scripted' },
+      choices: [{ index: 0, delta, finish_reason }],
+      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+    });
+    if (call === undefined) return [chunk({ role: 'assistant', content: 'Done.' }, null), chunk({}, 'stop')];
+    const called = { name: call.tool.name, arguments: JSON.stringify(call.args) };
+    const tool_calls = [{ index: 0, id, type: 'function', function: called }];
+    return [chunk({ role: 'assistant', tool_calls }, null), chunk({}, 'tool_calls')];
+  },
+};
+
 /** Of Google: Gemini CLI. */
 const generateContent: Dialect = {
   read(body) {
@@ -138,7 +165,7 @@ const generateContent: Dialect = {
 export const dialectAt = (path: string): Dialect | undefined =>
   path.endsWith(':streamGenerateContent')
     ? generateContent
-    : { '/v1/messages': messages, '/v1/responses': responses }[path];
+    : { '/v1/messages': messages, '/v1/responses': responses, '/v1/chat/completions': chatCompletions }[path];
 
 const blocks = z.array(z.object({ text: z.string() }));
 

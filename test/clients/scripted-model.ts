@@ -6,8 +6,20 @@ import { type Dialect, dialectAt, type OfferedTool } from './dialects.js';
 /** A tool call that the stand-in makes, by the server's own name of the tool. */
 export interface ScriptedCall {
   readonly tool: string;
-  readonly args: Readonly<Record<string, unknown>>;
+  /** Also made of what the model was told so far. */
+  readonly args: Args | ((results: readonly string[]) => Args);
 }
+
+type Args = Readonly<Record<string, unknown>>;
+
+/** The same call again, with the planId that the model got last. */
+export const withPlanId = ({ tool, args }: ScriptedCall): ScriptedCall => ({
+  tool,
+  args: (results) => ({
+    ...(typeof args === 'function' ? args(results) : args),
+    planId: /planId[\\": ]+([\w-]+)/.exec(results.at(-1) ?? '')?.[1] ?? '',
+  }),
+});
 
 /** A stand-in for the API of a model. It makes the calls of a script, one after the other, and notes what it is told. */
 export interface ScriptedModel {
@@ -38,7 +50,8 @@ export async function startScriptedModel(script: readonly ScriptedCall[]): Promi
     if (!conversation.tools.some(({ name }) => name.endsWith('list_parts'))) return undefined;
     const next = script[conversation.results.length];
     const tool = next && tools.get(next.tool);
-    return tool && { tool, args: next.args };
+    if (next === undefined || tool === undefined) return undefined;
+    return { tool, args: typeof next.args === 'function' ? next.args(conversation.results) : next.args };
   };
 
   const answer = (dialect: Dialect, body: unknown, response: ServerResponse) => {

@@ -14,6 +14,8 @@ import { operations } from '../../src/tools/index.js';
 
 const visibleLines = 3;
 const visibleColumns = 70;
+/** Of an option. */
+const visibleLabel = 48;
 
 function callOf(operation: Operation, input: Readonly<Record<string, unknown>>, accountName?: string): PlannedCall {
   if (operation.change === undefined) throw new Error(`${operation.name} is no change`);
@@ -48,6 +50,14 @@ describe.each(changes)('$name', (operation) => {
     expect(said).toContain('account AKIDTEST');
   });
 
+  test('on the sandbox, says so, and as much of the place as there is room for, whole', () => {
+    const { endpoint, ...call } = callOf(operation, example, 'short');
+    const [, , where] = visible({ ...call, endpoint: { ...endpoint, isSandbox: true } });
+    expect(where).toMatch(
+      /^The built-in sandbox(, (region|request sent to) jp-east-1)?(, zone east-11)?, account short.$/,
+    );
+  });
+
   test('has the risk in the words that agree', () => {
     const words = acceptOf(callOf(operation, example));
     expect(words.includes('costs money')).toBe(operation.change?.costsMoney);
@@ -68,6 +78,8 @@ describe.each(changes)('$name', (operation) => {
         const lines = visible(call);
         for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(visibleColumns);
         expect(lines.join(' ').includes('costs money')).toBe(operation.change?.costsMoney);
+        expect(acceptOf(call)).toMatch(/ \((costs money|no way back)\)$/);
+        expect(acceptOf(call).length).toBeLessThanOrEqual(visibleLabel);
         expect(questionText(makePlan(call), call)).toContain(makePlan(call).summary.replace(/\.$/, ''));
       }),
       { numRuns: 200 },

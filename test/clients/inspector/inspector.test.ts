@@ -7,6 +7,7 @@ import { restoreInstance } from '../../../src/tools/restore-instance.js';
 import { type HttpProcess, startHttpProcess } from '../../support/http-process.js';
 import { readAsAPerson } from '../../support/person.js';
 import { clientConfig, serverPath } from '../client.js';
+import { hideElicitation } from './hide-elicitation.js';
 import { type Inspector, startInspector } from './page.js';
 
 /** The Inspector's page in a browser: a host that others wrote, with questions and with views. */
@@ -22,8 +23,10 @@ const configuration = z.object({ mcpServers: z.object({ cloudops: z.looseObject(
 
 let inspector: Inspector;
 let http: HttpProcess;
+let hiding: Awaited<ReturnType<typeof hideElicitation>>;
 beforeAll(async () => {
   http = await startHttpProcess(['--sandbox', '--confirm', 'human']);
+  hiding = await hideElicitation(http.url);
   const { cloudops } = configuration.parse(
     JSON.parse(await clientConfig('claude-code', '--sandbox-seed', 'picture')),
   ).mcpServers;
@@ -31,7 +34,8 @@ beforeAll(async () => {
     cloudops,
     'cloudops over HTTP': { type: 'streamable-http', url: http.url.href },
     // It can ask its user. Hosts that cannot, and show views, get a button instead.
-    'cloudops with views alone': {
+    'views alone over HTTP': { type: 'streamable-http', url: hiding.url },
+    'views alone': {
       type: 'stdio',
       command: process.execPath,
       args: [withoutElicitation, process.execPath, serverPath],
@@ -41,6 +45,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await inspector?.close();
+  await hiding?.close();
   await http?.stop();
 });
 
@@ -78,10 +83,12 @@ describe.each(['cloudops', 'cloudops over HTTP'])('the question of %s', (server)
   });
 });
 
-describe('views', () => {
+describe.each(['views alone', 'views alone over HTTP'])('a server with %s', (server) => {
+  const clicked = { ...restore, instanceId: 'from-a-click' };
+
   /** Opens the view of a tool. */
   async function open({ title, args }: { title: string; args: Readonly<Record<string, unknown>> }) {
-    const page = await inspector.open('cloudops with views alone', 'Apps');
+    const page = await inspector.open(server, 'Apps');
     await page.getByRole('button', { name: title }).click();
     await fill(page, args);
     await page.getByTestId('open-app').click();
@@ -96,9 +103,9 @@ describe('views', () => {
   });
 
   test('the change view appears, and the click acts', async () => {
-    const { page, view } = await open({ title: restoreInstance.title, args: restore });
+    const { page, view } = await open({ title: restoreInstance.title, args: clicked });
     await readAsAPerson();
-    await view.getByRole('button', { name: accept }).click();
+    await view.getByRole('button', { name: 'Create server from-a-click' }).click();
     await view.getByText('The cloud accepted the restore').first().waitFor();
     await page.close();
   });
