@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Failure } from '../answers/failure.js';
 import type { EndedOutcome } from '../answers/outcome.js';
 import { Refusal, refusalFailure } from '../answers/refusal.js';
-import type { RecordedChange } from '../journal/entry.js';
+import type { Ending, RecordedChange } from '../journal/entry.js';
 import { type Journal, shownTime } from '../journal/journal.js';
 import { next } from '../tools/next.js';
 import { quoted, say } from '../util/say.js';
@@ -55,15 +55,20 @@ export async function standingOfPlan(
   if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome };
   const change = await journal.findByNonce(claims.nonce).catch(() => undefined);
   if (change !== undefined && change.digest !== entry.digest) throw ofAnotherChange();
-  if (change?.ending !== undefined) return { kind: 'ended', outcome: endOf(change) };
+  const time = now().getTime();
+  if (change?.ending !== undefined && !(plan !== undefined && isFresh(change.ending, time)))
+    return { kind: 'ended', outcome: endOf(change) };
   if (change !== undefined || plan?.state === 'decided') return { kind: 'underWay' };
   const tokenExpiresAt = claims.issuedAt + tokenLifetimeMs;
   const expiresAt = plan?.expiresAt ?? tokenExpiresAt;
-  const time = now().getTime();
   if (time > expiresAt) throw new Refusal('PlanRefused', [say`the planId has expired`]);
   const isRedeemable = claims.use === 'plan' && time <= tokenExpiresAt;
   return { kind: 'open', nonce: claims.nonce, isRedeemable, expiresAt, ...(plan !== undefined && { plan }) };
 }
+
+/** The journal knows the end first. The plan gets it, with the cloud's answer, within this time, unless its server ends. */
+const settlingMs = 5000;
+const isFresh = (ending: Ending, time: number) => time - Date.parse(ending.time) < settlingMs;
 
 /**
  * Waits for the end of a plan, but not for longer than a client waits for an answer, nor when nobody wants to know any more.

@@ -21,11 +21,16 @@ beforeEach(() => {
 });
 const now = () => new Date(time);
 
-function setUp(confirm: ConsentMode, { journal = createMemoryJournal(), statusWaitMs = 0 } = {}) {
+function setUp(
+  confirm: ConsentMode,
+  { journal = createMemoryJournal(), statusWaitMs = 0, beforeSettling = Promise.resolve() } = {},
+) {
   const { openClient, requests } = scriptedClient(async () =>
     answered(200, { instance: { instanceId: 'one', publicIpAddress: '192.0.2.7' } }),
   );
-  const plans = createPlans({ store: createMemoryPlanStore(), keys: [key], now, lifetimeMs: 24 * hour });
+  const stored = createPlans({ store: createMemoryPlanStore(), keys: [key], now, lifetimeMs: 24 * hour });
+  const settle: typeof stored.settle = (...end) => beforeSettling.then(() => stored.settle(...end));
+  const plans = { ...stored, settle };
   const addressOf = (nonce: string) => `https://cloudops.example.com/decisions/${nonce}`;
   const page = { kind: 'signIn', addressOf, announce: () => undefined } as const;
   const caller = testCaller('http://127.0.0.1:1', { confirm, openClient, journal, now, plans, page, statusWaitMs });
@@ -98,6 +103,24 @@ describe.each(['human', 'approval'] as const)('%s: a plan that waits on the page
     const later = successOf(await ask());
     expect(later).toMatchObject({ outcome: 'accepted' });
     expect(later).not.toHaveProperty('answer');
+  });
+
+  test('is told with the answer of the cloud, or without it once nobody can be about to keep that', async () => {
+    let settle: () => void = () => undefined;
+    const beforeSettling = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    const { planned, journal } = setUp(mode, { beforeSettling });
+    const { ask, decide } = await planned();
+    const decided = decide('accept');
+    await expect.poll(async () => (await journal.list({}))[0]?.ending?.outcome).toBe('accepted');
+    expect(successOf(await ask())).toMatchObject({ outcome: 'waiting' });
+    time += 5000;
+    expect(successOf(await ask())).not.toHaveProperty('answer');
+    time -= 5000;
+    settle();
+    await decided;
+    expect(successOf(await ask())).toHaveProperty('answer');
   });
 
   test('tells that it was declined, and is not decided again', async () => {

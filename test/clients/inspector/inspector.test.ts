@@ -69,7 +69,9 @@ describe.each(['cloudops', 'cloudops over HTTP'])('the question of %s', (server)
     await question.getByText('Create DevOps server').waitFor();
     if (server === 'cloudops') await question.screenshot({ path: picture, animations: 'disabled' });
     const text = await question.innerText();
-    expect(text).toMatch(/Create DevOps server "[^"]+" \([^)]+\) in jp-east-1 from backup "[^"]+"\? It costs money/);
+    expect(text).toMatch(
+      /Create DevOps server "[^"]+" in jp-east-1\? It costs money\. The built-in sandbox, [^.]+, account SANDBOX\w+\./,
+    );
     expect(await question.getByRole('textbox', { name: 'Decision' }).inputValue()).toBe('Do nothing');
   });
 
