@@ -14,7 +14,7 @@ const byItself = { summary: 'nobody was asked', next: 'the person who runs this 
 const withPlan = { summary: 'nothing was sent', next: 'this planId' };
 
 describe.each(agents)('$title', (agent) => {
-  const { client: name, env, list, listed, skills, task, asks, asksBecauseOf } = agent;
+  const { client: name, env, list, listed, skills, task, asks, asksBecauseOf, declaresViews } = agent;
   let client: InstalledClient;
   beforeAll(async () => {
     client = await installClient(name);
@@ -43,7 +43,11 @@ describe.each(agents)('$title', (agent) => {
     });
 
   describe.each([
-    ['with the settings as they are at first', [], asked(asks ? byItself : withPlan)],
+    [
+      'with the settings as they are at first',
+      [],
+      asked(asks ? byItself : withPlan, declaresViews && 'show them all of '),
+    ],
     ['with CLOUDOPS_CONFIRM=off', ['--confirm', 'off'], sent],
   ] as const)('%s', (_what, settings, script) => {
     let model: ScriptedModel;

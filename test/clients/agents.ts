@@ -22,6 +22,8 @@ export interface Agent {
   readonly task: readonly string[];
   /** Whether it says that it can ask its user, though nobody is there. */
   readonly asks: boolean;
+  /** Set if it says that it shows views. */
+  readonly declaresViews?: true;
   /** With a person in front of it: its arguments, what else it finds in its home, and what it shows once it takes a task. */
   readonly inTerminal: {
     readonly args: readonly string[];
@@ -183,6 +185,7 @@ ${block}`,
     skills: '.qwen/skills',
     task: ['-p', 'Go', '--approval-mode', 'yolo'],
     asks: false,
+    declaresViews: true,
     inTerminal: { args: ['--approval-mode', 'yolo'], ready: /YOLO mode/ },
   },
   {

@@ -15,7 +15,10 @@ const { bucket, key, uploadId } = seededUpload;
 const upload = { bucket, object: key, uploadId };
 
 /** With the settings as they are at first: a read and its error, plans, arguments that are refused, and a change that waits for a person. */
-export const asked = (unattended: Pick<Expected, 'summary' | 'next'>): readonly Expected[] => [
+export const asked = (
+  unattended: Pick<Expected, 'summary' | 'next'>,
+  afterPlan = 'Show the user all of ',
+): readonly Expected[] => [
   { what: 'an upload', tool: 'list_parts', args: upload, summary: 'has 12 parts', next: 'call again' },
   {
     what: 'an upload that is not there',
@@ -29,7 +32,7 @@ export const asked = (unattended: Pick<Expected, 'summary' | 'next'>): readonly 
     tool: name,
     args: { ...example, planOnly: true },
     summary: `Plan of ${name}; nothing was sent`,
-    next: 'Show the user all of ',
+    next: afterPlan,
   })),
   {
     what: 'arguments that break a rule no schema can say',
