@@ -8,7 +8,7 @@ import { addressOf } from '../consent/page.js';
 import type { PendingChange, PendingEntry, Steering } from '../consent/pending.js';
 import { declinePlan, undecidedAnswer, withdrawPlan } from '../consent/plan-answers.js';
 import { decisionLines } from '../consent/question.js';
-import { awaitEnd, type Standing, standingOf, standingOfPlan } from '../consent/standing.js';
+import { awaitEnd, isSettling, type Standing, standingOf, standingOfPlan } from '../consent/standing.js';
 import { join, say } from '../util/say.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 
@@ -128,7 +128,8 @@ async function waitForDecision(
   const sources = { ...dependencies, tokens };
   const find = () => standingOf(planId, entry, sources);
   const standing = await find();
-  if (standing.kind === 'ended' || statusWaitMs === 0 || !waits(standing)) return standing;
+  const isOpen = standing.kind === 'ended' ? isSettling(standing) : waits(standing);
+  if (statusWaitMs === 0 || !isOpen) return standing;
   const isOver = () => signal.aborted || stop?.aborted === true;
   return wait(() => awaitEnd(find, ['open', 'underWay'], statusWaitMs, isOver)).catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'TooManyQuestions') return standing;

@@ -23,7 +23,8 @@ export type Standing =
     }
   /** Somebody has agreed, and the change is on its way. */
   | { readonly kind: 'underWay' }
-  | { readonly kind: 'ended'; readonly outcome: EndedOutcome };
+  /** `isSettling` is set if the plan may get the answer of the cloud in a moment. */
+  | { readonly kind: 'ended'; readonly outcome: EndedOutcome; readonly isSettling?: boolean };
 
 /** Whatever can tell of plans. */
 export interface PlanSources {
@@ -56,8 +57,8 @@ export async function standingOfPlan(
   const change = await journal.findByNonce(claims.nonce).catch(() => undefined);
   if (change !== undefined && change.digest !== entry.digest) throw ofAnotherChange();
   const time = now().getTime();
-  if (change?.ending !== undefined && !(plan !== undefined && isFresh(change.ending, time)))
-    return { kind: 'ended', outcome: endOf(change) };
+  if (change?.ending !== undefined)
+    return { kind: 'ended', outcome: endOf(change), isSettling: plan !== undefined && isFresh(change.ending, time) };
   if (change !== undefined || plan?.state === 'decided') return { kind: 'underWay' };
   const tokenExpiresAt = claims.issuedAt + tokenLifetimeMs;
   const expiresAt = plan?.expiresAt ?? tokenExpiresAt;
@@ -84,13 +85,16 @@ export async function awaitEnd(
   let waited = 0;
   for (;;) {
     const standing = await find();
-    if (!waitsWhile.includes(standing.kind) || waited >= waitMs || isOver()) return standing;
+    const isOpen = waitsWhile.includes(standing.kind) || isSettling(standing);
+    if (!isOpen || waited >= waitMs || isOver()) return standing;
     await delay(pollMs);
     waited += pollMs;
   }
 }
 
 const pollMs = 500;
+
+export const isSettling = (standing: Standing) => standing.kind === 'ended' && standing.isSettling === true;
 
 const ofAnotherChange = () => new Refusal('PlanRefused', [say`the planId belongs to another change`]);
 

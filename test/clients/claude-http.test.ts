@@ -19,7 +19,7 @@ import { startSession } from './session.js';
 
 const claude = agents.find(({ client }) => client === '@anthropic-ai/claude-code');
 const token = 'token-of-alice';
-const accept = 'Create server restored-by-claude (costs money)';
+const accept = 'Create server "restored-by-claude" (costs money)';
 const args = { ...restoreInstance.example, instanceId: 'restored-by-claude' };
 /** Longer than a program takes, by the server's clock. */
 const readMs = 1500;

@@ -59,7 +59,7 @@ describe(titled('@anthropic-ai/claude-code'), () => {
       restore('wiki-of-the-whole-company', { region: 'jp-west-1' }),
       /^Create DevOps server "wiki-of-the-whole-compa…" in jp-west-1\?$/,
       'It costs money.',
-      'Create server wiki-of-the-whole-c… (costs money)',
+      'Create server "wiki-of-the-whole…" (costs money)',
     ],
     [
       'what cannot be undone',
@@ -121,11 +121,14 @@ describe(titled('@anthropic-ai/claude-code'), () => {
     const headers = { 'content-type': 'application/json' };
     const shown = await fetch(`${address}call`, { method: 'POST', headers, body: '{}' });
     const { result } = z.object({ result: z.object({ _meta: z.unknown() }) }).parse(await shown.json());
-    expect(readProposedChange(result._meta)).toMatchObject({ accept: 'Create server four (costs money)', ticket: /./ });
+    expect(readProposedChange(result._meta)).toMatchObject({
+      accept: 'Create server "four" (costs money)',
+      ticket: /./,
+    });
 
     const terminal = await ours('call', restoreInstance.name, args);
     closing.push(terminal.close);
-    await terminal.shows(/Risk: costs money[\s\S]*Create server four \(costs money\)\? Type yes/);
+    await terminal.shows(/Risk: costs money[\s\S]*Create server "four" \(costs money\)\? Type yes/);
     await terminal.type('yes');
     await terminal.press('Enter');
     await terminal.shows(/The cloud accepted the restore of DevOps server "four"/);
@@ -151,7 +154,7 @@ describe(titled('@openai/codex'), () => {
     expect(question).toMatch(
       /Create DevOps server "wiki" in jp-east-1\?\n +It costs money\.\n +The built-in sandbox, region jp-east-1, account SANDBOX\w+\./,
     );
-    expect(question).toContain('Create server wiki (costs money)');
+    expect(question).toContain('Create server "wiki" (costs money)');
     await readAsAPerson();
     await session.type('1');
     await session.press('Enter');
@@ -228,7 +231,7 @@ describe(titled('@qwen-code/qwen-code'), () => {
     const session = await start(qwen, [restore('wiki')], { settings: ['--confirm', confirm], edit: recorded });
     await session.go();
     const shown = textOf(await session.shows(/Done\./));
-    expect(shown).not.toMatch(/Create server wiki/);
+    expect(shown).not.toMatch(/Create server "wiki"/);
     const [initialize] = wireOf(session.client.project).filter(({ message }) => message?.method === 'initialize');
     expect(JSON.stringify(initialize)).toContain('io.modelcontextprotocol/ui');
     expect(session.model.results()[0]).toContain('with a button');
