@@ -5,7 +5,7 @@ import { planText } from '../answers/plan.js';
 import { requestLines } from '../answers/request-lines.js';
 import { consentWays, type Success } from '../answers/success.js';
 import { earlierText, idList, render, saidBy } from '../answers/text.js';
-import { textForPerson } from '../tools/next.js';
+import { textForOperator } from '../tools/next.js';
 import { withLocalTimes } from '../util/human.js';
 import { words } from '../util/say.js';
 import { labelled, localTime, type Page, wrapped } from './layout.js';
@@ -24,7 +24,7 @@ export function successText(success: Success, page: Page): string {
     row('Valid until', maybe(planExpires)),
     row('Warnings', warnings),
     row('Earlier', notes),
-    row('Next', maybe(plan === undefined ? textForPerson(next?.text ?? words(''), 'operator') : undefined)),
+    row('Next', maybe(plan === undefined ? textForOperator(next?.text ?? words('')) : undefined)),
     row('Attempts', maybe(attemptsText(attempts))),
     row('Request IDs', maybe(idList(requestIds))),
   ];
@@ -48,7 +48,7 @@ export function failureText(failure: Failure, page: Page): string {
   const { summary, problems, status, serviceSays, code, account, next, requestIds, attempts = [] } = failure;
   const { defaults = [], warnings = [], notes = [], earlier, mayHaveHappened } = failure;
   const rows = [
-    row('Next', maybe(textForPerson(next.text, 'operator'))),
+    row('Next', maybe(textForOperator(next.text))),
     row('Service says', maybe(saidBy(serviceSays))),
     row('Account', maybe(account)),
     row('Earlier call', maybe(earlierText(earlier))),

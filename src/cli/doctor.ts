@@ -14,7 +14,7 @@ import { documentBytes, findKeys } from '../http/issuer-keys.js';
 import { databaseName, isDatabaseUrl } from '../journal/database-url.js';
 import { openJournal, planKeyPath, type Runtime, startRuntime } from '../runtime.js';
 import type { Operation, Service, Trial } from '../tools/define-operation.js';
-import { textForPerson } from '../tools/next.js';
+import { textForOperator } from '../tools/next.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { counted } from '../util/human.js';
 import { reasonOf } from '../util/log.js';
@@ -199,17 +199,13 @@ async function trialFinding(
   if (outcome.kind !== 'failed') return ok(check, 'accepted');
   const { code, summary, problems, next } = outcome.failure;
   if (code === 'NoSuchBucket' && named !== undefined)
-    return problem(
-      check,
-      `accepted, but there is no bucket ${quote(named)} here`,
-      textForPerson(next.text, 'operator'),
-    );
+    return problem(check, `accepted, but there is no bucket ${quote(named)} here`, textForOperator(next.text));
   if (accepted.includes(code))
     return ok(check, `accepted (${code}, as expected: doctor asks for an upload that does not exist)`);
   const remedy =
     code === 'AccessDenied'
-      ? `${textForPerson(next.text, 'operator')} Or name a bucket that you can read with --bucket.`
-      : textForPerson(next.text, 'operator');
+      ? `${textForOperator(next.text)} Or name a bucket that you can read with --bucket.`
+      : textForOperator(next.text);
   return problem(check, [summary, ...problems].join(' '), remedy);
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { httpFailureRemedies, httpFailureText } from '../answers/remedies.js';
-import { textForPerson } from '../tools/next.js';
+import { textForOperator } from '../tools/next.js';
 import type { HttpClient, Proxies } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
 import { isLoopback } from '../util/uri.js';
@@ -47,7 +47,7 @@ export async function probe(
   const halfway = (sentAt + now().getTime()) / 2;
   if (response.kind === 'failure') {
     const detail = `A request${through} failed: ${httpFailureText(response, origin)}.`;
-    return [problem(check, detail, textForPerson(httpFailureRemedies[response.code].text, 'operator'))];
+    return [problem(check, detail, textForOperator(httpFailureRemedies[response.code].text))];
   }
   const clock = clockFinding(`${check} clock`, Date.parse(response.headers.date ?? ''), halfway);
   // Behind a proxy, looking up the name and checking the certificate is the proxy's business.

@@ -32,15 +32,6 @@ export const operatorMust = <const Text extends string>(act: Literal<Text>): Nex
 /** The step after a fault of this server. */
 export const reportMistake = operatorMust('look in its log, and report the mistake');
 
-/** Whoever reads a step without a model in between: at a terminal whoever runs this server too, in a view perhaps somebody else. */
-export type Reader = 'operator' | 'user';
-
-/**
- * The same step in words for the person themself, where no model is in between: `Ask the user whether the name is right.` as `Check
- * whether the name is right.` What only a model has to be told is left out, and all of it may be. What is quoted stays as it is.
- */
-export const textForPerson = (text: Shown, reader: Reader): Shown => reworded(text, rewritesFor[reader]);
-
 type Rewrites = readonly (readonly [RegExp, string])[];
 
 /** Who runs the server, who uses it and who reads this are one. */
@@ -104,7 +95,11 @@ const forAnybody: Rewrites = [
   [/\bthat the user sees\b/, 'that you see'],
 ];
 
-const rewritesFor: Readonly<Record<Reader, Rewrites>> = {
-  operator: [...forOperator, ...forAnybody],
-  user: [...forAnybody, ...forUser],
-};
+/**
+ * The same step in words for the person at a terminal, where no model is in between: `Ask the user whether the name is right.` as `Check
+ * whether the name is right.` What only a model has to be told is left out, and all of it may be. What is quoted stays as it is.
+ */
+export const textForOperator = (text: Shown): Shown => reworded(text, [...forOperator, ...forAnybody]);
+
+/** The same in words for whoever sees a view, and may be somebody else than the person who runs this server. */
+export const textForUser = (text: Shown): Shown => reworded(text, [...forAnybody, ...forUser]);

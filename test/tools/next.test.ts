@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { Refusal, type RefusalCode, refusalCodes, refusalFailure } from '../../src/answers/refusal.js';
 import { httpFailureRemedies, knownCodes, remedyFor } from '../../src/answers/remedies.js';
 import { operations } from '../../src/tools/index.js';
-import { type Reader, textForPerson } from '../../src/tools/next.js';
+import { textForOperator, textForUser } from '../../src/tools/next.js';
 import { fromServer } from '../../src/util/say.js';
 
 /** Steps are written for models. These are the same for people who read them themselves. */
 
-const toldTo = (reader: Reader, text: string): string => textForPerson(fromServer(text), reader);
+const toldTo = (reader: 'operator' | 'user', text: string): string =>
+  (reader === 'operator' ? textForOperator : textForUser)(fromServer(text));
 
 const facts = { api: 'ListParts', isStorage: true, account: 'AKIDEXAMPLE' };
 const statuses = [307, 400, 401, 403, 404, 409, 418, 429, 500];

@@ -1,5 +1,5 @@
 import { type Fields, fieldsOf, textOf, textsOf } from '../../src/mcp/views/contract/read.js';
-import { textForPerson } from '../../src/tools/next.js';
+import { textForUser } from '../../src/tools/next.js';
 import { fromServer } from '../../src/util/say.js';
 import type { Host, ToolResult } from '../host/host.js';
 import { type FormatTime, timeFormat } from '../shared/appearance.js';
@@ -86,7 +86,7 @@ export async function startUploadView(): Promise<void> {
         [
           sentence,
           ...textsOf(problems),
-          ...(status === undefined ? [] : [textForPerson(fromServer(textOf(fieldsOf(next).text) ?? ''), 'user')]),
+          ...(status === undefined ? [] : [textForUser(fromServer(textOf(fieldsOf(next).text) ?? ''))]),
         ]
           .join(' ')
           .trim(),

@@ -4,7 +4,7 @@ import { requestLines } from '../../answers/request-lines.js';
 import { consentWays } from '../../answers/success.js';
 import type { Ticket, Tickets } from '../../consent/tickets.js';
 import { tokenLifetimeMs } from '../../consent/tokens.js';
-import { textForPerson } from '../../tools/next.js';
+import { textForUser } from '../../tools/next.js';
 import { sentences } from '../../util/human.js';
 import { defined, own, quoted, type Shown, said, say, sentence, shortNames, without, words } from '../../util/say.js';
 import { type ChangeOutcome, changeKey, type OutcomeKind, outcomeKey, type ProposedChange } from './contract/change.js';
@@ -133,7 +133,7 @@ function outcomeOfFailure(failure: Failure): ShownOutcome | undefined {
     requestIds,
     code: say`${own(serviceSays?.code ?? code)}`,
     // Otherwise it says what a model should do.
-    ...(kind === 'rejected' && { next: textForPerson(next.text, 'user') }),
+    ...(kind === 'rejected' && { next: textForUser(next.text) }),
     ...(kind === 'unknown' && { next: afterUnknown }),
   };
 }
