@@ -19,6 +19,7 @@ import { openSharedMessages, type Runtime } from '../runtime.js';
 import { createHttpClient, defaultLimits, type HttpClient, type Proxies } from '../transport/http-client.js';
 import { sentences } from '../util/human.js';
 import { type Log, reasonOf } from '../util/log.js';
+import { words } from '../util/say.js';
 import { isLoopback } from '../util/uri.js';
 import { addressOptions, type Command, defaultAddress, portOf, UsageError, validConfig } from './command.js';
 import { runUntilSignal } from './run-until-signal.js';
@@ -42,8 +43,9 @@ export const httpCommand: Command = {
       const { server, inFlight, journal, questions, plans } = runtime;
       if (access.identify !== undefined && config.stateKeys === undefined)
         log('warn', 'state key', {
-          message:
+          message: words(
             'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the plans and answers of this process.',
+          ),
         });
       // A change carries on when its connection is lost, and its outcome is recorded.
       inFlight.detach();

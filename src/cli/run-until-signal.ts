@@ -3,6 +3,7 @@ import type { Config } from '../config/load.js';
 import type { DecisionPage } from '../consent/page.js';
 import { type Runtime, startRuntime } from '../runtime.js';
 import type { Log } from '../util/log.js';
+import { join, said, say, words } from '../util/say.js';
 import type { Terminal } from './command.js';
 import { serverLog } from './terminal-log.js';
 
@@ -25,7 +26,9 @@ export async function runUntilSignal(
   log('info', 'start', { version, sandbox: config.sandbox });
   const hidden = hiddenBySandbox(config);
   if (hidden.length > 0)
-    log('warn', 'sandbox', { message: `The sandbox is in use, and these are ignored: ${hidden.join(', ')}.` });
+    log('warn', 'sandbox', {
+      message: say`The sandbox is in use, and these are ignored: ${said(join(hidden, ', '))}.`,
+    });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
   const stop = interrupted((signal) => log('info', 'stop', { signal }));
   // The stack is logged without the message, which may quote anything.
@@ -41,5 +44,6 @@ export async function runUntilSignal(
   }
 }
 
-export const insecureTlsWarning =
-  'NODE_TLS_REJECT_UNAUTHORIZED=0 accepts any certificate: attackers on the network can read and change requests and answers';
+export const insecureTlsWarning = words(
+  'NODE_TLS_REJECT_UNAUTHORIZED=0 accepts any certificate: attackers on the network can read and change requests and answers',
+);

@@ -35,7 +35,7 @@ export const stdioCommand: Command = {
           stop.addEventListener('abort', end);
         });
         const connection = serveStdio(() => createServer(server), {
-          onerror: (error) => log('warn', 'connection', { message: error.message }),
+          onerror: (error) => log('warn', 'connection', { error: error.message }),
         });
         await ended;
         await connection.close();

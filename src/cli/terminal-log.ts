@@ -1,6 +1,6 @@
 import type { Config } from '../config/load.js';
 import { createLog, type Log } from '../util/log.js';
-import { quote, spellOut } from '../util/quote.js';
+import { quote } from '../util/quote.js';
 import type { Terminal } from './command.js';
 import { columnsOf, wrapped } from './layout.js';
 
@@ -29,7 +29,7 @@ const logForPeople =
   (level, event, { message, ...fields } = {}) => {
     if (level !== 'warn' && level !== 'error') return;
     const facts = Object.entries(fields).map(([name, value]) => `${name} ${quote(String(value), 200)}`);
-    const said = typeof message === 'string' ? [spellOut(message), ...facts] : facts;
+    const said = message === undefined ? facts : [message, ...facts];
     const kind = level === 'warn' ? 'warning' : 'error';
     const lines = wrapped(`${event}${said.length === 0 ? '' : ': '}${said.join(', ')}`, columnsOf(stderr), `${kind}: `);
     stderr.write(`${lines.join('\n')}\n`);

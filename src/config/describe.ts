@@ -1,5 +1,6 @@
 import { markdownTable, sentences } from '../util/human.js';
 import { quote } from '../util/quote.js';
+import { own, type Shown, say } from '../util/say.js';
 import type { AccountsConfig } from './account.js';
 import type { Config } from './load.js';
 import { helpOf, type Setting, settingNames, settings, variableName } from './settings.js';
@@ -49,8 +50,8 @@ export function describeConfig(
 }
 
 /** The settings of an account that the sandbox makes of no use: whoever set both has forgotten one of them. */
-export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly string[] =>
-  sandbox ? origins.map(({ name }) => name).filter((name) => ofAccount.test(name)) : [];
+export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly Shown[] =>
+  sandbox ? origins.filter(({ name }) => ofAccount.test(name)).map(({ name }) => say`${own(name)}`) : [];
 
 const ofAccount =
   /_(?:STORAGE|CATALOG|DEVOPS)_URL$|_ENDPOINT_.*_URL$|ACCESS_KEY|SESSION_TOKEN|CREDENTIAL_PROCESS$|PROFILE$/;

@@ -4,6 +4,7 @@ import { httpFailureText } from '../answers/remedies.js';
 import type { HttpClient } from '../transport/http-client.js';
 import type { Log } from '../util/log.js';
 import { quote } from '../util/quote.js';
+import { words } from '../util/say.js';
 
 /** The time for each document, in milliseconds. */
 const networkMs = 5000;
@@ -58,7 +59,8 @@ export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: Issuer
   const note = (problem: IssuerProblem | undefined): void => {
     if (problem !== undefined && problem.message !== last?.problem?.message)
       log('error', 'issuer', { error: problem.message });
-    if (problem === undefined && last?.problem !== undefined) log('info', 'issuer', { message: 'It answers again.' });
+    if (problem === undefined && last?.problem !== undefined)
+      log('info', 'issuer', { message: words('It answers again.') });
     last = { at: now().getTime(), problem };
   };
   const attempt = async () => {

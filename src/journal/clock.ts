@@ -1,13 +1,16 @@
 import type { Log } from '../util/log.js';
+import { type Shown, said, say, words } from '../util/say.js';
 
 /** A difference that operators are told of, in milliseconds. */
 export const tellableMs = 1_000;
 
 /** @param offsetMs the server's clock less that of the journal, in milliseconds */
-export function clockWarnings(offsetMs: number): readonly string[] {
+export function clockWarnings(offsetMs: number): readonly Shown[] {
   if (Math.abs(offsetMs) <= tellableMs) return [];
   const seconds = Math.round(Math.abs(offsetMs) / 1000);
-  return [`the clock of this server is ${seconds} s ${offsetMs < 0 ? 'behind' : 'ahead of'} that of the journal`];
+  return [
+    say`the clock of this server is ${seconds} s ${said(words(offsetMs < 0 ? 'behind' : 'ahead of'))} that of the journal`,
+  ];
 }
 
 /** @param byMs how far somebody set the clock of a server, in milliseconds; negative for back */

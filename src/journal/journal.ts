@@ -47,7 +47,7 @@ export interface Journal {
    * tables.
    * @throws if changes would be refused
    */
-  examine(): Promise<readonly string[]>;
+  examine(): Promise<readonly Shown[]>;
   /** The number of outcomes that are not written yet. */
   unwritten(): number;
   /**

@@ -1,4 +1,5 @@
-import { quoteName } from '../util/quote.js';
+import { ShownError } from '../util/log.js';
+import { join, own, type Said, type Shown, said, say, words } from '../util/say.js';
 import { clockWarnings } from './clock.js';
 import { keyFormat } from './key.js';
 import type { Transaction } from './postgres-database.js';
@@ -10,7 +11,8 @@ const toleratedMs = 60_000;
 /** @throws if a change must not begin, because servers would not agree on what is recent */
 export function requireAgreement({ offsetMs }: Transaction): void {
   const [problem] = clockWarnings(offsetMs);
-  if (Math.abs(offsetMs) > toleratedMs) throw new Error(`${problem}: correct it`);
+  if (problem !== undefined && Math.abs(offsetMs) > toleratedMs)
+    throw new ShownError(say`${said(problem)}: correct it`);
 }
 
 /** @throws if the keys in the journal are made in another way: which changes are the same cannot be told */
@@ -18,7 +20,7 @@ export async function requireKeyFormat({ client }: Transaction): Promise<void> {
   const { rows } = await client.query<{ format: number }>('select key_format as format from cloudops_journal');
   const other = rows.find(({ format }) => format !== keyFormat);
   if (other !== undefined)
-    throw new Error(`its keys have format ${Number(other.format)}, and this version knows only ${keyFormat}`);
+    throw new ShownError(say`its keys have format ${Number(other.format)}, and this version knows only ${keyFormat}`);
 }
 
 const lackingRights = `array(
@@ -36,11 +38,25 @@ const lackingForQuestions = `array(
 const otherOwner = `(select pg_get_userbyid(relowner) from pg_class
   where oid = to_regclass('cloudops_mutations') and not pg_has_role(relowner, 'usage'))`;
 
+/** Each is the name of a table and a privilege. */
+const rightsOf = (rights: readonly string[]): Said =>
+  said(
+    join(
+      rights.map((right) =>
+        join(
+          right.split(' ').map((word) => say`${own(word)}`),
+          ' ',
+        ),
+      ),
+      ', ',
+    ),
+  );
+
 /**
  * What an operator should know of a database, as `Journal.examine` says.
  * @throws if changes would be refused: by this role, on a standby, by clocks that differ, or for the format of keys
  */
-export async function examine(transaction: Transaction): Promise<readonly string[]> {
+export async function examine(transaction: Transaction): Promise<readonly Shown[]> {
   const { client, offsetMs } = transaction;
   const { rows } = await client.query<{
     isReadOnly: boolean;
@@ -54,22 +70,27 @@ export async function examine(transaction: Transaction): Promise<readonly string
        ${lackingForQuestions} as "forQuestions", ${otherOwner} as owner`,
   );
   const [found] = rows;
-  if (found?.isReadOnly !== false) throw new Error('the database is read-only, as a standby is');
-  if (found.lacking.length > 0) throw new Error(`the role of this server lacks rights: ${found.lacking.join(', ')}`);
+  if (found?.isReadOnly !== false) throw new ShownError(words('the database is read-only, as a standby is'));
+  if (found.lacking.length > 0)
+    throw new ShownError(say`the role of this server lacks rights: ${rightsOf(found.lacking)}`);
   requireAgreement(transaction);
   await requireKeyFormat(transaction);
   const { indexes } = await missingParts(client);
   return [
     ...clockWarnings(offsetMs),
     ...(found.standbys === ''
-      ? ['replication is not synchronous: when a standby takes over, changes that it did not get can be made twice']
+      ? [
+          words(
+            'replication is not synchronous: when a standby takes over, changes that it did not get can be made twice',
+          ),
+        ]
       : []),
     ...(found.forQuestions.length > 0
-      ? [`the role of this server lacks rights to ask people over HTTP: ${found.forQuestions.join(', ')}`]
+      ? [say`the role of this server lacks rights to ask people over HTTP: ${rightsOf(found.forQuestions)}`]
       : []),
     ...(indexes.length > 0
       ? [
-          `indexes are missing or being built: cloudops-mcp journal migrate builds them${found.owner === null ? '' : `, if ${quoteName(found.owner)} runs it, who owns the tables`}`,
+          say`indexes are missing or being built: cloudops-mcp journal migrate builds them${found.owner === null ? said(words('')) : said(say`, if ${own(found.owner)} runs it, who owns the tables`)}`,
         ]
       : []),
   ];

@@ -1,4 +1,5 @@
 import { type Log, reasonOf } from '../util/log.js';
+import { type Shown, words } from '../util/say.js';
 import type { Journal } from './journal.js';
 
 /** Pauses between two checks in milliseconds: until the first that succeeds, and after it. */
@@ -25,11 +26,12 @@ export function watchJournal(journal: Pick<Journal, 'examine'>, log: Log): Journ
   const note = (found: string | undefined): void => {
     if (found !== problem && found !== undefined)
       log('error', 'journal', { error: found, message: everyChangeRefused });
-    if (found !== problem && found === undefined) log('info', 'journal', { message: 'Changes can be recorded again.' });
+    if (found !== problem && found === undefined)
+      log('info', 'journal', { message: words('Changes can be recorded again.') });
     problem = found;
     ready ||= found === undefined;
   };
-  const warn = (warnings: readonly string[]): void => {
+  const warn = (warnings: readonly Shown[]): void => {
     for (const message of warnings) if (!known.has(message)) log('warn', 'journal', { message });
     for (const message of warnings) known.add(message);
   };
@@ -62,4 +64,4 @@ export async function reportJournal(journal: Pick<Journal, 'examine'>, log: Log)
   }
 }
 
-const everyChangeRefused = 'Every change is refused until the journal of CLOUDOPS_JOURNAL can be written.';
+const everyChangeRefused = words('Every change is refused until the journal of CLOUDOPS_JOURNAL can be written.');

@@ -1,15 +1,57 @@
 import { textAt } from './objects.js';
 import { everyInvisible } from './quote.js';
+import { own, quoted, type Said, type Shown, said } from './say.js';
 
 /** Severities, least first. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+/** What a line of the log is about. */
+export type LogEvent =
+  | 'answer'
+  | 'attempt'
+  | 'call'
+  | 'clock'
+  | 'connection'
+  | 'consent'
+  | 'crash'
+  | 'decision needed'
+  | 'decision'
+  | 'http'
+  | 'insecure TLS'
+  | 'issuer'
+  | 'journal'
+  | 'keys'
+  | 'listening'
+  | 'login failed'
+  | 'page'
+  | 'refused'
+  | 'replies'
+  | 'sandbox'
+  | 'sign-in refused'
+  | 'sign-in'
+  | 'signed'
+  | 'start'
+  | 'state key'
+  | 'stop'
+  | 'telemetry'
+  | 'tokens file'
+  | 'unavailable'
+  | 'unexpected'
+  | 'unresolved'
+  | 'webhook';
+
+/** Facts about an event, which are quoted wherever they are shown, and a sentence for people. */
+export interface LogFields {
+  readonly message?: Shown;
+  readonly [name: string]: unknown;
+}
+
 /**
  * Writes one event. Fields hold no secret and no argument, except that at level debug the signed texts name the path and
  * query of a request.
  */
-export type Log = (level: LogLevel, event: string, fields?: Readonly<Record<string, unknown>>) => void;
+export type Log = (level: LogLevel, event: LogEvent, fields?: LogFields) => void;
 
 /** The most characters of a text in the log, because names of callers may come from anybody. */
 const maximumText = 16_384;
@@ -45,3 +87,19 @@ const escaped = (character: string) =>
  */
 export const reasonOf = (error: unknown): string =>
   textAt(error, 'code') ?? (error instanceof Error ? error.message : 'unknown error');
+
+/** An error whose message is made of our own words, with everything from outside quoted. */
+export class ShownError extends Error {
+  readonly shown: Shown;
+  constructor(shown: Shown) {
+    super(shown);
+    this.shown = shown;
+  }
+}
+
+/** The reason of a failure for people: our own words, or a code; any other message is quoted. */
+export function shownReason(error: unknown): Said {
+  if (error instanceof ShownError) return said(error.shown);
+  const reason = reasonOf(error);
+  return /^\w+$/.test(reason) ? own(reason) : quoted(reason, 500);
+}

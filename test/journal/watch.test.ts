@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { reportJournal, watchJournal } from '../../src/journal/watch.js';
+import { words } from '../../src/util/say.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -8,7 +9,7 @@ afterEach(() => void vi.useRealTimers());
 function broken() {
   const journal = {
     problem: '',
-    warnings: ['Replication is asynchronous.'],
+    warnings: [words('Replication is asynchronous.')],
     checks: 0,
     examine: async () => {
       journal.checks += 1;
