@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { isAccountName } from '../calls/account.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { isObject, once } from '../util/objects.js';
-import { quoteName } from '../util/quote.js';
+import { defined, namesOf, own, type Said, type Shown, said, say } from '../util/say.js';
 import { type Row, type Setting, settingNames, settings } from './settings.js';
 import type { Report } from './sources.js';
 
@@ -25,7 +25,6 @@ export interface WrittenAccounts {
 
 const mostAccounts = 32;
 const maximumBytes = 1024 * 1024;
-const nameRule = 'must be a name of at most 31 lower-case letters, digits and hyphens that begins with a letter';
 
 /** The name of a setting in the file: `storageUrl` for `STORAGE_URL`. */
 const camelCase = (setting: string) =>
@@ -97,9 +96,9 @@ export const accountsFileSchema = once(() =>
 
 /** Reads the text of the file. Undefined if there is a problem in it, and every problem is reported. */
 export function parseAccountsFile(content: string, report: Report): WrittenAccounts | undefined {
-  const problems: string[] = [];
+  const problems: Shown[] = [];
   const value = parseJson(content, problems);
-  if (problems.length === 0) problems.push(...repeatedNames(content).map((name) => `${name} is there twice`));
+  if (problems.length === 0) problems.push(...repeatedNames(content).map((name) => say`${said(name)} is there twice`));
   if (problems.length === 0) {
     const parsed = accountsFileSchema().safeParse(value);
     if (!parsed.success) problems.push(...parsed.error.issues.flatMap(problemsOf));
@@ -110,12 +109,12 @@ export function parseAccountsFile(content: string, report: Report): WrittenAccou
         return { accounts: Object.entries(accounts).map(([name, account]) => written(name, account)), byDefault };
     }
   }
-  for (const problem of problems) report(`The accounts file: ${problem}.`);
+  for (const problem of problems) report(say`The accounts file: ${said(problem)}.`);
   return undefined;
 }
 
-function parseJson(content: string, problems: string[]): unknown {
-  if (content.length > maximumBytes) problems.push('it is larger than 1 MiB');
+function parseJson(content: string, problems: Shown[]): unknown {
+  if (content.length > maximumBytes) problems.push(say`it is larger than 1 MiB`);
   else
     try {
       return JSON.parse(content.replace(/^\uFEFF/, ''), (name, value) => {
@@ -123,7 +122,7 @@ function parseJson(content: string, problems: string[]): unknown {
         return value;
       });
     } catch {
-      problems.push('it is not JSON');
+      problems.push(say`it is not JSON`);
     }
   return undefined;
 }
@@ -132,42 +131,55 @@ function parseJson(content: string, problems: string[]): unknown {
 const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|[[\]{}]/g;
 
 /** The paths of fields that an object of valid JSON has twice, of which `JSON.parse` keeps the last without a word. */
-function repeatedNames(json: string): string[] {
+function repeatedNames(json: string): Shown[] {
   const open: { readonly names: Set<string>; at: string | undefined }[] = [];
-  const repeated = new Set<string>();
+  const repeated = new Set<Shown>();
   for (const [token, text, colon] of json.matchAll(jsonToken)) {
     const inner = open.at(-1);
     if (token === '{' || token === '[') open.push({ names: new Set(), at: undefined });
     else if (token === '}' || token === ']') open.pop();
     else if (text !== undefined && colon !== undefined && inner !== undefined) {
       inner.at = String(JSON.parse(text));
-      if (inner.names.has(inner.at))
-        repeated.add(open.flatMap(({ at }) => (at === undefined ? [] : [quoteName(at)])).join('.'));
+      if (inner.names.has(inner.at)) repeated.add(say`${pathOf(open.flatMap(({ at }) => at ?? []))}`);
       inner.names.add(inner.at);
     }
   }
   return [...repeated];
 }
 
-function namingProblems(names: readonly string[], byDefault: string | undefined): string[] {
-  const problems = names.filter((name) => !isAccountName(name)).map((name) => `${quoteName(name)} ${nameRule}`);
-  if (names.length === 0) problems.push('it has no accounts');
-  if (names.length > mostAccounts) problems.push(`it has more than ${mostAccounts} accounts`);
+function namingProblems(names: readonly string[], byDefault: string | undefined): Shown[] {
+  const problems = names
+    .filter((name) => !isAccountName(name))
+    .map(
+      (name) =>
+        say`${own(name)} must be a name of at most 31 lower-case letters, digits and hyphens that begins with a letter`,
+    );
+  if (names.length === 0) problems.push(say`it has no accounts`);
+  if (names.length > mostAccounts) problems.push(say`it has more than ${mostAccounts} accounts`);
   if (byDefault !== undefined && !names.includes(byDefault))
-    problems.push(`default is ${quoteName(byDefault)}, which is not one of its accounts`);
+    problems.push(say`default is ${own(byDefault)}, which is not one of its accounts`);
   return problems;
 }
 
+const it = said(say`it`);
+const theFile = said(say`the file`);
+const anAccount = said(say`an account`);
+
+/** `accounts.prod.storageUrl` */
+const pathOf = (steps: readonly string[]): Said => namesOf(steps, '.');
+
 /** The problems of an issue. Values are not shown: they may have been meant for another place. */
-function problemsOf(issue: z.core.$ZodIssue): string[] {
-  const at = issue.path.map((step) => quoteName(String(step))).join('.');
-  if (issue.code !== 'unrecognized_keys') return [`${at === '' ? 'it' : at} ${issue.message}`];
+function problemsOf(issue: z.core.$ZodIssue): Shown[] {
+  const at = pathOf(issue.path.map(String));
+  const isTop = issue.path.length === 0;
+  if (issue.code !== 'unrecognized_keys') return [say`${isTop ? it : at} ${defined(issue.message)}`];
   return issue.keys.map((key) => {
-    const name = quoteName(key);
+    const name = pathOf([...issue.path.map(String), key]);
     if (fields.has(`${key}File`))
-      return `${at}.${name} must not be in it: use ${key}File, credentialProcess or profile`;
-    const meant = didYouMean(key, at === '' ? ['accounts', 'default'] : ['description', 'endpoints', ...fields.keys()]);
-    return `${at === '' ? '' : `${at}.`}${name} is not a setting of ${at === '' ? 'the file' : 'an account'}${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+      return say`${name} must not be in it: use ${own(`${key}File`)}, credentialProcess or profile`;
+    const meant = didYouMean(key, isTop ? ['accounts', 'default'] : ['description', 'endpoints', ...fields.keys()]);
+    const hint = said(meant === undefined ? say`` : say`; did you mean ${own(meant)}?`);
+    return say`${name} is not a setting of ${isTop ? theFile : anAccount}${hint}`;
   });
 }
 

@@ -2,13 +2,13 @@ import { type Cloud, defaultAccount } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
 import { isAsStrict } from '../consent/decision.js';
 import type { Operation, Service } from '../tools/define-operation.js';
-import { quote, quoteName } from '../util/quote.js';
+import { defined, namesOf, own, quoted, type Said, said, say, words } from '../util/say.js';
 import { isLoopback } from '../util/uri.js';
 import { type AccountConfig, type AccountsConfig, accountOf, policyOf } from './account.js';
 import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
 import { ownServices } from './own-operations.js';
 import { parseTexts, type SettingValues } from './setting-values.js';
-import { type Setting, settingNames, settings, variableName } from './settings.js';
+import { type Setting, saidVariable, settingNames, settings } from './settings.js';
 import { type ConfigSources, type Gathered, type Report, readSettingFile } from './sources.js';
 import { endpoint } from './values.js';
 
@@ -22,7 +22,7 @@ export interface Parsed extends Pick<Gathered, 'texts' | 'files'> {
 }
 
 /** The name of a setting in a sentence about it. */
-type NameOf = (setting: Setting) => string;
+type NameOf = (setting: Setting) => Said;
 
 /** The account of the environment alone. */
 export const onlyAccount = (environment: Parsed): AccountsConfig => ({
@@ -56,7 +56,8 @@ function accountOfFile(
 ): AccountConfig {
   const { name, description, files } = written;
   const isOwn = (setting: Setting) => written.texts[setting] !== undefined || files[setting] !== undefined;
-  const nameOf: NameOf = (setting) => (isOwn(setting) ? `accounts.${name}.${fieldOf(setting)}` : variableName(setting));
+  const nameOf: NameOf = (setting) =>
+    isOwn(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : saidVariable(setting);
   const hasKeys = settingNames.some((setting) => isKey(setting) && isOwn(setting));
   const inherited = <Text>(texts: Readonly<Partial<Record<Setting, Text>>>) => {
     const kept = Object.entries(texts).filter(([setting]) => !(hasKeys && isKey(setting as Setting)));
@@ -86,10 +87,10 @@ function ownEndpoints(
   { operations }: Parsed,
   report: Report,
 ): Cloud['endpoints'] {
-  const nameOf = (service: Service) => `accounts.${name}.endpoints.${quoteName(service)}`;
+  const nameOf = (service: Service) => said(say`${own(`accounts.${name}`)}.endpoints.${own(service)}`);
   const services = ownServices(operations);
   for (const service of Object.keys(endpoints))
-    if (!services.includes(service)) report(`${nameOf(service)} is for an API that no file of operations names.`);
+    if (!services.includes(service)) report(say`${nameOf(service)} is for an API that no file of operations names.`);
   return parseEndpoints(endpoints, allowHttp, nameOf, report);
 }
 
@@ -97,13 +98,13 @@ function ownEndpoints(
 export function parseEndpoints(
   texts: Cloud['endpoints'],
   allowHttp: boolean,
-  nameOf: (service: Service) => string,
+  nameOf: (service: Service) => Said,
   report: Report,
 ): Cloud['endpoints'] {
   const valid = Object.entries(texts).filter(([service, text]) => {
     const { error } = endpoint.optional().safeParse(text);
-    if (error !== undefined) report(`${nameOf(service)} ${error.issues[0]?.message}.`);
-    else if (!allowHttp && isPlainHttp(text)) report(`${nameOf(service)} ${plainHttp}`);
+    if (error !== undefined) report(say`${nameOf(service)} ${defined(error.issues[0]?.message ?? '')}.`);
+    else if (!allowHttp && isPlainHttp(text)) report(say`${nameOf(service)} ${plainHttp}`);
     else return true;
     return false;
   });
@@ -111,19 +112,19 @@ export function parseEndpoints(
 }
 
 /** Keys come whole from one place. */
-export function reportKeySources(texts: Gathered['texts'], what: string, report: Report): void {
+export function reportKeySources(texts: Gathered['texts'], what: Said, report: Report): void {
   const hasKey = texts.ACCESS_KEY_ID ?? texts.SECRET_ACCESS_KEY ?? texts.SESSION_TOKEN;
   const sources = [hasKey, texts.CREDENTIAL_PROCESS, texts.PROFILE].filter((source) => source !== undefined);
-  if (sources.length > 1) report(`${what}: set one of keys, a program that prints them, and a profile.`);
+  if (sources.length > 1) report(say`${what}: set one of keys, a program that prints them, and a profile.`);
 }
 
 function reportKeys({ texts, files }: Pick<Parsed, 'texts' | 'files'>, name: string, report: Report): void {
-  const where = `accounts.${name}`;
+  const where = own(`accounts.${name}`);
   reportKeySources(texts, where, report);
   const isWhole = files.ACCESS_KEY_ID !== undefined && files.SECRET_ACCESS_KEY !== undefined;
   const isOther = texts.CREDENTIAL_PROCESS !== undefined || texts.PROFILE !== undefined;
   if (!isWhole && !isOther)
-    report(`${where} needs both accessKeyIdFile and secretAccessKeyFile: keys are not inherited in part.`);
+    report(say`${where} needs both accessKeyIdFile and secretAccessKeyFile: keys are not inherited in part.`);
 }
 
 /** An account may do no more than the environment allows, and may ask for no less consent than it asks for. */
@@ -136,15 +137,17 @@ function reportWidening(
 ): void {
   const given = environment.values;
   if (given.READ_ONLY && !values.READ_ONLY)
-    report(`${nameOf('READ_ONLY')} may not be false while ${variableName('READ_ONLY')} is set.`);
+    report(say`${nameOf('READ_ONLY')} may not be false while ${saidVariable('READ_ONLY')} is set.`);
   for (const setting of ['TOOLS', 'REGIONS'] as const) {
     const allowed: readonly string[] | undefined = given[setting];
     const others = (values[setting] ?? []).filter((name) => allowed?.includes(name) === false);
     if (others.length > 0)
-      report(`${nameOf(setting)} names ${others.join(', ')}, which ${variableName(setting)} leaves out.`);
+      report(say`${nameOf(setting)} names ${namesOf(others)}, which ${saidVariable(setting)} leaves out.`);
   }
   if (isOwn('CONFIRM') && environment.texts.CONFIRM !== undefined && !isAsStrict(values.CONFIRM, given.CONFIRM))
-    report(`${nameOf('CONFIRM')} may not be ${values.CONFIRM} while ${variableName('CONFIRM')} is ${given.CONFIRM}.`);
+    report(
+      say`${nameOf('CONFIRM')} may not be ${own(values.CONFIRM)} while ${saidVariable('CONFIRM')} is ${own(given.CONFIRM)}.`,
+    );
 }
 
 /** Settings of an account that are fine alone and not together. */
@@ -156,18 +159,20 @@ export function reportContradictions(
 ): void {
   const { REGION: region, REGIONS: regions } = values;
   for (const setting of ['STORAGE_URL', 'CATALOG_URL', 'DEVOPS_URL'] as const)
-    if (!values.ALLOW_HTTP && isPlainHttp(values[setting])) report(`${nameOf(setting)} ${plainHttp}`);
+    if (!values.ALLOW_HTTP && isPlainHttp(values[setting])) report(say`${nameOf(setting)} ${plainHttp}`);
   if (regions?.includes(region) === false)
-    report(`${nameOf('REGIONS')} does not include ${region}, which is ${nameOf('REGION')}.`);
+    report(say`${nameOf('REGIONS')} does not include ${own(region)}, which is ${nameOf('REGION')}.`);
   const names = operations.map(({ name }) => name);
   const unknown = (values.TOOLS ?? []).filter((tool) => !names.includes(tool));
   for (const tool of unknown)
-    report(`${nameOf('TOOLS')} names ${quote(tool, 60)}, which is not a tool; the tools are ${names.join(', ')}.`);
+    report(say`${nameOf('TOOLS')} names ${quoted(tool, 60)}, which is not a tool; the tools are ${namesOf(names)}.`);
   if (unknown.length === 0 && !operations.some((operation) => isAllowed(policyOf(values), operation)))
-    report(`${nameOf('TOOLS')} and ${nameOf('READ_ONLY')} together leave no tool to offer.`);
+    report(say`${nameOf('TOOLS')} and ${nameOf('READ_ONLY')} together leave no tool to offer.`);
 }
 
-const plainHttp = 'is not usable: plain http is for loopback only; use https, or set CLOUDOPS_ALLOW_HTTP=1.';
+const plainHttp = said(
+  words('is not usable: plain http is for loopback only; use https, or set CLOUDOPS_ALLOW_HTTP=1.'),
+);
 
 export function isPlainHttp(url: string | undefined): boolean {
   if (url === undefined) return false;

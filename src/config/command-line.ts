@@ -1,6 +1,6 @@
 import { didYouMean } from '../util/did-you-mean.js';
-import { quoteName } from '../util/quote.js';
-import { inputs, optionName, settings, variableName } from './settings.js';
+import { own, type Said, type Shown, said, say, words } from '../util/say.js';
+import { inputs, optionName, saidVariable, settings } from './settings.js';
 
 /** Arguments and options of a command, besides settings. */
 export interface CommandSyntax {
@@ -19,7 +19,7 @@ export interface CommandLine {
   readonly settings: Readonly<Record<string, string>>;
   readonly wants: 'help' | 'version' | undefined;
   /** All problems, one sentence each. No value is in them: it may be a secret. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Shown[];
 }
 
 const asked = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
@@ -43,7 +43,7 @@ export function parseCommandLine(
   furtherSettings: readonly string[] = [],
 ): CommandLine {
   const { positionals: most = 0 } = syntax;
-  const line = { positionals: [] as string[], options: {}, settings: {}, problems: [] as string[] };
+  const line = { positionals: [] as string[], options: {}, settings: {}, problems: [] as Shown[] };
   const known = knownOptions(syntax, furtherSettings, line);
   let wants: CommandLine['wants'];
   const end = args.includes('--') ? args.indexOf('--') : args.length;
@@ -55,7 +55,7 @@ export function parseCommandLine(
   }
   line.positionals.push(...args.slice(end + 1));
   if (line.positionals.splice(most).length > 0)
-    line.problems.push('There is one argument too many: the command comes first, and options begin with --.');
+    line.problems.push(words('There is one argument too many: the command comes first, and options begin with --.'));
   return { ...line, wants };
 }
 
@@ -76,13 +76,13 @@ function knownOptions(
 }
 
 /** Keeps the value of an option: after its `=`, or the first of the arguments that follow. Returns the problems with it. */
-function takeOption(arg: string, rest: string[], known: ReadonlyMap<string, Option>): string[] {
+function takeOption(arg: string, rest: string[], known: ReadonlyMap<string, Option>): Shown[] {
   const [written = ''] = arg.split('=', 1);
   const option = known.get(written);
   const value = arg === written ? valueAfter(option, rest) : arg.slice(written.length + 1);
-  if (option === undefined) return [`${quoteName(written)} is not an option${hint(written, [...known.keys()])}`];
+  if (option === undefined) return [say`${own(written)} is not an option${hint(written, [...known.keys()])}`];
   if (option.isSecret) return [secretOption(option.name)];
-  if (!value?.trim()) return [`${written} needs a value.`];
+  if (!value?.trim()) return [say`${own(written)} needs a value.`];
   option.into[option.name] = value.trim();
   return [];
 }
@@ -95,11 +95,11 @@ function valueAfter(option: Option | undefined, rest: string[]): string | undefi
 }
 
 /** The problem with a secret on the command line, which everybody on the machine can read. */
-export const secretOption = (name: string) =>
-  `${optionName(name)} would show the secret to everybody on this machine: use ${variableName(name)} or ${optionName(name)}-file.`;
+export const secretOption = (name: string): Shown =>
+  say`${own(optionName(name))} would show the secret to everybody on this machine: use ${saidVariable(name)} or ${own(`${optionName(name)}-file`)}.`;
 
 /** The end of a sentence about a name that does not exist. */
-export function hint(given: string, known: readonly string[]): string {
+export function hint(given: string, known: readonly string[]): Said {
   const meant = didYouMean(given, known);
-  return meant === undefined ? '; --help lists them all' : `; did you mean ${meant}?`;
+  return said(meant === undefined ? words('; --help lists them all') : say`; did you mean ${own(meant)}?`);
 }

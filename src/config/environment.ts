@@ -1,17 +1,19 @@
 import { join } from 'node:path';
 import type { Proxies } from '../transport/http-client.js';
+import { own, say } from '../util/say.js';
+import type { Report } from './sources.js';
 
 /** Variables that other programs read too, with the same meaning. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in lower or upper case. */
-export function readProxies(env: Environment, report: (problem: string) => void): Proxies {
+export function readProxies(env: Environment, report: Report): Proxies {
   const read = (name: string) => env[name] || env[name.toUpperCase()] || undefined;
   const readAddress = (name: string) => {
     const address = read(name);
     // The value is not shown: it may hold a password.
     if (address !== undefined && !isProxy(address))
-      report(`${name.toUpperCase()} is not the address of a proxy, such as http://proxy.example.com:3128.`);
+      report(say`${own(name.toUpperCase())} is not the address of a proxy, such as http://proxy.example.com:3128.`);
     return address;
   };
   return { httpProxy: readAddress('http_proxy'), httpsProxy: readAddress('https_proxy'), noProxy: read('no_proxy') };

@@ -3,6 +3,7 @@ import { type ConsentMode, isAsStrict } from '../consent/decision.js';
 import type { Service } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
 import type { Proxies } from '../transport/http-client.js';
+import { type Shown, said, say, words } from '../util/say.js';
 import type { AccountConfig, AccountsConfig } from './account.js';
 import {
   accountsOfFile,
@@ -16,7 +17,7 @@ import {
 import { asksForTraces, defaultJournal, readProxies } from './environment.js';
 import { noOwnOperations, ownServices } from './own-operations.js';
 import { parseTexts, type SettingValues } from './setting-values.js';
-import { prefix, variableName } from './settings.js';
+import { prefix, saidVariable } from './settings.js';
 import { type ConfigSources, type Gathered, gather, type Report, readSettingFile } from './sources.js';
 
 export type Config = ReturnType<typeof configOf>;
@@ -24,26 +25,30 @@ export type Config = ReturnType<typeof configOf>;
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   /** All problems, one sentence each. No value of a secret is in them. */
-  | { readonly ok: false; readonly problems: readonly string[] };
+  | { readonly ok: false; readonly problems: readonly Shown[] };
 
 /** Reads the configuration. Reports every problem at once, misspelt names included. */
 export function loadConfig(sources: ConfigSources): ConfigResult {
   // An account that inherits a problem has the same one.
-  const problems = new Set<string>();
-  const report = (problem: string) => void problems.add(problem);
+  const problems = new Set<Shown>();
+  const report: Report = (problem) => void problems.add(words(problem));
   const gathered = gather(sources, report);
   const { own = noOwnOperations } = sources;
-  own.problems.forEach(report);
+  for (const problem of own.problems) report(problem);
   const operations = [...builtIn, ...own.operations];
-  const { values, texts } = parseTexts(gathered.texts, variableName, report);
+  const { values, texts } = parseTexts(gathered.texts, saidVariable, report);
   const proxies = readProxies(sources.env, report);
   const written = Object.fromEntries(
     ownServices(own.operations).map((service) => [service, gathered.endpoints[endpointSetting(service)]]),
   );
-  const nameOf = (service: Service) => variableName(endpointSetting(service));
+  const nameOf = (service: Service) => saidVariable(endpointSetting(service));
   const endpoints = parseEndpoints(written, values.ALLOW_HTTP, nameOf, report);
-  reportContradictions(values, operations, variableName, report);
-  reportKeySources(texts, 'CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE', report);
+  reportContradictions(values, operations, saidVariable, report);
+  reportKeySources(
+    texts,
+    said(words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE')),
+    report,
+  );
   reportHttp(values, gathered.texts, report);
   const environment = { values, texts, files: gathered.files, endpoints, operations };
   const accounts = loadAccounts(environment, sources.readFile, report);
@@ -122,7 +127,7 @@ export const withConfirm = (config: Config, least: ConsentMode): Config => {
 /** The accounts of the file that is named, or the one that the environment describes. */
 function loadAccounts(environment: Parsed, readFile: ConfigSources['readFile'], report: Report): AccountsConfig {
   const { ACCOUNTS_FILE: path } = environment.values;
-  const content = path && readSettingFile('ACCOUNTS_FILE', path, readFile, report, variableName('ACCOUNTS_FILE'));
+  const content = path && readSettingFile('ACCOUNTS_FILE', path, readFile, report, saidVariable('ACCOUNTS_FILE'));
   return (content && accountsOfFile(content, environment, readFile, report)) || onlyAccount(environment);
 }
 
@@ -131,7 +136,7 @@ function reportHttp(values: SettingValues, texts: Gathered['texts'], report: Rep
   const { HTTP_ISSUER: issuer, HTTP_AUDIENCE: audience, HTTP_TOKENS_FILE: tokensFile } = texts;
   for (const name of ['HTTP_ISSUER', 'HTTP_PUBLIC_URL', 'DECISIONS_WEBHOOK'] as const)
     if (isPlainHttp(values[name]))
-      report(`${variableName(name)} is not usable: plain http is for loopback only; use https.`);
+      report(say`${saidVariable(name)} is not usable: plain http is for loopback only; use https.`);
   if ((issuer === undefined) !== (audience === undefined))
     report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE go together; set both.');
   if (issuer === undefined && texts.HTTP_SCOPE_CLAIM !== undefined)

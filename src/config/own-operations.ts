@@ -1,5 +1,6 @@
 import { endpointSetting } from '../calls/endpoint.js';
 import { builtInServices, type Operation, type Service } from '../tools/define-operation.js';
+import type { Shown } from '../util/say.js';
 import type { CommandLine } from './command-line.js';
 import type { Environment } from './environment.js';
 import { prefix } from './settings.js';
@@ -8,7 +9,7 @@ import { prefix } from './settings.js';
 export interface OwnOperations {
   readonly operations: readonly Operation[];
   /** Reasons why it cannot be used, one sentence each. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Shown[];
 }
 
 export const noOwnOperations: OwnOperations = { operations: [], problems: [] };

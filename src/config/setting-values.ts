@@ -1,5 +1,7 @@
 import * as z from 'zod';
+import { defined, type Said, say } from '../util/say.js';
 import { isSetting, type Row, type Setting, settingNames, settings, type Table } from './settings.js';
+import type { Report } from './sources.js';
 
 /** A switch that is not set is off; without a default, any other setting may be absent. */
 type Shape = {
@@ -28,8 +30,8 @@ type Texts = Readonly<Partial<Record<Setting, string>>>;
  */
 export function parseTexts(
   texts: Texts,
-  nameOf: (setting: Setting) => string,
-  report: (problem: string) => void,
+  nameOf: (setting: Setting) => Said,
+  report: Report,
 ): { readonly values: SettingValues; readonly texts: Texts } {
   const parsed = settingValues.safeParse(texts);
   if (parsed.success) return { values: parsed.data, texts };
@@ -37,7 +39,7 @@ export function parseTexts(
   for (const { path, message } of parsed.error.issues) {
     const name = String(path[0]);
     if (!isSetting(name)) continue;
-    report(`${nameOf(name)} ${message}.`);
+    report(say`${nameOf(name)} ${defined(message)}.`);
     Reflect.deleteProperty(valid, name);
   }
   return { values: settingValues.parse(valid), texts: valid };

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { consentModes } from '../consent/decision.js';
 import { logLevels } from '../util/log.js';
+import { own, type Said } from '../util/say.js';
 import * as values from './values.js';
 
 /** One setting: a row of the table below. */
@@ -251,6 +252,8 @@ export function helpOf({ help, file, default: preset }: Row): string {
 
 /** The name of a setting in the environment: `CLOUDOPS_READ_ONLY` for `READ_ONLY`. */
 export const variableName = (setting: string) => prefix + setting;
+/** The same in a sentence. */
+export const saidVariable = (setting: string): Said => own(variableName(setting));
 /** The name of a setting on the command line: `--read-only` for `READ_ONLY`. */
 export const optionName = (setting: string) => `--${setting.toLowerCase().replaceAll('_', '-')}`;
 

@@ -1,9 +1,10 @@
 import { databaseName, holdsPassword, isDatabaseUrl } from '../journal/database-url.js';
-import { reasonOf } from '../util/log.js';
+import { shownReason } from '../util/log.js';
+import { type Literal, own as ownName, said, say } from '../util/say.js';
 import { type CommandLine, hint, secretOption } from './command-line.js';
 import type { Environment } from './environment.js';
 import { noOwnOperations, type OwnOperations, ownSettings } from './own-operations.js';
-import { inputs, optionName, prefix, type Setting, settings, variableName } from './settings.js';
+import { inputs, optionName, prefix, type Setting, saidVariable, settings, variableName } from './settings.js';
 
 export interface ConfigSources {
   readonly env: Environment;
@@ -38,7 +39,7 @@ export interface Origin {
 }
 
 /** Takes a problem, one sentence, without the value of a secret. */
-export type Report = (problem: string) => void;
+export type Report = <const Text extends string>(problem: Literal<Text>) => void;
 
 type Given = (typeof inputs)[number] & { readonly text: string; readonly isOption: boolean };
 
@@ -62,7 +63,7 @@ export function gather({ env, commandLine, own = noOwnOperations, readFile }: Co
   const further = ownSettings(own);
   const variables = readVariables(env, further, report);
   const { settings: options = {}, problems = [] } = commandLine ?? {};
-  problems.forEach(report);
+  for (const problem of problems) report(problem);
   const given = inputs.flatMap((input): Given[] => {
     const option = options[input.name];
     const text = option ?? variables[input.name];
@@ -88,7 +89,7 @@ function textsOf(given: readonly Given[], readFile: ConfigSources['readFile'], r
   const texts: Partial<Record<Setting, string>> = {};
   for (const { name, setting, isFile, text } of given) {
     if (texts[setting] !== undefined)
-      report(`${variableName(setting)} and ${variableName(name)} are both set; set one.`);
+      report(say`${saidVariable(setting)} and ${saidVariable(name)} are both set; set one.`);
     const read = isFile ? readSettingFile(setting, text, readFile, report) : text;
     if (read !== undefined) texts[setting] = read;
   }
@@ -117,14 +118,14 @@ function readVariables(env: Environment, further: readonly string[], report: Rep
   for (const [variable, value = ''] of Object.entries(env)) {
     if (!variable.startsWith(prefix)) continue;
     const text = value.trim();
-    if (!known.includes(variable)) report(`${variable} is not a setting${hint(variable, known)}`);
+    if (!known.includes(variable)) report(say`${ownName(variable)} is not a setting${hint(variable, known)}`);
     else if (text.startsWith('__encrypted__:'))
       report(
-        `${variable} arrived still encrypted: enter it again in the settings that your client keeps for this server.`,
+        say`${ownName(variable)} arrived still encrypted: enter it again in the settings that your client keeps for this server.`,
       );
     else if (/^(\$\{[^{}]*\}|\$[A-Z_]+)$/.test(text))
       report(
-        `${variable} is a placeholder that your client did not replace: give it a value in the client's settings for this server, or remove it there.`,
+        say`${ownName(variable)} is a placeholder that your client did not replace: give it a value in the client's settings for this server, or remove it there.`,
       );
     else if (text !== '') found[variable.slice(prefix.length)] = text;
   }
@@ -137,17 +138,17 @@ export function readSettingFile(
   path: string,
   readFile: ConfigSources['readFile'],
   report: Report,
-  name = `${variableName(setting)}_FILE`,
+  name = saidVariable(`${setting}_FILE`),
 ): string | undefined {
-  const file = `The file that ${name} names`;
+  const file = said(say`The file that ${name} names`);
   try {
     const text = readFile(path).trim();
-    if (text === '') report(`${file} is empty.`);
+    if (text === '') report(say`${file} is empty.`);
     else if (setting === 'JOURNAL' && !isDatabaseUrl(text))
-      report(`${file} must hold postgres://…; a journal in a file is ${variableName(setting)}.`);
+      report(say`${file} must hold postgres://…; a journal in a file is ${saidVariable(setting)}.`);
     return text;
   } catch (error) {
-    report(`${file} cannot be read (${reasonOf(error)}).`);
+    report(say`${file} cannot be read (${shownReason(error)}).`);
     return undefined;
   }
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type Budget, longestWindowMs } from '../journal/budget.js';
 import { databaseUrlProblem, isDatabaseUrl } from '../journal/database-url.js';
-import { quote } from '../util/quote.js';
+import { defined, type Literal, quoted, type Shown, said, say, words } from '../util/say.js';
 
 // zod would compile a function for each schema with `new Function`. Most servers check too little for that to pay, and a program that
 // holds keys should make no code of text. It is set in this file because the first schemas of every command are made here.
@@ -13,8 +13,8 @@ z.config({ jitless: true });
  */
 
 type Refused = { readonly input?: unknown };
-const mustBe = (rule: string) => ({
-  error: ({ input }: Refused) => `is ${quote(String(input), 100)}; it must be ${rule}`,
+const mustBe = <const Rule extends string>(rule: Literal<Rule>) => ({
+  error: ({ input }: Refused) => say`is ${quoted(String(input), 100)}; it must be ${said(words(rule))}`,
 });
 
 /** `1`, `true`, `yes` or `on`, or the opposite, in either case. */
@@ -25,13 +25,13 @@ export const onOff = z.stringbool({
 });
 
 export const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
-  z.enum(values, mustBe(values.join(' or ')));
+  z.enum(values, mustBe(say`${defined(values.join(' or '))}`));
 
 export function wholeNumber(minimum: number, maximum: number) {
   const isInRange = (text: string) => /^\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum;
   return z
     .string()
-    .refine(isInRange, mustBe(`a whole number from ${minimum} to ${maximum}`))
+    .refine(isInRange, mustBe(say`a whole number from ${minimum} to ${maximum}`))
     .transform(Number);
 }
 
@@ -45,7 +45,7 @@ export const headerText = z
   .regex(/^[\x21-\x7e]*$/, 'has a character that no key has: a space, a line break or one that is not ASCII');
 
 /** A secret, which is in no message. */
-export const longSecret = (minimum: number) => z.string().min(minimum, `must have at least ${minimum} characters`);
+export const longSecret = (minimum: number) => z.string().min(minimum, say`must have at least ${minimum} characters`);
 
 /** Secrets, one a line. None of them is in a message. */
 export const longSecrets = (minimum: number) =>
@@ -54,7 +54,7 @@ export const longSecrets = (minimum: number) =>
     .transform((text) => text.split('\n').map((line) => line.trim()))
     .refine(
       (lines) => lines.every((line) => line.length >= minimum),
-      `must have at least ${minimum} characters in each line`,
+      say`must have at least ${minimum} characters in each line`,
     )
     .transform(([first = '', ...others]): readonly [string, ...string[]] => [first, ...others]);
 
@@ -93,14 +93,14 @@ export const budget = z.string().transform((text, context): Budget => {
   return z.NEVER;
 });
 
-const listOf = (isName: (name: string) => boolean, kind: string) =>
+const listOf = <const Kind extends string>(isName: (name: string) => boolean, kind: Literal<Kind>) =>
   z
     .string()
     .transform((text) => text.split(',').map((name) => name.trim()))
     .pipe(
       z.array(
         z.string().refine(isName, {
-          error: ({ input }: Refused) => `names ${quote(String(input), 60)}, which is not ${kind}`,
+          error: ({ input }: Refused) => say`names ${quoted(String(input), 60)}, which is not ${said(words(kind))}`,
         }),
       ),
     );
@@ -127,29 +127,29 @@ export const listenAddress = z.string().transform((text, context) => {
 });
 
 /** Text that `problemOf` finds usable. The problem alone is shown: the text may hold a password. */
-const usable = (problemOf: (text: string) => string | undefined) =>
+const usable = (problemOf: (text: string) => Shown | undefined) =>
   z.string().superRefine((text, context) => {
     const problem = problemOf(text);
-    if (problem !== undefined) context.addIssue(`is not usable: ${problem}`);
+    if (problem !== undefined) context.addIssue(say`is not usable: ${said(problem)}`);
   });
 
 /** The URL of an API. Whether it may be plain http is for `ALLOW_HTTP` to say. */
 export const endpoint = usable(endpointProblem);
 
-function endpointProblem(text: string): string | undefined {
+function endpointProblem(text: string): Shown | undefined {
   // No host name has this label by chance, and URL leaves it as it is.
   const stand = 'region-stands-here';
   const withRegion = text.replaceAll('{region}', stand);
-  if (!URL.canParse(withRegion)) return 'it is not a URL such as https://storage.{region}.example.com';
+  if (!URL.canParse(withRegion)) return say`it is not a URL such as https://storage.{region}.example.com`;
   const url = new URL(withRegion);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https://';
-  if (url.username !== '' || url.password !== '') return 'it must not hold a user name or password';
-  if (url.search !== '' || url.hash !== '') return 'it must not hold a query or fragment';
-  if (/[{}]/.test(withRegion)) return 'the only placeholder is {region}';
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return say`it must begin with https://`;
+  if (url.username !== '' || url.password !== '') return say`it must not hold a user name or password`;
+  if (url.search !== '' || url.hash !== '') return say`it must not hold a query or fragment`;
+  if (/[{}]/.test(withRegion)) return say`the only placeholder is {region}`;
   const after = url.hostname.split(stand).slice(1).at(-1)?.replace(/\.$/, '');
   const labels = after?.split('.').slice(1);
   if (labels !== undefined && (labels.length < 2 || labels.includes('') || !/[a-z]/.test(labels.at(-1) ?? '')))
-    return 'two fixed labels, such as .example.com, must follow {region}, so that a region cannot choose the host';
+    return say`two fixed labels, such as .example.com, must follow {region}, so that a region cannot choose the host`;
   return undefined;
 }
 

@@ -1,3 +1,5 @@
+import { namesOf, type Shown, say } from '../util/say.js';
+
 /** True for the address of a database, also for one that is not usable; otherwise a journal is the path of a file. */
 export const isDatabaseUrl = (journal: string): boolean => /^[a-z][a-z0-9+.-]+:/i.test(journal);
 
@@ -8,11 +10,11 @@ export const isDatabaseUrl = (journal: string): boolean => /^[a-z][a-z0-9+.-]+:/
 const isPostgres = (text: string) => /^postgres(ql)?:\/\/[^/?#]*([/?#][^@]*)?$/i.test(text) && URL.canParse(text);
 
 /** The problem with the address of a database, if there is one. It does not quote the address, which may hold a password. */
-export function databaseUrlProblem(text: string): string | undefined {
+export function databaseUrlProblem(text: string): Shown | undefined {
   if (severalHosts.test(text))
-    return 'it names several hosts: give one address that leads to the primary, such as a virtual IP or a PgBouncer';
+    return say`it names several hosts: give one address that leads to the primary, such as a virtual IP or a PgBouncer`;
   if (isPostgres(text)) return tlsProblem(new URL(text).searchParams);
-  return 'it is neither the path of a file nor an address such as postgres://user@db.example.com:5432/cloudops, where /, ?, # and @ of a name or password are written as %2F, %3F, %23 and %40';
+  return say`it is neither the path of a file nor an address such as postgres://user@db.example.com:5432/cloudops, where /, ?, # and @ of a name or password are written as %2F, %3F, %23 and %40`;
 }
 
 /** Hosts apart by commas, as in libpq, after the user and before the path, or as a parameter. */
@@ -23,7 +25,7 @@ const tlsParameters = ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'ss
 
 const tlsProblem = (parameters: URLSearchParams) =>
   [...parameters].some(([name, value]) => /ssl|tls/i.test(name) && !(tlsParameters.includes(name) && value !== ''))
-    ? `it has a parameter of TLS without a value, or one that is none of ${tlsParameters.join(', ')}`
+    ? say`it has a parameter of TLS without a value, or one that is none of ${namesOf(tlsParameters)}`
     : undefined;
 
 export function holdsPassword(text: string): boolean {

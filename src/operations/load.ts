@@ -9,6 +9,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
 import { reasonOf } from '../util/log.js';
 import { quote, quoteName } from '../util/quote.js';
+import { defined, type Shown, say } from '../util/say.js';
 import { definitionProblems } from './definition.js';
 import { guarded } from './guard.js';
 import { createKit, type Kit, kitVersion, type MadeKit } from './kit.js';
@@ -37,13 +38,14 @@ class Unusable extends Error {
  */
 export async function loadOperations(path: string): Promise<OwnOperations> {
   const operations: Operation[] = [];
-  const problems: string[] = [];
+  const problems: Shown[] = [];
   const take = async (work: () => Promise<void>) => {
     try {
       await work();
     } catch (error) {
       const own = error instanceof Unusable ? error.problems : [`cannot be used (${reasonOf(error)})`];
-      problems.push(...own.map((problem) => `CLOUDOPS_OPERATIONS: ${problem}`));
+      // They are about definitions; of what else is in a file, they quote.
+      problems.push(...own.map((problem) => say`CLOUDOPS_OPERATIONS: ${defined(problem)}`));
     }
   };
   await take(async () => {

@@ -55,6 +55,10 @@ export const quoted = (text: string, limit: number): Said => said(shown(quote(te
 /** The name of something of this server's own, such as a tool, an argument, a setting or a time: bare where it is one word. */
 export const own = (name: string): Said => said(shown(quoteName(name)));
 
+/** Names of things of this server's own, in a row. */
+export const namesOf = (names: readonly string[], between: ', ' | '.' = ', '): Said =>
+  said(shown(names.map(quoteName).join(between)));
+
 /** The words of a definition or a schema, which no call and no answer can change. */
 export const defined = (text: string): Said => said(shown(spellOut(text)));
 
