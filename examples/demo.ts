@@ -11,6 +11,7 @@ import { seededBackupId } from '../sandbox/devops.js';
 import { seededUpload } from '../sandbox/sandbox.js';
 import { pageOf } from '../src/cli/command.js';
 import { shortened, wrapped } from '../src/cli/layout.js';
+import { exact, say } from '../src/util/say.js';
 
 /**
  * A demonstration on one screen: starts the server on its sandbox as a host would, connects an MCP client, and prints every
@@ -99,7 +100,7 @@ async function play(client: Client, { title, tool, args, mistake }: Scene): Prom
   // The first paragraph is the outcome; the second of a refusal lists corrections.
   const paragraphs = text.split('\n\n').slice(0, failed ? 2 : 1);
   const said = paragraphs.flatMap((paragraph) => paragraph.split('\n'));
-  const lines = [...upload, ...said.flatMap((line) => wrapped(line, width - margin))];
+  const lines = [...upload, ...said.flatMap((line) => wrapped(say`${exact(line)}`, width - margin))];
   for (const line of lines.slice(0, answerLines)) print(`  ${style(failed ? 'red' : 'green', '←')} ${line}`);
   print();
   return failed === (mistake === true);
@@ -143,7 +144,9 @@ async function demo(): Promise<number> {
   let asked = 0;
   client.setRequestHandler('elicitation/create', async ({ params }) => {
     asked += 1;
-    const lines = params.message.split('\n').flatMap((line) => (line === '' ? [] : wrapped(line, width - margin)));
+    const lines = params.message
+      .split('\n')
+      .flatMap((line) => (line === '' ? [] : wrapped(say`${exact(line)}`, width - margin)));
     if (asked === 1) for (const line of lines.slice(0, questionLines)) print(`  ${style('yellow', '?')} ${line}`);
     const accept = acceptOf(params);
     await delay(readMs);

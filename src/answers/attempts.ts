@@ -1,7 +1,8 @@
 import type { Attempt } from '../transport/signed-client.js';
+import { join, own, type Said, type Shown, said, say, words } from '../util/say.js';
 
 /** `refused twice as too busy (429; waited 150 ms, 300 ms), then accepted once (200)`, or undefined if there were none. */
-export function attemptsText(attempts: readonly Attempt[]): string | undefined {
+export function attemptsText(attempts: readonly Attempt[]): Shown | undefined {
   const groups: (Attempt & { readonly waits: number[]; count: number })[] = [];
   for (const attempt of attempts) {
     const last = groups.at(-1);
@@ -10,20 +11,24 @@ export function attemptsText(attempts: readonly Attempt[]): string | undefined {
     group.count += 1;
     if (attempt.waitedMs !== undefined) group.waits.push(attempt.waitedMs);
   }
-  const said = groups.map(({ result, count, waits }) => {
-    const waited = waits.length === 0 ? '' : `; waited ${waits.map((ms) => `${ms} ms`).join(', ')}`;
-    return phraseOf(result, times(count)).concat(` (${result}${waited})`);
+  const [first, ...others] = groups.map(({ result, count, waits }) => {
+    const pauses = waits.map((ms) => say`${ms} ms`);
+    const waited = said(pauses.length === 0 ? words('') : say`; waited ${said(join(pauses, ', '))}`);
+    return say`${said(phraseOf(result, said(times(count))))} (${own(result)}${waited})`;
   });
-  return said.join(', then ') || undefined;
+  return first && others.reduce((before, next) => say`${said(before)}, then ${said(next)}`, first);
 }
 
-const times = (count: number) => ['', 'once', 'twice'][count] ?? `${count} times`;
+function times(count: number): Shown {
+  if (count > 2) return say`${count} times`;
+  return words(count === 2 ? 'twice' : 'once');
+}
 
 /** What came of an attempt, from its HTTP status, or the code of an attempt without an answer. */
-function phraseOf(result: string, often: string): string {
+function phraseOf(result: string, often: Said): Shown {
   const status = Number(result);
-  if (Number.isNaN(status)) return `not answered ${often}`;
-  if (status >= 200 && status < 300) return `accepted ${often}`;
-  if (status === 429 || status === 503) return `refused ${often} as too busy`;
-  return `${status >= 500 ? 'failed' : 'refused'} ${often}`;
+  if (Number.isNaN(status)) return say`not answered ${often}`;
+  if (status >= 200 && status < 300) return say`accepted ${often}`;
+  if (status === 429 || status === 503) return say`refused ${often} as too busy`;
+  return say`${said(words(status >= 500 ? 'failed' : 'refused'))} ${often}`;
 }

@@ -1,5 +1,6 @@
 import { isObject, leavesOf } from '../util/objects.js';
 import { quote } from '../util/quote.js';
+import { join, own, quoted, type Shown, said, say, words } from '../util/say.js';
 import { attemptsText } from './attempts.js';
 import type { EarlierCall, Failure, RequestIds, ServiceSays } from './failure.js';
 import { headlineOf } from './headline.js';
@@ -54,25 +55,24 @@ export function textOf(result: Success | Failure): string {
 const anyOf = (result: Partial<Success> & Partial<Failure>) => result;
 
 /** `x-ext-request-id "…", x-ext-id-2 "…"` */
-export const idList = (requestIds: RequestIds = {}) =>
-  Object.entries(requestIds)
-    .map(([name, id]) => `${name} ${quote(id, 200)}`)
-    .join(', ') || undefined;
+export const idList = (requestIds: RequestIds = {}): Shown | undefined =>
+  joined(Object.entries(requestIds).map(([name, id]) => say`${own(name)} ${quoted(id, 200)}`));
+
+const joined = (texts: readonly Shown[]): Shown | undefined => (texts.length === 0 ? undefined : join(texts, ', '));
 
 /** `"Slow down." (code "SlowDown")` */
-export function saidBy({ message, ...more }: ServiceSays = {}): string | undefined {
-  const rest = Object.entries(more)
-    .map(([name, value]) => `${name} ${quote(value ?? '', 500)}`)
-    .join(', ');
-  if (message === undefined) return rest || undefined;
-  return `${quote(message, 500)}${rest === '' ? '' : ` (${rest})`}`;
+export function saidBy({ message, ...more }: ServiceSays = {}): Shown | undefined {
+  const rest = joined(Object.entries(more).map(([name, value]) => say`${own(name)} ${quoted(value ?? '', 500)}`));
+  if (message === undefined) return rest;
+  return say`${quoted(message, 500)}${said(rest === undefined ? words('') : say` (${said(rest)})`)}`;
 }
 
 /** `accepted, sent at 2026-11-20T12:00:00.000Z, x-ext-request-id "…"` */
-export function earlierText(earlier: EarlierCall | undefined): string | undefined {
+export function earlierText(earlier: EarlierCall | undefined): Shown | undefined {
   if (earlier === undefined) return undefined;
   const { outcome, sentAt, requestIds } = earlier;
-  return [outcome, `sent at ${sentAt}`, idList(requestIds) ?? 'no request IDs'].join(', ');
+  const ids = said(idList(requestIds) ?? words('no request IDs'));
+  return say`${said(words(outcome))}, sent at ${own(sentAt)}, ${ids}`;
 }
 
 /**

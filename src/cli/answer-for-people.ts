@@ -6,8 +6,7 @@ import { requestLines } from '../answers/request-lines.js';
 import { consentWays, type Success } from '../answers/success.js';
 import { earlierText, idList, render, saidBy } from '../answers/text.js';
 import { textForOperator } from '../tools/next.js';
-import { withLocalTimes } from '../util/human.js';
-import { words } from '../util/say.js';
+import { exact, join, type Literal, linesOf, own, type Shown, said, say, withTimes, words } from '../util/say.js';
 import { labelled, localTime, type Page, wrapped } from './layout.js';
 
 /** The facts of a success as a person at a terminal reads them: in words and in local time, without what is meant for models. */
@@ -16,12 +15,12 @@ export function successText(success: Success, page: Page): string {
   const { planId, planExpires, decideAt, warnings, notes = [], requestIds, attempts = [], next } = success;
   const rows = [
     row('Effects', effects),
-    row('Where', where.length > 0 || account === undefined ? where : [`account ${account}`], ', '),
-    row('Consent', maybe(consent === consentWays.asked ? 'you agreed at this terminal' : consent)),
-    row('Sent', maybe(sentAt)),
-    row('Decide at', maybe(decideAt)),
-    row('Plan ID', maybe(planId)),
-    row('Valid until', maybe(planExpires)),
+    row('Where', where.length > 0 || account === undefined ? where : [say`account ${own(account)}`], ', '),
+    row('Consent', maybe(consent === consentWays.asked ? words('you agreed at this terminal') : consent)),
+    row('Sent', maybe(copied(sentAt))),
+    row('Decide at', maybe(copied(decideAt))),
+    row('Plan ID', maybe(copied(planId))),
+    row('Valid until', maybe(copied(planExpires))),
     row('Warnings', warnings),
     row('Earlier', notes),
     row('Next', maybe(plan === undefined ? textForOperator(next?.text ?? words('')) : undefined)),
@@ -50,14 +49,14 @@ export function failureText(failure: Failure, page: Page): string {
   const rows = [
     row('Next', maybe(textForOperator(next.text))),
     row('Service says', maybe(saidBy(serviceSays))),
-    row('Account', maybe(account)),
+    row('Account', maybe(account === undefined ? undefined : say`${own(account)}`)),
     row('Earlier call', maybe(earlierText(earlier))),
     row('Earlier', notes),
     row('Defaults', defaults),
     row('Warnings', warnings),
     row('Attempts', maybe(attemptsText(attempts))),
     row('Request IDs', maybe(idList(requestIds))),
-    row('Code', [status === undefined ? code : `${code} (HTTP status ${status})`]),
+    row('Code', [status === undefined ? say`${own(code)}` : say`${own(code)} (HTTP status ${status})`]),
   ];
   const colour = mayHaveHappened === true ? 'yellow' : 'red';
   return text([
@@ -68,10 +67,10 @@ export function failureText(failure: Failure, page: Page): string {
 }
 
 /** A plan with its sections, each line within the width. */
-export const planLines = (plan: string, page: Page): string[] =>
-  plan.split('\n').flatMap((line) => {
+export const planLines = (plan: Shown, page: Page): string[] =>
+  linesOf(plan).flatMap((line) => {
     if (/^[A-Z][^.]*:$/.test(line)) return [page.paint('bold', line)];
-    return line.startsWith('- ') ? paragraph(line.slice(2), page, '- ') : paragraph(line, page);
+    return wrapped(inLocalTime(line, page), page.width, 0, line.startsWith('- ') ? 2 : 0);
   });
 
 const text = (blocks: readonly (readonly string[])[]) =>
@@ -81,18 +80,20 @@ const text = (blocks: readonly (readonly string[])[]) =>
     .join('\n\n')}\n`;
 
 /** @param between joins texts that belong into one line */
-const row = (label: string, texts: readonly string[], between?: string) =>
-  [label, between === undefined || texts.length === 0 ? texts : [texts.join(between)]] as const;
+const row = <const Label extends string>(label: Literal<Label>, texts: readonly Shown[], between?: ', ') =>
+  [words(label), between === undefined || texts.length === 0 ? texts : [join(texts, between)]] as const;
 
-const maybe = (fact: string | undefined) => (fact === undefined || fact === '' ? [] : [fact]);
+const maybe = (fact: Shown | undefined) => (fact === undefined || fact === '' ? [] : [fact]);
 
-const inLocalTime = (text: string, { timeZone }: Page) =>
-  withLocalTimes(text, (time) => localTime(new Date(time), timeZone) ?? '');
+const copied = (value: string | undefined) => (value === undefined ? undefined : say`${exact(value)}`);
 
-const paragraph = (text: string, page: Page, first?: string) => wrapped(inLocalTime(text, page), page.width, first);
+const inLocalTime = (text: Shown, { timeZone }: Page): Shown =>
+  withTimes(text, (time) => said(localTime(new Date(time), timeZone) ?? words('')));
+
+const paragraph = (text: Shown, page: Page, first: '- ' | 0 = 0) => wrapped(inLocalTime(text, page), page.width, first);
 
 const facts = (rows: readonly ReturnType<typeof row>[], page: Page) =>
   labelled(
-    rows.map(([label, texts]) => [label, texts.map((text) => inLocalTime(text, page))]),
+    rows.map(([label, texts]) => [label, texts.map((text) => inLocalTime(text, page))] as const),
     page,
   );

@@ -11,10 +11,9 @@ import { createConsentTokens } from '../consent/tokens.js';
 import { isDatabaseUrl } from '../journal/database-url.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
-import { escapeInvisible, reasonOf } from '../util/log.js';
+import { escapeInvisible, shownReason } from '../util/log.js';
 import { isObject } from '../util/objects.js';
-import { quoteName, spellOut } from '../util/quote.js';
-import { defined, said, say, words } from '../util/say.js';
+import { exact, own, type Shown, said, say, words } from '../util/say.js';
 import { failureText, planLines, successText } from './answer-for-people.js';
 import {
   bar,
@@ -27,6 +26,7 @@ import {
   UsageError,
   validConfig,
 } from './command.js';
+import { tell } from './layout.js';
 import { commandLog } from './terminal-log.js';
 
 /** `cloudops-mcp call`: calls a tool as an agent does, but without an MCP client. */
@@ -43,7 +43,7 @@ export const callCommand: Command = {
       throw error;
     });
     if (call instanceof UsageError && options.json === undefined) {
-      terminal.stderr.write(problemsText('cloudops-mcp call', call.problems, terminal));
+      terminal.stderr.write(problemsText(said(words('cloudops-mcp call')), call.problems, terminal));
       return 2;
     }
     const outcome =
@@ -59,10 +59,7 @@ export const callCommand: Command = {
 };
 
 function usageFailure(tool: string, { problems }: UsageError): EndedOutcome {
-  const refusal = new Refusal(
-    'Usage',
-    problems.map((problem) => say`${defined(problem)}`),
-  );
+  const refusal = new Refusal('Usage', problems);
   return { kind: 'failed', failure: refusalFailure(tool === '' ? said(words('The call')) : tool, refusal, false) };
 }
 
@@ -112,25 +109,26 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   if (!isNamed) throw new UsageError(notOneOf('tool', tool, names));
   const { account } = options;
   if (account !== undefined && !config.accounts.areNamed)
-    throw new UsageError('--account names an account of CLOUDOPS_ACCOUNTS_FILE, which is not set.');
+    throw new UsageError(say`--account names an account of CLOUDOPS_ACCOUNTS_FILE, which is not set.`);
   const read = await readArguments(given, terminal.stdin);
   const args = account === undefined || !isObject(read) ? read : { ...read, account };
   if (options.plan === undefined) return { operation, args, config };
-  if (operation.effect === 'read') throw new UsageError(`${tool} only reads: there is nothing to plan.`);
+  if (operation.effect === 'read') throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
   return { operation, args: { ...Object(args), planOnly: true }, config };
 }
 
 /** The arguments on the command line, in a file or on stdin. Errors do not quote them, because they may hold a secret. */
 async function readArguments(given: string, stdin: Terminal['stdin']): Promise<unknown> {
   const path = given.startsWith('@') ? given.slice(1) : undefined;
-  const source = given === '-' ? 'what stdin gave' : path === undefined ? 'the argument' : quoteName(path);
-  const hint = ': write \'{"bucket": "b"}\' in single quotes, or @file to read it from a file';
+  const isArgument = given !== '-' && path === undefined;
+  const source = path === undefined ? said(words(isArgument ? 'the argument' : 'what stdin gave')) : own(path);
+  const hint = isArgument ? say`: write '{"bucket": "b"}' in single quotes, or @file to read it from a file` : say``;
   try {
     const json = given === '-' ? await text(stdin) : path === undefined ? given : await readFile(path, 'utf8');
     return JSON.parse(json.replace(/^\uFEFF/, ''));
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw new UsageError(`${source} cannot be read (${reasonOf(error)})`);
-    throw new UsageError(`${source} is not JSON${source === 'the argument' ? hint : ''}`);
+    if (!(error instanceof SyntaxError)) throw new UsageError(say`${source} cannot be read (${shownReason(error)})`);
+    throw new UsageError(say`${source} is not JSON${said(hint)}`);
   }
 }
 
@@ -151,7 +149,7 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
       client: `cloudops-mcp call ${terminal.version}`,
     });
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
-    if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined) terminal.stderr.write(lastingOf(config));
+    if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined) tellLasting(config, terminal.stderr);
     return outcome;
   } finally {
     progress.clear();
@@ -159,12 +157,11 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
   }
 }
 
-/** A note about the processes in which a planId is valid. */
-function lastingOf({ sandbox, stateKeys, journal }: Config): string {
-  const key = sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.';
-  return sandbox || (stateKeys === undefined && isDatabaseUrl(journal))
-    ? `note: this planId is valid only in this process; --yes carries the change out.${key}\n`
-    : '';
+/** Says in which processes a planId is valid, where that is not every one. */
+function tellLasting({ sandbox, stateKeys, journal }: Config, stderr: Terminal['stderr']): void {
+  const key = said(words(sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.'));
+  if (sandbox || (stateKeys === undefined && isDatabaseUrl(journal)))
+    tell(stderr, say`note: this planId is valid only in this process; --yes carries the change out.${key}`);
 }
 
 /** Asks the person at the terminal, if there is one. */
@@ -180,7 +177,7 @@ function askerOn(terminal: Terminal, signal: AbortSignal): Asker | undefined {
       const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
       try {
         const typed = await Promise.race([
-          lines.question(`${spellOut(accept)}? Type yes to go ahead: `, { signal }),
+          lines.question(say`${said(accept)}? Type yes to go ahead: `, { signal }),
           closed,
         ]);
         if (typed === undefined) return 'cancelled';
@@ -194,12 +191,19 @@ function askerOn(terminal: Terminal, signal: AbortSignal): Asker | undefined {
   };
 }
 
+/** Goes there, and erases the line. */
+const beginningOfLine = '\r\x1b[K';
+
 /** Shows progress through a long list on a terminal. `total` is the number of parts, or NaN if it is not known. */
 function progressOn(stderr: Terminal['stderr'], total: number) {
-  const draw = (line: string) => {
-    if (stderr.isTTY) stderr.write(`\r\x1b[K${line}`);
+  const draw = (line: Shown) => {
+    if (stderr.isTTY) stderr.write(`${beginningOfLine}${line}`);
   };
   const onPage: CallContext['onPage'] = (pages, parts) =>
-    draw(`${total > 0 ? `${bar(parts / total)} ` : ''}${parts}${total > 0 ? ` of ${total}` : ''} parts, page ${pages}`);
-  return { onPage, clear: () => draw('') };
+    draw(
+      total > 0
+        ? say`${exact(bar(parts / total))} ${parts} of ${total} parts, page ${pages}`
+        : say`${parts} parts, page ${pages}`,
+    );
+  return { onPage, clear: () => draw(say``) };
 }

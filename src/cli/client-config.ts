@@ -3,7 +3,8 @@ import { delimiter, dirname, join, posix, resolve, sep, win32 } from 'node:path'
 import { hiddenBySandbox } from '../config/describe.js';
 import type { Config } from '../config/load.js';
 import { inputs, variableName } from '../config/settings.js';
-import { listed, sentences } from '../util/human.js';
+import { sentences } from '../util/human.js';
+import { defined, exact, join as joined, listed, namesOf, own, type Shown, say } from '../util/say.js';
 import { isLoopback } from '../util/uri.js';
 import type { Block, LocalServer, Quote } from './client-formats.js';
 import { type Client, clients } from './clients.js';
@@ -36,7 +37,8 @@ export const clientConfigCommand: Command = {
           })
         : forRemote(client, options.http, quote);
     if (options.json === undefined) terminal.stdout.write(textOf(client, instructions, pageOf(terminal, 'stdout')));
-    else if (instructions.block === undefined) throw new UsageError(`${client.title} has no file for that.`);
+    else if (instructions.block === undefined)
+      throw new UsageError(say`${defined(client.title)} has no file for that.`);
     else terminal.stdout.write(`${instructions.block}\n`);
     return 0;
   },
@@ -50,7 +52,7 @@ interface Instructions {
   /** The client's own command that does the same. */
   readonly command: string | undefined;
   readonly secrets: readonly string[];
-  readonly notes: readonly string[];
+  readonly notes: readonly Shown[];
 }
 
 /** How the client starts the server, and on what machine. */
@@ -66,7 +68,7 @@ interface Launch {
 function forLocal(client: Client, config: Config, start: Launch): Instructions {
   const { title, places, local, commands, notes = [], downloadNote, isOnDesktop } = client;
   if (local === undefined)
-    throw new UsageError(`${title} starts no programs: serve over HTTP, and name the URL with --http.`);
+    throw new UsageError(say`${defined(title)} starts no programs: serve over HTTP, and name the URL with --http.`);
   const { server, toSet } = localServer(client, config, start);
   const hasEndpoint = config.sandbox || hasEndpoints(config.accounts);
   const [program = ''] = start.launch;
@@ -77,18 +79,21 @@ function forLocal(client: Client, config: Config, start: Launch): Instructions {
     command: commands?.local(server, start.quote),
     secrets: toSet,
     notes: sentences(
-      ...notes,
+      ...notes.map(noteOf),
       ...decisionNotes(client, config),
       hidden.length > 0 &&
-        `CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores ${listed(hidden)}. Unset it for your account.`,
-      program === 'npx' && downloadNote !== undefined && downloadNote,
+        say`CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores ${listed(hidden)}. Unset it for your account.`,
+      program === 'npx' && downloadNote !== undefined && noteOf(downloadNote),
       isOnDesktop === true &&
         !start.isAbsolute &&
-        `If ${title} does not find ${program}, add --absolute: what the desktop starts has a shorter PATH than your shell.`,
-      !hasEndpoint && 'No endpoint is set. Add --storage-url, --catalog-url or --devops-url, or try with --sandbox.',
+        say`If ${defined(title)} does not find ${own(program)}, add --absolute: what the desktop starts has a shorter PATH than your shell.`,
+      !hasEndpoint && say`No endpoint is set. Add --storage-url, --catalog-url or --devops-url, or try with --sandbox.`,
     ),
   };
 }
+
+/** A note of the table of clients. */
+const noteOf = (note: string): Shown => say`${defined(note)}`;
 
 const hasEndpoints = ({ all }: Config['accounts']) =>
   all.some(({ cloud }) => Object.values(cloud.endpoints).some((url) => url !== undefined));
@@ -98,18 +103,18 @@ const takesPlanIds = ({ accounts }: Config) =>
   accounts.all.some(({ confirm, policy }) => confirm === 'ask' && !policy.readOnly);
 
 /** What to know about who decides, where the server cannot ask the user through the client. */
-function decisionNotes({ title, decides, permissions }: Client, config: Config): readonly string[] {
+function decisionNotes({ title, decides, permissions }: Client, config: Config): readonly Shown[] {
   if (decides === 'by form' || !takesPlanIds(config)) return [];
   if (decides === 'by view')
     return [
-      `${title} shows no questions of servers, but plans with a button. CLOUDOPS_CONFIRM=human has only that button count, not a yes that a model reports.`,
+      say`${defined(title)} shows no questions of servers, but plans with a button. CLOUDOPS_CONFIRM=human has only that button count, not a yes that a model reports.`,
     ];
   const warning = sentences(
-    `Warning: ${title} shows no questions of servers. A model can carry out a change with two calls, of which the first returns the plan.`,
-    permissions !== undefined && permissions,
-    'With CLOUDOPS_CONFIRM=human, changes are decided outside of it, with cloudops-mcp view or cloudops-mcp call.',
+    say`Warning: ${defined(title)} shows no questions of servers. A model can carry out a change with two calls, of which the first returns the plan.`,
+    permissions !== undefined && noteOf(permissions),
+    say`With CLOUDOPS_CONFIRM=human, changes are decided outside of it, with cloudops-mcp view or cloudops-mcp call.`,
   );
-  return [warning.join(' ')];
+  return [joined(warning, ' ')];
 }
 
 const written = (block: Block) => (typeof block === 'string' ? block : JSON.stringify(block, null, 2));
@@ -126,16 +131,16 @@ function forRemote(
   checkUrl(url);
   if (typeof remote !== 'function') {
     const { place, about } = remote;
-    return { places: [place, url], block: undefined, command: undefined, secrets: [], notes: [about] };
+    return { places: [place, url], block: undefined, command: undefined, secrets: [], notes: [noteOf(about)] };
   }
   const server = { url, token: tokenVariable };
-  const noToken = 'Leave the token out if the server asks for none, or if its OAuth issuer signs users in.';
+  const noToken = say`Leave the token out if the server asks for none, or if its OAuth issuer signs users in.`;
   return {
     places,
     block: written(remote(server)),
     command: commands?.remote(server, quote),
     secrets: [tokenVariable],
-    notes: [...notes, ...sentences(permissions !== undefined && permissions), noToken],
+    notes: [...notes.map(noteOf), ...sentences(permissions !== undefined && noteOf(permissions)), noToken],
   };
 }
 
@@ -146,12 +151,12 @@ function forRemote(
 function checkUrl(text: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new UsageError('--http takes the URL of the server, such as https://cloudops.example.com/mcp.');
+    throw new UsageError(say`--http takes the URL of the server, such as https://cloudops.example.com/mcp.`);
   if (url.username !== '' || url.password !== '')
-    throw new UsageError('The URL of --http must not hold a user name or password.');
+    throw new UsageError(say`The URL of --http must not hold a user name or password.`);
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
     throw new UsageError(
-      'The URL of --http must begin with https://: over plain http, others could read the bearer token.',
+      say`The URL of --http must begin with https://: over plain http, others could read the bearer token.`,
     );
 }
 
@@ -208,11 +213,12 @@ function textOf(
   { width }: Page,
 ): string {
   return [
-    block === undefined ? `${title}: enter this at` : `${title}: add this to`,
-    ...places.map((place) => `  ${place}`),
-    ...(block === undefined ? [] : ['', block]),
-    ...(command === undefined ? [] : ['', 'or run', `  ${command}`]),
-    ...(secrets.length === 0 ? [] : ['', ...wrapped(`${secrets.join(', ')}: ${secretsNote}`, width)]),
+    block === undefined ? say`${defined(title)}: enter this at` : say`${defined(title)}: add this to`,
+    ...places.map((place) => say`  ${exact(place)}`),
+    // In JSON and in TOML, an escape is the character that it spells.
+    ...(block === undefined ? [] : ['', ...block.split('\n').map((line) => say`${exact(line)}`)]),
+    ...(command === undefined ? [] : ['', 'or run', say`  ${exact(command)}`]),
+    ...(secrets.length === 0 ? [] : ['', ...wrapped(say`${namesOf(secrets)}: ${defined(secretsNote)}`, width)]),
     ...notes.flatMap((note) => ['', ...wrapped(note, width)]),
     '',
   ].join('\n');

@@ -4,7 +4,7 @@ import type { CommandLine, CommandSyntax } from '../config/command-line.js';
 import type { Config, ConfigResult } from '../config/load.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean } from '../util/did-you-mean.js';
-import { quoteName } from '../util/quote.js';
+import { type Literal, namesOf, own, type Said, type Shown, said, say, words } from '../util/say.js';
 import { columnsOf, type Page, wrapped } from './layout.js';
 
 /** What text is written to: a terminal of so many columns, or a file or pipe. */
@@ -57,27 +57,27 @@ export type Commands = Readonly<Record<string, () => Promise<Command>>>;
 
 /** Problems that keep a command from running: sentences for the user, with no value of a secret. The exit code is 2. */
 export class UsageError extends Error {
-  readonly problems: readonly string[];
+  readonly problems: readonly Shown[];
   /** Begins the message instead of the command's name. */
-  heading: string | undefined;
-  constructor(...problems: readonly string[]) {
+  heading: Said | undefined;
+  constructor(...problems: readonly Shown[]) {
     super(problems.join('\n'));
     this.problems = problems;
   }
-  under(heading: string): this {
-    this.heading = heading;
+  under<const Text extends string>(heading: Literal<Text>): this {
+    this.heading = said(words(heading));
     return this;
   }
 }
 
 /** What is wrong with a command line: one problem follows the heading, several are listed below it. */
-export function problemsText(heading: string, problems: readonly string[], terminal: Terminal): string {
+export function problemsText(heading: Said, problems: readonly Shown[], terminal: Terminal): string {
   const { width } = pageOf(terminal, 'stderr');
-  const [first = '', ...others] = problems;
+  const [first = say``, ...others] = problems;
   const lines =
     others.length === 0
-      ? wrapped(first, width, `${heading}: `, 2)
-      : [`${heading}:`, ...problems.flatMap((problem) => wrapped(problem, width, '- '))];
+      ? wrapped(first, width, say`${heading}: `, 2)
+      : [say`${heading}:`, ...problems.flatMap((problem) => wrapped(problem, width, '- '))];
   return `${lines.join('\n')}\n`;
 }
 
@@ -98,15 +98,20 @@ export const defaultAddress = { host: '127.0.0.1', port: '8080' };
  */
 export function portOf(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new UsageError('--port takes a number from 0 to 65535; 0 takes a free one.');
+  throw new UsageError(say`--port takes a number from 0 to 65535; 0 takes a free one.`);
 }
 
 /** A sentence about a command, a tool or the like that does not exist, or was not named. */
-export const notOneOf = (kind: string, given: string, names: readonly string[]) => {
-  if (given === '') return `Name a ${kind}: ${names.join(', ')}.`;
+export const notOneOf = <const Kind extends string>(
+  kind: Literal<Kind>,
+  given: string,
+  names: readonly string[],
+): Shown => {
+  const [what, all] = [said(words(kind)), namesOf(names)];
+  if (given === '') return say`Name a ${what}: ${all}.`;
   const meant = didYouMean(given, names);
-  const hint = meant === undefined ? '.' : `; did you mean ${meant}?`;
-  return `${quoteName(given)} is not a ${kind}${hint} The ${kind}s are ${names.join(', ')}.`;
+  const hint = said(meant === undefined ? say`.` : say`; did you mean ${own(meant)}?`);
+  return say`${own(given)} is not a ${what}${hint} The ${what}s are ${all}.`;
 };
 
 /** The page that a terminal is for text on one of its streams: with colours for people, unless NO_COLOR is set. */

@@ -1,3 +1,4 @@
+import { said, say } from '../util/say.js';
 import { type Page, padded, widthOf, wrapped } from './layout.js';
 import type { Finding } from './probe.js';
 
@@ -18,20 +19,22 @@ export function doctorReport(
   const isBeside = width - beside >= narrowestText;
   const lines = findings.flatMap(({ check, status, detail, remedy }) => {
     const state = paint(colours[status], padded(status, statusColumns));
-    const indent = ' '.repeat(isBeside ? beside : statusColumns);
+    const indent = isBeside ? beside : statusColumns;
     const [first = '', ...others] = wrapped(detail, width, indent);
     return [
       ...(isBeside
         ? [state + padded(check, checkColumns) + first.slice(beside)]
         : [state + paint('bold', check), first]),
       ...others,
-      ...(remedy === undefined ? [] : wrapped(remedy, width, `${indent}→ `)),
+      ...(remedy === undefined ? [] : wrapped(say`→ ${said(remedy)}`, width, indent, indent + 2)),
     ];
   });
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   const summary = [
-    `problems: ${count('problem')}, warnings: ${count('warning')}, not checked: ${count('not checked')}`,
-    ...(apisChecked === 0 ? ['No API was checked, because none is set up. CLOUDOPS_SANDBOX=1 needs no account.'] : []),
+    say`problems: ${count('problem')}, warnings: ${count('warning')}, not checked: ${count('not checked')}`,
+    ...(apisChecked === 0
+      ? [say`No API was checked, because none is set up. CLOUDOPS_SANDBOX=1 needs no account.`]
+      : []),
   ];
   return `${[...lines, '', ...summary.flatMap((line) => wrapped(line, width))].join('\n')}\n`;
 }

@@ -16,9 +16,8 @@ import { openJournal, planKeyPath, type Runtime, startRuntime } from '../runtime
 import type { Operation, Service, Trial } from '../tools/define-operation.js';
 import { textForOperator } from '../tools/next.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
-import { counted } from '../util/human.js';
-import { reasonOf } from '../util/log.js';
-import { quote, spellOut } from '../util/quote.js';
+import { shownReason } from '../util/log.js';
+import { counted, defined, exact, join, namesOf, own, quoted, type Shown, said, say, words } from '../util/say.js';
 import { type Command, pageOf, type Terminal } from './command.js';
 import { remedyOfKeys, remedyOfSetting } from './doctor-remedies.js';
 import { doctorReport } from './doctor-report.js';
@@ -54,7 +53,9 @@ const nothingChecked = 3;
 function nodeFinding(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const recent = major > 20 || (major === 20 && minor >= 19);
-  return recent ? ok('Node.js', version) : problem('Node.js', version, 'Install 20.19 or later.');
+  return recent
+    ? ok('Node.js', say`${own(version)}`)
+    : problem('Node.js', say`${own(version)}`, 'Install 20.19 or later.');
 }
 
 interface Examined {
@@ -92,12 +93,12 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
 
 function settingFindings({ origins, sandbox }: Config): Finding[] {
   const set = origins.map(({ name, value, secret, from }) =>
-    ok('configuration', `${name}: ${secret ? spellOut(value) : quote(value, 200)}, from ${from}`),
+    ok('configuration', say`${own(name)}: ${secret ? exact(value) : quoted(value, 200)}, from ${defined(from)}`),
   );
   const unused = hiddenBySandbox({ sandbox, origins });
   if (unused.length > 0) {
     const remedy = 'For a real account, unset CLOUDOPS_SANDBOX; for the sandbox, unset these.';
-    return [...set, warning('configuration', `the sandbox is in use; ignored: ${unused.join(', ')}`, remedy)];
+    return [...set, warning('configuration', say`the sandbox is in use; ignored: ${said(join(unused, ', '))}`, remedy)];
   }
   if (sandbox) return [...set, ok('configuration', 'the sandbox has endpoints and credentials of its own')];
   return set.length > 0 ? set : [ok('configuration', 'nothing is set')];
@@ -115,9 +116,9 @@ async function authorityFinding(path: string | undefined): Promise<Finding[]> {
   const check = 'NODE_EXTRA_CA_CERTS';
   try {
     await access(path, constants.R_OK);
-    return [ok(check, quote(path))];
+    return [ok(check, say`${path}`)];
   } catch (error) {
-    return [problem(check, `${quote(path)} cannot be read (${reasonOf(error)})`, 'Name a PEM file that can be read.')];
+    return [problem(check, say`${path} cannot be read (${shownReason(error)})`, 'Name a PEM file that can be read.')];
   }
 }
 
@@ -131,7 +132,7 @@ async function accountFindings(
   const services = [...new Set(runtime.server.operations.map(({ service }) => service))];
   const ofAccounts = all.map(async (account) => {
     const found = await keysProblem(account).catch((error: unknown) => {
-      const reason = error instanceof Refusal ? error.problems.join('; ') : reasonOf(error);
+      const reason = error instanceof Refusal ? join(error.problems, '; ') : say`${shownReason(error)}`;
       return [problem('keys', reason, remedyOfKeys(reason))];
     });
     // Without keys, every API would have the same problem.
@@ -164,8 +165,11 @@ async function apiFindings(
   const cloud = await open();
   const missing = missingSettings(cloud, service);
   if (missing.length > 0) {
-    const detail = `not set: ${missing.join(', ')}`;
-    const remedy = `Set them to call ${tools.map(({ name }) => name).join(' or ')}, or try with --sandbox.`;
+    const detail = say`not set: ${namesOf(missing)}`;
+    const remedy = say`Set them to call ${namesOf(
+      tools.map(({ name }) => name),
+      ' or ',
+    )}, or try with --sandbox.`;
     const isUnused = cloud.endpoints[service] === undefined;
     return [isUnused ? notChecked(service, detail, remedy) : problem(service, detail, remedy)];
   }
@@ -175,7 +179,10 @@ async function apiFindings(
   const tried = tools.find(({ trial }) => trial !== undefined);
   if (tried?.trial !== undefined)
     return [...found, await trialFinding(check, tried, tried.trial, runtime, bucket, name)];
-  const remedy = `The first call shows it: ${tools.map(({ name }) => name).join(' or ')}.`;
+  const remedy = say`The first call shows it: ${namesOf(
+    tools.map(({ name }) => name),
+    ' or ',
+  )}.`;
   return [...found, notChecked(check, 'no tool of this API can be tried without changing something', remedy)];
 }
 
@@ -199,34 +206,34 @@ async function trialFinding(
   if (outcome.kind !== 'failed') return ok(check, 'accepted');
   const { code, summary, problems, next } = outcome.failure;
   if (code === 'NoSuchBucket' && named !== undefined)
-    return problem(check, `accepted, but there is no bucket ${quote(named)} here`, textForOperator(next.text));
+    return problem(check, say`accepted, but there is no bucket ${named} here`, textForOperator(next.text));
   if (accepted.includes(code))
-    return ok(check, `accepted (${code}, as expected: doctor asks for an upload that does not exist)`);
+    return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
   const remedy =
     code === 'AccessDenied'
-      ? `${textForOperator(next.text)} Or name a bucket that you can read with --bucket.`
+      ? say`${said(textForOperator(next.text))} Or name a bucket that you can read with --bucket.`
       : textForOperator(next.text);
-  return problem(check, [summary, ...problems].join(' '), remedy);
+  return problem(check, join([summary, ...problems], ' '), remedy);
 }
 
 async function journalFinding(config: Config, now: () => Date): Promise<Finding[]> {
   const check = 'journal';
   const inDatabase = isDatabaseUrl(config.journal);
-  const name = quote(inDatabase ? databaseName(config.journal) : config.journal);
+  const name = inDatabase ? databaseName(config.journal) : config.journal;
   const journal = await openJournal(config, now);
   try {
     const warnings = await journal.examine();
     const changes = await journal.list({ limit: 10_000 });
     const open = changes.filter(({ ending }) => ending === undefined || ending.outcome === 'unknown');
-    const detail = `${name}: ${counted(changes.length, 'change')}, ${open.length} without a known outcome`;
+    const detail = say`${name}: ${counted(changes.length, 'change')}, ${open.length} without a known outcome`;
     const remedy = 'List them with cloudops-mcp journal, and check in the console whether they happened.';
     return [
       open.length === 0 ? ok(check, detail) : warning(check, detail, remedy),
       ...warnings.map((text) => warning(check, text, 'See the runbook, docs/OPERATE.md.')),
     ];
   } catch (error) {
-    const remedy = `${journalRemedy(error, inDatabase)} Without a journal, changes are refused.`;
-    return [problem(check, `${name} cannot be used (${reasonOf(error)})`, remedy)];
+    const remedy = say`${said(journalRemedy(error, inDatabase))} Without a journal, changes are refused.`;
+    return [problem(check, say`${name} cannot be used (${shownReason(error)})`, remedy)];
   } finally {
     await journal.close();
   }
@@ -238,10 +245,10 @@ async function issuerFinding({ http: { issuer }, proxies }: Config): Promise<Fin
   const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
   try {
     await findKeys(issuer, httpClient);
-    return [ok('issuer', `${issuer} answers with metadata and keys`)];
+    return [ok('issuer', say`${exact(issuer)} answers with metadata and keys`)];
   } catch (error) {
     const remedy = 'Until it answers, nobody can log in whose token is signed with a key that is not known yet.';
-    return [problem('issuer', `${issuer}: ${reasonOf(error)}`, remedy)];
+    return [problem('issuer', say`${exact(issuer)}: ${shownReason(error)}`, remedy)];
   } finally {
     await httpClient.close();
   }
@@ -253,12 +260,12 @@ async function secretsFinding(folder: string | undefined, platform: NodeJS.Platf
   try {
     const { mode } = await stat(folder);
     const names = (await readdir(folder)).filter((name) => !name.startsWith('.'));
-    const detail = `${quote(folder)}: ${names.length} names`;
+    const detail = say`${folder}: ${names.length} names`;
     if (platform === 'win32' || (mode & 0o077) === 0) return ok(check, detail);
-    return warning(check, `${detail}; others on this machine may open it`, 'Set its mode to 700.');
+    return warning(check, say`${said(detail)}; others on this machine may open it`, 'Set its mode to 700.');
   } catch (error) {
     const remedy = 'Make the folder, or correct CLOUDOPS_SECRETS_DIR.';
-    return problem(check, `${quote(folder)} cannot be read (${reasonOf(error)})`, remedy);
+    return problem(check, say`${folder} cannot be read (${shownReason(error)})`, remedy);
   }
 }
 
@@ -267,30 +274,30 @@ function stateKeyFinding(config: Config): Finding {
   const path = planKeyPath(config);
   const reason = path && planKeyProblem(path);
   if (!reason) return ok(check, stateKeyMeaning(config));
-  const detail = `not set, and ${quote(path)} cannot be used (${reason}): a planId is valid only in the process that made it`;
+  const detail = say`not set, and ${path} cannot be used (${said(reason)}): a planId is valid only in the process that made it`;
   return warning(check, detail, 'Delete that file: the next plan makes another one. Or set CLOUDOPS_STATE_KEY.');
 }
 
-const stateKeyMeaning = ({ stateKeys: keys, journal }: Config) => {
+const stateKeyMeaning = ({ stateKeys: keys, journal }: Config): Shown => {
   if (keys === undefined)
     return isDatabaseUrl(journal)
-      ? 'not set: a planId is valid only in the process that made it'
-      : 'not set: a planId is valid where the journal is, and everything else in one process';
-  const set = 'set: a planId is valid in every process with the same key';
-  return keys.length === 1 ? set : `${set}; the first of ${keys.length} signs`;
+      ? words('not set: a planId is valid only in the process that made it')
+      : words('not set: a planId is valid where the journal is, and everything else in one process');
+  const set = words('set: a planId is valid in every process with the same key');
+  return keys.length === 1 ? set : say`${said(set)}; the first of ${keys.length} signs`;
 };
 
-const consentMeanings: Record<ConsentMode, string> = {
+const consentMeanings = {
   ask: 'clients that can ask their user do; for others, a first call returns a plan and a second call with its planId acts',
   human: 'a person decides, in the client or on a page; where neither is possible, nothing is changed',
   approval: 'somebody else than the caller decides, on the page for decisions',
   plan: 'a first call returns a plan, and a second call with its planId acts',
   off: 'changes are sent without consent',
-};
+} as const satisfies Record<ConsentMode, string>;
 
 function consentFinding(account: string, mode: ConsentMode): Finding {
   const check = `${account} consent`.trim();
-  const detail = `${mode}: ${consentMeanings[mode]}`;
+  const detail = say`${own(mode)}: ${said(words(consentMeanings[mode]))}`;
   if (mode !== 'off') return ok(check, detail);
   return warning(check, detail, 'Unset CLOUDOPS_CONFIRM where a person can be asked.');
 }

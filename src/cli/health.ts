@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { parseCommandLine } from '../config/command-line.js';
-import { reasonOf } from '../util/log.js';
+import { shownReason } from '../util/log.js';
+import { exact, say } from '../util/say.js';
 import { addressOptions, type Command, type CommandAddress, defaultAddress, portOf } from './command.js';
+import { tell } from './layout.js';
 
 /** `cloudops-mcp health`: the health check of a container, which has no other program that could ask. */
 export const healthCommand: Command = {
@@ -16,12 +18,12 @@ export const healthCommand: Command = {
     try {
       const response = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(answerMs), redirect: 'error' });
       await response.body?.cancel();
-      if (response.ok) stdout.write('ready\n');
-      else stderr.write(`${origin} is not ready (HTTP status ${response.status}); its log says why.\n`);
+      if (response.ok) tell(stdout, 'ready');
+      else tell(stderr, say`${exact(origin)} is not ready (HTTP status ${response.status}); its log says why.`);
       return response.ok ? 0 : 1;
     } catch (error) {
       const cause = error instanceof Error ? (error.cause ?? error) : error;
-      stderr.write(`${origin} does not answer (${reasonOf(cause)}).\n`);
+      tell(stderr, say`${exact(origin)} does not answer (${shownReason(cause)}).`);
       return 1;
     }
   },

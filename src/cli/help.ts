@@ -1,6 +1,7 @@
 import { helpOf, optionName, type Row, sections, variableName } from '../config/settings.js';
 import { type ArgumentRow, argumentRows } from '../mcp/reference.js';
 import type { Operation } from '../tools/define-operation.js';
+import { defined, exact, own, said, say } from '../util/say.js';
 import { type Command, type Commands, type Invocation, notOneOf, pageOf, UsageError } from './command.js';
 import { type Page, wrapped } from './layout.js';
 
@@ -71,19 +72,18 @@ function commandLines(name: string, command: Command, page: Page): readonly stri
   return [
     ...usageOf(name, command, page),
     '',
-    ...(isAboutTools ? wrapped(`The arguments of a tool: cloudops-mcp ${name} <tool> --help`, page.width) : []),
+    ...(isAboutTools ? wrapped(say`The arguments of a tool: cloudops-mcp ${own(name)} <tool> --help`, page.width) : []),
     ...wrapped('Every setting is an option, too: cloudops-mcp --help lists them.', page.width),
   ];
 }
 
 function usageOf(name: string, { usage, about }: Command, { width, paint }: Page): string[] {
-  const call = ['cloudops-mcp', name].filter((part) => part !== '').join(' ');
-  const [first = '', ...others] = wrapped(usage, width, `  ${call} `, 6);
-  const start = `  ${call}`;
+  const start = name === '' ? say`  cloudops-mcp` : say`  cloudops-mcp ${own(name)}`;
+  const [first = '', ...others] = wrapped(say`${defined(usage)}`, width, say`${said(start)} `, 6);
   return [
     paint('bold', start) + first.slice(start.length).trimEnd(),
     ...others,
-    ...wrapped(about, width, ' '.repeat(6)),
+    ...wrapped(say`${defined(about)}`, width, 6),
   ];
 }
 
@@ -91,7 +91,7 @@ function usageOf(name: string, { usage, about }: Command, { width, paint }: Page
 function settingLines(name: string, row: Row, width: number): string[] {
   const option = row.secret ? '' : optionName(name);
   if (!Number.isFinite(width)) return [`    ${variableName(name).padEnd(28)}${option.padEnd(22)}${helpOf(row)}`];
-  return [`    ${variableName(name)}  ${option}`.trimEnd(), ...wrapped(helpOf(row), width, ' '.repeat(8))];
+  return [`    ${variableName(name)}  ${option}`.trimEnd(), ...wrapped(say`${defined(helpOf(row))}`, width, 8)];
 }
 
 /** What a tool does, its arguments with their rules, and an example to start from. */
@@ -103,12 +103,15 @@ function toolLines(name: string, command: Command, operation: Operation, page: P
   return [
     ...usageOf(name, { ...command, usage: command.usage.replace('<tool>', operation.name) }, page),
     '',
-    ...wrapped(operation.description.replace(forModels, ''), width, '  '),
+    ...wrapped(say`${defined(operation.description.replace(forModels, ''))}`, width, 2),
     ...heading('Arguments, as fields of a JSON object:'),
     ...rows.flatMap((row) => argumentLines(row, page)),
-    ...[...lists].flatMap(([letter, values]) => ['', ...wrapped(`${plain(values)}.`, width, `  List ${letter}: `, 4)]),
+    ...[...lists].flatMap(([letter, values]) => [
+      '',
+      ...wrapped(say`${defined(plain(values))}.`, width, say`  List ${own(letter)}: `, 4),
+    ]),
     ...heading('An example:'),
-    `  cloudops-mcp ${name} ${operation.name} '${JSON.stringify(operation.example)}'`,
+    say`  cloudops-mcp ${own(name)} ${own(operation.name)} '${exact(JSON.stringify(operation.example))}'`,
   ];
 }
 
@@ -117,7 +120,7 @@ function argumentLines({ path, type, rules, about, preset }: ArgumentRow, { widt
   const absent = preset === '' || said.includes(preset) ? [] : [`${preset} if absent`];
   const facts = [type, ...rules, ...absent].join(', ');
   const lines = [facts, ...(said === '' ? [] : [said])].map(plain);
-  return [`  ${paint('bold', path)}`, ...lines.flatMap((line) => wrapped(line, width, ' '.repeat(6)))];
+  return [`  ${paint('bold', path)}`, ...lines.flatMap((line) => wrapped(say`${defined(line)}`, width, 6))];
 }
 
 /** The remark of a description that only a model needs. */

@@ -18,10 +18,11 @@ import { watchJournal } from '../journal/watch.js';
 import { openSharedMessages, type Runtime } from '../runtime.js';
 import { createHttpClient, defaultLimits, type HttpClient, type Proxies } from '../transport/http-client.js';
 import { sentences } from '../util/human.js';
-import { type Log, reasonOf } from '../util/log.js';
-import { words } from '../util/say.js';
+import { type Log, shownReason } from '../util/log.js';
+import { exact, own, say, words } from '../util/say.js';
 import { isLoopback } from '../util/uri.js';
 import { addressOptions, type Command, defaultAddress, portOf, UsageError, validConfig } from './command.js';
+import { tell } from './layout.js';
 import { runUntilSignal } from './run-until-signal.js';
 
 /** Time for calls under way to end when the process is asked to. */
@@ -76,8 +77,9 @@ export const httpCommand: Command = {
       });
       log('info', 'listening', { host, port: http.port, metricsPort: http.metricsPort });
       if (terminal.stderr.isTTY)
-        terminal.stderr.write(
-          `Listening on http://${isIPv6(host) ? `[${host}]` : host}:${http.port}/mcp. Ctrl-C ends it.\n`,
+        tell(
+          terminal.stderr,
+          say`Listening on ${exact(`http://${isIPv6(host) ? `[${host}]` : host}:${http.port}/mcp`)}. Ctrl-C ends it.`,
         );
       if (!stop.aborted) await once(stop, 'abort');
       await http.stop(graceMs);
@@ -125,15 +127,15 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
   const problems = sentences(
     isOpen &&
       stranger !== undefined &&
-      `${stranger} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
+      say`${own(stranger)} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
     publicUrl !== undefined &&
       isOpen &&
-      'CLOUDOPS_HTTP_PUBLIC_URL is set, but nobody could sign in to /decisions: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER.',
+      say`CLOUDOPS_HTTP_PUBLIC_URL is set, but nobody could sign in to /decisions: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER.`,
     publicUrl !== undefined &&
       issuer !== undefined &&
       http.clientId === undefined &&
-      'CLOUDOPS_HTTP_CLIENT_ID must be set, so that people can sign in to /decisions with the issuer.',
-    hosts.length === 0 && 'CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.',
+      say`CLOUDOPS_HTTP_CLIENT_ID must be set, so that people can sign in to /decisions with the issuer.`,
+    hosts.length === 0 && say`CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.`,
     ...(tokens?.problems ?? []),
   );
   if (problems.length > 0) throw new UsageError(...problems);
@@ -202,7 +204,7 @@ async function tokensAtStart(path: string) {
     const text = await read();
     return { text, read, problems: parseTokens(text).problems };
   } catch (error) {
-    const problem = `The file that CLOUDOPS_HTTP_TOKENS_FILE names cannot be read (${reasonOf(error)}).`;
+    const problem = say`The file that CLOUDOPS_HTTP_TOKENS_FILE names cannot be read (${shownReason(error)}).`;
     return { text: '', read, problems: [problem] };
   }
 }

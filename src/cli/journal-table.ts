@@ -1,12 +1,15 @@
 import { outcomes, type RecordedChange } from '../journal/entry.js';
-import { humanDuration } from '../util/human.js';
-import { quoteName, spellOut } from '../util/quote.js';
+import { duration, join, quoted, type Said, type Shown, said, say, words } from '../util/say.js';
 import { localTime, type Page, padded, widthOf, wrapped } from './layout.js';
 
 const noOutcome = 'no outcome';
 const outcomeColumns = Math.max(...[...outcomes, noOutcome].map(widthOf)) + 2;
 /** A column of text that is narrower than this cannot be read: such a terminal gets lines that it breaks itself. */
 const narrowestText = 30;
+
+/** Characters of a text of the journal that are shown: others than this server may have written it. */
+const longestText = 500;
+const longestName = 100;
 
 const colours = {
   accepted: 'green',
@@ -26,17 +29,18 @@ export function changeLines(change: RecordedChange, { width, paint, timeZone }: 
   const outcome = padded(ending?.outcome ?? noOutcome, outcomeColumns);
   const start = paint('dim', when) + paint(ending === undefined ? 'yellow' : colours[ending.outcome], outcome);
   const indent = widthOf(when) + outcomeColumns;
-  const code = ending?.code === undefined ? '' : ` (${quoteName(ending.code)})`;
-  const about = `${shown(what)}${code}`;
+  const code = said(ending?.code === undefined ? words('') : say` (${quoted(ending.code, longestName)})`);
+  const about = say`${quoted(what, longestText)}${code}`;
+  const called = say`${quoted(tool, longestName)}`;
   const people = peopleOf(change);
   if (!Number.isFinite(width) || width - indent < narrowestText)
-    return [[start + about, quoteName(tool), shown(target), ...people].join('  ')];
-  const [first = '', ...others] = wrapped(about, width, ' '.repeat(indent));
-  const below = wrapped([quoteName(tool), ...people].join(', '), width, ' '.repeat(indent));
+    return [[start + about, called, say`${quoted(target, longestText)}`, ...people].join('  ')];
+  const [first = '', ...others] = wrapped(about, width, indent);
+  const below = wrapped(join([called, ...people], ', '), width, indent);
   return [start + first.slice(indent), ...others, ...below.map((line) => paint('dim', line))];
 }
 
-const agreed: Readonly<Record<RecordedChange['consent'], string>> = {
+const agreed = {
   asked: 'agreed when asked',
   clicked: 'agreed with a click',
   page: 'agreed on the page for decisions',
@@ -45,22 +49,24 @@ const agreed: Readonly<Record<RecordedChange['consent'], string>> = {
   off: 'nobody was asked',
   withdrawn: 'withdrawn by its caller',
   other: 'consent of a kind that only a newer version knows',
+} as const satisfies Record<RecordedChange['consent'], string>;
+
+const declined: Readonly<Partial<Record<RecordedChange['consent'], Shown>>> = {
+  asked: words('declined when asked'),
+  clicked: words('declined with a click'),
+  page: words('declined on the page for decisions'),
+  option: words('declined beforehand with --yes'),
 };
 
 /** Who let it go ahead or declined it, and the client and the caller that it came from. */
-function peopleOf({ consent, answeredAfterMs, client, caller, approver, ending }: RecordedChange): string[] {
-  const after = answeredAfterMs === undefined ? '' : ` after ${humanDuration(answeredAfterMs / 1000)}`;
-  const way = ending?.outcome === 'declined' ? agreed[consent].replace('agreed', 'declined') : agreed[consent];
+function peopleOf({ consent, answeredAfterMs, client, caller, approver, ending }: RecordedChange): Shown[] {
+  const after = said(answeredAfterMs === undefined ? words('') : say` after ${duration(answeredAfterMs / 1000)}`);
+  const refused = ending?.outcome === 'declined' ? declined[consent] : undefined;
+  const named = (name: string): Said => quoted(name, longestName);
   return [
-    `${way}${after}`,
-    `client ${shown(client, 100)}`,
-    ...(caller === undefined ? [] : [`caller ${shown(caller, 100)}`]),
-    ...(approver === undefined ? [] : [`decided by ${shown(approver, 100)}`]),
+    say`${said(refused ?? words(agreed[consent]))}${after}`,
+    say`client ${named(client)}`,
+    ...(caller === undefined ? [] : [say`caller ${named(caller)}`]),
+    ...(approver === undefined ? [] : [say`decided by ${named(approver)}`]),
   ];
-}
-
-/** Others than this server may have written in the journal: texts are bounded, and what is invisible in them is spelled out. */
-function shown(text: string, limit = 500): string {
-  const characters = [...text];
-  return spellOut(characters.length > limit ? `${characters.slice(0, limit).join('')}…` : text);
 }

@@ -5,11 +5,12 @@ import { isDatabaseUrl } from '../journal/database-url.js';
 import type { RecordedChange } from '../journal/entry.js';
 import { nothingYet } from '../journal/journal.js';
 import { openJournal } from '../runtime.js';
-import { escapeInvisible, reasonOf } from '../util/log.js';
+import { escapeInvisible, ShownError, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
+import { own, type Shown, said, say, words } from '../util/say.js';
 import { type Command, type Invocation, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
 import { changeLines } from './journal-table.js';
-import { localTime } from './layout.js';
+import { localTime, type Page, tell } from './layout.js';
 
 /** `cloudops-mcp journal`: prints the changes and their outcomes, all of them if nothing else is asked for. */
 export const journalCommand: Command = {
@@ -25,8 +26,8 @@ export const journalCommand: Command = {
     const work = action === undefined ? () => print(config, invocation) : () => migrate(config, invocation.terminal);
     return work().catch((error: unknown) => {
       if (error instanceof UsageError) throw error;
-      const done = action === undefined ? 'read' : 'migrated';
-      invocation.terminal.stderr.write(`The journal cannot be ${done} (${reasonOf(error)}).\n`);
+      const done = said(words(action === undefined ? 'read' : 'migrated'));
+      tell(invocation.terminal.stderr, say`The journal cannot be ${done} (${shownReason(error)}).`);
       return 1;
     });
   },
@@ -53,26 +54,31 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   } finally {
     await journal.close();
   }
-  const nothing = since === undefined ? nothingYet : `No changes since ${localTime(new Date(since), page.timeZone)}.`;
-  if (isEmpty && options.json === undefined) stdout.write(`${nothing}\n`);
+  if (isEmpty && options.json === undefined) tell(stdout, nothingSince(since, page));
   return 0;
+}
+
+function nothingSince(since: number | undefined, { timeZone }: Page): Shown {
+  const time = since === undefined ? undefined : localTime(new Date(since), timeZone);
+  return time === undefined ? words(nothingYet) : say`No changes since ${said(time)}.`;
 }
 
 const pollMs = 1_000;
 
 /** A code of SQL. */
 const insufficientPrivilege = '42501';
-const ownerNeeded =
-  'this role may not: the role that owns the tables has to run it, or for the first time one that may create them';
+const ownerNeeded = words(
+  'this role may not: the role that owns the tables has to run it, or for the first time one that may create them',
+);
 
 /** Brings the tables of a database up to date. A file needs nothing. */
 async function migrate({ journal }: Config, { stdout }: Terminal): Promise<number> {
   if (isDatabaseUrl(journal))
     await (await import('../journal/postgres-tables.js')).migrate(journal, true).catch((error: unknown) => {
-      if (textAt(error, 'code') === insufficientPrivilege) throw new Error(ownerNeeded);
+      if (textAt(error, 'code') === insufficientPrivilege) throw new ShownError(ownerNeeded);
       throw error;
     });
-  stdout.write('The journal is up to date.\n');
+  tell(stdout, 'The journal is up to date.');
   return 0;
 }
 
@@ -80,7 +86,9 @@ async function migrate({ journal }: Config, { stdout }: Terminal): Promise<numbe
 function timeOf(option: string, text: string | undefined, now: Date): number | undefined {
   const time = text === undefined ? undefined : parseTime(text, now);
   if (Number.isNaN(time))
-    throw new UsageError(`--${option} takes a time such as 2026-11-20T12:00:00Z, or a span such as 30m, 24h or 7d.`);
+    throw new UsageError(
+      say`--${own(option)} takes a time such as 2026-11-20T12:00:00Z, or a span such as 30m, 24h or 7d.`,
+    );
   return time;
 }
 

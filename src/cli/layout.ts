@@ -1,4 +1,6 @@
+import type { Writable } from 'node:stream';
 import type { styleText } from 'node:util';
+import { exact, type Literal, type Shown, say, words } from '../util/say.js';
 
 /** Where text for people goes: its width, its colours and the zone of its times. */
 export interface Page {
@@ -43,15 +45,24 @@ export function shortened(line: string, width: number): string {
 export const padded = (text: string, columns: number): string =>
   text + ' '.repeat(Math.max(0, columns - widthOf(text)));
 
+/** Prints a line for people. */
+export const tell = <const Text extends string>(screen: Pick<Writable, 'write'>, line: Literal<Text>): void =>
+  void screen.write(`${words(line)}\n`);
+
 /**
- * Lines of a paragraph, broken between words. The first begins with `first`, the others with as many spaces as `hang` says. A word that
- * is longer than a line, such as an address, stays whole so that it can be copied.
+ * Lines of a paragraph, broken between words. The first begins with `first`, or so many spaces, the others with as many spaces as `hang`
+ * says. A word that is longer than a line, such as an address, stays whole so that it can be copied.
  */
-export function wrapped(text: string, width: number, first = '', hang = widthOf(first)): string[] {
+export function wrapped<const Text extends string, const First extends string>(
+  text: Literal<Text>,
+  width: number,
+  first: Literal<First> | number = 0,
+  hang = typeof first === 'number' ? first : widthOf(first),
+): string[] {
   const lines: string[] = [];
-  let line = first;
+  let line: string = typeof first === 'number' ? ' '.repeat(first) : first;
   let isBegun = false;
-  for (const word of text.split(' ')) {
+  for (const word of words(text).split(' ')) {
     if (isBegun && widthOf(line) + 1 + widthOf(word) > width) {
       lines.push(line);
       line = ' '.repeat(hang) + word;
@@ -64,15 +75,15 @@ export function wrapped(text: string, width: number, first = '', hang = widthOf(
 }
 
 /** Rows of a label and its texts, one below the other in a column of their own. */
-export function labelled(
-  rows: readonly (readonly [label: string, texts: readonly string[]])[],
+export function labelled<const Label extends string>(
+  rows: readonly (readonly [label: Literal<Label>, texts: readonly Shown[]])[],
   { width, paint }: Page,
 ): string[] {
   const shown = rows.filter(([, texts]) => texts.length > 0);
   const column = Math.max(0, ...shown.map(([label]) => widthOf(label))) + 2;
   return shown.flatMap(([label, texts]) =>
     texts.flatMap((text, index) => {
-      const [start = '', ...others] = wrapped(text, width, ' '.repeat(column));
+      const [start = '', ...others] = wrapped(text, width, column);
       const head = index === 0 ? paint('bold', label) + ' '.repeat(column - widthOf(label)) : ' '.repeat(column);
       return [head + start.slice(column), ...others];
     }),
@@ -80,7 +91,7 @@ export function labelled(
 }
 
 /** `2026-11-22 15:41:39 GMT+1`: a time as the clock on the wall shows it, with its zone. Undefined if it is none. */
-export function localTime(time: string | Date, timeZone?: string): string | undefined {
+export function localTime(time: string | Date, timeZone?: string): Shown | undefined {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return undefined;
   const parts = new Intl.DateTimeFormat('en-CA', {
@@ -90,5 +101,5 @@ export function localTime(time: string | Date, timeZone?: string): string | unde
     timeZoneName: 'short',
   }).formatToParts(date);
   const part = (type: Intl.DateTimeFormatPartTypes) => parts.find((one) => one.type === type)?.value ?? '';
-  return `${part('year')}-${part('month')}-${part('day')} ${part('hour')}:${part('minute')}:${part('second')} ${part('timeZoneName')}`;
+  return say`${exact(`${part('year')}-${part('month')}-${part('day')} ${part('hour')}:${part('minute')}:${part('second')} ${part('timeZoneName')}`)}`;
 }

@@ -8,8 +8,9 @@ import { loadOperations } from '../operations/load.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { Operation } from '../tools/define-operation.js';
 import { wireForm } from '../transport/request.js';
-import { spellOut } from '../util/quote.js';
+import { defined, exact, linesOf, own, type Shown, said, say } from '../util/say.js';
 import { type Command, type Invocation, type Terminal, UsageError, validConfig } from './command.js';
+import { tell } from './layout.js';
 
 /** `cloudops-mcp operations`: what tools there are, and whether a file of operations holds what it promises. */
 export const operationsCommand: Command = {
@@ -21,7 +22,7 @@ export const operationsCommand: Command = {
     const { positionals, options, terminal } = invocation;
     const [what = 'list', file] = positionals;
     if (what === 'list' && file === undefined) return list(invocation);
-    if (what !== 'check' || file === undefined) throw new UsageError('operations takes nothing, or: check <file>.');
+    if (what !== 'check' || file === undefined) throw new UsageError(say`operations takes nothing, or: check <file>.`);
     return options.inside === undefined ? checkInChild(file, terminal) : check(file, terminal);
   },
 };
@@ -45,8 +46,9 @@ function list(invocation: Invocation): number {
   if (invocation.options.json !== undefined) stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
   else
     for (const { name, effect, service, tokens, arguments: names } of rows)
-      stdout.write(
-        `${name}  (${service}, ${effect}, about ${tokens} tokens)\n    ${names.join(' ') || 'no arguments'}\n`,
+      tell(
+        stdout,
+        say`${own(name)}  (${own(service)}, ${own(effect)}, about ${tokens} tokens)\n    ${defined(names.join(' ') || 'no arguments')}`,
       );
   return 0;
 }
@@ -71,33 +73,37 @@ async function checkInChild(file: string, { script, stdout, stderr }: Terminal):
     child.once('close', (exitCode) => resolve(exitCode === 0 || exitCode === 1 ? exitCode : undefined));
   });
   if (code !== undefined) return code;
-  stderr.write(
-    `The check did not end: the file took more than ${patienceMs / 1000} seconds or ${maximumMegabytes} MiB, or ended the process.\n`,
+  tell(
+    stderr,
+    say`The check did not end: the file took more than ${patienceMs / 1000} seconds or ${maximumMegabytes} MiB, or ended the process.`,
   );
   return 1;
 }
 
 /** Loads a file, prints plan and request of each example, and what the contract finds. */
 async function check(file: string, { stdout }: Terminal): Promise<number> {
-  const print = (lines: readonly string[]) => stdout.write(`${lines.map(spellOut).join('\n')}\n`);
+  const print = (...lines: readonly Shown[]) => {
+    for (const line of lines) tell(stdout, line);
+  };
   const { operations, problems } = await loadOperations(file);
   if (problems.length > 0) {
-    print(problems.map((problem) => `problem  ${problem}`));
+    print(...problems.map((problem) => say`problem  ${said(problem)}`));
     return 1;
   }
   let found = 0;
   for (const operation of operations) {
     const broken = await contractProblems(operation);
     found += broken.length;
-    print([`${operation.name}: ${operation.title}`, ...broken.map((problem) => `problem  ${problem}`), '']);
-    print(exampleLines(operation).map((line) => `  ${line}`.trimEnd()));
+    const heading = say`${own(operation.name)}: ${defined(operation.title)}`;
+    print(heading, ...broken.map((problem) => say`problem  ${defined(problem)}`), say``);
+    print(...exampleLines(operation).map((line) => (line === '' ? line : say`  ${said(line)}`)));
   }
-  print(['', `operations: ${operations.length}, problems: ${found}`]);
+  print(say``, say`operations: ${operations.length}, problems: ${found}`);
   return found === 0 ? 0 : 1;
 }
 
 /** The plan of a change, or the request of a read, with the example's arguments. */
-function exampleLines(operation: Operation): string[] {
+function exampleLines(operation: Operation): Shown[] {
   const {
     planOnly: _,
     planId: __,
@@ -121,10 +127,10 @@ function exampleLines(operation: Operation): string[] {
   if (change !== undefined)
     return shownPlan({ operation, change, input, args: input, request, endpoint, keyId, regionSource: 'default' });
   const { path, query } = wireForm(endpoint, request);
-  return [`${request.method} ${endpoint.origin}${path}${query}`];
+  return [say`${own(request.method)} ${exact(`${endpoint.origin}${path}${query}`)}`];
 }
 
-function shownPlan(call: PlannedCall): string[] {
+function shownPlan(call: PlannedCall): Shown[] {
   const plan = makePlan(call);
-  return [planText(plan, undefined), '', 'Request:', ...requestLines(plan)];
+  return [...linesOf(planText(plan, undefined)), say``, say`Request:`, ...requestLines(plan)];
 }

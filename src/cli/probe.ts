@@ -6,21 +6,30 @@ import { httpFailureRemedies, httpFailureText } from '../answers/remedies.js';
 import { textForOperator } from '../tools/next.js';
 import type { HttpClient, Proxies } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
+import { exact, type Literal, namesOf, type Shown, said, say, words } from '../util/say.js';
 import { isLoopback } from '../util/uri.js';
 
 /** The result of a check of `doctor`, with a remedy unless it is in order. */
 export interface Finding {
   readonly check: string;
   readonly status: 'ok' | 'not checked' | 'warning' | 'problem';
-  readonly detail: string;
-  readonly remedy?: string;
+  readonly detail: Shown;
+  readonly remedy?: Shown;
 }
 
-export const ok = (check: string, detail: string): Finding => ({ check, status: 'ok', detail });
+export const ok = <const Detail extends string>(check: string, detail: Literal<Detail>): Finding => ({
+  check,
+  status: 'ok',
+  detail: words(detail),
+});
 
 const finding =
   (status: Exclude<Finding['status'], 'ok'>) =>
-  (check: string, detail: string, remedy: string): Finding => ({ check, status, detail, remedy });
+  <const Detail extends string, const Remedy extends string>(
+    check: string,
+    detail: Literal<Detail>,
+    remedy: Literal<Remedy>,
+  ): Finding => ({ check, status, detail: words(detail), remedy: words(remedy) });
 
 export const notChecked = finding('not checked');
 export const warning = finding('warning');
@@ -40,18 +49,18 @@ export async function probe(
 ): Promise<Finding[]> {
   const url = new URL(origin);
   const proxy = proxyOf(url, proxies);
-  const through = proxy === undefined ? '' : ` through the proxy ${proxy}`;
+  const through = said(proxy === undefined ? words('') : say` through the proxy ${exact(proxy)}`);
   const request = { method: 'GET', origin, path: `${pathPrefix}/`, headers: {}, newConnection: false } as const;
   const sentAt = now().getTime();
   const response = await httpClient.send(request, new AbortController().signal);
   const halfway = (sentAt + now().getTime()) / 2;
   if (response.kind === 'failure') {
-    const detail = `A request${through} failed: ${httpFailureText(response, origin)}.`;
+    const detail = say`A request${through} failed: ${said(httpFailureText(response, origin))}.`;
     return [problem(check, detail, textForOperator(httpFailureRemedies[response.code].text))];
   }
   const clock = clockFinding(`${check} clock`, Date.parse(response.headers.date ?? ''), halfway);
   // Behind a proxy, looking up the name and checking the certificate is the proxy's business.
-  if (proxy !== undefined) return [ok(check, `${origin} answers${through}`), clock];
+  if (proxy !== undefined) return [ok(check, say`${exact(origin)} answers${through}`), clock];
   return [await addressFinding(check, url, halfway), clock];
 }
 
@@ -60,11 +69,11 @@ const dayMs = 24 * 60 * 60 * 1000;
 async function addressFinding(check: string, { origin, hostname, port, protocol }: URL, now: number): Promise<Finding> {
   const host = hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(host) ? [] : await lookup(host, { all: true }).catch(() => []);
-  const known = addresses.length === 0 ? '' : ` (${addresses.map(({ address }) => address).join(', ')})`;
+  const known = said(addresses.length === 0 ? words('') : say` (${namesOf(addresses.map(({ address }) => address))})`);
   const expiry = protocol === 'https:' ? await certificateExpiry(host, Number(port || 443)) : undefined;
-  if (expiry === undefined) return ok(check, `${origin}${known} answers`);
+  if (expiry === undefined) return ok(check, say`${exact(origin)}${known} answers`);
   const days = Math.floor((expiry - now) / dayMs);
-  const detail = `${origin}${known} answers; its certificate expires in ${days} days`;
+  const detail = say`${exact(origin)}${known} answers; its certificate expires in ${days} days`;
   return days >= 14 ? ok(check, detail) : warning(check, detail, 'Ask the operator of the endpoint to renew it.');
 }
 
@@ -75,8 +84,8 @@ function clockFinding(check: string, theirs: number, ours: number): Finding {
   const difference = Math.abs(seconds);
   // A Date header has no fractions of a second.
   if (difference <= 1) return ok(check, 'in step with this machine');
-  const span = difference < 120 ? `${difference} s` : `${Math.round(difference / 60)} min`;
-  const detail = `this machine is ${span} ${seconds > 0 ? 'ahead' : 'behind'}`;
+  const span = said(difference < 120 ? say`${difference} s` : say`${Math.round(difference / 60)} min`);
+  const detail = say`this machine is ${span} ${said(words(seconds > 0 ? 'ahead' : 'behind'))}`;
   if (difference <= 60) return ok(check, detail);
   return difference <= 15 * 60 ? warning(check, detail, remedy) : problem(check, detail, remedy);
 }

@@ -4,8 +4,9 @@ import { loadConfig } from '../config/load.js';
 import { noOwnOperations, type OwnOperations, operationsPath, ownSettings } from '../config/own-operations.js';
 import { operations as builtIn } from '../tools/index.js';
 import { didYouMean } from '../util/did-you-mean.js';
-import { quoteName } from '../util/quote.js';
+import { defined, exact, own, said, say } from '../util/say.js';
 import { type Command, type Commands, notOneOf, problemsText, type Terminal, UsageError } from './command.js';
+import { tell } from './layout.js';
 import { stdioCommand } from './stdio.js';
 
 const help = async () => (await import('./help.js')).helpCommand(commands, stdioCommand);
@@ -31,17 +32,23 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     return await run(name, name === '' ? args : args.slice(1), terminal);
   } catch (error) {
     if (error instanceof Error && 'syscall' in error && error.syscall === 'listen') {
-      terminal.stderr.write(`cloudops-mcp cannot listen: ${error.message}\n`);
+      tell(terminal.stderr, say`cloudops-mcp cannot listen: ${error.message}`);
       return 1;
     }
-    // The class is in a module that is loaded only for a sandbox.
-    const ofSandbox = error instanceof Error && error.name === 'SandboxProblem';
-    if (!ofSandbox && !(error instanceof UsageError)) throw error;
-    const problems = error instanceof UsageError ? error.problems : [error.message];
-    const heading = error instanceof UsageError ? error.heading : undefined;
-    terminal.stderr.write(problemsText(heading ?? `cloudops-mcp ${name}`.trim(), problems, terminal));
+    const usage = usageErrorOf(error);
+    if (usage === undefined) throw error;
+    const { problems, heading = said(name === '' ? say`cloudops-mcp` : say`cloudops-mcp ${own(name)}`) } = usage;
+    terminal.stderr.write(problemsText(heading, problems, terminal));
     return 2;
   }
+}
+
+/** The problems that a person has to solve, if that is what was thrown. */
+function usageErrorOf(error: unknown): UsageError | undefined {
+  if (error instanceof UsageError) return error;
+  // The class is in a module that is loaded only for a sandbox. Its words are about the settings and the file that it was given.
+  const ofSandbox = error instanceof Error && error.name === 'SandboxProblem';
+  return ofSandbox ? new UsageError(say`${defined(error.message)}`) : undefined;
 }
 
 async function run(name: string, args: readonly string[], terminal: Terminal): Promise<number> {
@@ -50,7 +57,7 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
   const commandLine = parseCommandLine(args, command, ownSettings(own));
   const { positionals, options, wants } = commandLine;
   if (wants === 'version') {
-    terminal.stdout.write(`${terminal.version}\n`);
+    tell(terminal.stdout, say`${exact(terminal.version)}`);
     return 0;
   }
   const readFile = (path: string) => readFileSync(path, 'utf8');
@@ -85,6 +92,6 @@ async function commandNamed(name: string): Promise<Command> {
   const problem =
     tool === undefined
       ? notOneOf('command', name, names)
-      : `${quoteName(name)} is not a command; did you mean cloudops-mcp call ${tool}?`;
+      : say`${own(name)} is not a command; did you mean cloudops-mcp call ${own(tool)}?`;
   throw new UsageError(problem).under('cloudops-mcp');
 }

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { startSandbox } from '../../sandbox/sandbox.js';
+import { exact, own, say } from '../util/say.js';
 import { type Command, portOf, validConfig } from './command.js';
+import { tell } from './layout.js';
 
 /** `cloudops-mcp sandbox`: the sandbox alone, for servers, agents and clients under test, until a signal ends it. */
 export const sandboxCommand: Command = {
@@ -35,8 +37,9 @@ export const sandboxCommand: Command = {
       AWS_DEFAULT_REGION: 'jp-east-1',
       AWS_REQUEST_CHECKSUM_CALCULATION: 'when_required',
     };
-    const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${value}\n`);
-    stdout.write(json === undefined ? lines.join('') : `${JSON.stringify(variables)}\n`);
+    if (json === undefined)
+      for (const [name, value] of Object.entries(variables)) tell(stdout, say`export ${own(name)}=${exact(value)}`);
+    else stdout.write(`${JSON.stringify(variables)}\n`);
     if (!stop.aborted) await once(stop, 'abort');
     await sandbox.close();
     return 0;

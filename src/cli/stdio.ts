@@ -3,6 +3,7 @@ import { allowChanges } from '../calls/account.js';
 import { reportJournal } from '../journal/watch.js';
 import { createServer } from '../server.js';
 import { type Command, validConfig } from './command.js';
+import { tell } from './layout.js';
 import { localPageFor } from './local-page.js';
 import { runUntilSignal } from './run-until-signal.js';
 
@@ -15,7 +16,7 @@ export const stdioCommand: Command = {
     const { stdin, stdout, stderr } = invocation.terminal;
     const config = validConfig(invocation);
     if (stdin.isTTY)
-      stderr.write('Waiting for an MCP client on stdin. Ctrl-C ends it. To use it yourself: cloudops-mcp --help\n');
+      tell(stderr, 'Waiting for an MCP client on stdin. Ctrl-C ends it. To use it yourself: cloudops-mcp --help');
     const local = localPageFor(config, invocation.terminal);
     return runUntilSignal(
       config,

@@ -1,8 +1,8 @@
 import type { Config } from '../config/load.js';
 import { createLog, type Log } from '../util/log.js';
-import { quote } from '../util/quote.js';
+import { join, own, quoted, said, say, words } from '../util/say.js';
 import type { Terminal } from './command.js';
-import { columnsOf, wrapped } from './layout.js';
+import { columnsOf, tell, wrapped } from './layout.js';
 
 /**
  * The log of a server: lines of JSON for whatever collects them. A person who started it at a terminal, and has set no level, gets
@@ -18,7 +18,7 @@ export function commandLog(config: Pick<Config, 'origins' | 'logLevel'>, { now, 
   if (hasLevel(config)) return createLog(config.logLevel, now, (line) => stderr.write(line));
   return (_level, event) => {
     if (event === 'unresolved')
-      stderr.write('warning: an earlier change ended without a known outcome; see cloudops-mcp journal.\n');
+      tell(stderr, 'warning: an earlier change ended without a known outcome; see cloudops-mcp journal.');
   };
 }
 
@@ -28,9 +28,10 @@ const logForPeople =
   (stderr: Terminal['stderr']): Log =>
   (level, event, { message, ...fields } = {}) => {
     if (level !== 'warn' && level !== 'error') return;
-    const facts = Object.entries(fields).map(([name, value]) => `${name} ${quote(String(value), 200)}`);
-    const said = message === undefined ? facts : [message, ...facts];
-    const kind = level === 'warn' ? 'warning' : 'error';
-    const lines = wrapped(`${event}${said.length === 0 ? '' : ': '}${said.join(', ')}`, columnsOf(stderr), `${kind}: `);
+    const facts = Object.entries(fields).map(([name, value]) => say`${own(name)} ${quoted(String(value), 200)}`);
+    const all = message === undefined ? facts : [message, ...facts];
+    const about = said(words(event));
+    const text = all.length === 0 ? say`${about}` : say`${about}: ${said(join(all, ', '))}`;
+    const lines = wrapped(text, columnsOf(stderr), level === 'warn' ? 'warning: ' : 'error: ');
     stderr.write(`${lines.join('\n')}\n`);
   };

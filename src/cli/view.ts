@@ -16,8 +16,10 @@ import { readView, viewOf } from '../mcp/views/offer.js';
 import { startRuntime } from '../runtime.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import { isObject, textAt } from '../util/objects.js';
+import { exact, fromServer, own, said, say, words } from '../util/say.js';
 import { type Call, failureCode, readCall } from './call.js';
 import { type Command, portOf, type Terminal, UsageError } from './command.js';
+import { tell } from './layout.js';
 import { openBrowser } from './open-browser.js';
 import { commandLog } from './terminal-log.js';
 
@@ -50,7 +52,7 @@ async function show(
 ): Promise<number> {
   const { version, now, stdout, stderr } = terminal;
   const name = viewOf(operation);
-  if (name === undefined) throw new UsageError(`${operation.name} has no view.`);
+  if (name === undefined) throw new UsageError(say`${own(operation.name)} has no view.`);
   const log = commandLog(config, terminal);
   // Nothing is done before the button of the page is clicked, whatever is set for agents.
   const runtime = await startRuntime(withConfirm(config, 'human'), version, log, now);
@@ -60,7 +62,7 @@ async function show(
     const result = await call({ name: operation.name, arguments: args });
     const failed = failureOf(result);
     if (failed !== undefined) {
-      stderr.write(`${failed.text}\n`);
+      tell(stderr, fromServer(failed.text));
       return failed.exitCode;
     }
     const reads = operation.effect === 'read';
@@ -79,9 +81,9 @@ async function show(
       if (decided !== undefined) return;
       shown = { ...Object(answer), _meta: { ...metaOf(shown), ...metaOf(answer) } };
       decided = answer;
-      stdout.write(`${outcomeTitles[outcome.kind]}: ${outcome.sentence}\n`);
+      tell(stdout, say`${said(words(outcomeTitles[outcome.kind]))}: ${said(fromServer(outcome.sentence))}`);
       if (stdout.isTTY)
-        stderr.write('It ends in 20 seconds; until then the page can be loaded again. Ctrl-C ends it now.\n');
+        tell(stderr, 'It ends in 20 seconds; until then the page can be loaded again. Ctrl-C ends it now.');
       setTimeout(() => over.abort(), lingerMs).unref();
     };
     const page = await serveViewPage({
@@ -98,14 +100,14 @@ async function show(
         return answer;
       },
     });
-    stdout.write(`${page.url}\n`);
-    if (stdout.isTTY) stderr.write(reads ? 'Ctrl-C ends it.\n' : 'Decide there, or end it with Ctrl-C.\n');
+    tell(stdout, say`${exact(page.url)}`);
+    if (stdout.isTTY) tell(stderr, reads ? 'Ctrl-C ends it.' : 'Decide there, or end it with Ctrl-C.');
     const opened =
       open && stdout.isTTY ? await openBrowser(page.url, terminal.platform).catch(() => undefined) : undefined;
     const end = AbortSignal.any([stop, over.signal]);
     if (!end.aborted) await once(end, 'abort');
     runtime.inFlight.detach();
-    if (runtime.inFlight.count() > 0) stderr.write('A change is under way: it gets ten seconds to end.\n');
+    if (runtime.inFlight.count() > 0) tell(stderr, 'A change is under way: it gets ten seconds to end.');
     await runtime.inFlight.finish(graceMs);
     await page.close();
     await opened?.remove();

@@ -43,7 +43,8 @@ export function parseCommandLine(
   furtherSettings: readonly string[] = [],
 ): CommandLine {
   const { positionals: most = 0 } = syntax;
-  const line = { positionals: [] as string[], options: {}, settings: {}, problems: [] as Shown[] };
+  const problems: Shown[] = [];
+  const line = { positionals: [] as string[], options: {}, settings: {}, problems };
   const known = knownOptions(syntax, furtherSettings, line);
   let wants: CommandLine['wants'];
   const end = args.includes('--') ? args.indexOf('--') : args.length;

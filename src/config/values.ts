@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type Budget, longestWindowMs } from '../journal/budget.js';
 import { databaseUrlProblem, isDatabaseUrl } from '../journal/database-url.js';
-import { defined, type Literal, quoted, type Shown, said, say, words } from '../util/say.js';
+import { type Literal, namesOf, quoted, type Shown, said, say, words } from '../util/say.js';
 
 // zod would compile a function for each schema with `new Function`. Most servers check too little for that to pay, and a program that
 // holds keys should make no code of text. It is set in this file because the first schemas of every command are made here.
@@ -25,7 +25,7 @@ export const onOff = z.stringbool({
 });
 
 export const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
-  z.enum(values, mustBe(say`${defined(values.join(' or '))}`));
+  z.enum(values, mustBe(say`${namesOf(values, ' or ')}`));
 
 export function wholeNumber(minimum: number, maximum: number) {
   const isInRange = (text: string) => /^\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum;

@@ -11,8 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { reasonOf } from '../util/log.js';
+import { shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
+import { type Shown, words } from '../util/say.js';
 import type { SealingKeys } from '../util/seal.js';
 
 const keyBytes = 32;
@@ -42,12 +43,12 @@ function readOrMake(path: string): SealingKeys | undefined {
 }
 
 /** The reason why the key in a file cannot be used; undefined if it can, or is still to be made. */
-export function planKeyProblem(path: string): string | undefined {
+export function planKeyProblem(path: string): Shown | undefined {
   try {
     const length = read(path)?.length ?? keyBytes;
-    return length === keyBytes ? undefined : 'it holds no key, or others can read it';
+    return length === keyBytes ? undefined : words('it holds no key, or others can read it');
   } catch (error) {
-    return reasonOf(error);
+    return shownReason(error).text;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { isIPv4 } from 'node:net';
-import type { Log } from '../util/log.js';
+import type { Log, LogEvent } from '../util/log.js';
 import type { OnFailedLogin } from './auth.js';
 import { createCounter, createRateLimiter, type HttpLimits } from './limits.js';
 import { busy } from './server.js';
@@ -57,7 +57,7 @@ const loggedPerMinute = 5;
 const loggedPerSecond = 5;
 
 /** Logs failed logins with address and reason. They do not flood the log: each line says how many were left out before it. */
-export function createFailedLogins(now: () => Date, log: Log, event = 'login failed'): OnFailedLogin {
+export function createFailedLogins(now: () => Date, log: Log, event: LogEvent = 'login failed'): OnFailedLogin {
   const checkNetwork = createRateLimiter(loggedPerMinute / 60, now, loggedPerMinute);
   const checkAll = createRateLimiter(loggedPerSecond, now);
   let unlogged = 0;

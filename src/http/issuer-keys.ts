@@ -2,9 +2,8 @@ import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import * as z from 'zod';
 import { httpFailureText } from '../answers/remedies.js';
 import type { HttpClient } from '../transport/http-client.js';
-import type { Log } from '../util/log.js';
-import { quote } from '../util/quote.js';
-import { words } from '../util/say.js';
+import { type Log, ShownError } from '../util/log.js';
+import { exact, join, quoted, type Said, type Shown, said, say, words } from '../util/say.js';
 
 /** The time for each document, in milliseconds. */
 const networkMs = 5000;
@@ -18,7 +17,7 @@ const pauseMs = 5000;
 export const documentBytes = 1024 * 1024;
 
 /** A sentence without its end that says why an issuer's keys cannot be had. */
-export class IssuerProblem extends Error {}
+export class IssuerProblem extends ShownError {}
 
 /** The keys of an issuer, found through its metadata. */
 export interface IssuerKeys {
@@ -70,7 +69,7 @@ export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: Issuer
       note(undefined);
       return find;
     } catch (error) {
-      const problem = error instanceof IssuerProblem ? error : new IssuerProblem('its keys cannot be read');
+      const problem = error instanceof IssuerProblem ? error : new IssuerProblem(words('its keys cannot be read'));
       note(problem);
       throw problem;
     } finally {
@@ -139,14 +138,15 @@ export async function findKeys(issuer: string, httpClient: HttpClient): Promise<
     `${origin}/.well-known/oauth-authorization-server${path}`,
     `${origin}${path}/.well-known/openid-configuration`,
   ];
-  const problems: string[] = [];
+  const problems: Shown[] = [];
   for (const place of places) {
     const found = await fetchJson(place, httpClient);
     const { data: metadata } = metadataSchema.safeParse(found.json);
-    if (metadata === undefined) problems.push(`${place} ${found.problem ?? 'has no metadata of an issuer'}`);
+    if (metadata === undefined)
+      problems.push(say`${exact(place)} ${said(found.problem ?? words('has no metadata of an issuer'))}`);
     else return await keysAt(metadata, issuer, httpClient);
   }
-  throw new IssuerProblem(problems.join('; '));
+  throw new IssuerProblem(join(problems, '; '));
 }
 
 async function keysAt(
@@ -154,42 +154,49 @@ async function keysAt(
   issuer: string,
   httpClient: HttpClient,
 ): Promise<JWTVerifyGetKey> {
-  if (named !== issuer) throw new IssuerProblem(`it calls itself ${quote(named, 200)}${hint(named, issuer)}`);
+  if (named !== issuer) throw new IssuerProblem(say`it calls itself ${quoted(named, 200)}${hint(named, issuer)}`);
   const { protocol, origin, href } = new URL(jwks_uri);
   // Plain http only where the issuer itself was allowed to have it.
   if (protocol !== 'https:' && origin !== new URL(issuer).origin)
-    throw new IssuerProblem('its metadata names keys that are not at an https address');
+    throw new IssuerProblem(words('its metadata names keys that are not at an https address'));
   const found = await fetchJson(href, httpClient);
   const { data: keys } = keysSchema.safeParse(found.json);
   if (keys === undefined)
-    throw new IssuerProblem(`${quote(href, 200)} ${found.problem ?? `has no keys, or more than ${mostKeys}`}`);
+    throw new IssuerProblem(
+      say`${quoted(href, 200)} ${said(found.problem ?? say`has no keys, or more than ${mostKeys}`)}`,
+    );
   return createLocalJWKSet(keys);
 }
 
 /** The commonest mistake: to issuers, an address with a slash at its end is another one than without. */
-const hint = (named: string, issuer: string) =>
-  named.replace(/\/$/, '') === issuer.replace(/\/$/, '')
-    ? `: set CLOUDOPS_HTTP_ISSUER to exactly that, ${named.endsWith('/') ? 'with the slash' : 'without a slash'} at the end`
-    : ', which is not what CLOUDOPS_HTTP_ISSUER says';
+function hint(named: string, issuer: string): Said {
+  if (named.replace(/\/$/, '') !== issuer.replace(/\/$/, ''))
+    return said(words(', which is not what CLOUDOPS_HTTP_ISSUER says'));
+  const how = said(words(named.endsWith('/') ? 'with the slash' : 'without a slash'));
+  return said(say`: set CLOUDOPS_HTTP_ISSUER to exactly that, ${how} at the end`);
+}
 
 /**
  * The JSON at a place of the issuer, if that is what is there. Many servers answer a path that they do not have with a page, or
  * with the way to one.
  * @throws IssuerProblem if there is no answer
  */
-async function fetchJson(place: string, httpClient: HttpClient): Promise<{ json?: unknown; problem?: string }> {
+async function fetchJson(place: string, httpClient: HttpClient): Promise<{ json?: unknown; problem?: Shown }> {
   const { origin, pathname, search } = new URL(place);
   const request = { method: 'GET', origin, path: pathname + search, newConnection: false } as const;
   const headers = { accept: 'application/json' };
   const response = await httpClient.send({ ...request, headers }, AbortSignal.timeout(networkMs));
   const failure = response.kind === 'failure' ? response : response.bodyFailure;
-  if (failure?.code === 'CallTimeout') throw new IssuerProblem(`${origin} did not answer within ${networkMs / 1000} s`);
+  if (failure?.code === 'CallTimeout')
+    throw new IssuerProblem(say`${exact(origin)} did not answer within ${networkMs / 1000} s`);
   if (failure !== undefined) throw new IssuerProblem(httpFailureText(failure, origin));
   if (response.kind === 'failure' || response.status !== 200)
-    return { problem: `answers with HTTP status ${response.kind === 'response' ? response.status : 'none'}` };
+    return {
+      problem: say`answers with HTTP status ${response.kind === 'response' ? response.status : said(words('none'))}`,
+    };
   try {
     return { json: JSON.parse(response.body) };
   } catch {
-    return { problem: 'answers with something that is not JSON' };
+    return { problem: words('answers with something that is not JSON') };
   }
 }

@@ -1,4 +1,11 @@
-import { counted as countedText, humanBytes, humanDuration, listed as listedText, sentenceCase } from './human.js';
+import {
+  counted as countedText,
+  humanBytes,
+  humanDuration,
+  listed as listedText,
+  sentenceCase,
+  withLocalTimes,
+} from './human.js';
 import { quote, quoteName, spellOut } from './quote.js';
 
 /**
@@ -56,8 +63,14 @@ export const quoted = (text: string, limit: number): Said => said(shown(quote(te
 export const own = (name: string): Said => said(shown(quoteName(name)));
 
 /** Names of things of this server's own, in a row. */
-export const namesOf = (names: readonly string[], between: ', ' | '.' = ', '): Said =>
+export const namesOf = (names: readonly string[], between: ', ' | ' or ' | '.' = ', '): Said =>
   said(shown(names.map(quoteName).join(between)));
+
+/**
+ * A value that people copy as it is, such as an address, a planId or a command: without quotation marks, and with what is invisible
+ * spelled out. It stands alone or at the end of a line, or is of a form that no words have.
+ */
+export const exact = (value: string): Said => said(shown(spellOut(value)));
 
 /** The words of a definition or a schema, which no call and no answer can change. */
 export const defined = (text: string): Said => said(shown(spellOut(text)));
@@ -139,6 +152,10 @@ export const replaced = (
   other: (found: string, before: string) => Said | undefined,
 ): Shown => shown(text.replace(found, (one, offset: number) => other(one, text.slice(0, offset))?.text ?? one));
 
+/** With its times as `write` writes them (milliseconds since 1970). What it quotes stays as it is. */
+export const withTimes = (text: Shown, write: (time: number) => Said): Shown =>
+  shown(withLocalTimes(text, (time) => write(time).text));
+
 /** What an expression finds in it, which begins and ends outside of quotation marks. */
 export function partOf(text: Shown, found: RegExp): Shown | undefined {
   const part = found.exec(text)?.[0];
@@ -158,6 +175,9 @@ export function beginning(text: Shown, limit: number): Shown {
 
 /** Its first line. What is quoted has no other. */
 export const firstLine = (text: Shown): Shown => shown(text.split('\n', 1)[0] ?? '');
+
+/** Its lines. What is quoted is on one. */
+export const linesOf = (text: Shown): Shown[] => text.split('\n').map(shown);
 
 /** Text that this server made, where it comes back sealed, or reaches a view. */
 export const fromServer = (text: string): Shown => shown(text);

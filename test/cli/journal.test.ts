@@ -44,10 +44,10 @@ test('for people a change is a row: when by their clock, what came of it, what i
   const rows = printed.stdout.trimEnd().split('\n');
   expect(rows).toEqual([
     expect.stringMatching(
-      /^2026-11-21 08:30:00 GMT\+9 {2}rejected {4}Create DevOps server "wiki"\. \(Client\.Bad\) .* agreed when asked after 4 s /,
+      /^2026-11-21 08:30:00 GMT\+9 {2}rejected {4}"Create DevOps server \\"wiki\\"\." \("Client\.Bad"\) .* agreed when asked after 4 s /,
     ),
-    expect.stringMatching(/ declined {4}Create DevOps server "wiki"\. .* declined with a click after 4 s /),
-    expect.stringMatching(/ no outcome {2}Create DevOps server "wiki"\. /),
+    expect.stringMatching(/ declined {4}"Create DevOps server \\"wiki\\"\." .* declined with a click after 4 s /),
+    expect.stringMatching(/ no outcome {2}"Create DevOps server \\"wiki\\"\." /),
   ]);
 });
 

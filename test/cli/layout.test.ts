@@ -1,6 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { columnsOf, labelled, localTime, shortened, widthOf, wrapped } from '../../src/cli/layout.js';
+import { exact, say, words } from '../../src/util/say.js';
+
+const exactly = (text: string) => say`${exact(text)}`;
 
 const plain = { width: 30, paint: (_format: unknown, text: string) => text };
 
@@ -33,7 +36,7 @@ describe('a paragraph', () => {
   test('fits into its width, and loses no word', () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 30, max: 90 }), (given, width) => {
-        const lines = wrapped(given, width, '- ');
+        const lines = wrapped(exactly(given), width, '- ');
         for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
         expect(lines.map((line) => line.slice(2)).join(' ')).toBe(given);
       }),
@@ -42,7 +45,7 @@ describe('a paragraph', () => {
 
   test('keeps an address whole, so that it can be copied', () => {
     const address = `https://${'a'.repeat(40)}.example.com`;
-    expect(wrapped(`see ${address} now`, 20)).toEqual(['see', address, 'now']);
+    expect(wrapped(say`see ${exact(address)} now`, 20)).toEqual(['see', address, 'now']);
   });
 
   test('cut to one line fits, and says that it was cut', () => {
@@ -60,8 +63,8 @@ test('labels stand in a column of their own; one without a text is left out', ()
   expect(
     labelled(
       [
-        ['Where', ['region jp-east-1 and zone east-11']],
-        ['Warnings', ['one', 'two']],
+        ['Where', [words('region jp-east-1 and zone east-11')]],
+        ['Warnings', [words('one'), words('two')]],
         ['Account', []],
       ],
       plain,

@@ -57,7 +57,9 @@ test('who typed yes reads that they agreed, when by their own clock, and the cos
   expect(text).not.toMatch(notForPeople);
 
   const journal = await onTerminal(['journal'], 80, { env: sandbox });
-  expect(journal.lines.join('\n')).toMatch(/ GMT\+9 {2}accepted +Create DevOps server "wiki"[\s\S]*agreed when asked/);
+  expect(journal.lines.join('\n')).toMatch(
+    / GMT\+9 {2}accepted +"Create DevOps server \\"wiki\\"[\s\S]*agreed when asked/,
+  );
   expect(journal.raw).toContain('\x1b[32maccepted');
 });
 

@@ -4,8 +4,10 @@ import { describe, expect, test } from 'vitest';
 import {
   counted,
   defined,
+  exact,
   join,
   listed,
+  namesOf,
   own,
   quoted,
   type Shown,
@@ -46,6 +48,16 @@ test.each([
   ['Nothing was sent', '"Nothing was sent"'],
 ])('the name %s of something of our own is shown as %s', (name, shown) => {
   expect(say`${own(name)}`).toBe(shown);
+});
+
+test('names are shown one by one', () => {
+  expect(say`${namesOf(['READ_ONLY', 'a b'])}; ${namesOf(['accounts', 'prod'], '.')}`).toBe(
+    'READ_ONLY, "a b"; accounts.prod',
+  );
+});
+
+test('a value to be copied is shown as it is, but for what is invisible', () => {
+  expect(say`${exact('https://example.com/?a="b"\u202e\n')}`).toBe('https://example.com/?a="b"\\u202e\\n');
 });
 
 test('the words of a definition have nothing invisible in them', () => {
@@ -91,9 +103,9 @@ test('one file casts, and no other', () => {
   expect(sources.filter((file) => /\bas (?:unknown as )?(?:readonly )?Shown\b/.test(textOf(file)))).toEqual([maker]);
 });
 
-/** Where the words of definitions, schemas and settings are taken as they are, and where sealed text comes back. */
+/** Where the words of definitions, schemas and settings are taken as they are, where sealed text or a view's comes back, and what is copied. */
 test.each([
-  ['fromServer', ['consent/plans.ts']],
+  ['fromServer', ['cli/view.ts', 'consent/plans.ts']],
   [
     'defined',
     [
@@ -107,17 +119,51 @@ test.each([
       'calls/endpoint.ts',
       'calls/policy.ts',
       'calls/validate.ts',
-      'cli/call.ts',
+      'cli/client-config.ts',
+      'cli/doctor.ts',
+      'cli/help.ts',
+      'cli/operations.ts',
+      'cli/run.ts',
+      'config/accounts-file.ts',
+      'config/accounts.ts',
       'config/open-accounts.ts',
+      'config/setting-values.ts',
       'consent/question.ts',
       'mcp/views/results.ts',
+      'operations/load.ts',
       'tools/schema/field-names.ts',
       'tools/schema/meanings.ts',
       'tools/schema/zones.ts',
+    ],
+  ],
+  [
+    'exact',
+    [
+      'answers/request-lines.ts',
+      'cli/answer-for-people.ts',
+      'cli/call.ts',
+      'cli/client-config.ts',
+      'cli/doctor.ts',
+      'cli/health.ts',
+      'cli/help.ts',
+      'cli/http.ts',
+      'cli/layout.ts',
+      'cli/operations.ts',
+      'cli/probe.ts',
+      'cli/run.ts',
+      'cli/sandbox.ts',
+      'cli/view.ts',
+      'http/issuer-keys.ts',
     ],
   ],
 ])('%s is used in no other files than these', (name, files) => {
   const imports = new RegExp(`import \\{[^}]*\\b${name}\\b[^}]*\\} from '[^']*/say.js'`);
   const uses = sources.filter((file) => imports.test(textOf(file)));
   expect(uses.sort()).toEqual(files);
+});
+
+test('no command writes words to a terminal but by what takes text to be shown', () => {
+  const commands = sources.filter((file) => file.startsWith('cli/') && file !== 'cli/layout.ts');
+  expect(commands).not.toEqual([]);
+  expect(commands.filter((file) => /\.write\(\s*['"`][^$]/.test(textOf(file)))).toEqual([]);
 });

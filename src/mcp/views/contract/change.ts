@@ -71,7 +71,7 @@ export const outcomeKinds = ['accepted', 'rejected', 'unknown', 'declined', 'exp
 export type OutcomeKind = (typeof outcomeKinds)[number];
 
 /** Each of them in two or three words. */
-export const outcomeTitles: Readonly<Record<OutcomeKind, string>> = {
+export const outcomeTitles = {
   accepted: 'Accepted',
   rejected: 'Refused by the cloud',
   unknown: 'The outcome is not known',
@@ -79,7 +79,7 @@ export const outcomeTitles: Readonly<Record<OutcomeKind, string>> = {
   expired: 'The plan has expired',
   used: 'Decided before',
   refused: 'Not sent',
-};
+} as const satisfies Readonly<Record<OutcomeKind, string>>;
 
 export interface ChangeOutcome {
   readonly kind: OutcomeKind;
