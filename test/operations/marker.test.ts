@@ -4,8 +4,13 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { EndedOutcome } from '../../src/answers/outcome.js';
 import { textOf } from '../../src/answers/text.js';
+import { failureText, successText } from '../../src/cli/answer-for-people.js';
+import { changeLines } from '../../src/cli/journal-table.js';
+import type { Page } from '../../src/cli/layout.js';
+import { serverLog } from '../../src/cli/terminal-log.js';
 import type { Asker } from '../../src/consent/asker.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
+import type { RecordedChange } from '../../src/journal/entry.js';
 import { describe as journalLine } from '../../src/journal/journal.js';
 import { viewMeta } from '../../src/mcp/views/results.js';
 import { loadOperations } from '../../src/operations/load.js';
@@ -13,9 +18,11 @@ import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { endingOf, intentAt } from '../support/journal.js';
 import { openPolicy } from '../support/operations.js';
 import { problems, withValue } from '../support/rules.js';
 import { answeredBy, scriptedClient } from '../support/scripted-client.js';
+import { fakeTerminal } from '../support/terminal.js';
 
 /**
  * A text that an agent gives, or that the service answers with, stands in quotation marks wherever people and models read: it never
@@ -89,7 +96,15 @@ function toldIn(outcome: EndedOutcome, args: Record<string, unknown>): [where: s
       Object.values(meta).map((one) => ({ ...Object(one), request: '', ticket: '', requestIds: {} })),
     ),
     ['terminal', terminal],
+    ['people', readByPeople(outcome)],
   ];
+}
+
+/** The answer at a terminal, without its exact values. */
+function readByPeople(outcome: EndedOutcome): string {
+  if (outcome.kind === 'failed') return failureText(outcome.failure, page);
+  const { plan: _, answer: __, ...facts } = outcome.success;
+  return successText(facts, page);
 }
 
 function textsIn(where: string, value: unknown): [string, string][] {
@@ -138,6 +153,17 @@ function markedRecord(schema: unknown, flag: boolean): unknown {
 
 const now = () => new Date('2026-11-20T12:00:00Z');
 
+/** Not wrapped and without colours, as in a pipe. */
+const page: Page = { width: Number.POSITIVE_INFINITY, paint: (_format, text) => text, timeZone: 'UTC' };
+const tableOf = (change: RecordedChange) => changeLines(change, page).join('\n');
+
+/** The log of a server that a person started, and what it printed. */
+function logForPeople() {
+  const { terminal, printed } = fakeTerminal({ now });
+  const stderr = Object.assign(terminal.stderr, { isTTY: true, columns: 100_000 });
+  return { log: serverLog({ origins: [], logLevel: 'info' }, { ...terminal, stderr }), printed };
+}
+
 /** What one call tells: what it asks, answers, and leaves in the journal. */
 async function toldByOne(
   operation: Operation,
@@ -153,15 +179,20 @@ async function toldByOne(
       return 'agreed';
     },
   };
+  const { log, printed } = logForPeople();
   const tokens = createConsentTokens(['k'.repeat(32)], '', now);
   const journal = createMemoryJournal(now);
   const { openClient } = scriptedClient(async () => reply);
   const policy = { ...openPolicy, extensions: ['s3'] };
-  const { carryOut, close } = testCaller('http://127.0.0.1:1', { openClient, journal, now, confirm: 'ask', policy });
+  const { carryOut, close } = testCaller('http://127.0.0.1:1', {
+    ...{ openClient, journal, now, confirm: 'ask', policy },
+    log: (_level, event, fields) => log('error', event, fields),
+  });
   const context = { signal: never, client: 'test 1', tokens, hasView: way === 'shown' };
   const outcome = await carryOut(operation, args, way === 'asked' ? { ...context, asker } : context);
   if (outcome.kind !== 'inputRequired') told.push(...toldIn(outcome, args));
-  for (const change of await journal.list({})) told.push(['journal', journalLine(change)]);
+  for (const change of await journal.list({})) told.push(['journal', journalLine(change)], ['table', tableOf(change)]);
+  told.push(['log', printed.stderr]);
   await close();
   return told;
 }
@@ -194,10 +225,12 @@ describe.each(all.map((operation) => [operation.name, operation] as const))('%s'
     expect(told.filter(([, text]) => marked.test(unquoted(text)))).toEqual([]);
     // Otherwise nothing was tried.
     expect(told.some(([, text]) => marked.test(text))).toBe(true);
-    expect(told.map(([where]) => where)).toEqual(expect.arrayContaining(['terminal', 'result.summary']));
+    expect(told.map(([where]) => where)).toEqual(
+      expect.arrayContaining(['terminal', 'people', 'log', 'result.summary']),
+    );
     if (operation.change !== undefined)
       expect(told.map(([where]) => where)).toEqual(
-        expect.arrayContaining(['question', 'label', 'journal', 'plan.summary', 'view.0.sentence']),
+        expect.arrayContaining(['question', 'label', 'journal', 'table', 'plan.summary', 'view.0.sentence']),
       );
     expect(told.filter(([, text]) => /[\u202e\u200b]/.test(text))).toEqual([]);
   });
@@ -208,4 +241,28 @@ describe.each(all.map((operation) => [operation.name, operation] as const))('%s'
     );
     expect(lines.filter((line) => marked.test(unquoted(line)))).toEqual([]);
   });
+});
+
+describe('what somebody else wrote in a journal', () => {
+  const text = candidates[0] ?? '';
+  const intent = intentAt(now().getTime(), { tool: text, what: text, target: text, client: text, caller: text });
+  const ending = { ...endingOf(now().getTime(), intent.id, 'rejected'), code: text };
+  const change = { ...intent, time: text, approver: text, ending };
+
+  test.each([
+    ['a line', journalLine(change)],
+    ['a row', tableOf(change)],
+    ['a row of a terminal', changeLines(change, { ...page, width: 100 }).join('')],
+  ])('stands in quotation marks only, as %s', (_what, line) => {
+    expect(line).toMatch(marked);
+    expect(unquoted(line)).not.toMatch(marked);
+    expect(line).not.toMatch(/[\u202e\u200b]/);
+  });
+});
+
+test('facts of an event stand in quotation marks only where a person reads the log', () => {
+  const { log, printed } = logForPeople();
+  log('warn', 'issuer', { error: candidates[0], caller: candidates[1], problems: [candidates[1]] });
+  expect(printed.stderr).toMatch(/^warning: issuer: error "ZEBRA/);
+  expect(unquoted(printed.stderr)).not.toMatch(marked);
 });

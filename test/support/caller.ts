@@ -30,6 +30,7 @@ import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import { createHttpClient, defaultLimits, type HttpClient, type Limits } from '../../src/transport/http-client.js';
 import { createSignedClients, type OpenClient } from '../../src/transport/signed-client.js';
+import type { Log } from '../../src/util/log.js';
 import type { Shown } from '../../src/util/say.js';
 
 /** Keys of nothing: they sign requests to servers that the tests start themselves. */
@@ -64,6 +65,8 @@ export interface TestCallerOptions {
   readonly statusWaitMs?: number;
   /** In place of those reports. */
   readonly takeReports?: CallDependencies['takeReports'];
+  /** Gets each event beside those that are kept. */
+  readonly log?: Log;
   /** Whether a change goes on when its client has gone. */
   readonly outlivesClients?: boolean;
 }
@@ -72,8 +75,9 @@ export interface TestCallerOptions {
 export function testCaller(origin: string, options: TestCallerOptions = {}) {
   const waits: number[] = [];
   const logged: { level: string; event: string; fields: unknown }[] = [];
-  const log = (level: string, event: string, fields: unknown = {}) => {
+  const log: Log = (level, event, fields = {}) => {
     logged.push({ level, event, fields });
+    options.log?.(level, event, fields);
   };
   const httpClient = options.httpClient ?? createHttpClient({}, { ...defaultLimits, ...options.limits });
   const now = options.now ?? (() => new Date());
