@@ -115,7 +115,7 @@ export function checkContent({ body }: UnsignedApiRequest): void {
 
 /** The refusal of a call for which there are no keys, if that is what an error is about. */
 export function keysRefusal(error: unknown): Refusal | undefined {
-  if (error instanceof KeysUnavailable) return new Refusal('KeysUnavailable', [say`${defined(error.message)}`]);
+  if (error instanceof KeysUnavailable) return new Refusal('KeysUnavailable', [error.shown]);
   return error instanceof Error && error.cause !== undefined ? keysRefusal(error.cause) : undefined;
 }
 

@@ -1,3 +1,4 @@
+import { ShownError } from '../util/log.js';
 import type { Credentials } from './sign.js';
 
 /** The place where the keys of an account come from. They may be replaced there while the server runs. */
@@ -17,7 +18,7 @@ export interface KeySource {
 }
 
 /** Why there are no keys to sign with. The message is for people, and holds no secret. */
-export class KeysUnavailable extends Error {}
+export class KeysUnavailable extends ShownError {}
 
 /** Keys that stay as they are until the server is started again. */
 export const fixedKeys = (credentials: Credentials): KeySource => ({

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Log, reasonOf } from '../util/log.js';
+import { type Log, shownReason } from '../util/log.js';
+import { said, say, words } from '../util/say.js';
 import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable } from './keys.js';
 import { createProcessKeys } from './process-keys.js';
 import { filesOfProfiles, openProfile, type ProfileFacts } from './profile.js';
@@ -47,7 +48,14 @@ export function openKeys(settings: KeySettings, { env, now, log }: KeyDependenci
   if (settings.kind === 'process') {
     const id = `process ${JSON.stringify(settings.command)}`;
     return {
-      keys: createProcessKeys({ id, command: settings.command, name: 'CLOUDOPS_CREDENTIAL_PROCESS', run, now, log }),
+      keys: createProcessKeys({
+        id,
+        command: settings.command,
+        name: said(words('CLOUDOPS_CREDENTIAL_PROCESS')),
+        run,
+        now,
+        log,
+      }),
     };
   }
   if (settings.kind === 'profile') {
@@ -56,13 +64,13 @@ export function openKeys(settings: KeySettings, { env, now, log }: KeyDependenci
   }
   const { credentials, files } = settings;
   const whole = wholeCredentials(credentials);
-  if (whole === undefined) throw new KeysUnavailable('keys are missing');
+  if (whole === undefined) throw new KeysUnavailable(words('keys are missing'));
   const parts = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
   if (parts.length === 0) return { keys: fixedKeys(whole) };
   const read = async () => {
     const texts = await Promise.all(parts.map(async ([part, path]) => [part, await readKeyFile(path)] as const));
     const found = wholeCredentials({ ...credentials, ...Object.fromEntries(texts) });
-    if (found === undefined) throw new KeysUnavailable('a file of keys is empty');
+    if (found === undefined) throw new KeysUnavailable(words('a file of keys is empty'));
     return found;
   };
   // Where only the secret is in a file, the ID says which account it is.
@@ -81,9 +89,9 @@ const maximumBytes = 64 * 1024;
 /** The text of a file, which may be any text without line breaks or other characters that no header can have. */
 async function readKeyFile(path: string): Promise<string> {
   const { size } = await stat(path);
-  if (size > maximumBytes) throw new KeysUnavailable('a file of keys is larger than 64 KiB');
+  if (size > maximumBytes) throw new KeysUnavailable(words('a file of keys is larger than 64 KiB'));
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new KeysUnavailable(`a file of keys cannot be read (${reasonOf(error)})`);
+    throw new KeysUnavailable(say`a file of keys cannot be read (${shownReason(error)})`);
   });
   return text.trim();
 }

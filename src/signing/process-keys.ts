@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Log } from '../util/log.js';
 import { once } from '../util/objects.js';
+import { type Said, type Shown, said, say, words } from '../util/say.js';
 import { areSameKeys, type KeySource, KeysUnavailable } from './keys.js';
 import type { RunProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
@@ -9,7 +10,7 @@ export interface ProcessKeysOptions {
   readonly id: string;
   readonly command: readonly string[];
   /** The setting that names the program, for people. */
-  readonly name: string;
+  readonly name: Said;
   readonly run: RunProgram;
   readonly now: () => Date;
   readonly log: Log;
@@ -22,7 +23,7 @@ const earlyMs = 5 * minuteMs;
 const headerText = /^[\x21-\x7e]+$/;
 
 /** Said at once, or of keys that were good when they were printed. */
-const haveExpired = 'printed keys that have expired';
+const haveExpired = words('printed keys that have expired');
 
 /** The output of a program as AWS defines it for `credential_process`. */
 const outputSchema = once(() =>
@@ -47,20 +48,20 @@ interface Printed {
  */
 export function createProcessKeys({ id, command, name, run, now, log }: ProcessKeysOptions): KeySource {
   let printed: Printed | undefined;
-  let failure = '';
+  let failure = say``;
   let ranAt: number | undefined;
   let running: Promise<void> | undefined;
 
   const runOnce = async (): Promise<void> => {
     const result = await run(command);
     const problem = result.kind === 'failed' ? result.problem : take(result.stdout);
-    failure = `${name} ${problem ?? haveExpired}`;
+    failure = say`${name} ${said(problem ?? haveExpired)}`;
     if (problem !== undefined) log('error', 'keys', { problem: failure });
   };
   /** Takes what a program printed, unless there is a problem with it. */
-  const take = (stdout: string): string | undefined => {
+  const take = (stdout: string): Shown | undefined => {
     const { data } = outputSchema().safeParse(parseJson(stdout));
-    if (data === undefined) return 'printed something else than the JSON of credential_process, version 1';
+    if (data === undefined) return words('printed something else than the JSON of credential_process, version 1');
     const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = data;
     const credentials = {
       accessKeyId: AccessKeyId,

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { quote } from '../util/quote.js';
+import { said, say } from '../util/say.js';
 import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable } from './keys.js';
 import { createProcessKeys } from './process-keys.js';
 import type { RunProgram } from './run-program.js';
@@ -67,7 +67,7 @@ export function openProfile(options: ProfileOptions): {
     const profiles = await (await load())(init);
     const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
     if (found === undefined)
-      throw new KeysUnavailable(`there is no profile ${quote(name)} in ${files.config} or ${files.credentials}`);
+      throw new KeysUnavailable(say`there is no profile ${name} in ${files.config} or ${files.credentials}`);
     return readProfile(name, found);
   };
   const watched = watchFiles({ ...options, paths: [files.config, files.credentials], initial: undefined, read });
@@ -77,7 +77,7 @@ export function openProfile(options: ProfileOptions): {
     return createProcessKeys({
       id: '',
       command: keys.command,
-      name: `credential_process of ${quote(name)}`,
+      name: said(say`credential_process of ${name}`),
       run,
       now,
       log,
@@ -99,7 +99,7 @@ export function openProfile(options: ProfileOptions): {
 
 /** @throws KeysUnavailable if the profile has no keys of its own and no program that prints some */
 function readProfile(name: string, settings: Readonly<Record<string, string | undefined>>): Profile {
-  const shown = quote(name);
+  const shown = said(say`${name}`);
   const { region, endpoint_url: endpointUrl, credential_process: program } = settings;
   const {
     aws_access_key_id: accessKeyId,
@@ -108,14 +108,14 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
   } = settings;
   if (Object.keys(settings).some((setting) => federated.test(setting)))
     throw new KeysUnavailable(
-      `the profile ${shown} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${shown}, "--format", "process"], which is aws configure export-credentials --format process`,
+      say`the profile ${shown} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${shown}, "--format", "process"], which is aws configure export-credentials --format process`,
     );
   if (accessKeyId !== undefined && secretAccessKey !== undefined)
     return { region, endpointUrl, keys: { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) } };
   const command = splitCommand(program ?? '');
   if (command === undefined)
-    throw new KeysUnavailable(`credential_process of the profile ${shown} has a quotation mark without its pair`);
-  if (command.length === 0) throw new KeysUnavailable(`the profile ${shown} has no keys and no credential_process`);
+    throw new KeysUnavailable(say`credential_process of the profile ${shown} has a quotation mark without its pair`);
+  if (command.length === 0) throw new KeysUnavailable(say`the profile ${shown} has no keys and no credential_process`);
   return { region, endpointUrl, keys: { command } };
 }
 

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { own, type Shown, say, words } from '../util/say.js';
 
 /** What came of running a program. What it printed to stderr is nowhere: it may hold a secret. */
 export type ProgramResult =
   | { readonly kind: 'ended'; readonly stdout: string }
   /** The end of a sentence about the program. */
-  | { readonly kind: 'failed'; readonly problem: string };
+  | { readonly kind: 'failed'; readonly problem: Shown };
 
 export type RunProgram = (command: readonly string[]) => Promise<ProgramResult>;
 
@@ -33,7 +34,7 @@ export function runProgram(
       watch(child, limitMs, () => endAll(child, hasGroup), resolve);
     } catch {
       // A file name or an argument that no system takes.
-      resolve({ kind: 'failed', problem: 'cannot be started' });
+      resolve({ kind: 'failed', problem: words('cannot be started') });
     }
   });
 }
@@ -52,24 +53,25 @@ function watch(
     process.off('exit', endProgram);
     resolve(result);
   };
-  const fail = (problem: string) => {
+  const fail = (problem: Shown) => {
     endProgram();
     child.stdout?.destroy();
     done({ kind: 'failed', problem });
   };
-  const timer = setTimeout(() => fail(`did not end within ${limitMs / 1000} seconds`), limitMs);
+  const timer = setTimeout(() => fail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
   // It would outlive this process, as it is in a group of its own.
   process.once('exit', endProgram);
   child.stdout?.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     chunks.push(chunk);
-    if (bytes > mostBytes) fail(`printed more than ${mostBytes / 1024} KiB`);
+    if (bytes > mostBytes) fail(say`printed more than ${mostBytes / 1024} KiB`);
   });
   // Never the error's message: it names the program with its arguments.
-  child.once('error', (error) => done({ kind: 'failed', problem: `cannot be started (${codeOf(error)})` }));
+  child.once('error', (error) => done({ kind: 'failed', problem: say`cannot be started (${own(codeOf(error))})` }));
   child.once('close', (code, signal) => {
     if (code === 0) return done({ kind: 'ended', stdout: Buffer.concat(chunks).toString('utf8') });
-    return done({ kind: 'failed', problem: signal ? `was ended by ${signal}` : `ended with exit code ${code}` });
+    const problem = signal ? say`was ended by ${own(signal)}` : say`ended with exit code ${own(String(code))}`;
+    return done({ kind: 'failed', problem });
   });
 }
 

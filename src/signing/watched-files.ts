@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Log, reasonOf } from '../util/log.js';
+import { type Log, shownReason } from '../util/log.js';
+import { say } from '../util/say.js';
 import { KeysUnavailable } from './keys.js';
 
 /** The facts that tell that a file was written or replaced. */
@@ -57,7 +58,7 @@ export function watchFiles<Value>({
   let value = initial;
   let loaded: string | undefined;
   let seen: { readonly mark: string; readonly since: number } | undefined;
-  let problem = 'a file was written while it was read';
+  let problem = say`a file was written while it was read`;
   let turn: Promise<unknown> = Promise.resolve();
   let settling: Promise<void> | undefined;
 
@@ -74,7 +75,7 @@ export function watchFiles<Value>({
   };
   const load = async (mark: string): Promise<void> => {
     const found = await read().catch((error: unknown) => {
-      problem = error instanceof KeysUnavailable ? error.message : `a file cannot be read (${reasonOf(error)})`;
+      problem = error instanceof KeysUnavailable ? error.shown : say`a file cannot be read (${shownReason(error)})`;
     });
     // Written while it was read: the next call tries again.
     if ((await look()).mark !== mark) return;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { KeysUnavailable } from '../../src/signing/keys.js';
 import { type KeySettings, openKeys } from '../../src/signing/open-keys.js';
+import { words } from '../../src/util/say.js';
 
 /** Keys are taken from where the settings say: as they are, from files that may be replaced, or from a program. */
 
@@ -50,7 +51,9 @@ describe('keys of settings', () => {
     ['an ID that ends with a line break', { ...whole, accessKeyId: 'AK\n' }],
     ['a session token that is not ASCII', { ...whole, sessionToken: 'tokén' }],
   ])('are refused if they are %s', (_what, credentials) => {
-    expect(() => open({ kind: 'keys', credentials, files: {} })).toThrow(new KeysUnavailable('keys are missing'));
+    expect(() => open({ kind: 'keys', credentials, files: {} })).toThrow(
+      new KeysUnavailable(words('keys are missing')),
+    );
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createProcessKeys } from '../../src/signing/process-keys.js';
 import type { ProgramResult } from '../../src/signing/run-program.js';
+import { said, words } from '../../src/util/say.js';
 
 /** Keys that a program prints, as AWS defines it for `credential_process`. */
 
@@ -25,7 +26,7 @@ function setUp(...results: readonly ProgramResult[]) {
   const source = createProcessKeys({
     id: 'process',
     command: ['keys'],
-    name: 'CLOUDOPS_CREDENTIAL_PROCESS',
+    name: said(words('CLOUDOPS_CREDENTIAL_PROCESS')),
     run: async () => {
       const result = results[Math.min(runs, results.length - 1)];
       runs += 1;
@@ -68,7 +69,7 @@ test('five minutes before the keys expire it runs again, and calls do not wait f
 });
 
 test('if it fails, keys that have not expired stay in use, it runs once a minute, and then calls are refused', async () => {
-  const failed: ProgramResult = { kind: 'failed', problem: 'ended with exit code 3' };
+  const failed: ProgramResult = { kind: 'failed', problem: words('ended with exit code 3') };
   const { id, runs, pass } = setUp(ended(printed('A', start + 7 * minute)), failed);
   expect(await id()).toBe('A');
   for (let minutes = 1; minutes < 7; minutes += 1) {
@@ -124,7 +125,10 @@ test.each<readonly [string, object, object]>([
 });
 
 test('a minute after it failed it is run again, not sooner, and the log has each failure', async () => {
-  const { id, runs, pass, logged } = setUp({ kind: 'failed', problem: 'ended with exit code 3' }, ended(printed('A')));
+  const { id, runs, pass, logged } = setUp(
+    { kind: 'failed', problem: words('ended with exit code 3') },
+    ended(printed('A')),
+  );
   await expect(id()).rejects.toThrow('ended with exit code 3');
   pass(minute - 1);
   await expect(id()).rejects.toThrow('ended with exit code 3');
@@ -142,7 +146,7 @@ test('at the end of its keys calls wait for the next ones', async () => {
 });
 
 test('keys that expire within a minute of being printed are refused as expired, whatever failed before', async () => {
-  const failed: ProgramResult = { kind: 'failed', problem: 'ended with exit code 3' };
+  const failed: ProgramResult = { kind: 'failed', problem: words('ended with exit code 3') };
   const { id, pass } = setUp(failed, ended(printed('A', start + minute + 1000)));
   await expect(id()).rejects.toThrow('ended with exit code 3');
   pass(minute);
@@ -171,7 +175,7 @@ describe('after a refusal', () => {
 
   test('keys that nobody has asked for yet are printed, if it can', async () => {
     expect(await setUp(ended(printed('A'))).source.renewed(refused)).toMatchObject({ accessKeyId: 'A' });
-    const failed: ProgramResult = { kind: 'failed', problem: 'ended with exit code 3' };
+    const failed: ProgramResult = { kind: 'failed', problem: words('ended with exit code 3') };
     expect(await setUp(failed).source.renewed(refused)).toBeUndefined();
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { KeysUnavailable } from '../../src/signing/keys.js';
 import { watchFiles } from '../../src/signing/watched-files.js';
+import { words } from '../../src/util/say.js';
 
 /** Files are read again when they have changed, and only once all of them have been still for a second. */
 
@@ -19,7 +20,7 @@ function setUp(initial: string | undefined = undefined, { whileRead = () => {}, 
     const [id = '', secret = ''] = ['/id', '/secret'].map((path) => files.get(path)?.text);
     reads.push(`${id}/${secret}`);
     whileRead();
-    if (id === '' || secret === '') throw new KeysUnavailable('a file of keys is empty');
+    if (id === '' || secret === '') throw new KeysUnavailable(words('a file of keys is empty'));
     return `${id}/${secret}`;
   };
   const watched = watchFiles({
