@@ -215,7 +215,7 @@ function textOf(
   return [
     block === undefined ? say`${defined(title)}: enter this at` : say`${defined(title)}: add this to`,
     ...places.map((place) => say`  ${exact(place)}`),
-    // In JSON and in TOML, an escape is the character that it spells.
+    // In JSON, TOML and YAML, an escape is the character that it spells.
     ...(block === undefined ? [] : ['', ...block.split('\n').map((line) => say`${exact(line)}`)]),
     ...(command === undefined ? [] : ['', 'or run', say`  ${exact(command)}`]),
     ...(secrets.length === 0 ? [] : ['', ...wrapped(say`${namesOf(secrets)}: ${defined(secretsNote)}`, width)]),
