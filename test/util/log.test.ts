@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createLog, type LogLevel } from '../../src/util/log.js';
+import { createLog, type LogLevel, ShownError, shownReason } from '../../src/util/log.js';
+import { say } from '../../src/util/say.js';
 
 const written = (fields: Record<string, unknown>, minimum: LogLevel = 'info') => {
   const lines: string[] = [];
@@ -42,4 +43,12 @@ test('whatever a text holds, the line is JSON that holds the same text', () => {
 
 test('a text without end is cut', () => {
   expect(written({ caller: 'n'.repeat(1_000_000) })[0]?.length).toBeLessThan(20_000);
+});
+
+test.each([
+  ['a code stays bare', Object.assign(new Error('open "x"'), { code: 'ENOENT' }), 'ENOENT'],
+  ['a message is foreign', new Error('it is fine. \u202e'), '"it is fine. \\u202e"'],
+  ['our own words stay', new ShownError(say`there is no profile ${'a'}`), 'there is no profile "a"'],
+])('of the reason of a failure, for people: %s', (_what, error, shown) => {
+  expect(say`${shownReason(error)}`).toBe(shown);
 });
