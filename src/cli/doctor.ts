@@ -1,5 +1,3 @@
-import { constants } from 'node:fs';
-import { access, readdir, stat } from 'node:fs/promises';
 import { devNull } from 'node:os';
 import { Refusal } from '../answers/refusal.js';
 import type { Account } from '../calls/account.js';
@@ -8,20 +6,18 @@ import { isAllowed } from '../calls/policy.js';
 import { hiddenBySandbox } from '../config/describe.js';
 import type { Config } from '../config/load.js';
 import type { ConsentMode } from '../consent/decision.js';
-import { planKeyProblem } from '../consent/plan-key.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { documentBytes, findKeys } from '../http/issuer-keys.js';
-import { databaseName, isDatabaseUrl } from '../journal/database-url.js';
-import { openJournal, planKeyPath, type Runtime, startRuntime } from '../runtime.js';
+import { type Runtime, startRuntime } from '../runtime.js';
 import type { Operation, Service, Trial } from '../tools/define-operation.js';
 import { textForOperator } from '../tools/next.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';
-import { counted, defined, exact, join, namesOf, own, quoted, type Shown, said, say, words } from '../util/say.js';
+import { defined, exact, join, namesOf, own, quoted, said, say, words } from '../util/say.js';
 import { type Command, pageOf, type Terminal } from './command.js';
+import { authorityFinding, journalFinding, secretsFinding, stateKeyFinding } from './doctor-files.js';
 import { remedyOfKeys, remedyOfSetting } from './doctor-remedies.js';
 import { doctorReport } from './doctor-report.js';
-import { journalRemedy } from './journal-remedy.js';
 import { type Finding, notChecked, ok, type ProbeOptions, probe, problem, warning } from './probe.js';
 import { insecureTlsWarning } from './run-until-signal.js';
 
@@ -108,18 +104,6 @@ function tlsFindings({ insecureTls }: Config): Finding[] {
   if (!insecureTls) return [];
   const remedy = 'Unset it, and name the authority of the endpoint in NODE_EXTRA_CA_CERTS.';
   return [warning('TLS', insecureTlsWarning, remedy)];
-}
-
-/** Checks the file of extra certificates, which Node reads when it starts, and does without if it cannot. */
-async function authorityFinding(path: string | undefined): Promise<Finding[]> {
-  if (!path) return [];
-  const check = 'NODE_EXTRA_CA_CERTS';
-  try {
-    await access(path, constants.R_OK);
-    return [ok(check, say`${path}`)];
-  } catch (error) {
-    return [problem(check, say`${path} cannot be read (${shownReason(error)})`, 'Name a PEM file that can be read.')];
-  }
 }
 
 /** Every API of every account. */
@@ -216,29 +200,6 @@ async function trialFinding(
   return problem(check, join([summary, ...problems], ' '), remedy);
 }
 
-async function journalFinding(config: Config, now: () => Date): Promise<Finding[]> {
-  const check = 'journal';
-  const inDatabase = isDatabaseUrl(config.journal);
-  const name = inDatabase ? databaseName(config.journal) : config.journal;
-  const journal = await openJournal(config, now);
-  try {
-    const warnings = await journal.examine();
-    const changes = await journal.list({ limit: 10_000 });
-    const open = changes.filter(({ ending }) => ending === undefined || ending.outcome === 'unknown');
-    const detail = say`${name}: ${counted(changes.length, 'change')}, ${open.length} without a known outcome`;
-    const remedy = 'List them with cloudops-mcp journal, and check in the console whether they happened.';
-    return [
-      open.length === 0 ? ok(check, detail) : warning(check, detail, remedy),
-      ...warnings.map((text) => warning(check, text, 'See the runbook, docs/OPERATE.md.')),
-    ];
-  } catch (error) {
-    const remedy = say`${said(journalRemedy(error, inDatabase))} Without a journal, changes are refused.`;
-    return [problem(check, say`${name} cannot be used (${shownReason(error)})`, remedy)];
-  } finally {
-    await journal.close();
-  }
-}
-
 /** Fetches the issuer's keys as a server does, if tokens of an issuer are accepted. */
 async function issuerFinding({ http: { issuer }, proxies }: Config): Promise<Finding[]> {
   if (issuer === undefined) return [];
@@ -253,39 +214,6 @@ async function issuerFinding({ http: { issuer }, proxies }: Config): Promise<Fin
     await httpClient.close();
   }
 }
-
-async function secretsFinding(folder: string | undefined, platform: NodeJS.Platform): Promise<Finding> {
-  const check = 'secrets';
-  if (folder === undefined) return ok(check, 'no folder: CLOUDOPS_SECRETS_DIR is not set');
-  try {
-    const { mode } = await stat(folder);
-    const names = (await readdir(folder)).filter((name) => !name.startsWith('.'));
-    const detail = say`${folder}: ${names.length} names`;
-    if (platform === 'win32' || (mode & 0o077) === 0) return ok(check, detail);
-    return warning(check, say`${said(detail)}; others on this machine may open it`, 'Set its mode to 700.');
-  } catch (error) {
-    const remedy = 'Make the folder, or correct CLOUDOPS_SECRETS_DIR.';
-    return problem(check, say`${folder} cannot be read (${shownReason(error)})`, remedy);
-  }
-}
-
-function stateKeyFinding(config: Config): Finding {
-  const check = 'state key';
-  const path = planKeyPath(config);
-  const reason = path && planKeyProblem(path);
-  if (!reason) return ok(check, stateKeyMeaning(config));
-  const detail = say`not set, and ${path} cannot be used (${said(reason)}): a planId is valid only in the process that made it`;
-  return warning(check, detail, 'Delete that file: the next plan makes another one. Or set CLOUDOPS_STATE_KEY.');
-}
-
-const stateKeyMeaning = ({ stateKeys: keys, journal }: Config): Shown => {
-  if (keys === undefined)
-    return isDatabaseUrl(journal)
-      ? words('not set: a planId is valid only in the process that made it')
-      : words('not set: a planId is valid where the journal is, and everything else in one process');
-  const set = words('set: a planId is valid in every process with the same key');
-  return keys.length === 1 ? set : say`${said(set)}; the first of ${keys.length} signs`;
-};
 
 const consentMeanings = {
   ask: 'clients that can ask their user do; for others, a first call returns a plan and a second call with its planId acts',
