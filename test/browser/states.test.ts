@@ -125,7 +125,7 @@ describe.each(looks)('%s, %i px wide', (theme, width) => {
     const outcome = outcomes[name] ?? failed;
     const shown = await show('change', theme, width, { answer: () => outcomeResult(outcome) });
     await shown.sendCall({}, planOf(restoreInstance.name, { issuedAt: now }));
-    await shown.view.getByRole('button', { name: 'Create server wiki' }).click();
+    await shown.view.getByRole('button', { name: 'Create server "wiki"' }).click();
     await shown.view.getByText('The plan: Create DevOps server').waitFor();
     await picture(shown, `outcome-${name}-${theme}-${width}`);
   });
@@ -136,7 +136,7 @@ describe.each(looks)('%s, %i px wide', (theme, width) => {
     };
     const shown = await show('change', theme, width, { answer });
     await shown.sendCall({}, planOf(restoreInstance.name));
-    await shown.view.getByRole('button', { name: 'Create server wiki' }).click();
+    await shown.view.getByRole('button', { name: 'Create server "wiki"' }).click();
     await shown.view.getByRole('button', { name: 'Ask again' }).waitFor();
     await picture(shown, `outcome-none-${theme}-${width}`);
   });
