@@ -331,7 +331,7 @@ test('a port that is taken is a sentence, not a crash', async () => {
     ['--port', '0', '--http-metrics-port', port],
   ]) {
     const run = await runServer(['http', '--sandbox', ...taken]);
-    expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('cannot listen: listen EADDRINUSE')]);
+    expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('cannot listen: "listen EADDRINUSE')]);
   }
   await server.stop();
 });
