@@ -1,7 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
@@ -10,6 +8,7 @@ import { makeCertificate } from '../support/certificates.js';
 import { browserOf } from '../support/decisions.js';
 import { answerOf, post, toolCall } from '../support/http-in-process.js';
 import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
+import { createTunnelProxy, portOf } from '../support/tunnel-proxy.js';
 
 /** A server that reaches others only through a proxy: the issuer's metadata and keys, its sign-in, and the webhook. */
 
@@ -51,16 +50,7 @@ const others = createHttpsServer(certificate, async (request, response) => {
   else if (document === undefined) response.statusCode = 404;
   response.setHeader('content-type', 'application/json').end(JSON.stringify((await document?.()) ?? {}));
 });
-const tunnels: string[] = [];
-const proxy = createServer().on('connect', (request, socket) => {
-  tunnels.push(request.url ?? '');
-  const target = connect(portOf(others), '127.0.0.1', () => {
-    socket.write('HTTP/1.1 200 OK\r\n\r\n');
-    target.pipe(socket).pipe(target);
-  });
-  for (const end of [target, socket]) end.on('error', () => end.destroy());
-});
-const portOf = (server: Server) => (server.address() as AddressInfo).port;
+const { proxy, tunnels } = createTunnelProxy(others);
 
 let server: HttpProcess;
 beforeAll(async () => {

@@ -1,12 +1,12 @@
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, connect, type Server } from 'node:net';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
 import { makeCertificate } from '../support/certificates.js';
 import { cleanEnv, serverPath } from '../support/server-process.js';
+import { createTunnelProxy, portOf } from '../support/tunnel-proxy.js';
 
 /** TLS and proxies as operators configure them: by the usual environment variables of the process. */
 
@@ -15,18 +15,7 @@ const certificate = makeCertificate(host, '127.0.0.1');
 const xml =
   '<ListPartsResult><Bucket>b</Bucket><Key>o</Key><UploadId>u</UploadId><IsTruncated>false</IsTruncated></ListPartsResult>';
 const storage = createHttpsServer(certificate, (_request, response) => response.end(xml));
-const tunnels: string[] = [];
-/** A proxy that knows only how to tunnel, and takes every name for this machine. */
-const proxy = createHttpServer().on('connect', (request, socket) => {
-  tunnels.push(request.url ?? '');
-  const target = connect(portOf(storage), '127.0.0.1', () => {
-    socket.write('HTTP/1.1 200 OK\r\n\r\n');
-    target.pipe(socket).pipe(target);
-  });
-  for (const end of [target, socket]) end.on('error', () => end.destroy());
-});
-
-const portOf = (server: Server) => (server.address() as AddressInfo).port;
+const { proxy, tunnels } = createTunnelProxy(storage);
 
 beforeAll(async () => {
   for (const server of [storage, proxy]) await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
