@@ -11,11 +11,17 @@ import { Endless, watched } from './watch.js';
 /** A function is ended after this time (milliseconds). It takes far less than one, and all other calls wait for it. */
 const patienceMs = 2000;
 
+/** The most characters of a path: more than servers take. */
+const longestPath = 16_384;
+
 type AnyFunction = (...given: never[]) => unknown;
+
+/** In place of `request` for what speaks S3: an object may be called "..". */
+const requestOfStore = 'request of a store';
 
 /** The answer that each function has to give, by its path. */
 const answersByPath = once((): Readonly<Record<string, z.ZodType>> => {
-  const text = z.string('must be text').max(4000, 'must have at most 4000 characters');
+  const text = z.string('must be text').min(1, 'must not be empty').max(4000, 'must have at most 4000 characters');
   const texts = z.array(text, 'must be a list of texts').max(100, 'must have at most 100 entries');
   const anything = z.unknown();
   const record = z.record(z.string(), z.unknown(), 'must be an object');
@@ -32,11 +38,16 @@ const answersByPath = once((): Readonly<Record<string, z.ZodType>> => {
     }),
   ]);
 
+  const path = z
+    .string('must be text')
+    .regex(/^\/[!-~]*$/, 'must begin with "/" and be percent-encoded')
+    .regex(/^[^?#\\]*$/, 'must have no query')
+    .max(longestPath, `must have at most ${longestPath} characters`);
   const request = z.strictObject({
-    path: z
-      .string('must be text')
-      .regex(/^\/[!-~]*$/, 'must begin with "/" and be percent-encoded')
-      .regex(/^[^?#\\]*$/, 'must have no query'),
+    path: path.refine(
+      (value) => !/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(value),
+      'must not hold ".." or ".", which addresses another resource: fields.pathName() refuses both',
+    ),
     query: z
       .record(z.string(), z.union([z.string(), z.literal(true)], 'must be text, or true'), 'must be an object')
       .optional(),
@@ -60,6 +71,7 @@ const answersByPath = once((): Readonly<Record<string, z.ZodType>> => {
     input: schema,
     output: schema,
     request,
+    [requestOfStore]: request.extend({ path }),
     extract: anything,
     summarize: text,
     next: z.strictObject({ who: z.enum(actors), action: z.enum(actions), text }).optional(),
@@ -95,11 +107,14 @@ export function guarded(
   report: Report = () => undefined,
   isShown: (text: string) => boolean = () => true,
 ): Operation {
+  const { name: operationName, service, signing } = operation;
+  const isOfStore = service === 'storage' || signing?.headers === 's3';
   const guardAll = (fields: object, prefix: string): object =>
     Object.fromEntries(
       Object.entries(fields).map(([name, value]) => {
         const path = prefix + name;
-        if (typeof value === 'function') return [name, guard(operation.name, path, value, { report, isShown })];
+        if (typeof value === 'function')
+          return [name, guard(operationName, path, value, { report, isShown, isOfStore })];
         return [name, holders.includes(path) && value !== undefined ? guardAll(value, `${path}.`) : value];
       }),
     );
@@ -122,10 +137,13 @@ const schemaMakers: readonly string[] = ['input', 'output', 'pages.page'];
 interface Guarding {
   readonly report: Report;
   readonly isShown: (text: string) => boolean;
+  /** True if it speaks S3. */
+  readonly isOfStore: boolean;
 }
 
-function guard(operation: string, path: string, callback: AnyFunction, { report, isShown }: Guarding): AnyFunction {
-  const expected = answersByPath()[path] ?? z.unknown();
+function guard(operation: string, path: string, callback: AnyFunction, guarding: Guarding): AnyFunction {
+  const { report, isShown, isOfStore } = guarding;
+  const expected = answersByPath()[path === 'request' && isOfStore ? requestOfStore : path] ?? z.unknown();
   const problem = (what: string, cause?: unknown) => {
     const fault = new OperationFault(`${operation}: ${path} ${what}`, { cause });
     report(fault);
@@ -166,7 +184,9 @@ function textsOf(path: string, answer: unknown): string[] {
 
 const sentencesAt: readonly string[] = [
   'summarize',
-  ...['headline', 'accept', 'consequences', 'warnings', 'lookFor', 'contradictions'].map((name) => `change.${name}`),
+  ...['headline', 'brief', 'accept', 'consequences', 'warnings', 'lookFor', 'contradictions'].map(
+    (name) => `change.${name}`,
+  ),
 ];
 
 /** A copy of a schema whose rules are guarded like the function that made it: they are functions too. */

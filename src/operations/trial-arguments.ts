@@ -9,6 +9,7 @@ const strange: readonly unknown[] = [
   null,
   '',
   ' ',
+  '..',
   'a\u202eb',
   '\ud800',
   0,

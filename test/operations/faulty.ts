@@ -3,14 +3,14 @@
 const operation = `
   name: 'get_thing', api: 'GetThing', title: 'Get a thing', description: 'Gets a thing.', effect: 'read', service: 'things',
   signing: { service: 'things', headers: 'api' }, method: 'GET', answer: 'json', example: { id: 'a' },
-  input: () => kit.z.strictObject({ id: kit.fields.text(20).describe('Its ID.') }),
+  input: () => kit.z.strictObject({ id: kit.fields.pathName().describe('Its ID.') }),
   request: ({ id }) => ({ path: '/things/' + kit.encodeSegment(id) }),
   summarize: () => kit.say\`There it is.\`,
 `;
 
 const change = `
   effect: 'alter', method: 'PUT',
-  input: () => kit.z.strictObject({ id: kit.fields.text(20).describe('Its ID.'), ...kit.fields.consentArguments() }),
+  input: () => kit.z.strictObject({ id: kit.fields.pathName().describe('Its ID.'), ...kit.fields.consentArguments() }),
   change: {
     costsMoney: false, continues: false, headline: () => kit.say\`Change it\`, accept: () => kit.say\`Change\`, consequences: () => [],
     warnings: () => [], notChecked: [], named: [], lookFor: () => kit.say\`a thing\`,
@@ -131,6 +131,16 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     /request does not answer as it should: path must begin/,
   ],
   [
+    'a request that addresses another resource',
+    fileWith("request: () => ({ path: '/things/%2E./users' })"),
+    /request does not answer as it should: path must not hold "\.\." or "\."/,
+  ],
+  [
+    'a request longer than servers take',
+    fileWith("request: () => ({ path: '/' + 'a'.repeat(20_000) })"),
+    /request does not answer as it should: path must have at most 16384 characters/,
+  ],
+  [
     'a request with a body that is not from the kit',
     fileWith("request: () => ({ path: '/', body: { a: 1 } })"),
     /body must be made by kit.json or kit.xml/,
@@ -238,6 +248,19 @@ export const lyingFiles: readonly (readonly [what: string, source: string, probl
     'a request that depends on a length',
     fileWith("request: ({ id }) => ({ path: id.length > 15 ? 'x' : '/x' })"),
     /request does not answer as it should/,
+  ],
+  [
+    'an argument that addresses another resource',
+    fileWith("input: () => kit.z.strictObject({ id: kit.fields.text(20).describe('x') })"),
+    /request does not answer as it should: path must not hold "\.\."/,
+  ],
+  ['an empty summary', fileWith('summarize: () => kit.say``'), /summarize does not answer .*must not be empty/],
+  [
+    'a short decision of plain text',
+    changeWith(
+      'change: { costsMoney: false, continues: false, headline: () => kit.say`A sentence that is much too long to be the first line of a question to a person`, brief: ({ id }) => "Change " + id, accept: () => kit.say`a`, consequences: () => [], warnings: () => [], notChecked: [], named: [], lookFor: () => kit.say`a` }',
+    ),
+    /change\.brief must answer with what kit\.say made/,
   ],
   [
     'a headline that is no text',

@@ -80,7 +80,7 @@ test('a file that adds a field to every object is refused', async () => {
 
 test('a request that XML cannot hold is refused before anything is sent', async () => {
   const source = fileWith(
-    "method: 'POST', answer: 'none', request: ({ id }) => ({ path: '/', body: kit.xml('A', { B: id }) })",
+    "input: () => kit.z.strictObject({ id: kit.fields.text(20).describe('x') }), method: 'POST', answer: 'none', request: ({ id }) => ({ path: '/', body: kit.xml('A', { B: id }) })",
   );
   const { operations } = await loadOperations(written(source));
   const [operation] = operations;
