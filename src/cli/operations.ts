@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { setTimeout } from 'node:timers/promises';
 import { makePlan, type PlannedCall, planText } from '../answers/plan.js';
 import { requestLines } from '../answers/request-lines.js';
 import { defaultAccount, resolveEndpoint, unsignedRequest } from '../calls/endpoint.js';
@@ -56,6 +57,8 @@ function list(invocation: Invocation): number {
 /** A file that never ends is given up after this time, in milliseconds. */
 const patienceMs = 60_000;
 const maximumMegabytes = 512;
+/** Timers and promises that functions leave behind may go wrong as long (milliseconds). */
+const lingerMs = 100;
 
 /** Checks a file in a process of its own, so that one that loops or takes all memory ends there. */
 async function checkInChild(file: string, { script, stdout, stderr }: Terminal): Promise<number> {
@@ -81,13 +84,17 @@ async function checkInChild(file: string, { script, stdout, stderr }: Terminal):
 }
 
 /** Loads a file, prints plan and request of each example, and what the contract finds. */
-async function check(file: string, { stdout }: Terminal): Promise<number> {
+async function check(file: string, terminal: Terminal): Promise<number> {
+  const { stdout } = terminal;
+  const { containFiles } = await import('./own-files.js');
+  const files = containFiles(terminal);
   const print = (...lines: readonly Shown[]) => {
     for (const line of lines) tell(stdout, line);
   };
   const { operations, problems } = await loadOperations(file);
   if (problems.length > 0) {
     print(...problems.map((problem) => say`problem  ${said(problem)}`));
+    files.end();
     return 1;
   }
   let found = 0;
@@ -98,7 +105,13 @@ async function check(file: string, { stdout }: Terminal): Promise<number> {
     print(heading, ...broken.map((problem) => say`problem  ${defined(problem)}`), say``);
     print(...exampleLines(operation).map((line) => (line === '' ? line : say`  ${said(line)}`)));
   }
-  print(say``, say`operations: ${operations.length}, problems: ${found}`);
+  // What functions left behind ends a moment later.
+  await setTimeout(lingerMs);
+  files.end();
+  const stray = new Set(files.problems);
+  found += stray.size;
+  print(say``, ...[...stray].map((problem) => say`problem  ${said(problem)}`));
+  print(say`operations: ${operations.length}, problems: ${found}`);
   return found === 0 ? 0 : 1;
 }
 

@@ -5,6 +5,7 @@ import { type Runtime, startRuntime } from '../runtime.js';
 import type { Log } from '../util/log.js';
 import { join, said, say, words } from '../util/say.js';
 import type { Terminal } from './command.js';
+import { isForeign } from './foreign.js';
 import { serverLog } from './terminal-log.js';
 
 /** Time for changes under way to end when the process is asked to. */
@@ -32,8 +33,14 @@ export async function runUntilSignal(
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
   const stop = interrupted((signal) => log('info', 'stop', { signal }));
   // The stack is logged without the message, which may quote anything.
-  process.on('uncaughtException', ({ name, stack = '' }) => {
-    log('error', 'crash', { error: name, stack: stack.split('\n').filter((line) => line.startsWith('    at ')) });
+  process.on('uncaughtException', (error: unknown) => {
+    const { name, stack = '' } = error instanceof Error ? error : new Error();
+    const facts = { error: name, stack: stack.split('\n').filter((line) => line.startsWith('    at ')) };
+    if (isForeign(error, terminal.script)) {
+      log('error', 'unexpected', facts);
+      return;
+    }
+    log('error', 'crash', facts);
     runtime.inFlight.detach();
     void runtime.inFlight.finish(graceMs).finally(() => process.exit(1));
   });

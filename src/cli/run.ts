@@ -77,9 +77,15 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
 }
 
 /** The operations of CLOUDOPS_OPERATIONS. What loads them is itself loaded only if it is set. */
-async function ownOperations(args: readonly string[], command: Command, { env }: Terminal): Promise<OwnOperations> {
-  const path = operationsPath(env, parseCommandLine(args, command));
-  return path === undefined ? noOwnOperations : (await import('../operations/load.js')).loadOperations(path);
+async function ownOperations(args: readonly string[], command: Command, terminal: Terminal): Promise<OwnOperations> {
+  const path = operationsPath(terminal.env, parseCommandLine(args, command));
+  if (path === undefined) return noOwnOperations;
+  const { containFiles } = await import('./own-files.js');
+  const files = containFiles(terminal);
+  const own = await (await import('../operations/load.js')).loadOperations(path);
+  files.end();
+  const stray = files.problems.map((problem) => say`CLOUDOPS_OPERATIONS: ${said(problem)}.`);
+  return stray.length === 0 ? own : { operations: [], problems: [...own.problems, ...stray] };
 }
 
 /** @throws UsageError, which knows that the name of a tool needs `call` before it */

@@ -8,6 +8,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { changeWith, fileWith, lyingFiles } from '../operations/faulty.js';
 import { startServer } from '../support/http-server.js';
+import { printedChanges } from '../support/journal.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-own-'));
@@ -66,6 +67,7 @@ describe('check', () => {
   test.each([
     ['takes all memory', 'const all = []; for (;;) all.push(new Array(1e6).fill(all.length));'],
     ['ends the process', 'process.exit(7);'],
+    ['ends the process as if all were well', 'process.exit(0);'],
   ])('outlives a file that %s', async (_what, source) => {
     const { code, stderr } = await check(written('hostile.mjs', source));
     expect(stderr).toMatch(/^The check did not end: .*\n$/);
@@ -73,7 +75,51 @@ describe('check', () => {
   });
 });
 
+/** Code that prints, and leaves behind an error of a promise and one of a timer. */
+const littering =
+  "console.log('here'); void Promise.reject(new Error('of a promise')); setTimeout(() => { throw new Error('of a timer'); });";
+
+test('check finds errors that functions leave behind, and prints nothing of theirs', async () => {
+  const source = fileWith(`summarize: () => { ${littering} return kit.say\`There it is.\`; }`);
+  const { code, stdout } = await runServer(['operations', 'check', written('littering.mjs', source)]);
+  expect(stdout).toContain('problem  an error in a timer or a promise, which nothing caught: "of a promise"');
+  expect(stdout).toContain('problem  an error in a timer or a promise, which nothing caught: "of a timer"');
+  expect(stdout).not.toContain('here');
+  expect(code).toBe(1);
+});
+
 describe('a server with operations of its own', () => {
+  test('outlives what their functions leave behind, and knows the outcome of their changes', async () => {
+    const server = await startServer((_request, response) => response.end('{}'));
+    const journal = join(folder, 'littered.jsonl');
+    const env = {
+      ...cleanEnv(),
+      CLOUDOPS_OPERATIONS: written(
+        'littering-change.mjs',
+        `console.log('here'); ${changeWith(`summarize: () => { ${littering} return kit.say\`Done.\`; }`)}`,
+      ),
+      CLOUDOPS_ENDPOINT_THINGS_URL: server.origin,
+      CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
+      CLOUDOPS_SECRET_ACCESS_KEY: 'secret',
+      CLOUDOPS_CONFIRM: 'off',
+      CLOUDOPS_JOURNAL: journal,
+    };
+    const transport = new StdioClientTransport({ command: process.execPath, args: [serverPath], env, stderr: 'pipe' });
+    const client = new Client({ name: 'test', version: '1' });
+    const faults: Error[] = [];
+    client.onerror = (error) => faults.push(error);
+    await client.connect(transport);
+    for (const id of ['a', 'b'])
+      expect(await client.callTool({ name: 'get_thing', arguments: { id } })).toMatchObject({
+        structuredContent: { outcome: 'accepted' },
+      });
+    await client.close();
+    expect(faults).toEqual([]);
+    const { stdout } = await runServer(['journal', '--json'], { env });
+    expect(printedChanges(stdout).map(({ ending }) => ending?.outcome)).toEqual(['accepted', 'accepted']);
+    await server.close();
+  });
+
   test('calls them at their own endpoint', async () => {
     const server = await startServer((_request, response) => response.end('{"name": "thing"}'));
     const env = {
@@ -116,6 +162,18 @@ describe('a server with operations of its own', () => {
       written('throws.mjs', "throw new Error('no network');"),
       {},
       /throws\.mjs: it cannot be imported: "no network"\./,
+    ],
+    [
+      'a file that leaves an error behind',
+      written('rejects.mjs', `void Promise.reject(new Error('nobody waits')); ${fileWith()}`),
+      {},
+      /CLOUDOPS_OPERATIONS: an error in a timer or a promise, which nothing caught: "nobody waits"/,
+    ],
+    [
+      'a file that ends the process as if all were well',
+      written('exits.mjs', 'process.exit(0);'),
+      {},
+      /^A file of operations ended the process\.$/m,
     ],
     ['a file that is not there', join(folder, 'none.mjs'), {}, /none\.mjs" cannot be read \(ENOENT\)/],
     [
