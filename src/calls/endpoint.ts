@@ -53,7 +53,9 @@ export function resolveEndpoint(
   if (endpoint === undefined || 'missing' in keys)
     throw new Refusal(
       'NotConfigured',
-      missingSettings(cloud, service).map((name) => say`${own(name)} is not set`),
+      isSandbox
+        ? [say`the built-in sandbox has no API ${own(service)}; unset CLOUDOPS_SANDBOX to use the cloud`]
+        : missingSettings(cloud, service).map((name) => say`${own(name)} is not set`),
     );
   const url = new URL(endpoint.replaceAll('{region}', region));
   return {

@@ -61,7 +61,10 @@ const originOfEndpoint = ({ name, text, isOption }: OwnEndpoint): Origin => ({
 /** The text of each setting: from the environment or the command line, or from the file that one of them names. */
 export function gather({ env, commandLine, own = noOwnOperations, readFile }: ConfigSources, report: Report): Gathered {
   const further = ownSettings(own);
-  const variables = readVariables(env, further, report);
+  // Operations that could not be loaded have endpoints that nobody knows.
+  const isForUnknown = (name: string) => own.problems.length > 0 && /^CLOUDOPS_ENDPOINT_.*_URL$/.test(name);
+  const known = Object.fromEntries(Object.entries(env).filter(([name]) => !isForUnknown(name)));
+  const variables = readVariables(known, further, report);
   const { settings: options = {}, problems = [] } = commandLine ?? {};
   for (const problem of problems) report(problem);
   const given = inputs.flatMap((input): Given[] => {

@@ -2,12 +2,14 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { OwnOperations } from '../config/own-operations.js';
-import { schemaProblems } from '../mcp/json-schema.js';
+import { inputJsonSchema, schemaProblems } from '../mcp/json-schema.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
 import type { RequestBody } from '../tools/body.js';
 import type { Operation } from '../tools/define-operation.js';
+import { OperationFault } from '../tools/fault.js';
 import { operations as builtIn } from '../tools/index.js';
 import { reasonOf } from '../util/log.js';
+import { valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type Shown, say } from '../util/say.js';
 import { definitionProblems } from './definition.js';
@@ -39,18 +41,22 @@ class Unusable extends Error {
 export async function loadOperations(path: string): Promise<OwnOperations> {
   const operations: Operation[] = [];
   const problems: Shown[] = [];
-  const take = async (work: () => Promise<void>) => {
+  const take = async (subject: string, work: () => Promise<void>) => {
     try {
       await work();
     } catch (error) {
-      const own = error instanceof Unusable ? error.problems : [`cannot be used (${reasonOf(error)})`];
+      const own =
+        error instanceof Unusable ? error.problems : [`${quoteName(subject)} cannot be used (${reasonOf(error)}).`];
       // They are about definitions; of what else is in a file, they quote.
       problems.push(...own.map((problem) => say`CLOUDOPS_OPERATIONS: ${defined(problem)}`));
     }
   };
-  await take(async () => {
+  await take(basename(path), async () => {
     for (const file of await filesAt(path))
-      await take(async () => void operations.push(...(await operationsOf(file, [...builtIn, ...operations]))));
+      await take(
+        basename(file),
+        async () => void operations.push(...(await operationsOf(file, [...builtIn, ...operations]))),
+      );
   });
   return { operations: problems.length === 0 ? operations : [], problems };
 }
@@ -180,7 +186,8 @@ async function problemsOf(given: unknown, known: readonly Operation[], isShown: 
   if (beside !== undefined && beside.operation.service !== service)
     return [`beside.operation: must be of the same service, ${service}`];
   try {
-    return [...schemaFaults(operation), ...(await exampleFaults(operation))];
+    const faults = schemaFaults(operation);
+    return faults.length > 0 ? faults : [...trialFaults(operation), ...(await exampleFaults(operation))];
   } catch (error) {
     return [error instanceof Error ? error.message : 'its functions cannot be called'];
   }
@@ -188,8 +195,20 @@ async function problemsOf(given: unknown, known: readonly Operation[], isShown: 
 
 const steering = { planOnly: true, planId: true, allowRepeat: true };
 
+/** The schemas that hosts are shown. @throws Error that names the one of them that has no such form */
+function shownSchemas(operation: Operation): ReturnType<typeof toolSchemas> {
+  let field = 'input';
+  try {
+    inputJsonSchema(operation.input());
+    field = 'output';
+    return toolSchemas(operation);
+  } catch (error) {
+    throw error instanceof OperationFault ? error : new Error(`${field}: ${reasonOf(error)}`);
+  }
+}
+
 function schemaFaults(operation: Operation): string[] {
-  const { input, output } = toolSchemas(operation);
+  const { input, output } = shownSchemas(operation);
   const names = Object.keys(operation.input().shape);
   const wanted = Object.keys(steering).filter((name) => name !== 'allowRepeat' || operation.repeatable !== true);
   const isSteered = operation.effect !== 'read';
@@ -214,12 +233,51 @@ function schemaFaults(operation: Operation): string[] {
   return [
     ...rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : [])),
     ...schemaProblems(input).map((problem) => `input: ${problem}`),
+    ...argumentPaths(operation).flatMap(([field, path]) =>
+      hasArgument(input, path) ? [] : [`${field}: ${quoteName(path)} is no argument`],
+    ),
   ];
+}
+
+/** The arguments that an operation names: a secret under a wrong name would be shown. */
+function argumentPaths({ secrets = [], secretNames = {}, unknownDefaults = [], decidesCost = [], ...rest }: Operation) {
+  const paths: Readonly<Record<string, readonly string[]>> = {
+    secrets,
+    secretNames: Object.entries(secretNames).flat(),
+    unknownDefaults,
+    decidesCost,
+    defaults: rest.defaults.map(({ path }) => path),
+    'change.named': rest.change?.named ?? [],
+  };
+  return Object.entries(paths).flatMap(([field, all]) => all.map((path) => [field, path] as const));
+}
+
+/** True if a schema has an argument at a dotted path, in which `[]` stands for each element of a list. */
+function hasArgument(schema: unknown, path: string): boolean {
+  const found = path.split(/\.|(?=\[\])/).reduce<unknown>((at, step) => {
+    const { properties, items }: { properties?: object; items?: unknown } = Object(at);
+    return step === '[]' ? items : valueAt(properties, step);
+  }, schema);
+  return found !== undefined;
+}
+
+function trialFaults({ trial, input }: Operation): string[] {
+  const issue = trial && input().safeParse(trial.arguments).error?.issues[0];
+  return issue ? [`trial.arguments: ${`${issue.path.map(String).join('.')} ${issue.message}`.trim()}`] : [];
+}
+
+/** @throws Error that names it, for what JSON cannot hold */
+function textOf(example: Operation['example']): string {
+  try {
+    return JSON.stringify(example);
+  } catch {
+    throw new Error('example: must be what JSON can hold');
+  }
 }
 
 async function exampleFaults(operation: Operation): Promise<string[]> {
   const { example } = operation;
-  if (JSON.stringify(example).length > maximumExample) return [`example: has more than ${maximumExample} characters`];
+  if (textOf(example).length > maximumExample) return [`example: has more than ${maximumExample} characters`];
   const parsed = operation.input().safeParse(example);
   if (!parsed.success) {
     const lines = parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.')} ${message}`);

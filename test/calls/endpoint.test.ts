@@ -71,6 +71,18 @@ describe('an endpoint', () => {
     expect(() => resolveEndpoint(incomplete, { service: 'devops' })).toThrow(expect.objectContaining(refusal));
   });
 
+  test('of an API that the sandbox does not have is refused, whatever is set', () => {
+    const sandbox = { ...cloud, isSandbox: true };
+    expect(() =>
+      resolveEndpoint(sandbox, { service: 'billing', signing: { service: 'billing', headers: 'api' } }),
+    ).toThrow(
+      expect.objectContaining({
+        code: 'NotConfigured',
+        problems: [expect.stringMatching(/^the built-in sandbox has no API billing/)],
+      }),
+    );
+  });
+
   test('of another API may be missing', () => {
     expect(missingSettings({ ...cloud, endpoints: { ...cloud.endpoints, storage: undefined } }, 'devops')).toEqual([]);
   });

@@ -160,8 +160,9 @@ describe('a server with operations of its own', () => {
     [
       'a file that throws',
       written('throws.mjs', "throw new Error('no network');"),
-      {},
-      /throws\.mjs: it cannot be imported: "no network"\./,
+      // An endpoint of an operation that could not be loaded is not called unknown.
+      { CLOUDOPS_ENDPOINT_THINGS_URL: 'https://example.com' },
+      /^cloudops-mcp cannot start: CLOUDOPS_OPERATIONS: throws\.mjs: it cannot be imported: "no network"\.$/m,
     ],
     [
       'a file that leaves an error behind',

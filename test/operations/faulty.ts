@@ -78,6 +78,37 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     ),
     /example: has more than 4000 characters/,
   ],
+  [
+    'an example that JSON cannot hold',
+    fileWith('example: { id: 10n }'),
+    /\(get_thing\): example: must be what JSON can hold/,
+  ],
+  [
+    'an argument that JSON cannot hold',
+    fileWith("input: () => kit.z.strictObject({ id: kit.z.date().describe('x') })"),
+    /\(get_thing\): input: Date cannot be represented/,
+  ],
+  [
+    'an answer that JSON cannot hold',
+    fileWith('output: () => kit.z.object({ id: kit.z.date() })'),
+    /\(get_thing\): output: Date cannot be represented/,
+  ],
+  ['a secret under a wrong name', changeWith("secrets: ['idd']"), /secrets: idd is no argument/],
+  [
+    'a default of an argument that is none',
+    fileWith("defaults: [{ path: 'id.name', value: 'x' }]"),
+    /defaults: id\.name is no arg/,
+  ],
+  [
+    'a trial that breaks the rules',
+    fileWith('trial: { arguments: { ids: 1 }, accepted: [] }'),
+    /trial\.arguments: id /,
+  ],
+  [
+    'an operation that throws when it is looked at',
+    "export default () => [new Proxy({}, { get() { throw new Error('trap'); } })];",
+    /platform-\d+\.mjs cannot be used \(trap\)\.$/,
+  ],
   ['an example that breaks its rules', fileWith('example: {}'), /example: breaks its own rules: id/],
   ['a service without its signing', fileWith('signing: undefined'), /signing: is missing/],
   [
