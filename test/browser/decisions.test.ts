@@ -214,7 +214,7 @@ describe('with a real identity provider', () => {
 });
 
 describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
-  test.each([420, 800])('every page can be used by everybody, %i px wide', async (width) => {
+  test.each([400, 800])('every page can be used by everybody, %i px wide', async (width) => {
     const served = await start();
     const url = await planOf(served);
     const options = { colorScheme, width };
