@@ -61,11 +61,12 @@ export function checkRegions({ regions }: Policy, requested: string | undefined,
   for (const [path, value] of leavesOf({ region: requested, input })) {
     const [, name] = /\b(region|availabilityZone)s?(?:\[\d+\])?$/.exec(path) ?? [];
     if (name === undefined || typeof value !== 'string') continue;
+    // A zone whose region is not known may be in any.
     const region = name === 'region' ? value : regionOfZone(value);
-    if (region === undefined || regions.includes(region)) continue;
+    if (region !== undefined && regions.includes(region)) continue;
     const what = said(words(name === 'region' ? 'region' : 'the region of zone'));
     throw new Refusal('NotAllowed', [
-      say`${what} ${quoted(value, 40)} is not among those of CLOUDOPS_REGIONS: ${defined(regions.join(', '))}`,
+      say`${what} ${quoted(value, 40)} is ${said(words(region === undefined ? 'unknown, so not' : 'not'))} among those of CLOUDOPS_REGIONS: ${defined(regions.join(', '))}`,
     ]);
   }
 }

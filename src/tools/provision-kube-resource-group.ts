@@ -19,7 +19,7 @@ import {
 } from './schema/kube-inputs.js';
 import { clusterStatus, resourceGroupStatus, withMeaning } from './schema/meanings.js';
 import { resourceGroup } from './schema/outputs.js';
-import { differs, place, unplacedWarnings, zoneWarnings } from './schema/zones.js';
+import { differs, place, regionFormWarnings, unplacedWarnings, zoneWarnings } from './schema/zones.js';
 
 const input = () =>
   withConditions(
@@ -204,8 +204,12 @@ export const provisionKubeResourceGroup = defineOperation({
       const { controlPlane, nodePools = [] } = adminCluster ?? {};
       const servers = [adminWorkstation, controlPlane, ...nodePools].filter((one) => one !== undefined);
       return [
+        ...regionFormWarnings(regions?.[0]),
         ...zoneWarnings(availabilityZones?.[0], regions?.[0]),
-        ...servers.flatMap(({ availabilityZone, region }) => zoneWarnings(availabilityZone, region)),
+        ...servers.flatMap(({ availabilityZone, region }) => [
+          ...regionFormWarnings(region),
+          ...zoneWarnings(availabilityZone, region),
+        ]),
         ...versionWarnings(adminCluster?.version),
         ...unplacedWarnings(
           {

@@ -340,6 +340,21 @@ describe('the plan', () => {
       },
       'Zone jp-west-21 seems to be in jp-west-2',
     ],
+    [
+      'zone of another form',
+      'provision_kube_resource_group',
+      { resourceGroupName: 'g', regions: ['jp-east-1'], availabilityZones: ['EAST-31'] },
+      'Zone "EAST-31" does not look like those of the API reference, such as east-11.',
+    ],
+    [
+      'region of another form',
+      'provision_kube_resource_group',
+      {
+        resourceGroupName: 'g',
+        adminWorkstation: { region: 'jp-east-1? Nothing is billed', availabilityZone: 'east-11' },
+      },
+      'Region "jp-east-1? Nothing is bi…" (cut, 28 characters) does not look like those of the API reference, such as jp-east-1.',
+    ],
   ])('warns of a %s', async (_what, tool, given, warning) => {
     expect((await planOf(tool, given)).text).toContain(warning);
   });

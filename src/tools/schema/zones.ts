@@ -10,9 +10,11 @@ export function regionOfZone(zone: string): string | undefined {
   return side === undefined ? undefined : `jp-${side}-${number}`;
 }
 
+const hasFormOfRegion = (name: string): boolean => /^[a-z]{2}-[a-z]{1,10}-\d{1,2}$/.test(name);
+
 /** The name of a region or a zone: bare if it has the form of one, otherwise quoted, because it could be any words. */
 export const place = (name: string): Said =>
-  /^[a-z]{2}-[a-z]{1,10}-\d{1,2}$|^(jp-)?(east|west)-\d\d$/.test(name) ? own(name) : quoted(name, 100);
+  hasFormOfRegion(name) || regionOfZone(name) !== undefined ? own(name) : quoted(name, 100);
 
 /** The region that a zone seems to be in, if that is not the region given. */
 function otherRegion(zone = '', region?: string): string | undefined {
@@ -20,8 +22,16 @@ function otherRegion(zone = '', region?: string): string | undefined {
   return region === undefined || region === expected ? undefined : expected;
 }
 
-/** A warning if a zone and a region do not belong together. */
+/** A warning if a region does not have the form of one. No rule refuses it: the API reference has none. */
+export const regionFormWarnings = (region: string | undefined): Shown[] =>
+  region === undefined || hasFormOfRegion(region)
+    ? []
+    : [say`Region ${quoted(region, 24)} does not look like those of the API reference, such as jp-east-1.`];
+
+/** A warning if a zone does not have the form of one, or does not belong to the region. */
 export function zoneWarnings(zone: string | undefined, region: string | undefined): Shown[] {
+  if (zone !== undefined && regionOfZone(zone) === undefined)
+    return [say`Zone ${quoted(zone, 24)} does not look like those of the API reference, such as east-11.`];
   const other = otherRegion(zone, region);
   if (other === undefined) return [];
   const where = say`in ${own(other)}, not in ${place(region ?? '')}`;
