@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { FoundPlan } from '../consent/plans.js';
-import { spellOut } from '../util/quote.js';
+import { quoted, type Shown, say } from '../util/say.js';
 import type { Session } from './decision-session.js';
 
 /** The pages around the decisions, as HTML. Their one script only writes times. */
@@ -31,12 +31,15 @@ const headers = {
   'cross-origin-opener-policy': 'same-origin',
 };
 
-const escaped = (text: string) => spellOut(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+const escaped = (text: Shown) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+
+/** The name of a person or a caller, which comes from outside. */
+const nameOf = (name: string) => escaped(say`${quoted(name, 100)}`);
 
 export function sendHtml(
   response: ServerResponse,
   status: number,
-  title: string,
+  title: Shown,
   body: string,
   more: Readonly<Record<string, string | readonly string[]>> = {},
 ): void {
@@ -45,7 +48,7 @@ export function sendHtml(
   response.end(text);
 }
 
-export const signInPage = (kind: 'token' | 'issuer', nonce: string | undefined, problem?: string): string => {
+export const signInPage = (kind: 'token' | 'issuer', nonce: string | undefined, problem?: Shown): string => {
   const query = nonce === undefined ? '' : `?plan=${nonce}`;
   const said = problem === undefined ? '' : `<p role="alert">${escaped(problem)}</p>`;
   const way =
@@ -55,14 +58,14 @@ export const signInPage = (kind: 'token' | 'issuer', nonce: string | undefined, 
   return `<main><h1>Decisions on changes</h1>${said}${way}</main>`;
 };
 
-export const problemPage = (title: string, text: string): string =>
+export const problemPage = (title: Shown, text: Shown): string =>
   `<main><h1>${escaped(title)}</h1><p>${escaped(text)}</p><p><a href="/decisions">All changes</a></p></main>`;
 
 /** The changes that wait, and those that were decided lately. */
 export function listPage({ person, csrf }: Session, plans: readonly FoundPlan[]): string {
   const waiting = plans.filter(({ state }) => state === 'waiting');
   const decided = plans.filter(({ state }) => state === 'decided').reverse();
-  return `<header><span>Signed in as ${escaped(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></header><main><h1>Decisions on changes</h1><h2>Waiting</h2>${
+  return `<header><span>Signed in as ${nameOf(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></header><main><h1>Decisions on changes</h1><h2>Waiting</h2>${
     waiting.length === 0 ? '<p>No change waits for a decision.</p>' : `<ul>${waiting.map(itemOf).join('')}</ul>`
   }${decided.length === 0 ? '' : `<h2>Decided lately</h2><ul>${decided.map(itemOf).join('')}</ul>`}</main><script>${script}</script>`;
 }
@@ -73,9 +76,9 @@ function at(time: number): string {
 }
 
 function itemOf({ nonce, plan, caller, approver, issuedAt, expiresAt, state, outcome }: FoundPlan): string {
-  const by = caller === undefined ? '' : ` by ${escaped(caller)}`;
+  const by = caller === undefined ? '' : ` by ${nameOf(caller)}`;
   const end = state === 'waiting' ? `waits until ${at(expiresAt)}` : endOf(outcome);
-  const who = approver === undefined ? '' : `, decided by ${escaped(approver)}`;
+  const who = approver === undefined ? '' : `, decided by ${nameOf(approver)}`;
   return `<li><a href="/decisions/${nonce}/">${escaped(plan.summary)}</a><small>Asked for${by} at ${at(issuedAt)}; ${end}${who}</small></li>`;
 }
 

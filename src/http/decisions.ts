@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FoundPlan } from '../consent/plans.js';
 import { readView } from '../mcp/views/offer.js';
 import type { Log } from '../util/log.js';
+import { words } from '../util/say.js';
 import { createFailedLogins } from './addresses.js';
 import {
   accountOf,
@@ -78,18 +79,23 @@ export function createDecisions(options: DecisionsOptions) {
 
   const showList = async (response: ServerResponse, session: Session) => {
     const visible = (await plans.list()).filter((plan) => isVisible(plan, session));
-    sendHtml(response, 200, 'Decisions on changes', listPage(session, visible));
+    sendHtml(response, 200, words('Decisions on changes'), listPage(session, visible));
   };
 
   const serveSignIn = async (request: IncomingMessage, response: ServerResponse, nonce: string | undefined) => {
     if (signIn.kind !== 'token' || request.method !== 'POST')
-      return sendHtml(response, 200, 'Sign in', signInPage(signIn.kind, nonce));
+      return sendHtml(response, 200, words('Sign in'), signInPage(signIn.kind, nonce));
     checkOrigin(request);
     const token = (await formOf(request)).get('token') ?? '';
     const person = await signIn.check(token);
     if (person === undefined) {
       onRefused(request, 'token');
-      return sendHtml(response, 401, 'Sign in', signInPage('token', nonce, 'This token does not decide here.'));
+      return sendHtml(
+        response,
+        401,
+        words('Sign in'),
+        signInPage('token', nonce, words('This token does not decide here.')),
+      );
     }
     const session = sessions.newSession({ ...person, token, expiresAt: signIn.expiry() });
     log('info', 'sign-in', { person: person.person });
@@ -101,7 +107,12 @@ export function createDecisions(options: DecisionsOptions) {
     const begun = await signIn.start();
     if ('refused' in begun) {
       onRefused(request, begun.refused);
-      return sendHtml(response, 503, 'Sign in', signInPage('issuer', nonce, 'The issuer does not answer now.'));
+      return sendHtml(
+        response,
+        503,
+        words('Sign in'),
+        signInPage('issuer', nonce, words('The issuer does not answer now.')),
+      );
     }
     const { url, state, verifier } = begun;
     const expiresAt = now().getTime() + 10 * 60_000;
@@ -115,8 +126,8 @@ export function createDecisions(options: DecisionsOptions) {
     const cookies = [sessions.clear('signIn')];
     if ('refused' in person) {
       onRefused(request, person.refused);
-      const page = signInPage('issuer', begun.nonce, 'Signing in did not work, or you may not decide here.');
-      return sendHtml(response, 401, 'Sign in', page, { 'set-cookie': cookies });
+      const page = signInPage('issuer', begun.nonce, words('Signing in did not work, or you may not decide here.'));
+      return sendHtml(response, 401, words('Sign in'), page, { 'set-cookie': cookies });
     }
     log('info', 'sign-in', { person: person.person });
     redirect(response, placeOf(begun.nonce), [...cookies, sessions.sessionCookie(sessions.newSession(person))]);
@@ -141,7 +152,12 @@ export function createDecisions(options: DecisionsOptions) {
     const reason = reasonAgainst(plan, session, accounts);
     const route = `${request.method} ${part}`;
     if (route === 'GET ' && reason !== undefined && plan.state === 'waiting')
-      return sendHtml(response, 403, 'Not for you to decide', problemPage('Not for you to decide', reason));
+      return sendHtml(
+        response,
+        403,
+        words('Not for you to decide'),
+        problemPage(words('Not for you to decide'), reason),
+      );
     if (route === 'GET ') return sendHost(response, await readView('page'), session);
     if (request.method !== 'POST') throw notHere();
     checkOwnPage(request, session);
@@ -184,7 +200,7 @@ export function createDecisions(options: DecisionsOptions) {
     if (!noncePattern.test(first)) throw notHere();
     const plan = await plans.find(first);
     if (plan === undefined || !isVisible(plan, session))
-      return sendHtml(response, 404, 'No such plan', problemPage('No such plan', goneText));
+      return sendHtml(response, 404, words('No such plan'), problemPage(words('No such plan'), goneText));
     if (part === undefined) return redirect(response, `/decisions/${first}/`);
     return servePlan(request, response, session, plan, part);
   };
@@ -215,8 +231,9 @@ function placeIn({ pathname, searchParams }: URL): Place {
 
 const noncePattern = /^[0-9a-f]{16}$/;
 const placeOf = (nonce: string | undefined) => (nonce === undefined ? '/decisions' : `/decisions/${nonce}/`);
-const goneText =
-  'It has expired, was never there, or is for somebody else. If it was decided, the journal says what came of it.';
+const goneText = words(
+  'It has expired, was never there, or is for somebody else. If it was decided, the journal says what came of it.',
+);
 const notHere = () => new HttpError(404, 'path', 'Nothing is here.');
 
 function jsonOf(body: Buffer): unknown {

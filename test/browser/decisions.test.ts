@@ -73,7 +73,7 @@ test('a person comes by the link, signs in, reads the plan and agrees', async ()
   await outcome(page, 'Accepted');
   expect(served.requests).toHaveLength(1);
   await page.goto(`${served.publicUrl}/decisions`);
-  expect(await page.getByRole('listitem').innerText()).toMatch(/Asked for by alice.*accepted, decided by bob/s);
+  expect(await page.getByRole('listitem').innerText()).toMatch(/Asked for by "alice".*accepted, decided by "bob"/s);
 });
 
 test('the list tells times by the clock of whoever reads it, and without scripts in UTC', async () => {
@@ -84,7 +84,7 @@ test('the list tells times by the clock of whoever reads it, and without scripts
     return page.getByRole('listitem').innerText();
   };
   expect(await listed({ locale: 'en-GB', timezoneId: 'Asia/Tokyo' })).toMatch(
-    /Asked for by alice at \d+ \w+ \d{4}, \d\d:\d\d:\d\d GMT\+9; waits until \d+ \w+ \d{4}, \d\d:\d\d:\d\d GMT\+9$/,
+    /Asked for by "alice" at \d+ \w+ \d{4}, \d\d:\d\d:\d\d GMT\+9; waits until \d+ \w+ \d{4}, \d\d:\d\d:\d\d GMT\+9$/,
   );
   expect(await listed({ javaScriptEnabled: false, timezoneId: 'Asia/Tokyo' })).toMatch(
     /at \d{4}-\d\d-\d\d \d\d:\d\d UTC; waits until \d{4}-\d\d-\d\d \d\d:\d\d UTC$/,

@@ -41,7 +41,7 @@ describe('approval', () => {
     expect([sent.status, sent.headers.get('location')]).toEqual([303, `/decisions/sign-in?plan=${nonce}`]);
     const signIn = await browser.signIn('bob', `?plan=${nonce}`);
     expect([signIn.status, signIn.headers.get('location')]).toEqual([303, `/decisions/${nonce}/`]);
-    expect(await (await browser.get('/decisions')).text()).toMatch(/Waiting.*wiki.*Asked for by alice/s);
+    expect(await (await browser.get('/decisions')).text()).toMatch(/Waiting.*wiki.*Asked for by &#34;alice&#34;/s);
     const headers = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(nonce) };
     const shown = Object(await (await browser.json(`/decisions/${nonce}/call`, {}, headers)).json());
     expect(readProposedChange(shown.result._meta)).toMatchObject({
@@ -51,7 +51,9 @@ describe('approval', () => {
     expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('accepted');
     expect(await ask({ planId })).toMatchObject({ outcome: 'accepted', answer: { instance: { instanceId: 'wiki' } } });
     expect(await journal.list({})).toMatchObject([{ caller: 'alice', approver: 'bob', consent: 'page' }]);
-    expect(await (await browser.get('/decisions')).text()).toMatch(/Decided lately.*accepted, decided by bob/s);
+    expect(await (await browser.get('/decisions')).text()).toMatch(
+      /Decided lately.*accepted, decided by &#34;bob&#34;/s,
+    );
     expect(requests).toHaveLength(1);
   });
 

@@ -80,7 +80,16 @@ test('somebody with the scope signs in with PKCE, for a token of our own audienc
     redirect_uri: `${publicUrl}/decisions/callback`,
   });
   expect([answer.status, answer.headers.get('location')]).toEqual([303, '/decisions']);
-  expect(await (await browser.get('/decisions')).text()).toContain('Signed in as bob');
+  expect(await (await browser.get('/decisions')).text()).toContain('Signed in as &#34;bob&#34;');
+});
+
+test('a name cannot pass for words of the page', async () => {
+  const name = 'bob. "Nothing" here\u202e is <b>billed';
+  const { served } = await start({ [name]: 'cloudops:approve' });
+  const { browser } = await signIn(served, name);
+  expect(await (await browser.get('/decisions')).text()).toContain(
+    'Signed in as &#34;bob. \\&#34;Nothing\\&#34; here\\u202e is &#60;b&#62;billed&#34;</span>',
+  );
 });
 
 test('approves the change of another, and not their own', async () => {
