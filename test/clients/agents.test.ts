@@ -10,7 +10,11 @@ import { type ScriptedModel, startScriptedModel } from './scripted-model.js';
 /** Nothing listens there. */
 const nobody = 'http://127.0.0.1:9';
 
-const byItself = { summary: 'nobody was asked', next: 'the person who runs this server can set CLOUDOPS_CONFIRM=plan' };
+/** A program answers within a second, unless the machine is busy: then a refusal cannot be told from that of a person. */
+const byItself = {
+  summary: /nobody was asked|the user has not agreed to it/,
+  next: /the person who runs this server can set CLOUDOPS_CONFIRM=plan|call again only if the user asks for it/,
+};
 const withPlan = { summary: 'nothing was sent', next: 'this planId' };
 
 describe.each(agents)('$title', (agent) => {
@@ -72,8 +76,8 @@ ${model.refused.join('\n')}\n${stdout.slice(-2000)}\n${stderr.slice(-2000)}`);
     test.each(script.map((call, index) => ({ ...call, index })))(
       'summary and next of $what reach the model',
       ({ summary, next, index }) => {
-        expect(model.results()[index]).toContain(summary);
-        expect(model.results()[index]).toContain(next);
+        expect(model.results()[index]).toMatch(summary);
+        expect(model.results()[index]).toMatch(next);
       },
     );
   });

@@ -5,8 +5,8 @@ import type { ScriptedCall } from './scripted-model.js';
 /** A call, and what has to reach the model of its answer. */
 export interface Expected extends ScriptedCall {
   readonly what: string;
-  readonly summary: string;
-  readonly next: string;
+  readonly summary: string | RegExp;
+  readonly next: string | RegExp;
 }
 
 const changes = offeredBy(openPolicy).filter(({ change }) => change !== undefined);
