@@ -150,7 +150,7 @@ async function demo(): Promise<number> {
     if (asked === 1) for (const line of lines.slice(0, questionLines)) print(`  ${style('yellow', '?')} ${line}`);
     const accept = acceptOf(params);
     await delay(readMs);
-    print(`  ${style('yellow', '?')} The user chooses ${JSON.stringify(accept)}.`);
+    print(`  ${style('yellow', '?')} The user chooses: ${accept}`);
     return { action: 'accept', content: { decision: accept } };
   });
   const server = fileURLToPath(new URL('./main.js', import.meta.url));
