@@ -34,7 +34,7 @@ export interface ProposedChange {
   /** The beginning and the end of the plan's life, in ISO 8601. */
   readonly issuedAt?: string;
   readonly expiresAt: string;
-  /** The words on the two buttons: "Create server wiki", "Do nothing". */
+  /** The words on the two buttons: `Create server "wiki" (costs money)`, "Do nothing". */
   readonly accept: string;
   readonly decline: string;
   /** The ticket that a click has to bring. Absent where the decision is not made in the view. */
