@@ -1,5 +1,4 @@
 import { accountOf, type Plan, type PlannedCall, type Risk, withoutSecrets } from '../answers/plan.js';
-import { sentences } from '../util/human.js';
 import { leavesOf } from '../util/objects.js';
 import {
   beginning,
@@ -90,7 +89,7 @@ const remarks = / \([^()"]*\)/g;
 
 /** From its last preposition or mark on; names in quotation marks are not looked into. */
 const lastPart =
-  /(?:[:,]| (?:from|to|of|in|on|at|and|with|for))(?: (?:"(?:[^"\\]|\\.)*"|(?!(?:from|to|of|in|on|at|and|with|for) )(?:[^ ":,]|[:,](?! ))+))+$/;
+  /(?:, request sent to|[:,]| (?:from|to|of|in|on|at|and|with|for))(?: (?:"(?:[^"\\]|\\.)*"|(?!(?:from|to|of|in|on|at|and|with|for) )(?:[^ ":,]|[:,](?! ))+))+$/;
 
 const riskSentences: Readonly<Record<Risk, Shown>> = {
   'costs money': say`It costs money.`,
@@ -103,8 +102,7 @@ function whereLine(where: readonly Shown[], account: Shown): Shown {
   const places = where.filter((part) => part !== account).map((part) => without(part, remarks));
   const room = longestLine - short.length - 3;
   while (places.length > 1 && join(places, ', ').length > room) places.pop();
-  const parts = [...sentences(places.length > 0 && fitted(join(places, ', '), room)), short];
-  return say`${said(sentenceOf(join(parts, ', ')))}.`;
+  return say`${said(sentenceOf(join([fitted(join(places, ', '), room), short], ', ')))}.`;
 }
 
 /** Values under the path of the group that they are in, which is said once: `adminWorkstation (region "a", keyName "b")`. */

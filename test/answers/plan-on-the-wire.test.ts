@@ -12,6 +12,7 @@ import { never, testCaller, testKeys } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { openPolicy } from '../support/operations.js';
 import { problems, withValue } from '../support/rules.js';
+import { runs } from '../support/runs.js';
 
 /** What a plan shows is what arrives: method, path, query and body, whole. */
 
@@ -90,7 +91,7 @@ describe.each(changing)('%s', (_name, operation) => {
         if (plan.body !== undefined && !secret)
           expect(isText ? sent?.body : JSON.parse(sent?.body ?? '')).toEqual(plan.body);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
     await caller.close();
   });
@@ -104,7 +105,7 @@ describe.each(changing)('%s', (_name, operation) => {
         expect(keyOf(a) === keyOf(b)).toBe(isSame);
         expect(consentDigest(a, 'earlier')).not.toBe(consentDigest(a, false));
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });

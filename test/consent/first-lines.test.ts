@@ -6,6 +6,7 @@ import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/profiles.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
+import { runs } from '../support/runs.js';
 
 /**
  * Claude Code shows three lines of a question, cut to the width of the terminal, and nothing that unfolds the rest: whoever reads only
@@ -82,7 +83,7 @@ describe.each(changes)('$name', (operation) => {
         expect(acceptOf(call).length).toBeLessThanOrEqual(visibleLabel);
         expect(questionText(makePlan(call), call)).toContain(makePlan(call).summary.replace(/\.$/, ''));
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

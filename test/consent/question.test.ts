@@ -106,6 +106,13 @@ describe('the question', () => {
     expect(question(call)).not.toContain('inside');
   });
 
+  test('leaves that out in each place of a list', () => {
+    const tags = Array.from({ length: 11 }, (_, index) => ({ key: 'named', value: `v${index}` }));
+    const text = question(callOf({ ...input, tags }, { named: [...Object.keys(input), 'tags[].key'] }));
+    expect(text).toContain('tags[10] (value "v10")');
+    expect(text).not.toContain('named');
+  });
+
   test('cuts long values and never a line: all that is sent is there by its name', () => {
     const call = callOf({ ...input, description: 'x'.repeat(255), firewallGroupName: 'f' });
     const text = question(call);
@@ -142,6 +149,47 @@ describe('the question', () => {
     const [first, ...below] = question(callOf(input, { headline }))?.split('\n') ?? [];
     expect(first).toContain(`Create "${'x'.repeat(24)}" and "${'y'.repeat(23)}…"?`);
     expect(below).toContain(`In full: Create "${'x'.repeat(24)}" and "${'y'.repeat(25)}".`);
+  });
+
+  const x = (length: number) => 'x'.repeat(length);
+  test.each([
+    ['that fits', x(69), 'In brief', x(69)],
+    ['that is too long', x(70), 'In brief', 'In brief'],
+    ['that is too long in brief too', x(80), x(70), `${x(68)}…`],
+    ['that fits with its remark', `Create ${x(53)} (remark)`, 'In brief', `Create ${x(53)} (remark)`],
+    ['that fits without its remark', x(80), `Create ${x(56)} in zz (remark)`, `Create ${x(56)} in zz`],
+    ['that fits without its last part', x(80), `Create ${x(56)} in zzz`, `Create ${x(56)}`],
+    ['that fits without its last two parts', x(80), `Create ${x(30)} from ${x(30)} in zone-1`, `Create ${x(30)}`],
+  ])('has in its first line a headline %s', (_what, headline, brief, first) => {
+    const change = { headline: () => defined(headline).text, brief: () => defined(brief).text };
+    expect(question(callOf(input, change))?.split('\n')[0]).toBe(`${first}?`);
+  });
+
+  test('has all risks in its second line', () => {
+    const call = callOf(input, { costsMoney: true, irreversible: true });
+    expect(question(call)?.split('\n')[1]).toBe('It costs money. There is no way back.');
+  });
+
+  test.each([
+    ['all of it', 'AKIDTEST', { availabilityZone: 'east-11' }, 'Region jp-east-1, zone east-11'],
+    [
+      'all that fits',
+      'production-of-tenant-2',
+      { availabilityZone: 'some zone 1a' },
+      'Region jp-east-1, zone "some zone 1a"',
+    ],
+    ['no part of a zone', 'production-of-tenant-22', { availabilityZone: 'some zone 1a' }, 'Region jp-east-1'],
+    ['both regions', 'AKIDTEST', { region: 'jp-west-2' }, 'Region jp-west-2, request sent to jp-east-1'],
+    ['one of two regions', 'production-of-tenant', { region: 'jp-west-2' }, 'Region jp-west-2'],
+    ['24 characters of a region', 'AKIDTEST', { region: x(25) }, `Region "${x(23)}…"`],
+  ])('has in its third line the account, and of the place %s', (_what, keyId, given, where) => {
+    const call = callOf({ ...input, region: 'jp-east-1', ...given });
+    expect(question({ ...call, keyId })?.split('\n')[2]).toBe(`${where}, account ${keyId}.`);
+  });
+
+  test('tells below the decision what was found before', () => {
+    const call = callOf(input, { headline: () => say`Create it` });
+    expect(question({ ...call, found: say`It runs.` })?.split('\n')[decisionLines]).toBe('It runs.');
   });
 
   test('shows what is invisible', () => {
@@ -364,6 +412,7 @@ test('consent is bound to operation, arguments, endpoint, account and repetition
     ...others.map((one) => consentDigest(one, false)),
   ];
   expect(new Set(digests).size).toBe(digests.length);
+  for (const digest of digests) expect(digest).toMatch(/^[0-9a-f]{32}$/);
 });
 
 test('the key of a request is the same for the same fields in any order, and another for another request or account', () => {
