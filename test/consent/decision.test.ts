@@ -5,6 +5,7 @@ import {
   type ConsentStep,
   consentModes,
   decideConsent,
+  isAsStrict,
   reasonAgainstDeciding,
   takesClicks,
   whoDecides,
@@ -120,15 +121,23 @@ test.each(rows.map((row) => [row.slice(0, 3).join(' | '), row] as const))('%s', 
   for (const request of covered) expect(decideConsent(request), spelled(request)).toEqual(step);
 });
 
-test('a refusal names the setting, and the option where that is why', () => {
+test.each([
+  ['human', false, 'cannot ask its user'],
+  ['human', true, '--yes'],
+  ['approval', false, 'no page'],
+  ['approval', true, '--yes'],
+] as const)('a refusal names the setting "%s", and why (agreed beforehand: %s)', (mode, agreed, why) => {
   const request = { planOnly: false, hasPlanId: false, question: 'none', hasView: false, page: 'none' } as const;
-  for (const mode of ['human', 'approval'] as const)
-    for (const agreed of [false, true])
-      expect(decideConsent({ ...request, mode, agreed })).toMatchObject({
-        problem: expect.stringMatching(
-          new RegExp(`CLOUDOPS_CONFIRM is "${mode}".*${agreed ? '--yes' : 'page|cannot ask'}`),
-        ),
-      });
+  const step = decideConsent({ ...request, mode, agreed });
+  expect(step).toMatchObject({ problem: expect.stringContaining(`CLOUDOPS_CONFIRM is "${mode}"`) });
+  expect(step).toMatchObject({ problem: expect.stringContaining(why) });
+});
+
+test('a mode is as strict as itself, and as those that leave more to the agent', () => {
+  const byStrictness: ConsentMode[] = ['off', 'plan', 'ask', 'human', 'approval'];
+  expect(byStrictness.toSorted()).toEqual(consentModes.toSorted());
+  for (const [index, mode] of byStrictness.entries())
+    for (const [other, than] of byStrictness.entries()) expect(isAsStrict(mode, than)).toBe(index >= other);
 });
 
 test.each([
@@ -156,23 +165,24 @@ test.each([
   expect(whoDecides(mode, page)).toContain(whom);
 });
 
-describe('who decides on the page', () => {
-  test.each<readonly [ConsentMode, string, 'alice' | 'bob', boolean, boolean]>([
-    ['approval', 'with the scope, on the change of another', 'bob', true, true],
-    ['approval', 'with the scope, on their own', 'alice', true, false],
-    ['approval', 'without the scope, on the change of another', 'bob', false, false],
-    ['approval', 'without the scope, on their own', 'alice', false, false],
+describe('who decides on the page, and what keeps others from it', () => {
+  test.each<readonly [ConsentMode, string, 'alice' | 'bob', boolean, string | undefined]>([
+    ['approval', 'with the scope, on the change of another', 'bob', true, undefined],
+    ['approval', 'with the scope, on their own', 'alice', true, 'Your own'],
+    ['approval', 'without the scope, on the change of another', 'bob', false, 'the scope cloudops:approve'],
+    ['approval', 'without the scope, on their own', 'alice', false, 'the scope cloudops:approve'],
     ...(['ask', 'human'] as const).flatMap(
-      (mode): (readonly [ConsentMode, string, 'alice' | 'bob', boolean, boolean])[] => [
-        [mode, 'on their own', 'alice', false, true],
-        [mode, 'with the scope, on the change of another', 'bob', true, true],
-        [mode, 'without the scope, on the change of another', 'bob', false, false],
+      (mode): (readonly [ConsentMode, string, 'alice' | 'bob', boolean, string | undefined])[] => [
+        [mode, 'on their own', 'alice', false, undefined],
+        [mode, 'with the scope, on the change of another', 'bob', true, undefined],
+        [mode, 'without the scope, on the change of another', 'bob', false, 'by somebody else'],
       ],
     ),
-    ['plan', 'with the scope', 'bob', true, false],
-    ['off', 'with the scope', 'bob', true, false],
-  ])('%s: a person %s', (mode, _who, person, mayApprove, may) => {
+    ['plan', 'with the scope', 'bob', true, 'This server'],
+    ['off', 'with the scope', 'bob', true, 'This server'],
+  ])('%s: a person %s', (mode, _who, person, mayApprove, why) => {
     const reason = reasonAgainstDeciding({ mode, caller: 'alice', person, mayApprove });
-    expect(reason === undefined).toBe(may);
+    if (why === undefined) expect(reason).toBeUndefined();
+    else expect(reason).toContain(why);
   });
 });

@@ -68,15 +68,17 @@ test('its time is rounded down, by less than 16 ms', () => {
 });
 
 test('a token with any bit altered is refused', () => {
-  const bytes = Buffer.from(token, 'base64url');
-  expect(bytes).toHaveLength(45);
-  for (let bit = 0; bit < bytes.length * 8; bit += 1) {
-    const altered = Buffer.from(bytes);
-    altered[bit >> 3] = (altered[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-    expect(
-      reason(() => verify(altered.toString('base64url'))),
-      `bit ${bit}`,
-    ).toBe('forged');
+  for (const use of ['plan', 'question', 'handle'] as const) {
+    const bytes = Buffer.from(issue({ use, digest, nonce }), 'base64url');
+    expect(bytes).toHaveLength(45);
+    for (let bit = 0; bit < bytes.length * 8; bit += 1) {
+      const altered = Buffer.from(bytes);
+      altered[bit >> 3] = (altered[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      expect(
+        reason(() => verify(altered.toString('base64url'))),
+        `bit ${bit} of a ${use}`,
+      ).toBe('forged');
+    }
   }
 });
 
@@ -125,6 +127,18 @@ test('of several keys the first one signs and all of them verify, so that a key 
   const made = rolled.issue({ use: 'plan', digest: '0'.repeat(32), nonce: newNonce() });
   expect(createConsentTokens([next], 'alice', at(0)).verify(made).use).toBe('plan');
   expect(reason(() => createConsentTokens([key], 'alice', at(0)).verify(made))).toBe('forged');
+});
+
+test('planIds may have keys of their own, which are no keys of what proves consent', () => {
+  const own = 'p'.repeat(32);
+  const both = createConsentTokens([key], 'alice', at(0), () => [own]);
+  const [onlyKey, onlyOwn] = [key, own].map((one) => createConsentTokens([one], 'alice', at(0)));
+  for (const use of ['plan', 'question', 'handle'] as const) {
+    const issued = both.issue({ use, digest, nonce });
+    const [byKey, byOwn] = [onlyKey, onlyOwn].map((tokens) => reason(() => tokens?.verify(issued)));
+    expect([byKey, byOwn], use).toEqual(use === 'plan' ? ['forged', 'accepted'] : ['accepted', 'forged']);
+    expect(both.verify(issued).use).toBe(use);
+  }
 });
 
 test('no two nonces are the same', () => {
