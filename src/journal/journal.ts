@@ -136,13 +136,10 @@ export function describe(change: RecordedChange, viewer?: string): Shown {
   const answered = answeredAfterMs === undefined ? none : said(say` after ${Math.round(answeredAfterMs / 1000)} s`);
   const by = caller === undefined ? none : said(say`  caller: ${quoted(caller, 100)}`);
   const decided = approver === undefined ? none : said(say`  decided by: ${quoted(approver, 100)}`);
-  return say`${shownTime(time)}  ${outcome}${code}  ${shownDeed(change)}  consent: ${wayOf(consent)}${answered}  client: ${quoted(client, 100)}${by}${decided}`;
+  return say`${shownTime(time)}  ${outcome}${code}  ${shownDeed(change)}  consent: ${own(consent)}${answered}  client: ${quoted(client, 100)}${by}${decided}`;
 }
 
 const none = said(words(''));
-
-/** The way in which consent came, which is one word. */
-const wayOf = (consent: string): Said => (/^[a-zA-Z]{1,12}$/.test(consent) ? own(consent) : quoted(consent, 100));
 
 export const nothingYet = 'No changes yet.';
 

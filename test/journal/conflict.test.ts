@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { abandonedMs, changesOf, duplicateWindowMs, findConflict } from '../../src/journal/conflict.js';
+import {
+  abandonedMs,
+  changesOf,
+  duplicateWindowMs,
+  findConflict,
+  findOverspending,
+} from '../../src/journal/conflict.js';
 import type { Ending, Entry, Intent } from '../../src/journal/entry.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
@@ -89,6 +95,27 @@ test('used consent is told before a duplicate, and the last duplicate is the one
     earlier: { id: last.id },
   });
   expect(conflictWith([{ asked: now, nonce: 'n' }], false)).toBe('consentUsed');
+});
+
+test.each<readonly [string, string | boolean, string]>([
+  ['the one that was planned on', 'c-1', 'begun'],
+  ['any', true, 'begun'],
+  ['another one', 'c-2', 'duplicate'],
+  ['none', false, 'duplicate'],
+])('an intent that may repeat %s', (_which, allowRepeat, kind) => {
+  const earlier = changesOf([{ intent: intentAt(now, { id: 'c-1' }) }]);
+  expect(findConflict(earlier, intentAt(now), { allowRepeat }).kind).toBe(kind);
+});
+
+test('a change that its budget has no room for is told when there will be', () => {
+  const budget = { mostChanges: 2, windowMs: 60 * second };
+  expect(findOverspending([now - 5 * second], budget, now)).toEqual({ kind: 'begun' });
+  expect(findOverspending([now - 5 * second, now], budget, now)).toEqual({
+    kind: 'budgetSpent',
+    budget,
+    left: 0,
+    nextAt: now + 55 * second,
+  });
 });
 
 describe('the order of lines', () => {

@@ -9,6 +9,8 @@ test.each([
   ['POSTGRES://db.example.com/cloudops?password=MARKER', 'postgres://db.example.com/cloudops', true],
   ['postgres:///cloudops?host=/run/postgresql', 'postgres:///run/postgresql/cloudops', false],
   ['postgres:///cloudops', 'postgres:///cloudops', false],
+  ['postgres://db.example.com', 'postgres://db.example.com', false],
+  ['not-postgres://u:MARKER@host/d', 'a database', true],
   ['postgres://u:MARKER@host:port/d', 'a database', true],
   // A password with a character that was not encoded: what comes before it would be the port, the rest a path.
   ['postgres://u:/MARKER@db.example.com/cloudops', 'a database', true],
@@ -36,6 +38,11 @@ test.each([
 ])('with %s, which would be ignored if it were misspelt, an address is usable: %s', (parameters, usable) => {
   const url = `postgres://u@db.example.com/cloudops?${parameters}`;
   expect(databaseUrlProblem(url) === undefined).toBe(usable);
+});
+
+test('a problem says what an address may be', () => {
+  expect(databaseUrlProblem('postgres://u:p/w@db.example.com/d')).toContain('%2F');
+  expect(databaseUrlProblem('postgres://db.example.com/d?tls=true')).toContain('sslmode');
 });
 
 test.each(['/var/lib/journal', 'journal.jsonl', './a:b', '/at/postgres://db'])('%s is a file', (path) => {

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { bounded, boundedEnding, boundedIntent, endingSchema, intentSchema } from '../../src/journal/entry.js';
+import {
+  bounded,
+  boundedEnding,
+  boundedIntent,
+  endingSchema,
+  intentSchema,
+  outcomes,
+} from '../../src/journal/entry.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
 const noon = Date.parse('2026-11-20T12:00:00Z');
@@ -20,6 +27,10 @@ describe('a text within a bound', () => {
     },
   );
 
+  test('what was unreadable already stays so', () => {
+    expect(bounded(`\ufffd${'x'.repeat(200)}`, 100)).toMatch(/^\ufffdx+…/);
+  });
+
   test('two long callers are not taken for one another', () => {
     const [one, other] = ['1', '2'].map(
       (end) => boundedIntent(intentAt(noon, { caller: 'x'.repeat(5000) + end })).caller,
@@ -39,10 +50,21 @@ test('no entry comes near 512 KiB, from where on it would be written in pieces',
   expect(Object.keys(boundedEnding(ending).requestIds ?? {})).toHaveLength(8);
 });
 
-test('values that only a newer version knows are read as the most cautious ones', () => {
+test('an entry within bounds stays as it is', () => {
+  const intent = intentAt(noon, { key: 'k', caller: 'alice', approver: 'bob', nonce: 'n', budget: 'b' });
+  const ending = { ...endingOf(noon, 'i', 'rejected'), key: 'k', code: 'Bad', requestIds: { one: '1' } };
+  for (const each of [intent, intentAt(noon)]) expect(boundedIntent(each)).toEqual(each);
+  for (const each of [ending, endingOf(noon, 'i', 'accepted')]) expect(boundedEnding(each)).toEqual(each);
+});
+
+test('values are read as they are, and those that only a newer version knows as the most cautious ones', () => {
+  for (const consent of ['asked', 'clicked', 'page', 'planId', 'option', 'off', 'withdrawn'] as const)
+    expect(intentSchema().parse(intentAt(noon, { consent }))).toMatchObject({ consent });
   expect(intentSchema().parse({ ...intentAt(noon), consent: 'voted', more: 1 })).toEqual(
     intentAt(noon, { consent: 'other', id: expect.any(String) }),
   );
+  for (const outcome of outcomes)
+    expect(endingSchema().parse(endingOf(noon, 'i', outcome))).toEqual(endingOf(noon, 'i', outcome));
   expect(endingSchema().parse({ ...endingOf(noon, 'i', 'accepted'), outcome: 'scheduled' })).toEqual(
     endingOf(noon, 'i', 'unknown'),
   );

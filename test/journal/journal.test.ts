@@ -16,6 +16,7 @@ test('what a service or a client says stays on its line, quoted and bounded', ()
     ending: { ...endingOf(noon, 'x', 'unknown'), code: `bad\n\u001b[2J${'y'.repeat(500)}` },
   };
   for (const line of [describeChange(change), interruptedText(change)]) {
+    expect(line).toContain('an unknown time');
     for (const character of ['\n', '\u001b', '\u202e']) expect(line).not.toContain(character);
     expect(line.length).toBeLessThan(2000);
   }

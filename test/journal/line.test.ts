@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { boundedIntent } from '../../src/journal/entry.js';
 import { endingOf, intentOf, readEntry, readId, readLine } from '../../src/journal/line.js';
 import { endingOf as ending, intentAt } from '../support/journal.js';
@@ -182,6 +182,26 @@ test.each<readonly [string, unknown, object | undefined]>([
   const line = readLine(bytes(entry));
   if (expected === undefined) expect(line).toBeUndefined();
   else expect(line).toMatchObject(expected);
+});
+
+test('of an intent, no more has to be understood than what the rules look for, where that is plain', () => {
+  const { id, digest, time } = intent;
+  const told = { kind: 'intent', id, digest, time: noon };
+  expect(readLine(bytes({ intent: { time, id, digest, more: [] } }))).toMatchObject(told);
+  const both = { nonce: 'n', budget: 'b' };
+  expect(readLine(bytes({ intent: { time, id, digest, more: [], ...both } }))).toMatchObject({ ...told, ...both });
+});
+
+test('what servers write is not parsed, because that takes longer', () => {
+  const { time, ...rest } = intent;
+  const texts = [{ intent: { ...rest, time } }, { ending: ending(noon, 'c-1', 'accepted') }].map(bytes);
+  const other = bytes({ intent: { id: 'c-1', more: [] } });
+  const parse = vi.spyOn(JSON, 'parse');
+  const read = [...texts.map(readLine), readId(other)];
+  const times = parse.mock.calls.length;
+  parse.mockRestore();
+  expect(read).toMatchObject([{ kind: 'intent' }, { kind: 'ending' }, { kind: 'intent' }]);
+  expect(times).toBe(0);
 });
 
 test('of an ending that is not understood, what the rules look for is told', () => {

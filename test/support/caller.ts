@@ -22,7 +22,7 @@ import {
   type RecordedChanges,
 } from '../../src/journal/conflict.js';
 import type { Ending } from '../../src/journal/entry.js';
-import type { Journal } from '../../src/journal/journal.js';
+import { defaultLimit, type Journal } from '../../src/journal/journal.js';
 import { wireCalls } from '../../src/runtime.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import type { Credentials } from '../../src/signing/sign.js';
@@ -205,7 +205,10 @@ export function createMemoryJournal(now = () => new Date()): Journal {
             Date.parse(each.ending.time) >= since,
         )
         .map(({ digest }) => digest),
-    list: async ({ caller }) => all().filter((each) => caller === undefined || each.caller === caller),
+    list: async ({ caller, limit = defaultLimit }) =>
+      all()
+        .filter((each) => caller === undefined || each.caller === caller)
+        .slice(-limit),
     listOpen: async () => all().filter(({ ending }) => ending === undefined),
     read: async function* () {
       yield* all();
