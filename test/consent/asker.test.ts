@@ -4,7 +4,7 @@ import { unlessStopped } from '../../src/consent/asker.js';
 
 /** Whoever is asked while the server ends answers too late, and has refused nothing. */
 
-const stopping = { code: 'Stopping' };
+const stopping = { code: 'Stopping', problems: [] };
 
 test('without a stop, or before it, work has its own end', async () => {
   const gone = () => Promise.reject(new Error('gone'));

@@ -4,7 +4,7 @@ import { writeScope } from '../../src/calls/policy.js';
 import type { Asker, Reply } from '../../src/consent/asker.js';
 import type { ConsentMode } from '../../src/consent/decision.js';
 import type { Click } from '../../src/consent/input.js';
-import { createConsentTokens } from '../../src/consent/tokens.js';
+import { type ConsentClaims, createConsentTokens, InvalidToken } from '../../src/consent/tokens.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -147,6 +147,21 @@ describe('a planId', () => {
     expect(session.requests).toEqual([]);
   });
 
+  const refuse = (reason: InvalidToken['reason']) => () => {
+    throw new InvalidToken(reason);
+  };
+  test.each<readonly [string, (planId: string) => ConsentClaims, string]>([
+    ['that expires', refuse('expired'), 'expired'],
+    ['that is found to be forged', refuse('forged'), 'did not issue'],
+    ['that only asks what became of a plan', (planId) => ({ ...tokens.verify(planId), use: 'handle' }), 'belongs to'],
+  ])('%s after it was looked at carries nothing out', async (_what, verify, problem) => {
+    const session = setUp('plan');
+    const planId = await planIdOf(session);
+    const outcome = await session.call({ planId }, { tokens: { ...tokens, verify } });
+    expect(outcome).toMatchObject(failed('PlanRefused', problem));
+    expect(session.requests).toEqual([]);
+  });
+
   test('of a plan that a person can decide on too takes it away from them', async () => {
     const session = setUp('ask');
     const { planId = '' } = successOf(await session.call({}, { hasView: true }));
@@ -243,6 +258,8 @@ describe('a click', () => {
       );
     for (const page of [undefined, bob]) expect(await click(page)).toMatchObject(failed('PlanRefused', 'sent since'));
     expect(await click({ person: 'bob', repeats: earlier.id })).toMatchObject(accepted);
+    // What was repeated is another change now.
+    expect(await click({ person: 'bob', repeats: earlier.id })).toMatchObject(failed('PlanRefused', 'sent since'));
   });
 
   test('on the button that agrees is consent', async () => {
@@ -261,7 +278,8 @@ describe('a click', () => {
   ] as const)('to %s after %i ms: %s', async (decision, afterMs, code) => {
     const { click, journal, requests } = await planned();
     time = start + afterMs;
-    expect(await click(decision)).toMatchObject(code === undefined ? accepted : { failure: { code } });
+    const problem = code === 'NobodyAsked' ? 'after 999 ms' : 'clicked';
+    expect(await click(decision)).toMatchObject(code === undefined ? accepted : failed(code, problem));
     expect(await journal.list({})).toMatchObject([{ ending: { outcome: code ? 'declined' : 'accepted' } }]);
     time += 5000;
     expect(await click('accept')).toMatchObject({ kind: 'failed' });

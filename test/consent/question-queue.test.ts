@@ -31,6 +31,21 @@ test('work of one caller is done in order, whether what came before went well or
   expect(await results).toMatchObject([{ status: 'rejected' }, { value: 'two' }, { value: 'three' }]);
 });
 
+test('work that comes when one is done waits for those before it all the same', async () => {
+  const { take } = createQuestionQueue();
+  const begun: string[] = [];
+  const [one, two, three] = [work('one', begun), work('two', begun), work('three', begun)];
+  const results = [take('alice', one.start), take('alice', two.start)];
+  one.end('1');
+  await settled();
+  results.push(take('alice', three.start));
+  await settled();
+  expect(begun).toEqual(['one', 'two']);
+  two.end('2');
+  three.end('3');
+  expect(await Promise.all(results)).toEqual(['1', '2', '3']);
+});
+
 test.each([
   ['alice', 'bob'],
   ['alice', undefined],
