@@ -52,9 +52,9 @@ test.each([
 ])('is killed with all that it started if it %s', async (_what, then) => {
   const folder = mkdtempSync(join(tmpdir(), 'cloudops-program-'));
   const file = join(folder, 'pid');
-  // The inner process keeps the output open.
+  // The inner process keeps the output open, and does not end when it is asked to.
   const code = `
-    const { pid } = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' });
+    const { pid } = require('node:child_process').spawn(process.execPath, ['-e', 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)'], { stdio: 'inherit' });
     require('node:fs').writeFileSync(process.argv[1], String(pid));
     ${then}`;
   const result = await runProgram(node(code, file), {}, 2_000);
