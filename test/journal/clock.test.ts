@@ -23,7 +23,7 @@ test.each([
 test('the log has a difference once, and again after it was gone', () => {
   const logged: unknown[] = [];
   const warn = createClockWarning((...entry) => logged.push(entry));
-  for (const offset of [0, 5000, 6000, 0, 7000]) warn(offset);
+  for (const offset of [5000, 6000, 0, 7000]) warn(offset);
   const problems = [5, 7].map((seconds) => `the clock of this server is ${seconds} s ahead of that of the journal`);
   expect(logged).toEqual(problems.map((problem) => ['warn', 'clock', { problem }]));
 });

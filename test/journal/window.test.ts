@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { longestWindowMs } from '../../src/journal/budget.js';
-import type { Entry, Intent } from '../../src/journal/entry.js';
+import { abandonedMs } from '../../src/journal/conflict.js';
+import type { Ending, Entry, Intent } from '../../src/journal/entry.js';
 import { type IntentLine, type Line, readLine } from '../../src/journal/line.js';
 import { createWindow } from '../../src/journal/window.js';
 import { endingOf, intentAt } from '../support/journal.js';
@@ -69,6 +70,38 @@ test.each(['accepted', 'rejected', 'declined', 'not sent'] as const)(
   },
 );
 
+test.each<readonly [Ending['outcome'], number]>([
+  ['accepted', 1],
+  ['rejected', 0],
+  ['not sent', 0],
+])('what was unknown may become %s', (outcome, related) => {
+  const intent = intentAt(noon);
+  const endings = (['unknown', outcome] as const).map((each) => ({ ending: endingOf(noon, intent.id, each) }));
+  expect(windowOf(noon, { intent }, ...endings).related('same', noon)).toHaveLength(related);
+});
+
+test('a change is found with its ending, if it has one', () => {
+  const [open, ended] = [intentAt(noon), intentAt(noon)];
+  const window = windowOf(noon, { intent: open }, ...accepted(ended));
+  expect(window.related('same', noon)).toEqual([
+    { ...open, ending: undefined, endedAt: undefined },
+    { ...ended, ending: endingOf(noon, ended.id, 'accepted'), endedAt: noon },
+  ]);
+});
+
+test('what was declined is listed as long as it is in the window', () => {
+  const intent = intentAt(noon);
+  const window = windowOf(
+    noon,
+    { intent },
+    { ending: endingOf(noon, intent.id, 'declined') },
+    ...accepted(intentAt(noon)),
+  );
+  expect(window.listDeclined(noon)).toMatchObject([{ id: intent.id, ending: { outcome: 'declined' } }]);
+  window.prune(noon + longestWindowMs + hour);
+  expect(window.listDeclined(noon + longestWindowMs + hour)).toEqual([]);
+});
+
 test('changes are found by their digest and their nonce, and only as long as these count', () => {
   const [sent, refused, stopped] = [
     intentAt(noon, { digest: 'a', nonce: '1' }),
@@ -107,6 +140,7 @@ test('the changes that count against a budget are those that were, or may have b
   expect(window.spentBefore(own, noon)).toEqual([noon, noon + 1, noon + 5]);
   expect(window.spent('b', noon)).toHaveLength(5);
   expect(window.spent('other', noon)).toEqual([]);
+  expect(window.spentBefore(intentAt(noon), noon)).toEqual([]);
 });
 
 describe('what is forgotten', () => {
@@ -122,6 +156,40 @@ describe('what is forgotten', () => {
     const late = intentAt(noon - 2 * longestWindowMs);
     expect(windowOf(noon, ...accepted(late, noon - hour)).related('same', noon)).toHaveLength(1);
   });
+});
+
+test('the window is a day to the millisecond, and that of what is not understood two hours', () => {
+  const window = windowOf(noon, ...accepted(intentAt(noon)));
+  window.add({ kind: 'notUnderstood', time: noon + longestWindowMs - abandonedMs }, noon);
+  const last = noon + longestWindowMs;
+  expect(() => window.related('same', last)).toThrow('does not understand');
+  window.prune(last);
+  expect(window.spent('none', last + 1)).toEqual([]);
+  expect(window.related('same', last + 1)).toHaveLength(1);
+  window.prune(last + 1);
+  expect(window.related('same', last + 1)).toEqual([]);
+});
+
+test('an intent that is written again is not forgotten with its first place', () => {
+  const intent = intentAt(noon);
+  const again = { ...intent, time: new Date(noon + 2 * hour).toISOString() };
+  const ending = endingOf(noon, intent.id, 'unknown');
+  const window = windowOf(noon + 2 * hour, { intent }, { ending }, { intent: again });
+  const later = noon + longestWindowMs + hour;
+  window.prune(later);
+  expect(window.before(again, later)).toEqual([]);
+  expect(window.related('same', later)).toMatchObject([{ id: intent.id, ending }]);
+});
+
+test('where all is read anew, nothing is known of what was read before', () => {
+  const ended = intentAt(noon, { nonce: 'n', budget: 'b' });
+  const window = windowOf(noon + hour, ...accepted(ended), { intent: intentAt(noon + hour) });
+  window.sortIn();
+  window.add(lineOf({ intent: intentAt(noon) }) as Line, noon + hour);
+  window.add({ kind: 'notUnderstood', time: noon }, noon + hour);
+  window.clear();
+  expect([window.behind(noon), window.related('same', noon), window.withNonce('n', noon)]).toEqual([0, [], []]);
+  expect([window.spent('b', noon), window.listOpen(noon), window.listDeclined(noon)]).toEqual([[], [], []]);
 });
 
 describe('a clock that was set back by two days', () => {
@@ -205,6 +273,14 @@ describe('what was left open before the window', () => {
     window.addLeftOpen([line]);
     expect(window.before(own, noon)).toMatchObject([{ id: left.id }]);
     expect(window.listOpen(noon)).toMatchObject([{ id: left.id }, { id: own.id }]);
+  });
+
+  test('may end later', () => {
+    const window = windowOf(noon);
+    window.addLeftOpen([line]);
+    for (const id of [left.id, 'of nothing'])
+      window.add(lineOf({ ending: endingOf(noon, id, 'rejected') }) as Line, noon);
+    expect(window.listOpen(noon)).toEqual([]);
   });
 
   test('is not open if its ending is in the window', () => {
