@@ -18,8 +18,8 @@ function broken() {
     },
   };
   const logged: string[] = [];
-  const log = (level: string, _event: string, fields: object = {}) => {
-    logged.push([level, ...Object.values(fields)].join(' '));
+  const log = (level: string, event: string, fields: object = {}) => {
+    logged.push([level, ...(event === 'journal' ? [] : [event]), ...Object.values(fields)].join(' '));
   };
   return { journal, logged, log };
 }
@@ -39,6 +39,7 @@ test('is ready as soon as changes can be recorded, and stays so in an outage, wh
   expect(await after(60_000)).toEqual([true, false]);
   journal.problem = '';
   expect(await after(30_000)).toEqual([true, true]);
+  expect(await after(90_000)).toEqual([true, true]);
   expect(logged.map((line) => line.replace(/ Every change.*/, ''))).toEqual([
     'error ECONNREFUSED',
     'warn Replication is asynchronous.',
@@ -50,6 +51,20 @@ test('is ready as soon as changes can be recorded, and stays so in an outage, wh
   watch.stop();
   await after(600_000);
   expect(journal.checks).toBe(checks);
+});
+
+test('is not looked at again after the end, also if that came during a look', async () => {
+  const { journal, log } = broken();
+  const { examine } = journal;
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const watch = watchJournal({ examine: () => ended.then(examine) }, log);
+  watch.stop();
+  end();
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(journal.checks).toBe(1);
 });
 
 test('a server that is not watched logs once, at its start, what refuses every change', async () => {
