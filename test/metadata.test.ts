@@ -5,6 +5,7 @@ import manifest from '../manifest.json' with { type: 'json' };
 import packageJson from '../package.json' with { type: 'json' };
 import server from '../server.json' with { type: 'json' };
 import { settingNames, settings } from '../src/config/settings.js';
+import { consentModes } from '../src/consent/decision.js';
 import { prompts } from '../src/mcp/prompt-texts.js';
 import { operations } from '../src/tools/index.js';
 
@@ -73,6 +74,11 @@ describe('server.json', () => {
 
   it('is claimed by the package', () => {
     expect(packageJson.mcpName).toBe(server.name);
+  });
+
+  it('offers every mode of consent', () => {
+    const confirm = published?.environmentVariables.find(({ name }) => name === 'CLOUDOPS_CONFIRM');
+    expect(confirm?.choices).toEqual(consentModes);
   });
 
   it.each(published?.environmentVariables ?? [])(
