@@ -8,7 +8,19 @@ import { type Endpoint, type UnsignedApiRequest, wireForm } from '../transport/r
 import { sentences } from '../util/human.js';
 import { textAt, valueAt, withText } from '../util/objects.js';
 import { quote } from '../util/quote.js';
-import { beginning, defined, join, listed, own, type Shown, said, say, shortNames, words } from '../util/say.js';
+import {
+  beginning,
+  defined,
+  join,
+  listed,
+  longestName,
+  own,
+  type Shown,
+  said,
+  say,
+  shortNames,
+  words,
+} from '../util/say.js';
 import { Refusal, splitUp } from './refusal.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -126,11 +138,13 @@ export function acceptOf(call: Pick<PlannedCall, 'operation' | 'change' | 'input
   if (risks.length === 0) return shortNames(accept);
   const risk = say` (${said(risksIn(risks))})`;
   const room = longestAccept - risk.length;
-  const over = shortNames(accept).length - room;
-  const fits = over <= 0 ? shortNames(accept) : beginning(shortNames(accept, over), room);
-  return say`${said(fits)}${said(risk)}`;
+  let most = longestName;
+  while (most > shortestName && shortNames(accept, most).length > room) most -= 1;
+  return say`${said(beginning(shortNames(accept, most), room))}${said(risk)}`;
 }
 
+/** One character of a name, and the mark that the others are left out. */
+const shortestName = 2;
 /** In a terminal of 80 columns, some clients cut an option after so many characters. */
 const longestAccept = 48;
 

@@ -104,19 +104,15 @@ export const duration = (seconds: number): Said => said(shown(humanDuration(seco
 export const sentence = (text: Shown): Shown => shown(sentenceCase(text));
 
 /** The longest name in a headline, or on a button. */
-const longestName = 24;
+export const longestName = 24;
 const quotedIn = /"((?:[^"\\]|\\.)*)"(?: \(cut, \d+ characters\))?/g;
 
 /**
- * A headline, or the words of a button: of a quoted name, no more than 24 characters. What is cut has to stand whole below.
- * @param less how many fewer
+ * A headline, or the words of a button. What is cut has to stand whole below.
+ * @param most characters of a quoted name
  */
-export function shortNames(text: Shown, less = 0): Shown {
-  const most = Math.max(longestName - less, 1);
-  return shown(
-    text.replace(quotedIn, (whole, name: string) => ([...name].length <= most ? whole : shortened(name, most))),
-  );
-}
+export const shortNames = (text: Shown, most = longestName): Shown =>
+  shown(text.replace(quotedIn, (whole, name: string) => ([...name].length <= most ? whole : shortened(name, most))));
 
 /** An escape is not cut in two. */
 function shortened(name: string, most: number): string {

@@ -4,50 +4,14 @@ import { requestLines } from '../../src/answers/request-lines.js';
 import { consentDigest } from '../../src/consent/digest.js';
 import { questionText } from '../../src/consent/question.js';
 import { repetitionKey } from '../../src/journal/key.js';
-import { fixedKeys } from '../../src/signing/keys.js';
-import { apiProfile } from '../../src/signing/profiles.js';
 import { json } from '../../src/tools/body.js';
-import type { Change, Operation } from '../../src/tools/define-operation.js';
+import type { Operation } from '../../src/tools/define-operation.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
-import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { defined, say } from '../../src/util/say.js';
+import { callOf, endpoint, keyId, keysOf } from '../support/planned-call.js';
 
 /** What a person reads before they decide: everything that would be sent, or no question at all. */
 
-const keyId = 'AKIDTEST';
-const keysOf = (accessKeyId: string) => fixedKeys({ accessKeyId, secretAccessKey: 'MARKER' });
-const endpoint = {
-  origin: 'https://api.example.com',
-  pathPrefix: '/x',
-  region: 'jp-east-1',
-  service: 'devops',
-  profile: apiProfile,
-  account: 'default',
-  keys: keysOf(keyId),
-};
-
-/** Consequences and warnings as a test wants them; everything else is that of a real operation. */
-function callOf(
-  input: Record<string, unknown>,
-  change: Partial<Change> = {},
-  more: Partial<Operation> = {},
-): PlannedCall {
-  const base = restoreInstance as Operation;
-  if (base.change === undefined) throw new Error('restore_instance is a change');
-  const { region: _, query = {}, ...request } = base.request(input);
-  const all = { ...base.change, warnings: () => [], notChecked: [], ...change };
-  const operation = { ...base, defaults: [], unknownDefaults: [], change: all, ...more };
-  return {
-    operation,
-    change: all,
-    input,
-    args: {},
-    request: { method: 'POST', query, ...request },
-    endpoint,
-    keyId,
-    regionSource: 'given',
-  };
-}
 const keyOf = ({ endpoint, request }: PlannedCall) => repetitionKey(endpoint, request);
 const question = (call: PlannedCall) => questionText(makePlan(call), call);
 const input = { backupId: 'a'.repeat(32), instanceId: 'one' };

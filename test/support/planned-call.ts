@@ -1,0 +1,40 @@
+import type { PlannedCall } from '../../src/answers/plan.js';
+import { fixedKeys } from '../../src/signing/keys.js';
+import { apiProfile } from '../../src/signing/profiles.js';
+import type { Change, Operation } from '../../src/tools/define-operation.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+
+export const keyId = 'AKIDTEST';
+export const keysOf = (accessKeyId: string) => fixedKeys({ accessKeyId, secretAccessKey: 'MARKER' });
+export const endpoint = {
+  origin: 'https://api.example.com',
+  pathPrefix: '/x',
+  region: 'jp-east-1',
+  service: 'devops',
+  profile: apiProfile,
+  account: 'default',
+  keys: keysOf(keyId),
+};
+
+/** A planned call with consequences and warnings as a test wants them; everything else is that of a real operation. */
+export function callOf(
+  input: Record<string, unknown>,
+  change: Partial<Change> = {},
+  more: Partial<Operation> = {},
+): PlannedCall {
+  const base = restoreInstance as Operation;
+  if (base.change === undefined) throw new Error('restore_instance is a change');
+  const { region: _, query = {}, ...request } = base.request(input);
+  const all = { ...base.change, warnings: () => [], notChecked: [], ...change };
+  const operation = { ...base, defaults: [], unknownDefaults: [], change: all, ...more };
+  return {
+    operation,
+    change: all,
+    input,
+    args: {},
+    request: { method: 'POST', query, ...request },
+    endpoint,
+    keyId,
+    regionSource: 'given',
+  };
+}
