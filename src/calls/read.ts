@@ -19,6 +19,7 @@ import { digestOf } from '../util/digest.js';
 import type { Log } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { counted, type Shown, said, say, words } from '../util/say.js';
+import { timeLimit } from '../util/time-limit.js';
 import type { CallContext, PageListeners } from './context.js';
 import { unsignedRequest } from './endpoint.js';
 import type { ReadBound, ReadRoom, ReadShare } from './read-room.js';
@@ -59,7 +60,7 @@ export async function read(
   const [reduced, beside] = await Promise.all([
     reduce(call, pages, { ...told, client, share }),
     operation.beside !== undefined && isAllowed(operation.beside.operation)
-      ? readBeside(operation.beside, call, open, room, AbortSignal.any([signal, AbortSignal.timeout(besideMs)]))
+      ? readBeside(operation.beside, call, open, room, signal)
       : undefined,
   ]);
   if (reduced.kind === 'failed') return reduced;
@@ -86,12 +87,14 @@ async function readBeside(
   { input: given, endpoint }: ReadCall,
   open: Open,
   room: ReadRoom,
-  signal: AbortSignal,
+  callerSignal: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   const input = inputOf(given);
   if (input === undefined) return undefined;
   const pages = operation.pages ?? onePage;
   const request = unsignedRequest(operation, operation.request(input));
+  using limit = timeLimit(besideMs, callerSignal);
+  const { signal } = limit;
   using share = room.share(signal);
   using client = open(signal, share.admit);
   try {

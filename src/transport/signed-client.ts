@@ -1,5 +1,6 @@
 import { type Credentials, sign } from '../signing/sign.js';
 import type { Log } from '../util/log.js';
+import { timeLimit } from '../util/time-limit.js';
 import type { Attributes, Span } from '../util/trace.js';
 import type { Admit, HttpClient } from './http-client.js';
 import { createRedactor, type Redactor } from './redact.js';
@@ -87,7 +88,7 @@ function createSignedClient(
   redactorOf: (credentials: Credentials) => Redactor,
 ): SignedClient {
   const deadline = now().getTime() + timeoutMs;
-  const { signal, close } = withTimeout(timeoutMs, callerSignal);
+  const { signal, ...limit } = timeLimit(timeoutMs, callerSignal);
   /** Difference to the service's clock, known once the service has given its time. Later requests of the call are signed for it. */
   let offsetMs = 0;
   /** Credentials are looked for again once a call. */
@@ -138,7 +139,7 @@ function createSignedClient(
   };
 
   return {
-    [Symbol.dispose]: close,
+    [Symbol.dispose]: limit[Symbol.dispose],
     send: async (request) => {
       const { origin } = endpoint;
       const attempts: Attempt[] = [];
@@ -155,25 +156,6 @@ function createSignedClient(
         if (waitedMs === undefined) return { ...reply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
         await sleep(waitedMs, signal);
       }
-    },
-  };
-}
-
-/**
- * A signal that aborts when the time is up, with a `TimeoutError`, or when another one does. (On Node 20, a time-out inside
- * `AbortSignal.any` can be collected as garbage and never fires.)
- */
-function withTimeout(timeoutMs: number, signal: AbortSignal): { readonly signal: AbortSignal; close(): void } {
-  const controller = new AbortController();
-  const abort = () => controller.abort(signal.reason);
-  const timer = setTimeout(() => controller.abort(new DOMException('time is up', 'TimeoutError')), timeoutMs);
-  signal.addEventListener('abort', abort);
-  if (signal.aborted) abort();
-  return {
-    signal: controller.signal,
-    close: () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
     },
   };
 }

@@ -318,12 +318,26 @@ describe('a read beside another one', () => {
     expect(await readBoth(async () => first)).toEqual({ startedAt, asked: 1 });
   });
 
-  test('ends before the whole call does', async () => {
-    const { openClient, opened } = scriptedClient(async () => page({ parts: [part(1)] }));
-    const { call } = testCaller('http://127.0.0.1:1', { openClient, policy: s3 });
-    await call(listParts, args, { signal: never });
-    const signals = opened.map(([, { signal }]) => signal);
-    expect(signals).toHaveLength(2);
-    expect(signals.filter((signal) => signal === never)).toHaveLength(1);
+  test('is given up after three seconds, and leaves no timer behind', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const { openClient, opened } = scriptedClient(async (request) =>
+        request.query?.uploads === true ? untilAborted() : page({ parts: [part(1)] }),
+      );
+      const untilAborted = () =>
+        new Promise<never>((_resolve, reject) => {
+          const limited = opened.map(([, { signal }]) => signal).find((signal) => signal !== never);
+          limited?.addEventListener('abort', () => reject(limited.reason));
+        });
+      const { call } = testCaller('http://127.0.0.1:1', { openClient, policy: s3 });
+      const called = call(listParts, args, { signal: never });
+      await vi.advanceTimersByTimeAsync(2999);
+      expect(await Promise.race([called, 'pending'])).toBe('pending');
+      await vi.advanceTimersByTimeAsync(1);
+      expect(successOf(await called).answer).not.toHaveProperty('startedAt');
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
