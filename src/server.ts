@@ -10,20 +10,16 @@ import {
 } from '@modelcontextprotocol/server';
 import type { EndedOutcome } from './answers/outcome.js';
 import { textOf } from './answers/text.js';
-import { type Accounts, accountsFor, accountsOf } from './calls/account.js';
+import type { Accounts } from './calls/account.js';
 import type { CallTool } from './calls/context.js';
 import type { Wait } from './consent/asker.js';
 import { createTickets, type Tickets } from './consent/tickets.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
-import { withAccount } from './mcp/account-argument.js';
 import { type Client, clientOf } from './mcp/client.js';
 import { askerFor, consentForm, guideFor } from './mcp/elicitation.js';
-import { instructionsFor } from './mcp/instructions.js';
-import { prompts } from './mcp/prompt-texts.js';
+import { createOffers, type Offers, type Tool } from './mcp/offer.js';
 import { promptValues, servePrompts } from './mcp/prompts.js';
 import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
-import generatedSchemas from './mcp/schemas.generated.json' with { type: 'json' };
-import type { ToolSchemas } from './mcp/tool-schemas.js';
 import { traceOrigin } from './mcp/trace-origin.js';
 import { decide } from './mcp/views/decide.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/offer.js';
@@ -54,44 +50,22 @@ export interface ServerDependencies extends ResourceTexts {
 /** Tools, resources and prompts stay as they are while the server runs. */
 const unchanging = { listChanged: false };
 
-/** An operation with its schemas as hosts see them. */
-interface Tool extends ToolSchemas {
-  readonly operation: Operation;
-}
-
-const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
-
-/** The tools that servers have, before policy and scopes. */
-export const makeTools = (operations: readonly Operation[]): readonly Tool[] =>
-  operations.map((operation) => {
-    const found = operation.schemas ?? schemas[operation.name];
-    if (found === undefined) throw new Error(`${operation.name} is not in src/mcp/schemas.generated.json.`);
-    return { operation, ...found };
-  });
-
 /**
  * Makes an MCP server that offers the operations as tools. Each connection gets one of its own. It is not the SDK's `McpServer`,
  * whose lists cannot depend on the client, and whose checks of arguments tell models less than ours.
  */
 export function createServer(
   dependencies: ServerDependencies,
-  tools: readonly Tool[] = makeTools(dependencies.operations),
+  offers: Offers = createOffers(dependencies.operations, dependencies.accounts),
 ): Server {
   const { version, principal, stateKeys, now } = dependencies;
   const tokens = createConsentTokens(stateKeys, principal?.name ?? '', now, dependencies.planKeys);
   const tickets = createTickets(stateKeys, principal?.name ?? '', now);
-  const accounts = accountsOf(dependencies.accounts, principal);
-  const offered = tools.flatMap((tool) => {
-    const allowing = accountsFor(accounts, tool.operation, principal);
-    return allowing.length === 0 ? [] : [{ ...tool, input: withAccount(tool.input, accounts, allowing) }];
-  });
-  const operations = offered.map(({ operation }) => operation);
-  const names = operations.map(({ name }) => name);
-  const offeredPrompts = prompts.filter(({ tool }) => names.includes(tool));
+  const { accounts, operations, ...offer } = offers.to(principal);
   const server = new Server(
     { name: 'cloudops-mcp', title: 'Cloud operations', version },
     {
-      instructions: instructionsFor(operations, accounts),
+      instructions: offer.instructions,
       requestState: { verify: async (state) => tokens.verify(state) },
       capabilities: { tools: unchanging, resources: unchanging, prompts: unchanging, completions: {} },
     },
@@ -100,13 +74,13 @@ export function createServer(
     const client = clientOf(server, context, dependencies.session);
     return dependencies.viewsForAll ? { ...client, views: true } : client;
   };
-  serveTools({ server, tokens, tickets, dependencies, clientFor }, tools, offered);
+  serveTools({ server, tokens, tickets, dependencies, clientFor }, offers.tools, offer.tools);
   serveResources(server, operations, { ...dependencies, accounts }, clientFor);
-  servePrompts(server, offeredPrompts);
+  servePrompts(server, offer.prompts);
   server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => {
     const values =
       ref.type === 'ref/prompt'
-        ? promptValues(offeredPrompts, ref.name, argument.name)
+        ? promptValues(offer.prompts, ref.name, argument.name)
         : templateValues(operations, ref.uri, argument.name);
     const found = values.filter((value) => value.startsWith(argument.value));
     return { completion: { values: found.slice(0, 100), total: found.length, hasMore: found.length > 100 } };

@@ -4,8 +4,9 @@ import type { CallTool } from '../calls/context.js';
 import type { Principal } from '../calls/policy.js';
 import type { Wait } from '../consent/asker.js';
 import type { SharedMessages } from '../journal/shared-messages.js';
+import { createOffers } from '../mcp/offer.js';
 import type { Metrics } from '../observe/metrics.js';
-import { createServer, makeTools, type ServerDependencies } from '../server.js';
+import { createServer, type ServerDependencies } from '../server.js';
 import type { Log } from '../util/log.js';
 import { createTurns } from '../util/turns.js';
 import { createFailedLogins } from './addresses.js';
@@ -41,7 +42,7 @@ export interface McpEndpointOptions {
  */
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, server, newId, log, now } = options;
-  const tools = makeTools(server.operations);
+  const offers = createOffers(server.operations, server.accounts);
   const readBody = createBodyReader(options.limits.bodyBytes, options.limits.bodiesBytes);
   const takeTurn = createTurns();
   const onFailedLogin = createFailedLogins(now, log);
@@ -76,7 +77,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
         session: session?.client,
       };
       const create = (wait: Wait = (work) => work()) =>
-        createServer({ ...server, ...own, wait: (work) => place.waitOutside(() => wait(work)) }, tools);
+        createServer({ ...server, ...own, wait: (work) => place.waitOutside(() => wait(work)) }, offers);
       const conversation: Conversation = {
         newId,
         begin: (client) => sessions.begin(caller, client),

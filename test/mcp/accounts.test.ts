@@ -4,7 +4,9 @@ import { countTokens } from 'gpt-tokenizer';
 import { afterEach, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Accounts } from '../../src/calls/account.js';
+import { createOffers, type Offer } from '../../src/mcp/offer.js';
 import { createServer } from '../../src/server.js';
+import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { type NamedAccount, namedAccounts } from '../support/accounts.js';
 import { never, testCaller } from '../support/caller.js';
@@ -139,4 +141,23 @@ test.each([
   const { tools: plain } = await connect();
   const added = countTokens(JSON.stringify(tools)) - countTokens(JSON.stringify(plain));
   expect(added / tools.length).toBeLessThanOrEqual(45);
+});
+
+test('what a caller is offered depends on its scopes alone, however many there have been', () => {
+  const offers = createOffers([listParts, restoreInstance], of([prod, staging]));
+  const to = (...scopes: string[]) => offers.to({ name: `caller ${scopes.length}`, scopes });
+  const shown = ({ operations, accounts }: Offer) => [
+    operations.map(({ name }) => name),
+    accounts.all.map(({ name }) => name),
+  ];
+  for (let number = 0; number < 300; number += 1) {
+    expect(shown(to('cloudops:read', `cloudops:account:none-${number}`))).toEqual([[], []]);
+    expect(shown(to('cloudops:read', 'cloudops:account:prod'))).toEqual([['list_parts'], ['prod']]);
+    expect(shown(to('cloudops:write', 'cloudops:account:staging'))).toEqual([['restore_instance'], ['staging']]);
+  }
+  expect(shown(offers.to(undefined))).toEqual([
+    ['list_parts', 'restore_instance'],
+    ['prod', 'staging'],
+  ]);
+  expect(to('cloudops:read')).toBe(offers.to({ name: 'another', scopes: ['cloudops:read'] }));
 });
