@@ -9,7 +9,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
 import { createFaults, faultKinds, loadFaults, noFaults, parseFaults } from '../../sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
@@ -25,16 +25,16 @@ const faultsOf = (text: string) => createFaults(parseFaults(text), () => 0.5);
 const restore = { backupId: seededBackupId, instanceId: 'restored', allowRepeat: true };
 const now = () => new Date('2026-11-20T12:00:00Z');
 
-let sandbox: Sandbox | undefined;
-afterEach(() => sandbox?.close());
+const started: Sandbox[] = [];
+afterAll(() => Promise.all(started.map((sandbox) => sandbox.close())));
 
 /** A sandbox that fails, and a client with little patience. */
 async function startFaulty(fault: string, maximumAttempts = 4) {
-  const started = await startSandbox({ now, fault });
-  sandbox = started;
+  const sandbox = await startSandbox({ now, fault });
+  started.push(sandbox);
   const limits = { headersMs: 250, bodyMs: 250 };
   return async (operation: Operation, args: object) => {
-    const caller = testCaller('', { cloud: started.cloud, now, limits, maximumAttempts });
+    const caller = testCaller('', { cloud: sandbox.cloud, now, limits, maximumAttempts });
     const result = await caller.call(operation, args, { signal: never });
     await caller.close();
     return { ...result, requests: caller.logged.filter(({ event }) => event === 'attempt').length };
@@ -95,32 +95,40 @@ const rows: readonly { fault: string; read: Told; change?: Told; acted?: boolean
   { fault: 'no-marker*1', read: ok(2) },
 ];
 
-describe.each(rows)('$fault', ({ fault, read, change, acted }) => {
-  test('a read', async () => {
-    const call = await startFaulty(`list_parts=${fault}`, read.outcome === 'failed' ? read.requests : 4);
-    const result = await call(listParts, list);
-    expect({ outcome: result.ok ? 'ok' : 'failed', requests: result.requests }, result.text).toEqual({
-      outcome: read.outcome,
-      requests: read.requests,
-    });
-    expect(result.text).toContain(read.says);
-    // The answer is the whole upload.
-    if (result.ok) expect(result.structured.answer?.partCount).toBe(12);
-  });
+const isWaiting = ({ fault }: { fault: string }) => fault === 'hang' || fault === 'slow-body:3000';
 
-  if (change === undefined) return;
-  test(`a change, which is ${acted === true ? 'carried out' : 'not carried out'}`, async () => {
-    const times = fault.includes('*') ? '' : `*${change.requests}`;
-    const call = await startFaulty(`restore_instance=${fault}${times}`);
-    const result = await call(restoreInstance, restore);
-    const outcome = result.ok ? 'ok' : result.text.includes('has an unknown outcome') ? 'unknown' : 'failed';
-    expect({ outcome, requests: result.requests }, result.text).toEqual({
-      outcome: change.outcome,
-      requests: change.requests,
+/** Those that only wait do so together; others would make them late. */
+describe.each([
+  ['waits', describe.concurrent, rows.filter(isWaiting)],
+  ['answers', describe, rows.filter((row) => !isWaiting(row))],
+] as const)('a cloud that %s', (_kind, describeRows, chosen) => {
+  describeRows.each(chosen)('$fault', ({ fault, read, change, acted }) => {
+    test('a read', async () => {
+      const call = await startFaulty(`list_parts=${fault}`, read.outcome === 'failed' ? read.requests : 4);
+      const result = await call(listParts, list);
+      expect({ outcome: result.ok ? 'ok' : 'failed', requests: result.requests }, result.text).toEqual({
+        outcome: read.outcome,
+        requests: read.requests,
+      });
+      expect(result.text).toContain(read.says);
+      // The answer is the whole upload.
+      if (result.ok) expect(result.structured.answer?.partCount).toBe(12);
     });
-    expect(result.text).toContain(change.says);
-    const again = await call(restoreInstance, restore);
-    expect(again.text.includes('Client.InvalidParameterDuplicate.Instance'), again.text).toBe(acted);
+
+    if (change === undefined) return;
+    test(`a change, which is ${acted === true ? 'carried out' : 'not carried out'}`, async () => {
+      const times = fault.includes('*') ? '' : `*${change.requests}`;
+      const call = await startFaulty(`restore_instance=${fault}${times}`);
+      const result = await call(restoreInstance, restore);
+      const outcome = result.ok ? 'ok' : result.text.includes('has an unknown outcome') ? 'unknown' : 'failed';
+      expect({ outcome, requests: result.requests }, result.text).toEqual({
+        outcome: change.outcome,
+        requests: change.requests,
+      });
+      expect(result.text).toContain(change.says);
+      const again = await call(restoreInstance, restore);
+      expect(again.text.includes('Client.InvalidParameterDuplicate.Instance'), again.text).toBe(acted);
+    });
   });
 });
 
@@ -167,27 +175,27 @@ describe('through a real MCP client', () => {
 
 describe('through an S3 client', () => {
   const connect = async (fault: string) => {
-    const started = await startSandbox({ now: () => new Date(), fault });
-    sandbox = started;
-    const { credentials, endpoints } = started.cloud;
+    const sandbox = await startSandbox({ now: () => new Date(), fault });
+    started.push(sandbox);
+    const { credentials, endpoints } = sandbox.cloud;
     const s3 = new S3Client({ endpoint: endpoints.storage, region: 'jp-east-1', credentials, forcePathStyle: true });
     await s3.send(new CreateBucketCommand({ Bucket: 'faulty' }));
-    return s3;
+    return { s3, sandbox };
   };
   const large = Buffer.alloc(6 * 1024 * 1024, 'x');
   const to = { Bucket: 'faulty', Key: 'k' };
 
   test('an upload survives parts that are refused and a completion whose answer is lost', async () => {
-    const s3 = await connect('upload_part=503*1,complete_multipart_upload=reset-after-request*1');
+    const { s3, sandbox } = await connect('upload_part=503*1,complete_multipart_upload=reset-after-request*1');
     await new Upload({ client: s3, params: { ...to, Body: large } }).done();
     const { ContentLength } = await s3.send(new HeadObjectCommand(to));
     expect(ContentLength).toBe(large.length);
-    expect(await sandbox?.describe()).toMatch(/upload_part: 503,.*/);
+    expect(await sandbox.describe()).toMatch(/upload_part: 503,.*/);
     s3.destroy();
   });
 
   test('a download ends in the middle, and is whole the next time', async () => {
-    const s3 = await connect('get_object=half-body*1');
+    const { s3 } = await connect('get_object=half-body*1');
     await s3.send(new PutObjectCommand({ ...to, Body: large }));
     const read = async () => (await s3.send(new GetObjectCommand(to))).Body?.transformToByteArray();
     await expect(read()).rejects.toThrow('aborted');

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** What to do with the connection once a request has arrived. `count` is the number of requests so far, from 1. */
-export type Script = (socket: Socket, count: number) => void;
+/** What to do with the connection once a request with a method has arrived. `count` is the number of requests so far, from 1. */
+export type Script = (socket: Socket, count: number, method: string) => void;
 
 export interface ScriptedServer {
   readonly origin: string;
@@ -26,9 +26,10 @@ export async function startScripted(script: Script, onConnect?: (socket: Socket)
       if (end < 0) return;
       const length = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? 0);
       if (received.length < end + 4 + length) return;
+      const [method = ''] = received.split(' ', 1);
       received = '';
       requests += 1;
-      script(socket, requests);
+      script(socket, requests, method);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -13,11 +13,8 @@ import { response, type Script, type ScriptedServer, startScripted } from '../su
 const goodXml =
   '<ListPartsResult><Bucket>b</Bucket><Key>o</Key><UploadId>u</UploadId><IsTruncated>false</IsTruncated></ListPartsResult>';
 const goodJson = '{"instance":{"instanceId":"s","state":"RESTORING","status":{"code":200,"name":"RESTORING"}}}';
-const good = (socket: Parameters<Script>[0]) => {
-  // One body for both: each operation reads what it understands.
-  socket.write(response(200, currentIsRead ? goodXml : goodJson));
-};
-let currentIsRead = true;
+const goodFor = (method: string) => (method === 'GET' ? goodXml : goodJson);
+const good: Script = (socket, _count, method) => socket.write(response(200, goodFor(method)));
 
 const answer =
   (...parts: [number, string?, Record<string, string>?]): Script =>
@@ -25,8 +22,8 @@ const answer =
     socket.write(response(...parts));
 const once =
   (fault: Script): Script =>
-  (socket, count) =>
-    count === 1 ? fault(socket, count) : good(socket);
+  (socket, count, method) =>
+    (count === 1 ? fault : good)(socket, count, method);
 
 interface Told {
   /** Requests that reached the service. */
@@ -199,7 +196,7 @@ const rows: readonly Row[] = [
   },
   {
     fault: '200 with a truncated document',
-    script: (socket) => socket.write(response(200, (currentIsRead ? goodXml : goodJson).slice(0, 40))),
+    script: (socket, _count, method) => socket.write(response(200, goodFor(method).slice(0, 40))),
     read: failed(1, 'it looks like XML, but it is cut short'),
     change: ok(1, 'it looks like JSON, but it is cut short'),
   },
@@ -247,11 +244,11 @@ const rows: readonly Row[] = [
   },
   {
     fault: 'JSON or XML nested 5,000 deep',
-    script: (socket) =>
+    script: (socket, _count, method) =>
       socket.write(
         response(
           200,
-          currentIsRead
+          method === 'GET'
             ? `${'<a>'.repeat(5000)}${'</a>'.repeat(5000)}`
             : `{"instance":${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}}`,
         ),
@@ -261,11 +258,11 @@ const rows: readonly Row[] = [
   },
   {
     fault: 'more than half a million elements, or a list as long',
-    script: (socket) =>
+    script: (socket, _count, method) =>
       socket.write(
         response(
           200,
-          currentIsRead
+          method === 'GET'
             ? `<ListPartsResult>${'<a/>'.repeat(600_000)}</ListPartsResult>`
             : `{"instance":[${'1,'.repeat(600_000)}1]}`,
         ),
@@ -275,9 +272,9 @@ const rows: readonly Row[] = [
   },
   {
     fault: 'text of the service that would pass for ours',
-    script: (socket) =>
+    script: (socket, _count, method) =>
       socket.write(
-        currentIsRead
+        method === 'GET'
           ? response(
               200,
               goodXml.replace(
@@ -296,7 +293,7 @@ const rows: readonly Row[] = [
   },
   {
     fault: 'gzip that was not asked for',
-    script: (socket) => gzipped(socket, currentIsRead ? goodXml : goodJson),
+    script: (socket, _count, method) => gzipped(socket, goodFor(method)),
     read: ok(1),
     change: ok(1),
   },
@@ -314,8 +311,8 @@ const rows: readonly Row[] = [
   },
   {
     fault: 'an interim answer first',
-    script: (socket) =>
-      socket.write(`HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n${response(200, currentIsRead ? goodXml : goodJson)}`),
+    script: (socket, _count, method) =>
+      socket.write(`HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n${response(200, goodFor(method))}`),
     read: ok(1),
     change: ok(1),
   },
@@ -345,30 +342,37 @@ const restore = { backupId: 'a'.repeat(32), instanceId: 's' };
 const list = { bucket: 'b', object: 'o', uploadId: 'u' };
 
 async function run(script: Script, reads: boolean, maximumAttempts = 4) {
-  currentIsRead = reads;
-  server = await startScripted(script);
-  const caller = testCaller(server.origin, { now, maximumAttempts, limits: { headersMs: 150, bodyMs: 150 } });
+  const started = await startScripted(script);
+  const caller = testCaller(started.origin, { now, maximumAttempts, limits: { headersMs: 150, bodyMs: 150 } });
   const result = await caller.call(reads ? listParts : restoreInstance, reads ? list : restore, { signal: never });
   await caller.close();
-  return { result, requests: server.requests };
+  await started.close();
+  return { result, requests: started.requests };
 }
 
 /** Rows that wait for a time-out try twice only, so that the table stays quick. */
 const attemptsOf = ({ requests }: Told) => (requests === 2 ? 2 : 4);
 
-describe.each(rows)('$fault', ({ script, read, change }) => {
-  test.each([
-    ['read', true, read],
-    ['change', false, change],
-  ] as const)('%s', async (_kind, reads, told) => {
-    const { result, requests } = await run(script, reads, attemptsOf(told));
-    expect(requests, result.text).toBe(told.requests);
-    expect(result.ok, result.text).toBe(told.outcome === 'ok');
-    if (told.outcome !== 'ok') expect(result.text.split('\n')[0]).toMatch(told.outcome);
-    const mayHaveHappened = reads ? undefined : told.outcome === unknownOutcome;
-    if (!result.ok) expect(result.failure.mayHaveHappened).toBe(mayHaveHappened);
-    for (const words of told.says ?? [])
-      expect(result.text).toMatch(words instanceof RegExp ? words : literally(words));
+async function check(script: Script, reads: boolean, told: Told) {
+  const { result, requests } = await run(script, reads, attemptsOf(told));
+  expect(requests, result.text).toBe(told.requests);
+  expect(result.ok, result.text).toBe(told.outcome === 'ok');
+  if (told.outcome !== 'ok') expect(result.text.split('\n')[0]).toMatch(told.outcome);
+  const mayHaveHappened = reads ? undefined : told.outcome === unknownOutcome;
+  if (!result.ok) expect(result.failure.mayHaveHappened).toBe(mayHaveHappened);
+  for (const words of told.says ?? []) expect(result.text).toMatch(words instanceof RegExp ? words : literally(words));
+}
+
+const isWaiting = ({ fault }: Row) => fault.startsWith('stall');
+
+/** Those that only wait do so together; others would make them late. */
+describe.each([
+  ['waits', describe.concurrent, rows.filter(isWaiting)],
+  ['answers', describe, rows.filter((row) => !isWaiting(row))],
+] as const)('a service that %s', (_kind, describeRows, chosen) => {
+  describeRows.each(chosen)('$fault', ({ script, read, change }) => {
+    test('read', () => check(script, true, read));
+    test('change', () => check(script, false, change));
   });
 });
 
@@ -497,7 +501,6 @@ describe('time and cancellation', () => {
 test('attempts, waits and outcomes of unknown end are in the log', async () => {
   server = await startScripted(once(answer(503)));
   const caller = testCaller(server.origin, { now });
-  currentIsRead = true;
   await caller.call(listParts, list, { signal: never });
   const attempts = caller.logged.filter(({ event }) => event === 'attempt').map(({ fields }) => fields);
   expect(attempts).toMatchObject([
@@ -520,9 +523,9 @@ test('attempts, waits and outcomes of unknown end are in the log', async () => {
 test('every attempt is signed afresh, after a skew for the time of the service', async () => {
   let time = Date.parse('2026-11-20T12:00:00Z');
   const dates: string[] = [];
-  server = await startScripted((socket, count) => {
+  server = await startScripted((socket, count, method) => {
     if (count === 1) socket.write(response(503, ''));
-    else if (count === 2) skewed('Fri, 20 Nov 2026 12:30:00 GMT')(socket, count);
+    else if (count === 2) skewed('Fri, 20 Nov 2026 12:30:00 GMT')(socket, count, method);
     else socket.write(response(200, goodXml));
   });
   const ticking = () => {
