@@ -22,7 +22,7 @@ export interface AcceptedChange {
   readonly lookFor: Shown;
 }
 
-/** What there is to tell of it. An accepted change stays accepted, even if nothing else of its answer can be read. */
+/** The answer to a change that was accepted. An accepted change stays accepted, even if nothing else of its answer can be read. */
 export function acceptedSuccess(accepted: AcceptedChange): Success {
   const { call, answer, plan } = accepted;
   const unread = (problem: Shown): Success => ({

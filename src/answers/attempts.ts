@@ -24,7 +24,7 @@ function times(count: number): Shown {
   return words(count === 2 ? 'twice' : 'once');
 }
 
-/** What came of an attempt, from its HTTP status, or the code of an attempt without an answer. */
+/** The outcome of an attempt, from its HTTP status, or the code of an attempt without an answer. */
 function phraseOf(result: string, often: Said): Shown {
   const status = Number(result);
   if (Number.isNaN(status)) return say`not answered ${often}`;

@@ -7,7 +7,7 @@ export interface ServiceError {
   readonly code?: string;
   readonly message?: string;
   readonly requestId?: string;
-  /** Where it says that the request belongs. */
+  /** The endpoint that the service names for the request. */
   readonly region?: string;
   readonly host?: string;
 }

@@ -77,7 +77,7 @@ export async function change(
     };
     return settlingPlan(tool, plans, async (claim) => {
       const pending = { ...prepared, claim };
-      // What the journal adds to the plan may be more than the question holds.
+      // The question may be too short for the plan once the journal has added to it.
       const last = asks ? stepFor(prepared.plan, false) : step;
       const consent = await waiting(() => obtainConsent(last, pending, context, { ...dependencies, confirm }));
       if (consent.kind === 'inputRequired') return consent;

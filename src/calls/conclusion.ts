@@ -85,7 +85,7 @@ export function outcomeOf(
   const { operation, change } = call;
   if (answer.kind === 'read' && answer.lacks.length > 0)
     log('debug', 'answer', { tool: operation.name, lacks: answer.lacks });
-  // What is repeatable without being asked for is the same change, not a second one.
+  // A change that may be repeated without being asked for is the same one, not a second.
   const isRepeat = typeof repeats === 'string' && repeats !== '';
   return {
     kind: 'succeeded',

@@ -174,7 +174,7 @@ export async function settlingPlan(
     await settle(outcome);
     return outcome;
   } catch (error) {
-    // What came of it is with whoever decided.
+    // Its outcome is with the call of whoever decided.
     if (error instanceof Refusal && error.code !== 'AlreadyDecided')
       await settle({ kind: 'failed', failure: refusalFailure(tool, error, true) });
     throw error;

@@ -3,7 +3,7 @@ import { createTurns } from '../util/turns.js';
 
 const mebibyte = 1024 * 1024;
 
-/** How much reads may do. Sizes in bytes, times in milliseconds. */
+/** Bounds of reads. Sizes in bytes, times in milliseconds. */
 export const defaultReadLimits = {
   /** Of one call: no person waits for more, and no model needs it. */
   pages: 100,
@@ -13,13 +13,13 @@ export const defaultReadLimits = {
   bytesOfAll: 64 * mebibyte,
   /** A page is asked for where there is room for so much. Hardly any has more. */
   bytesOfPage: mebibyte / 2,
-  /** How long a page waits for that room. */
+  /** The longest time that a page waits for that room. */
   waitMs: 5000,
 };
 
 export type ReadLimits = Readonly<typeof defaultReadLimits>;
 
-/** What stops a call from reading on: its own bounds, or all that others read at the same time. */
+/** The reason why a call reads no further: its own bounds, or all that others read at the same time. */
 export type ReadBound = 'call' | 'others';
 
 /** The part of the room that one call takes, until it is disposed of. */

@@ -34,7 +34,7 @@ export function repeatWarning(earlier: Earlier): Shown {
   return say`This is a repeat: ${said(earlierText(earlier))}.${said(sent)}`;
 }
 
-/** What a repeat would be, for the person who has to want it. */
+/** A repeat in words, by effect, for the person who has to want it. */
 const again = {
   read: 'another call',
   create: 'a second one, billed separately',

@@ -20,7 +20,7 @@ export type Quote = (value: string) => string;
 /** The content for a client's configuration file: a value of JSON, or text in another format. */
 export type Block = object | string;
 
-/** What a person does in the client itself, where it has no file for that: the place, and what else there is to know. */
+/** Steps for a person in a client that has no file for its servers: the place, and what else there is to know. */
 export interface ByHand {
   readonly place: string;
   readonly about: string;

@@ -32,18 +32,18 @@ export interface Client {
   /** A block for a URL, or where to enter it. */
   readonly remote: ((server: RemoteServer) => Block) | ByHand;
   /**
-   * How its user decides on a change: in a form that the server asks for, with the button of a view, or not at all, so that models carry
+   * Its user's way to decide on a change: in a form that the server asks for, with the button of a view, or not at all, so that models carry
    * out plans themselves once the user says yes.
    */
   readonly decides: 'by form' | 'by view' | 'not';
-  /** What the client's own permissions can do about that. */
+  /** The part that the client's own permissions can play in that. */
   readonly permissions?: string;
   /** The client's own command that adds the server; `local` is undefined where that cannot pass secrets on. */
   readonly commands?: {
     readonly local: (server: LocalServer, quote: Quote) => string | undefined;
     readonly remote: (server: RemoteServer, quote: Quote) => string;
   };
-  /** How the client comes by the value of a secret. */
+  /** The client's way to the value of a secret. */
   readonly secrets: string;
   /** Set if secrets could only stand in the block itself: it then names files that have them. */
   readonly keepsNoSecrets?: true;

@@ -7,7 +7,7 @@ import { didYouMean } from '../util/did-you-mean.js';
 import { type Literal, namesOf, own, type Said, type Shown, said, say, words } from '../util/say.js';
 import { columnsOf, type Page, wrapped } from './layout.js';
 
-/** What text is written to: a terminal of so many columns, or a file or pipe. */
+/** The destination of text: a terminal of so many columns, or a file or pipe. */
 type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** The process around a command: its streams, environment and clock. */
@@ -70,7 +70,7 @@ export class UsageError extends Error {
   }
 }
 
-/** What is wrong with a command line: one problem follows the heading, several are listed below it. */
+/** The problems of a command line: one problem follows the heading, several are listed below it. */
 export function problemsText(heading: Said, problems: readonly Shown[], terminal: Terminal): string {
   const { width } = pageOf(terminal, 'stderr');
   const [first = say``, ...others] = problems;

@@ -1,6 +1,6 @@
 import { type Shown, said, say, words } from '../util/say.js';
 
-/** What to do about a setting, where its problem does not say it itself. */
+/** The remedy for a setting whose problem does not name one. */
 export function remedyOfSetting(problem: Shown): Shown {
   const [, code] = / \(([A-Z]{4,})\)/.exec(problem) ?? [];
   const what = code === undefined ? undefined : fileRemedies[code];
@@ -17,7 +17,7 @@ const fileRemedies: Readonly<Record<string, Shown>> = {
   EPERM: words('Let the user that cloudops-mcp runs as read it.'),
 };
 
-/** What to do about keys that cannot be had: the first that fits what was said of them. */
+/** Remedies for keys that cannot be had: the first that fits the problem counts. */
 const keyRemedies: readonly (readonly [RegExp, Shown])[] = [
   [/printed keys that have expired/, words('Sign in again with the program that prints the keys.')],
   [
@@ -30,7 +30,7 @@ const keyRemedies: readonly (readonly [RegExp, Shown])[] = [
   [/quotation mark|no keys and no/, words('Correct the profile in ~/.aws/config or ~/.aws/credentials.')],
 ];
 
-/** What to do about keys, from what was said of them. */
+/** The remedy for a problem with keys. */
 export function remedyOfKeys(reason: Shown): Shown {
   const [, code = ''] = /\(([A-Z]{4,})\)/.exec(reason) ?? [];
   const known = keyRemedies.find(([said]) => said.test(reason))?.[1] ?? fileRemedies[code];

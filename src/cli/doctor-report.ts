@@ -8,7 +8,7 @@ const statusColumns = Math.max(...Object.keys(colours).map((status) => status.le
 /** A column of text that is narrower than this stands below its check. */
 const narrowestText = 40;
 
-/** What `doctor` found, for people. `apisChecked` is undefined if the configuration did not allow any check of them. */
+/** The findings of `doctor`, for people. `apisChecked` is undefined if the configuration did not allow any check of them. */
 export function doctorReport(
   findings: readonly Finding[],
   apisChecked: number | undefined,

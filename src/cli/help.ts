@@ -94,7 +94,7 @@ function settingLines(name: string, row: Row, width: number): string[] {
   return [`    ${variableName(name)}  ${option}`.trimEnd(), ...wrapped(say`${defined(helpOf(row))}`, width, 8)];
 }
 
-/** What a tool does, its arguments with their rules, and an example to start from. */
+/** The help of a tool: its purpose, its arguments with their rules, and an example to start from. */
 function toolLines(name: string, command: Command, operation: Operation, page: Page): readonly string[] {
   const { width, paint } = page;
   const heading = (text: string) => ['', paint('bold', text)];

@@ -10,7 +10,7 @@ const remediesByClass: Readonly<Record<string, Shown>> = {
   57: words('The database is starting or going down: try again, and see its own log if that stays so.'),
 };
 
-/** What an operator can do about a journal that cannot be used. */
+/** The remedy for a journal that cannot be used. */
 export function journalRemedy(error: unknown, inDatabase: boolean): Shown {
   if (!inDatabase) return words('Make it writable, or name another in CLOUDOPS_JOURNAL.');
   const code = textAt(error, 'code') ?? '';

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import type { styleText } from 'node:util';
 import { exact, type Literal, type Shown, say, words } from '../util/say.js';
 
-/** Where text for people goes: its width, its colours and the zone of its times. */
+/** The layout of text for people: its width, its colours and the zone of its times. */
 export interface Page {
   /** Columns; infinite where nobody reads along, such as in a pipe. */
   readonly width: number;

@@ -5,7 +5,7 @@ import type { Terminal } from './command.js';
 import { isForeign } from './foreign.js';
 import { tell } from './layout.js';
 
-/** What became of files while they were looked at. */
+/** Stray errors of files that are being checked. */
 interface Contained {
   /** Errors that nothing of theirs caught, one sentence each. */
   readonly problems: readonly Shown[];

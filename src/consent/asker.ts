@@ -20,14 +20,14 @@ export interface Asker {
   readonly brought?: { readonly claims: ConsentClaims; read(accept: string): Reply };
 }
 
-/** What came of sending the user to an address. `opened` is no decision. */
+/** The result of sending the user to an address. `opened` is no decision. */
 export type Visit = 'opened' | 'declined' | 'cancelled';
 
 /** The way in which a client sends its user to an address. */
 export interface Guide {
-  /** What came of it, or `later` if the client brings that with another entry of the same call. */
+  /** The result, or `later` if the client brings that with another entry of the same call. */
   send(message: Shown, address: string): Promise<Visit | 'later'>;
-  /** What this entry brings, and the claims of the plan that the user was sent to. */
+  /** The answer that this entry brings, and the claims of the plan that the user was sent to. */
   readonly brought?: { readonly claims: ConsentClaims; readonly visit: Visit };
 }
 

@@ -17,7 +17,7 @@ export interface ConsentRequest {
   /** Set if only the plan is wanted. */
   readonly planOnly: boolean;
   readonly hasPlanId: boolean;
-  /** Whether the client can ask its user, and one question holds the plan. */
+  /** True if the client can ask its user, and one question holds the plan. */
   readonly question: 'fits' | 'tooLong' | 'none';
   /** Set if the client shows the change view, in which a person can decide with a click. */
   readonly hasView: boolean;
@@ -81,7 +81,7 @@ function waysOf(request: ConsentRequest) {
   };
 }
 
-/** What no question holds is for the page, if there is one to sign in to; otherwise asking ends in a refusal. */
+/** A plan that no question holds is for the page, if there is one to sign in to; otherwise asking ends in a refusal. */
 const isAsked = ({ question, page }: ConsentRequest) =>
   question === 'fits' || (question === 'tooLong' && page !== 'signIn');
 

@@ -117,7 +117,7 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
       if (plan === undefined) return;
       const { state: _, expiresAt: __, ...kept } = plan;
       const sealed = sealOf(plan).seal(JSON.stringify({ ...kept, ...end }));
-      // What is too long to be kept is still in the journal, without its answer.
+      // An outcome that is too long to be kept is still in the journal, without its answer.
       if (sealed.length <= longest) await store.update(nonce, sealed);
     },
     async list() {
@@ -130,7 +130,7 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
   };
 }
 
-/** What a seal of this server holds may come from another version of it: what is shown and acted on is checked, the rest is kept. */
+/** A sealed plan may come from another version of this server: the fields that are shown and acted on are checked, the rest is kept. */
 const schema = once(() =>
   z.object({
     digest: z.string(),

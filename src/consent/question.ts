@@ -61,7 +61,7 @@ export function questionText(plan: Plan, call: PlannedCall): Shown | undefined {
   return text.length > maximumQuestion ? undefined : text;
 }
 
-/** What a change is, and its risk if it has one, in a line each that is short enough to be seen everywhere. */
+/** A change, and its risk if it has one, in a line each that is short enough to be seen everywhere. */
 export function decisionLines(plan: Plan, { change, input, endpoint }: PlannedCall): readonly Shown[] {
   const headline = change.headline(input, endpoint.region);
   const whole = shortNames(headline);
@@ -84,7 +84,7 @@ function fitted(text: Shown, limit: number): Shown {
   return left;
 }
 
-/** What brackets hold outside of quotation marks. */
+/** Text in brackets outside of quotation marks. */
 const remarks = / \([^()"]*\)/g;
 
 /** From its last preposition or mark on; names in quotation marks are not looked into. */
@@ -96,7 +96,7 @@ const riskSentences: Readonly<Record<Risk, Shown>> = {
   'no way back': say`There is no way back.`,
 };
 
-/** Where it goes, without where that comes from: `Region jp-east-1, zone east-11, account default.` The account is never left out. */
+/** Where a change goes, without the origin of each value: `Region jp-east-1, zone east-11, account default.` The account is never left out. */
 function whereLine(where: readonly Shown[], account: Shown): Shown {
   const short = beginning(account, longestAccount);
   const places = where.filter((part) => part !== account).map((part) => without(part, remarks));

@@ -45,7 +45,7 @@ export function createRefusals(
   const persistence = createPersistence();
   const unwritten = new Map<string, Intent>();
 
-  /** What was only closed, oldest first. Other processes do not know that, and take it for a refusal. */
+  /** Questions that were only closed, oldest first. Other processes do not know that, and take each for a refusal. */
   let dismissed: readonly Intent[] = [];
 
   const since = () => now().getTime() - tokenLifetimeMs;

@@ -23,7 +23,7 @@ export interface ProtectedResource {
   readonly issuer: string;
 }
 
-/** What clients are told to ask for. They ask for all that is named, so that scopes for the few who audit are not among them. */
+/** The scopes that clients are told to ask for. They ask for all of them, so that scopes for the few who audit are not among them. */
 const callerScopes = [readScope, writeScope];
 
 const metadataPath = '/.well-known/oauth-protected-resource';

@@ -53,7 +53,7 @@ export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: Issuer
   let next: Promise<JWTVerifyGetKey> | undefined;
 
   const since = (time: number) => Math.abs(now().getTime() - time);
-  /** What is left of the pause after the last attempt, in milliseconds. */
+  /** The rest of the pause after the last attempt, in milliseconds. */
   const rest = () => (last === undefined ? 0 : Math.max(0, pauseMs - since(last.at)));
   const note = (problem: IssuerProblem | undefined): void => {
     if (problem !== undefined && problem.message !== last?.problem?.message)

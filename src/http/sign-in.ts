@@ -19,7 +19,7 @@ export type SignIn =
     }
   | {
       readonly kind: 'issuer';
-      /** Where the browser goes, and what has to be known when it comes back. */
+      /** The address that the browser is sent to, and the values needed when it comes back. */
       start(): Promise<{ readonly url: string; readonly state: string; readonly verifier: string } | NotSignedIn>;
       finish(url: URL, begun: SignInState): Promise<(Person & { readonly expiresAt: number }) | NotSignedIn>;
     };

@@ -12,7 +12,7 @@ export const longestWindowMs = 24 * 60 * 60 * 1000;
 /** The changes that are left. */
 export interface BudgetState {
   readonly left: number;
-  /** When the next change is possible (milliseconds), if none is left now. Undefined also for a budget of none at all. */
+  /** The time at which the next change is possible (milliseconds), if none is left now. Undefined also for a budget of none at all. */
   readonly nextAt?: number | undefined;
 }
 

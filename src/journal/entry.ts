@@ -41,7 +41,7 @@ export const intentSchema = once(() =>
 );
 export type Intent = z.output<ReturnType<typeof intentSchema>>;
 
-/** What can come of a change. */
+/** The possible outcomes of a change. */
 export const outcomes = ['accepted', 'rejected', 'unknown', 'not sent', 'declined'] as const;
 
 /** The outcome of the intent with the same id. */

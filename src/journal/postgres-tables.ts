@@ -93,7 +93,7 @@ async function missing(client: pg.ClientBase, parts: readonly Part[]): Promise<r
   return parts.filter(({ name }) => rows.some((row) => row.name === name));
 }
 
-/** What a journal in a database lacks: tables without which nothing is written, and indexes. */
+/** The missing parts of a journal in a database: tables without which nothing is written, and indexes. */
 export const missingParts = async (client: pg.ClientBase) => ({
   tables: (await missing(client, required)).map(({ name }) => name),
   indexes: (await missing(client, indexes)).map(({ name }) => name),

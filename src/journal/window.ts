@@ -36,7 +36,7 @@ export function createWindow() {
   let notUnderstood: number[] = [];
   let newest = Number.NEGATIVE_INFINITY;
   let order = 0;
-  /** How far the server's clock was set forward, and not back again; the time before that, by which earlier entries are told. */
+  /** The milliseconds by which the server's clock was set forward and not back, and the time before that, which tells earlier entries. */
   let ahead = 0;
   let aheadSince = Number.NEGATIVE_INFINITY;
 
@@ -184,7 +184,7 @@ export function createWindow() {
       }
       notUnderstood = notUnderstood.map((written) => written + moved);
     },
-    /** How far a server's clock is behind the newest entry, in milliseconds; 0 if it is not. */
+    /** Milliseconds by which a server's clock is behind the newest entry; 0 if it is not. */
     behind: (now: number): number => time(now) - now,
     /**
      * The changes that may be in conflict with one of a digest, oldest first.

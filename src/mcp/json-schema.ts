@@ -71,7 +71,7 @@ export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
 /** Hosts are known that refuse any of these. */
 const refusedKeywords = ['$ref', '$defs', 'anyOf', 'oneOf', 'allOf', 'not', 'const', 'if', 'propertyNames', '$schema'];
 
-/** What is in the schema of a tool's arguments that some host would refuse, with its path. */
+/** Parts of the schema of a tool's arguments that some host would refuse, with their paths. */
 export function schemaProblems(schema: JsonSchema, path = ''): string[] {
   const at = path === '' ? 'the whole' : path;
   const inner = [...Object.entries(Object(schema.properties)), ...('items' in schema ? [['[]', schema.items]] : [])];

@@ -12,7 +12,7 @@ export interface Tool extends ToolSchemas {
   readonly operation: Operation;
 }
 
-/** What a server offers to a caller. */
+/** Everything that a server offers to a caller. */
 export interface Offer {
   readonly accounts: Accounts;
   readonly tools: readonly Tool[];
@@ -34,7 +34,7 @@ const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
 const mostKept = 100;
 
 /**
- * What a server offers to its callers, which depends on their scopes alone. It is kept, because over HTTP each request has a
+ * The offers to callers, which depend on their scopes alone. They are kept, because over HTTP each request has a
  * server of its own.
  */
 export function createOffers(operations: readonly Operation[], accounts: Accounts): Offers {

@@ -90,7 +90,7 @@ export function instanceTypesReference(): string {
   return ['# Instance types', ...lists.map(([title, types]) => `\n## ${title}\n\n${types.join(', ')}`), ''].join('\n');
 }
 
-/** What records in answers say of their state, by the field that says it: each value with its meaning. */
+/** The states that records in answers have, by field: each value with its meaning. */
 export const states: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Resource group status': resourceGroupStatus,
   'Cluster and node status': clusterStatus,

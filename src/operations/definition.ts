@@ -104,7 +104,7 @@ function isNamed(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'name' in value && 'request' in value;
 }
 
-/** What is wrong with the fields of an operation, with the field first. Empty if it is one. */
+/** The problems of an operation's fields, with the field first. Empty if it is one. */
 export function definitionProblems(given: unknown): string[] {
   if (typeof given !== 'object' || given === null)
     return ['must be an operation: what kit.defineOperation answers with'];

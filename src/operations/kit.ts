@@ -11,7 +11,7 @@ import { encodeSegment } from '../util/uri.js';
 /** Grows with each change that a file written for an earlier version would not survive. A module may export it as `kitVersion`. */
 export const kitVersion = 1;
 
-/** What an operation need not say. */
+/** Fields that an operation may leave out. */
 type Optional = 'defaults' | 'undocumented' | 'elsewhere' | 'output' | 'extract';
 
 /** An operation as a file outside this package writes it. */
@@ -45,7 +45,7 @@ export interface Kit {
   readonly xmlRecord: typeof xmlRecord;
   /** Makes the texts that people and models read: say`Bucket ${name} has ${count} rules`. Texts between the words are quoted. */
   readonly say: typeof say;
-  /** What goes into such a text as it is: another one, a text of which more or less is shown, `3 parts`. */
+  /** Values that go into such a text as they are: another one, a text of which more or less is shown, `3 parts`. */
   readonly said: typeof said;
   readonly quoted: typeof quoted;
   readonly counted: typeof counted;

@@ -91,12 +91,12 @@ async function operationsOf(path: string, known: readonly Operation[]): Promise<
   return accepted;
 }
 
-/** What a default export answers with, and what tells the texts that its kit made. */
+/** The answer of a default export, and a test for texts that its kit made. */
 interface Made extends Pick<MadeKit, 'isShown'> {
   readonly made: unknown;
 }
 
-/** What a file's default export answers with. The text of an error is the author's own: it is shown, without its stack. */
+/** The answer of a file's default export. The text of an error is the author's own: it is shown, without its stack. */
 async function makeOperations(path: string, file: string): Promise<Made> {
   const failed = (what: string) => (error: unknown) => {
     if (error instanceof Endless) throw late(file);
@@ -116,7 +116,7 @@ async function makeOperations(path: string, file: string): Promise<Made> {
 }
 
 /**
- * What a default export makes of a kit. All of zod takes longer to load than everything else here: a file without operations that does
+ * Calls a default export with a kit. All of zod takes longer to load than everything else here: a file without operations that does
  * not ask for it goes without, and one that asks for it at once is called again.
  */
 async function madeWith(make: (kit: Kit) => unknown): Promise<Made> {
@@ -170,7 +170,7 @@ function ready(given: Operation, earlier: readonly Operation[], isShown: MadeKit
   return { ...operation, schemas: toolSchemas(operation) };
 }
 
-/** What is wrong with an operation beside those that are known. Its functions are called once, with its example. */
+/** The problems of an operation beside those that are known. Its functions are called once, with its example. */
 async function problemsOf(given: unknown, known: readonly Operation[], isShown: MadeKit['isShown']): Promise<string[]> {
   const problems = definitionProblems(given);
   if (problems.length > 0) return problems;

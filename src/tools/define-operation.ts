@@ -170,7 +170,7 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   readonly named: readonly string[];
   /** The thing to look for in the console when the outcome is not known, as the end of a sentence: `a DevOps server "wiki" in jp-east-1`. */
   lookFor(input: Input, region: string): Shown;
-  /** What to do where it is too large to be shown, in one sentence. "Split it into smaller changes." if absent: wrong for what replaces a whole. */
+  /** The way out where it is too large to be shown, in one sentence. "Split it into smaller changes." if absent: wrong for what replaces a whole. */
   readonly ifTooLarge?: string;
   /** Contradictions between answer and request: `region "jp-east-1" instead of "jp-east-3"`. */
   contradictions?(record: Output, input: Input, region: string): readonly Shown[];
@@ -217,7 +217,7 @@ export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
   count(record: Lenient<z.output<PageSchema>>): number;
 }
 
-/** Where a page begins, as the service calls it: a token or a marker. It is no argument of the tool. */
+/** The beginning of a page in the service's terms: a token or a marker. It is no argument of the tool. */
 export type PageStart = Readonly<Record<string, string>>;
 
 /** The step after a page: none, another page, or an error that ends the call because the pages cannot be the whole list. */

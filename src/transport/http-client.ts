@@ -129,7 +129,7 @@ function createAgents({ httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies
   };
 }
 
-/** What a body is received within. */
+/** The bounds within which a body is received. */
 interface Receiving {
   readonly limits: Limits;
   readonly admit: Admit;

@@ -6,7 +6,7 @@ import { own, quoted, type Said, type Shown, said } from './say.js';
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** What a line of the log is about. */
+/** The subject of a line of the log. */
 export type LogEvent =
   | 'answer'
   | 'attempt'

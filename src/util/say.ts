@@ -25,7 +25,7 @@ export class Said {
   }
 }
 
-/** What `say` takes: a text is quoted, and one that is shown already goes through `said`. */
+/** A value that `say` takes: a text is quoted, and one that is shown already goes through `said`. */
 type Value<Given> = Given extends Shown ? never : Given extends string | number | Said ? Given : never;
 
 type Say = <const Values extends readonly unknown[]>(
@@ -152,7 +152,7 @@ export const replaced = (
 export const withTimes = (text: Shown, write: (time: number) => Said): Shown =>
   shown(withLocalTimes(text, (time) => write(time).text));
 
-/** What an expression finds in it, which begins and ends outside of quotation marks. */
+/** The first match of an expression that begins and ends outside of quotation marks. */
 export function partOf(text: Shown, found: RegExp): Shown | undefined {
   const part = found.exec(text)?.[0];
   return part === undefined ? undefined : shown(part);

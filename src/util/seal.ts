@@ -14,7 +14,7 @@ export interface Seal {
   open(sealed: string): string | undefined;
 }
 
-/** What a seal is for. A text that was sealed for one purpose, or with one associated data, opens with no other. */
+/** The purpose of a seal. A text that was sealed for one purpose, or with one associated data, opens with no other. */
 export interface SealUse {
   readonly purpose: string;
   /** The name of the caller, for one: what is not in the text, but whoever opens it has to know. */

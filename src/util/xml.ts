@@ -5,7 +5,7 @@ export type XmlElements = {
 };
 
 const declaration = '<?xml version="1.0" encoding="UTF-8"?>';
-/** What XML 1.0 lets a name of an element be, without a prefix or letters beyond ASCII. */
+/** Names of elements as XML 1.0 allows them, without a prefix or letters beyond ASCII. */
 const elementName = /^[A-Za-z_][\w.-]*$/;
 /** Characters that XML 1.0 has no form for, not even escaped, and halves of surrogate pairs. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for

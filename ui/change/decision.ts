@@ -52,7 +52,7 @@ export const mayBeDecided = (stage: Stage, now: number): boolean =>
   stage.change.ticket !== undefined &&
   now - Date.parse(stage.change.issuedAt ?? '') > freshMs;
 
-/** What became of the plan before it was shown here, if anything did. */
+/** The stage of a plan once the server has said where it stands. */
 export function looked(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
   const isWaiting = stage.kind === 'open' || stage.kind === 'expired';

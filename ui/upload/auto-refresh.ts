@@ -7,7 +7,7 @@ export interface AutoRefresh {
 
 export interface AutoRefreshOptions {
   readonly everyMs: number;
-  /** Whether there is anything to wait for. */
+  /** True if there is anything to wait for. */
   wanted(): boolean;
   run(): void;
 }

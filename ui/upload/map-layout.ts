@@ -1,6 +1,6 @@
-/** Where the cells of a map of parts are. Lengths in CSS pixels; cells are counted from 0, part numbers from 1. */
+/** The positions of the cells in a map of parts. Lengths in CSS pixels; cells are counted from 0, part numbers from 1. */
 export interface MapLayout {
-  /** How many part numbers a cell stands for: 1, unless there are more than a map can hold. */
+  /** The number of parts that a cell stands for: 1, unless there are more than a map can hold. */
   readonly partsPerCell: number;
   readonly cells: number;
   readonly columns: number;

@@ -7,7 +7,7 @@ import type { PartState, Upload } from './upload.js';
 
 /** Details that a part has but the packed data has not: read a page at a time, when someone rests on a part. */
 export interface PartDetails {
-  /** What is known of a part now; `onChange` is called when there is more. */
+  /** The details of a part known now; `onChange` is called when there are more. */
   of(partNumber: number): UploadPart | undefined;
   /** Someone rests on the part. */
   want(partNumber: number): void;
@@ -15,7 +15,7 @@ export interface PartDetails {
   forget(): void;
 }
 
-/** How long someone has to rest on a part before its page is read. */
+/** The time that someone has to rest on a part before its page is read. */
 const restMs = 300;
 
 /** Parts a page. */
@@ -81,7 +81,7 @@ const whyAbsent = (state: PartState | undefined) =>
       ? 'was passed over: later ones have arrived'
       : 'is still to come';
 
-/** What is to be said of one part. */
+/** The text about one part. */
 export function partText(
   number: number,
   state: PartState | undefined,

@@ -11,7 +11,7 @@ export interface PartMap {
   redraw(): void;
   /** Looks at the next part number that has to be sent, or the one before; from the end, at the first. */
   jump(step: 1 | -1): void;
-  /** What is said of the part that is looked at, to those who hear it. */
+  /** The text about the selected part for screen readers. */
   describe(text: string): void;
 }
 

@@ -13,7 +13,7 @@ export interface Rates {
 const mostSteps = 48;
 
 /**
- * How fast an upload went, from its first part to the time of the answer. The first part's bytes came before its time, so they
+ * The rate of an upload over time, from its first part to the time of the answer. The first part's bytes came before its time, so they
  * count for nothing. Undefined where there is no time to divide by.
  */
 export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefined): Rates | undefined {

@@ -10,7 +10,7 @@ import { amountText, gapsText, type PartState, partStates, progressText, type Up
 export interface UploadPage {
   readonly main: HTMLElement;
   show(upload: Upload, states: readonly PartState[], formatTime: FormatTime): void;
-  /** What is said of the part that is looked at. */
+  /** The text about the selected part. */
   describePart(text: string): void;
   /** Says that something failed, or no longer does. What was shown before stays. */
   showProblem(sentence: string | undefined): void;
@@ -133,7 +133,7 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
   };
 }
 
-/** How much is there: by part numbers, where those are known, so that parts of no use show; otherwise by the share of bytes. */
+/** The share that has arrived: by part numbers, where those are known, so that parts of no use show; otherwise by the share of bytes. */
 function createBar() {
   const usable = element('span', { class: 'usable' });
   const unusable = element('span', { class: 'unusable' });

@@ -105,7 +105,7 @@ export async function startUploadView(): Promise<void> {
     auto.plan();
   }
 
-  /** What was there stays, and is read again when somebody asks for it. */
+  /** The earlier state stays, and is read again when somebody asks for it. */
   function fail(sentence: string): void {
     page.endAutomatic();
     page.showProblem(sentence);

@@ -8,7 +8,7 @@ import { fromServer, said } from '../../src/util/say.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
 
-/** What one look at an upload found. Sizes in bytes, times in milliseconds since 1970. */
+/** An upload as one read of it found it. Sizes in bytes, times in milliseconds since 1970. */
 export interface Upload {
   /** Name of the account, where accounts have names. */
   readonly account: string | undefined;
@@ -30,7 +30,7 @@ export interface Upload {
   readonly percent: number | undefined;
   /** With all that is in flight, where that is much. */
   readonly percentWithInFlight: number | undefined;
-  /** How it goes, in the tool's words, with times as people write them. */
+  /** Its progress in the tool's words, with times as people write them. */
   pace(formatTime: FormatTime): string;
   /** Since when it goes at another rate than before. */
   readonly rateSince: number | undefined;
@@ -50,7 +50,7 @@ const maximumNumbers = 100_000;
 /** Reads a result of `list_parts` that is not an error. */
 export async function readUpload({ structured, text, meta }: ToolResult, args: Fields): Promise<Upload> {
   const answer = fieldsOf(structured.answer);
-  // What cannot be unpacked is of another version, or was cut on the way: the summary has the figures.
+  // Parts that cannot be unpacked are of another version, or were cut on the way: the summary has the figures.
   const { parts, unit = 1 } = (await unpackParts(textOf(meta[partsKey]) ?? '')) ?? {};
   const inFlight = rangesIn(answer.inFlight);
   const last = [...inFlight, ...rangesIn(answer.toCome)].reduce(
@@ -135,7 +135,7 @@ export function statesOf(
 
 export const isComplete = ({ percent }: Upload): boolean => percent !== undefined && percent >= 100;
 
-/** How much is there, of how much. */
+/** The share that has arrived, as a sentence. */
 export function amountText(upload: Upload): string {
   const { partCount, totalBytes, expectedParts, expectedBytes, percent, percentWithInFlight: atMost } = upload;
   const ofParts = expectedParts === undefined ? '' : ` of ${expectedParts.toLocaleString('en')}`;
@@ -177,7 +177,7 @@ function rangesText(ranges: readonly Range[]): string {
   return `${countOf(ranges) === 1 ? 'part' : 'parts'} ${listed(all)}`;
 }
 
-/** How it goes, in one sentence. */
+/** Its progress in one sentence. */
 export function progressText(upload: Upload, formatTime: FormatTime): string {
   const { partCount, lastUploadedAt, idleSeconds, stopped } = upload;
   const pace = upload.pace(formatTime);

@@ -7,7 +7,7 @@ import type { Operation } from '../../tools/define-operation.js';
 import { decideTool } from './contract/apps.js';
 import { decisionSchema } from './offer.js';
 
-/** What came of a click. */
+/** The outcome of a click. */
 export interface Decided {
   readonly outcome: EndedOutcome;
   /** The call that the plan is of; that of the tool itself, where there is no plan. */
@@ -60,7 +60,7 @@ export async function decide(
   }
 }
 
-/** What a ticket that is still valid decides. */
+/** Acts on a ticket that is still valid. */
 async function decideBy(ticket: string, act: () => Promise<Decided>, tickets: Tickets): Promise<Decided> {
   try {
     tickets.open(ticket);

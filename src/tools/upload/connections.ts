@@ -3,15 +3,15 @@ import type { UploadPart } from './part.js';
 /** More parts at a time than clients are known to upload. */
 export const maximumConnections = 32;
 
-/** How a client works at an upload. Times in milliseconds since 1970. */
+/** The way in which a client works at an upload. Times in milliseconds since 1970. */
 export interface Work {
   /** Parts that it uploads at a time. */
   readonly connections: number;
-  /** Whether parts came about in the order of their numbers, or in the reverse one; both may hold for a few. */
+  /** True if parts came about in the order of their numbers, or in the reverse one; both may hold for a few. */
   readonly order: { readonly ascending: boolean; readonly descending: boolean };
   /** The parts in the order of their arrival. */
   readonly arrivals: readonly UploadPart[];
-  /** When the part that arrived as the nth, or will, was begun; undefined for those of the first round if nobody knows the start. */
+  /** The start of the part that arrived as the nth, or will; undefined for those of the first round if nobody knows the start. */
   begunAt(index: number): number | undefined;
 }
 
@@ -68,7 +68,7 @@ function unevennessOf(arrivals: readonly UploadPart[], begunAt: Work['begunAt'])
 }
 
 /**
- * How many parts must have been under way at once, by those that arrived out of order. Where that is a large share of all, they come in
+ * The number of parts that must have been under way at once, by those that arrived out of order. Where that is a large share of all, they come in
  * no order, and it tells nothing.
  */
 function disorderOf(arrivals: readonly UploadPart[]): number {
@@ -93,7 +93,7 @@ function disorderIn(numbers: readonly number[]): number {
   return disorder;
 }
 
-/** How many parts came in one burst, much closer to each other than the longest time between any two. */
+/** The number of parts that came in one burst, much closer to each other than the longest time between any two. */
 function burstOf(arrivals: readonly UploadPart[]): number {
   const times = arrivals.map(({ uploadedAt }) => uploadedAt);
   const longest = times.reduce((most, time, index) => Math.max(most, time - (times[index - 1] ?? time)), 0);
@@ -105,7 +105,7 @@ function burstOf(arrivals: readonly UploadPart[]): number {
   return Math.min(maximumConnections, burst);
 }
 
-/** How many parts came before the first wait that is much longer than all the time until then; 1 if there was none. */
+/** The number of parts that came before the first wait that is much longer than all the time until then; 1 if there was none. */
 export function firstBurstOf(arrivals: readonly UploadPart[]): number {
   const first = arrivals[0]?.uploadedAt ?? 0;
   const end = arrivals.findIndex(({ uploadedAt }, index) => {

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
-/** What answers say of lists that would be too long for a model to read. */
+/** The form in which answers show lists that would be too long for a model to read. */
 
-/** How many entries are left out, by the name of the list. */
+/** Numbers of entries that are left out, by the name of the list. */
 export const notShown = () => z.record(z.string(), z.int()).optional();
 
 /** `{ notShown }` with the lists of which entries are left out, or `{}` if all are shown. */

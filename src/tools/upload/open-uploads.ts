@@ -6,7 +6,7 @@ import type { Lenient } from '../define-operation.js';
 import { like, rare } from '../schema/outputs.js';
 import { countNotShown, firstThatFit, notShown } from './lists.js';
 
-/** What the multipart uploads that are open in a bucket say together, in a size that does not depend on their number. */
+/** A summary of the multipart uploads that are open in a bucket, in a size that does not depend on their number. */
 
 /** An upload as the service lists it. */
 export interface OpenUpload {
@@ -76,7 +76,7 @@ interface OfOneObject {
   readonly count: number;
 }
 
-/** What is kept of the pages that were read: its size does not depend on their number. */
+/** The state of reading: its size does not depend on their number. */
 export interface OpenUploadsSoFar {
   readonly countOfAnyAge: number;
   /** Of the uploads that are wanted, as everything that follows. */
@@ -84,7 +84,7 @@ export interface OpenUploadsSoFar {
   readonly oldest?: OpenUpload | undefined;
   /** As many as could be shown. */
   readonly first: OpenUpload[];
-  /** How many there are by the next folder of their keys, and by who started them. */
+  /** Their numbers by the next folder of their keys, and by who started them. */
   readonly folders: Map<string, number>;
   readonly initiators: Map<string, number>;
   readonly objects: Map<string, OfOneObject>;

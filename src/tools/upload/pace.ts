@@ -1,4 +1,4 @@
-/** How fast an upload goes, by the times at which its parts arrived. Times in milliseconds since 1970, sizes in bytes. */
+/** The pace of an upload, by the times at which its parts arrived. Times in milliseconds since 1970, sizes in bytes. */
 import { firstBurstOf, median, type Work, workOf } from './connections.js';
 import type { UploadPart } from './part.js';
 import { clearFactor, type Effort, lastSegment, presentOf, type Slowness, slownessOf } from './rounds.js';
@@ -128,7 +128,7 @@ const rateOf = (slowness: Slowness, { connections }: Work): Rate => ({
 const stoppedAfter = (roundMs: number) =>
   Math.max(minimumStoppedMs, Math.min(stoppedRounds * roundMs, Math.max(longSilenceMs, (stoppedRounds / 2) * roundMs)));
 
-/** When the parts of the first round will all have come, if none comes before; undefined if nobody knows when they were begun. */
+/** The time by which all parts of the first round will have come, if none comes before; undefined if nobody knows when they were begun. */
 function firstBurstEnd({ connections, arrivals, begunAt }: Work): number | undefined {
   const start = begunAt(0);
   const last = arrivals.at(-1)?.uploadedAt;

@@ -11,7 +11,7 @@ interface PageOfParts {
   readonly partNumberMarker?: number | undefined;
 }
 
-/** What a page of parts holds, and whether more follow. */
+/** The sentence about a page of parts: its parts, and whether more follow. */
 export function pageSentences({ object = '', parts = [], isTruncated, partNumberMarker = 0 }: PageOfParts): Shown {
   const numbers = parts.flatMap(({ partNumber }) => partNumber ?? []);
   const size = bytes(parts.reduce((sum, { size = 0 }) => sum + size, 0));

@@ -31,6 +31,6 @@ export function gapsBetween(ranges: readonly Range[], from: number, to: number):
   return gaps.filter((gap) => gap.from <= gap.to);
 }
 
-/** How many numbers ranges hold. */
+/** The count of numbers in ranges. */
 export const countOf = (ranges: readonly Range[]): number =>
   ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);

@@ -13,7 +13,7 @@ export interface Effort {
 /** Milliseconds that one connection takes for a byte. */
 export type Slowness = number;
 
-/** How slow the last efforts are, or the reason why that is not clear. `between` holds the faster one first. */
+/** The slowness of the last efforts, or the reason why that is not clear. `between` holds the faster one first. */
 export type Present =
   | { readonly kind: 'known'; readonly slowness: Slowness; readonly between?: readonly [Slowness, Slowness] }
   | { readonly kind: 'unclear'; readonly why: 'slow round' | 'late'; readonly between: readonly [Slowness, Slowness] };
@@ -102,7 +102,7 @@ function isChange(later: readonly number[], from: number, to: number, noise: num
   return count >= (to > from ? Math.floor(1.5 * connections) + 1 : Math.max(connections, 3));
 }
 
-/** How slow the last efforts of one segment are: those of its last round may already tell of a change. */
+/** The slowness of the last efforts of one segment: those of its last round may already tell of a change. */
 export function presentOf(efforts: readonly Effort[], connections: number): Present {
   return (
     slowRound(efforts, connections) ??

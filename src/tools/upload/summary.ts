@@ -8,7 +8,7 @@ import { bytesOf, type Pace, paceOf, type Rate, secondsLeft } from './pace.js';
 import type { UploadPart } from './part.js';
 import { rangesOf } from './ranges.js';
 
-/** What the parts of a multipart upload say about it, in a size that does not depend on their number. */
+/** A summary of a multipart upload by its parts, in a size that does not depend on their number. */
 
 const range = () => z.object({ from: z.int(), to: z.int() });
 const ranges = () => z.array(like(range(), 'from, to')).optional();
@@ -69,7 +69,7 @@ const maximumEntries = 12;
 /** Smaller parts, other than the last, make S3-compatible services refuse to complete an upload (not in the reference). */
 const minimumPartSize = 5 * 1024 * 1024;
 
-/** When a summary is made of an upload, and when the upload was started, if that is known: both by the service, in ISO 8601. */
+/** The time of a summary, and that of the upload's start, if it is known: both by the service, in ISO 8601. */
 export interface Moment {
   readonly checkedAt?: string | undefined;
   readonly startedAt?: string | undefined;
@@ -159,7 +159,7 @@ interface Progress {
 }
 
 /**
- * How far the upload is, measured against the expectation; parts that have to be sent again are left to do. There is none where what is
+ * The progress of the upload, measured against the expectation; parts that have to be sent again are left to do. There is none where what is
  * there contradicts the expectation. A client may begin with any number and go on in any step: the places between count, not the numbers.
  */
 function progress(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): Progress {
@@ -193,7 +193,7 @@ function progress(parts: readonly UploadPart[], { expectedBytes, expectedParts }
 const percentOf = (done: number, expected: number) =>
   expected === 0 ? 100 : Math.floor((done / expected) * 1000) / 10;
 
-/** How many parts are not there: as given, or worked out if all parts are of one size. */
+/** The number of missing parts: as given, or worked out if all parts are of one size. */
 function partsMissing(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): number | undefined {
   if (expectedParts !== undefined) return expectedParts - parts.length;
   const [first] = parts;
@@ -202,7 +202,7 @@ function partsMissing(parts: readonly UploadPart[], { expectedBytes, expectedPar
   return isEven ? Math.ceil((expectedBytes - bytesOf(parts)) / first.size) : undefined;
 }
 
-/** What is being sent, as far as the times of the parts tell, and why the other parts are not there. */
+/** The parts that are being sent, as far as the times of the others tell, and the reason why the rest is not there. */
 function sendingOf(parts: readonly UploadPart[], pace: Pace, { bytesLeft, partsLeft }: Progress) {
   const numbers = parts.map(({ partNumber }) => partNumber);
   if (pace.kind === 'unknown') {

@@ -1,6 +1,6 @@
 import { isObject } from '../../util/objects.js';
 
-/** How the elements of an XML answer become a record. Names are those of the XML elements. */
+/** The rules by which elements of an XML answer become a record. Names are those of the XML elements. */
 interface XmlShape {
   /** Elements that repeat, at any depth, with the record's name for their list: one is a list of one, none a list of none. */
   readonly lists: Readonly<Record<string, string>>;

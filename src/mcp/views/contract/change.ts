@@ -25,7 +25,7 @@ export interface ProposedChange {
   /** Everything that will be created, changed or billed. */
   readonly effects: readonly string[];
   readonly warnings: readonly string[];
-  /** What nobody has checked: `that the backup exists`. */
+  /** Facts that nobody has checked: `that the backup exists`. */
   readonly notChecked: readonly string[];
   /** The cloud's values for arguments that were left out. */
   readonly defaults: readonly NamedValue[];
