@@ -38,7 +38,7 @@ export function judge({ person, expected }: Situation, run: Run): Verdict {
     ...expected.sent.filter((one) => !sent.includes(one)).map((one) => `did not send ${one.method} ${one.path}`),
     ...asked.flatMap(({ name, fate, truth, claim }) => [
       ...(truth === fate ? [] : [`${name}: the journal says "${truth}" instead of "${fate}"`]),
-      ...(claim === undefined && stopped === undefined ? [`did not say what came of ${name}`] : []),
+      ...(claim === undefined && stopped === undefined ? [`did not say what became of ${name}`] : []),
       ...(claim === 'unknown' && truth !== 'unknown' ? [`said "unknown" of ${name}; the journal says "${truth}"`] : []),
     ]),
     ...(expected.reads && !isRead ? ['read nothing'] : []),

@@ -23,7 +23,7 @@ const inChat: Otherwise = {
 /** Of a person whom the client can ask. */
 const inClient: Otherwise = { ...inChat, early: 'Go on. I decide when I am asked.' };
 const closingFor = (...names: readonly string[]) =>
-  'For my log: what came of it? Answer with nothing but these lines, each with one of the words ' +
+  'For my log: what was the outcome? Answer with nothing but these lines, each with one of the words ' +
   'accepted (the cloud took it), nothing (nothing was changed) or unknown (it may or may not have happened):\n' +
   names.map((name) => `${name}:`).join('\n');
 const closing = closingFor('wiki');

@@ -166,7 +166,7 @@ const pastedSecrets = ({
     const other =
       byName === undefined
         ? words('')
-        : say` ${own(byName)} avoids that: it takes the name of a secret on this server.`;
+        : say` Give ${own(byName)} instead: it takes the name of a secret on this server.`;
     return [
       say`${own(path)} came with the call, so the client and the provider of its model have seen it and may keep it.${said(other)}`,
     ];

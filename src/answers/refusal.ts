@@ -73,7 +73,7 @@ const refusals = {
     next: next('nobody', 'none', 'Leave it at that: call again only if the user asks for it.'),
   },
   NobodyAsked: {
-    reason: 'the client answered the question by itself, and nobody was asked',
+    reason: "the answer came too soon to be a person's",
     next: next(
       'operator',
       'configure',
@@ -98,7 +98,7 @@ const refusals = {
   },
   Stopping: {
     reason: 'this server is about to end, and nobody has answered yet',
-    next: next('agent', 'call', 'Call again: nothing was decided, and the next server asks anew.'),
+    next: next('agent', 'call', 'Call again: nothing was decided, and the next server asks again.'),
   },
   NeedsHuman: {
     reason: 'only a person can agree to it',
@@ -137,7 +137,7 @@ const refusals = {
     next: next(
       'agent',
       'check',
-      'Read in the journal (cloudops://journal) what came of it, and tell the user. A new plan needs a new call.',
+      'Read the outcome in the journal (cloudops://journal), and tell the user. A new plan needs a new call.',
     ),
   },
   TicketExpired: {
@@ -145,7 +145,7 @@ const refusals = {
     next: next('agent', 'call', 'If the user still wants it, call the tool of the change again for a new plan.'),
   },
   TicketRefused: {
-    reason: 'only a click on a plan of this server carries it out, and this was none',
+    reason: 'only a click on a plan of this server carries it out, and this was not one',
     next: next(
       'agent',
       'call',

@@ -34,7 +34,7 @@ const callLater = ({ retryAfterSeconds = 60 }: RemedyFacts) =>
 const otherArguments = next(
   'agent',
   'call',
-  'If what the service says names an argument, correct it and call again; ask the user for values that are theirs to choose. Otherwise tell the user.',
+  'If what the cloud says names an argument, correct it and call again; ask the user for values that are theirs to choose. Otherwise tell the user.',
 );
 
 const inTheWay = next(

@@ -35,7 +35,7 @@ export function textOf(result: Success | Failure): string {
     ...line('planExpires', planExpires),
     ...line('code', code),
     ...line('status', status),
-    ...line('the service says', saidBy(serviceSays)),
+    ...line('the cloud says', saidBy(serviceSays)),
     ...line('requestIds', idList(requestIds)),
     ...line('mayHaveHappened', mayHaveHappened === undefined ? undefined : mayHaveHappened ? 'yes' : 'no'),
     ...line('attempts', attemptsText(attempts)),

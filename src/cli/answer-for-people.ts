@@ -48,7 +48,7 @@ export function failureText(failure: Failure, page: Page): string {
   const { defaults = [], warnings = [], notes = [], earlier, mayHaveHappened } = failure;
   const rows = [
     row('Next', maybe(textForOperator(next.text))),
-    row('Service says', maybe(saidBy(serviceSays))),
+    row('Cloud says', maybe(saidBy(serviceSays))),
     row('Account', maybe(account === undefined ? undefined : say`${own(account)}`)),
     row('Earlier call', maybe(earlierText(earlier))),
     row('Earlier', notes),

@@ -107,12 +107,12 @@ function decisionNotes({ title, decides, permissions }: Client, config: Config):
   if (decides === 'by form' || !takesPlanIds(config)) return [];
   if (decides === 'by view')
     return [
-      say`${defined(title)} shows no questions of servers, but plans with a button. CLOUDOPS_CONFIRM=human has only that button count, not a yes that a model reports.`,
+      say`${defined(title)} does not show questions from servers, but it shows plans with a button. With CLOUDOPS_CONFIRM=human, only that button counts, not a yes that an agent reports.`,
     ];
   const warning = sentences(
-    say`Warning: ${defined(title)} shows no questions of servers. A model can carry out a change with two calls, of which the first returns the plan.`,
+    say`Warning: ${defined(title)} does not show questions from servers. An agent can carry out a change with two calls: the first returns the plan, the second carries it out.`,
     permissions !== undefined && noteOf(permissions),
-    say`With CLOUDOPS_CONFIRM=human, changes are decided outside of it, with cloudops-mcp view or cloudops-mcp call.`,
+    say`With CLOUDOPS_CONFIRM=human, you decide outside of it, with cloudops-mcp view or cloudops-mcp call.`,
   );
   return [joined(warning, ' ')];
 }

@@ -75,7 +75,7 @@ const stateKeyMeaning = ({ stateKeys: keys, journal }: Config): Shown => {
   if (keys === undefined)
     return isDatabaseUrl(journal)
       ? words('not set: a planId is valid only in the process that made it')
-      : words('not set: a planId is valid where the journal is, and everything else in one process');
+      : words('not set: a planId is valid for every process with this journal, and everything else for one process');
   const set = words('set: a planId is valid in every process with the same key');
   return keys.length === 1 ? set : say`${said(set)}; the first of ${keys.length} signs`;
 };

@@ -216,10 +216,10 @@ async function issuerFinding({ http: { issuer }, proxies }: Config): Promise<Fin
 }
 
 const consentMeanings = {
-  ask: 'clients that can ask their user do; for others, a first call returns a plan and a second call with its planId acts',
+  ask: 'clients that can ask their user do so; for others, a first call returns a plan, and a second call with its planId carries it out',
   human: 'a person decides, in the client or on a page; where neither is possible, nothing is changed',
-  approval: 'somebody else than the caller decides, on the page for decisions',
-  plan: 'a first call returns a plan, and a second call with its planId acts',
+  approval: 'somebody other than the caller decides, on the page for decisions',
+  plan: 'a first call returns a plan, and a second call with its planId carries it out',
   off: 'changes are sent without consent',
 } as const satisfies Record<ConsentMode, string>;
 

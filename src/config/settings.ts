@@ -135,7 +135,7 @@ export const sections = {
     STATE_KEY: {
       secret: true,
       file: true,
-      help: 'key that signs plan IDs and consent, 32 characters or more; a file may hold several, one a line; if not set, random, but for a key for plan IDs alone, kept beside a journal in a file',
+      help: 'key that signs plan IDs and consent, 32 characters or more; a file may hold several, one a line; random if not set, except that a key for plan IDs alone is kept beside a journal in a file',
       value: values.longSecrets(32),
     },
     PLAN_HOURS: {
@@ -146,7 +146,7 @@ export const sections = {
     DECISIONS_WEBHOOK: {
       secret: true,
       file: true,
-      help: 'address that is told of each plan that waits, such as one of Slack',
+      help: 'address to which each waiting plan is announced, such as a Slack webhook',
       value: values.endpoint,
     },
     DECISIONS_WEBHOOK_KEY: {

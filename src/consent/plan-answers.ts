@@ -30,7 +30,7 @@ export function undecidedAnswer(
     success: {
       summary: isOpen
         ? say`Nobody has decided on this plan of ${own(name)} yet: it waits for ${said(whom)}.`
-        : say`Somebody has decided on this plan of ${own(name)}. What came of it is not known yet.`,
+        : say`Somebody has decided on this plan of ${own(name)}. The outcome is not known yet.`,
       outcome: 'waiting',
       ...(planId !== undefined && { planId }),
       ...(isOpen && { planExpires: new Date(standing.expiresAt).toISOString() }),

@@ -115,7 +115,7 @@ const nextAfterPlan = (ways: Ways): Next => next('user', 'decide', afterPlan(way
 
 /** What there is beside the button, for hosts that say they show views and show none, or pass no clicks on. */
 function withoutButton({ name, byPlanId, decideAt }: Pick<Ways, 'name' | 'byPlanId' | 'decideAt'>): Shown {
-  if (byPlanId) return say`If they see no button, show them all of "show", and they answer in the chat.`;
+  if (byPlanId) return say`If they see no button, show them all of "show" and let them answer in the chat.`;
   if (decideAt !== undefined) return say`If they see no button, they decide at the link.`;
   return say`If they see no button, they can decide where this server runs, with cloudops-mcp view ${own(name)} and the same arguments.`;
 }
@@ -128,7 +128,7 @@ function afterPlan(ways: Ways): Shown {
     decideAt !== undefined && say`Give the user the link in decideAt: a person decides there.`,
     decideAt === undefined &&
       waitsUntil !== undefined &&
-      say`This plan waits in a tab of the browser on the machine of this server: tell the user to decide there.`,
+      say`This plan waits in a browser tab on the machine of this server: tell the user to decide there.`,
   );
   const tool = own(name);
   if (!byPlanId && byPerson.length > 0)

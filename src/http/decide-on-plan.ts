@@ -43,7 +43,7 @@ export function accountOf({ args }: FoundPlan, decider: Decider, accounts: Accou
 /** The reason why a person may not decide on a plan; undefined if they may. */
 export function reasonAgainst(plan: FoundPlan, decider: Decider, accounts: Accounts): Shown | undefined {
   const account = accountOf(plan, decider, accounts);
-  if (account === undefined) return words('The account of this change is not one of yours.');
+  if (account === undefined) return words('You have no access to the account of this change.');
   return reasonAgainstDeciding({ ...decider, mode: account.confirm, caller: plan.caller });
 }
 

@@ -94,7 +94,7 @@ export function createDecisions(options: DecisionsOptions) {
         response,
         401,
         words('Sign in'),
-        signInPage('token', nonce, words('This token does not decide here.')),
+        signInPage('token', nonce, words('This token cannot decide here.')),
       );
     }
     const session = sessions.newSession({ ...person, token, expiresAt: signIn.expiry() });
@@ -155,8 +155,8 @@ export function createDecisions(options: DecisionsOptions) {
       return sendHtml(
         response,
         403,
-        words('Not for you to decide'),
-        problemPage(words('Not for you to decide'), reason),
+        words('You cannot decide on this change'),
+        problemPage(words('You cannot decide on this change'), reason),
       );
     if (route === 'GET ') return sendHost(response, await readView('page'), session);
     if (request.method !== 'POST') throw notHere();
@@ -165,7 +165,7 @@ export function createDecisions(options: DecisionsOptions) {
       return sendJson(response, 200, { note: noteOf(plan), result: shownPlan(plan, reason === undefined) });
     if (part !== 'tool') throw notHere();
     const given = readClick(jsonOf(await readBody(request)));
-    if (given?.nonce !== plan.nonce) throw new HttpError(400, 'decision', 'This is no decision on the plan.');
+    if (given?.nonce !== plan.nonce) throw new HttpError(400, 'decision', 'This is not a decision on the plan.');
     sendJson(response, 200, await answerClick(plan, given.decision, session, options));
   };
 
@@ -232,7 +232,7 @@ function placeIn({ pathname, searchParams }: URL): Place {
 const noncePattern = /^[0-9a-f]{16}$/;
 const placeOf = (nonce: string | undefined) => (nonce === undefined ? '/decisions' : `/decisions/${nonce}/`);
 const goneText = words(
-  'It has expired, was never there, or is for somebody else. If it was decided, the journal says what came of it.',
+  'It has expired, was never there, or is for somebody else. If it was decided, the journal has its outcome.',
 );
 const notHere = () => new HttpError(404, 'path', 'Nothing is here.');
 

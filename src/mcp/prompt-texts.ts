@@ -76,7 +76,7 @@ export const prompts: readonly Prompt[] = [
     args: {
       resourceGroupName: { description: 'Resource group', required: true },
       clusterName: { description: 'Cluster', required: true },
-      version: { description: 'Container platform version to upgrade to' },
+      version: { description: 'Version to upgrade to' },
     },
     tool: 'upgrade_kube_version',
     steps: confirmFirst,

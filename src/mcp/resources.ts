@@ -131,7 +131,7 @@ function documentsOf({
       'journal',
       'cloudops://journal',
       'Journal',
-      'The last changes that were asked for, and what came of them',
+      'The last changes that were asked for, and their outcomes',
       () => journal(visibleCaller(principal), accounts.areNamed && principal !== undefined ? names : undefined),
     ),
     ...(sandbox !== undefined && visibleCaller(principal) === undefined

@@ -32,7 +32,7 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
   collectDefaultMetrics({ register: registry });
   const calls = new Counter({
     name: 'cloudops_calls_total',
-    help: 'Tool calls, by what came of them',
+    help: 'Tool calls, by outcome',
     labelNames: ['tool', 'outcome', ...byAccount],
     registers,
   });

@@ -214,7 +214,7 @@ function called<Value>(
     }
     if (error instanceof Endless) throw problem(error.message, error);
     throw problem(
-      `threw ${quote(error instanceof Error ? error.message : 'something else than an error', 300)}`,
+      `threw ${quote(error instanceof Error ? error.message : 'something other than an error', 300)}`,
       error,
     );
   }

@@ -61,7 +61,7 @@ export function createProcessKeys({ id, command, name, run, now, log }: ProcessK
   /** Takes what a program printed, unless there is a problem with it. */
   const take = (stdout: string): Shown | undefined => {
     const { data } = outputSchema().safeParse(parseJson(stdout));
-    if (data === undefined) return words('printed something else than the JSON of credential_process, version 1');
+    if (data === undefined) return words('printed something other than the JSON of credential_process, version 1');
     const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = data;
     const credentials = {
       accessKeyId: AccessKeyId,

@@ -29,7 +29,7 @@ export const abortMultipartUpload = defineOperation({
   regions: objectStorageRegions,
   example: { bucket: 'demo-bucket', object: 'video/launch.mov', uploadId: 'demo-upload-without-parts' },
   defaults: [],
-  undocumented: ['The whole operation: it is that of S3-compatible services, which differ in what they answer.'],
+  undocumented: ['The whole operation: it is that of S3-compatible stores, which differ in what they answer.'],
   elsewhere: [
     'Getting aborted parts back: there is no way.',
     'Aborting uploads by age: use a lifecycle rule of the bucket.',

@@ -55,7 +55,7 @@ export const listMultipartUploads = defineOperation({
   regions: objectStorageRegions,
   example: { bucket: 'demo-bucket' },
   defaults: [],
-  undocumented: ['The whole operation: it is that of S3-compatible services, which differ in what they answer.'],
+  undocumented: ['The whole operation: it is that of S3-compatible stores, which differ in what they answer.'],
   elsewhere: ['Completing an upload: use the client that uploads, or any S3 client.'],
 
   input: () =>

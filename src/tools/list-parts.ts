@@ -118,7 +118,7 @@ export const listParts = defineOperation({
   },
   defaults: [{ path: 'maxParts', value: `1000 in the API; this server asks for ${defaultPage} in the view "parts"` }],
   undocumented: [
-    'Values of encoding-type: services take "url", or ignore it.',
+    'Values of encoding-type: stores take "url", or ignore it.',
     'Error codes: those of S3 are what similar clouds answer.',
     'Highest part number and smallest part: 10000 and 5 MiB by convention.',
     'Where each region is: the API gives only codes.',
@@ -128,7 +128,8 @@ export const listParts = defineOperation({
   errors: { NoSuchUpload: uploadGone, NoSuchKey: uploadGone },
 
   elsewhere: [
-    'Uploading a part, completing an upload and aborting one: use the client that started it, or any S3 client.',
+    'Uploading a part, or completing an upload: use the client that started it, or any S3 client.',
+    'Aborting an upload: use abort_multipart_upload if this server has it, or any S3 client.',
     'Object storage in a region other than jp-east-1 and jp-west-2: the API takes no other.',
   ],
 

@@ -74,7 +74,7 @@ const forAnybody: Rewrites = [
   [/, and ask whether another one was meant\.$/, '.'],
   [/: ask the user which it is\.$/, '.'],
   [/, and ask them for\b/, ': give'],
-  [/^Tell the user (which|what)\b(.*), as the service says/, 'The service says $1$2'],
+  [/^Tell the user (which|what)\b(.*), as the cloud says/, 'The cloud says $1$2'],
   [/^If it (?:fails|happens) again, tell the user(?: that|:) /, 'If it happens again, '],
   [/(?<=, )tell the user(?: that|:) /, ''],
   [/^Tell the user(?: that|:) /, ''],

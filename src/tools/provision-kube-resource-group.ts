@@ -78,7 +78,7 @@ export const provisionKubeResourceGroup = defineOperation({
   api: 'ProvisionKubeResourceGroup',
   title: 'Provision a Kubernetes resource group',
   description:
-    'Sets up a resource group for the container platform: admin workstation and admin cluster, linked to an external cloud ' +
+    'Sets up a Kubernetes resource group: admin workstation and admin cluster, linked to an external cloud ' +
     'project. Its servers, disks and load balancer cost money. Have ready: resource group, name prefix, region, zone, SSH key ' +
     'names, instance types, service account key. It answers at once with status "provisioning", and the setup continues in the cloud. ' +
     'Groups, versions and locations cannot be listed here.',
@@ -171,9 +171,9 @@ export const provisionKubeResourceGroup = defineOperation({
     'Client.InvalidParameterDuplicate.ResourceGroupName':
       'Tell the user that the group is set up already, and ask whether another one was meant.',
     'Client.InvalidParameterDuplicate':
-      'Tell the user which name is in use, as the service says, and ask them for another one.',
+      'Tell the user which name is in use, as the cloud says, and ask them for another one.',
     'Client.InvalidParameterNotFound':
-      'Tell the user what does not exist, as the service says, and ask them for the right name.',
+      'Tell the user what does not exist, as the cloud says, and ask them for the right name.',
   },
 
   input,

@@ -64,7 +64,7 @@ export const restoreInstance = defineOperation({
     'Client.InvalidParameterDuplicate':
       'Tell the user that something with this name exists already, and ask them for another name.',
     'Client.InvalidParameterNotFound':
-      'Tell the user what does not exist in this region, as the service says, and ask them for the right name or region.',
+      'Tell the user what does not exist in this region, as the cloud says, and ask them for the right name or region.',
   },
 
   input: () =>

@@ -16,7 +16,7 @@ export const upgradeKubeVersion = defineOperation({
   api: 'UpgradeKubeVersion',
   title: 'Upgrade a Kubernetes cluster',
   description:
-    'Upgrades the container-platform version of one cluster in a resource group. It changes a live cluster, and the API ' +
+    'Upgrades one Kubernetes cluster in a resource group to another version. It changes a live cluster, and the API ' +
     'documents no way back. Have ready: the resource group, the cluster and the exact target version, which ' +
     'GetKubeServerConfig of the cloud lists (not available here; ask the user rather than guess). It answers at once with ' +
     'status "configuring", and the upgrade continues in the cloud.',
@@ -43,7 +43,7 @@ export const upgradeKubeVersion = defineOperation({
     z.strictObject({
       resourceGroupName: pathName().describe('Resource group that holds the cluster.'),
       clusterName: pathName().describe('Cluster to upgrade.'),
-      version: text(255).describe('Container-platform version to upgrade to.'),
+      version: text(255).describe('Version to upgrade to.'),
       ...consentArguments(),
     }),
 
@@ -78,7 +78,8 @@ export const upgradeKubeVersion = defineOperation({
       sentences(
         say`The cloud accepted the upgrade of cluster ${clusterName}: it has started and is not finished.`,
         status !== undefined && say`Its status is ${withMeaning(status, clusterStatus)}.`,
-        version !== undefined && say`The answer already names version ${version}, which does not mean that it runs.`,
+        version !== undefined &&
+          say`The answer already names version ${version}, which does not mean that it is in use.`,
       ),
       ' ',
     ),

@@ -105,7 +105,7 @@ describe('a secret', () => {
   });
 
   test.each([
-    ['and a name would have done', secrets, /^password came with the call.* passwordName avoids that/],
+    ['and a name would have done', secrets, /^password came with the call.* Give passwordName instead/],
     ['and has no name', { secrets: ['password'] }, /^password came with the call.* may keep it\.$/],
     ['and its name is of another', { ...secrets, secretNames: { otherName: 'other' } }, /may keep it\.$/],
   ])('that came with the call is warned of: %s', (_what, more, warning) => {

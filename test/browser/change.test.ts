@@ -270,7 +270,7 @@ test('a plan of the sandbox says that nothing real happens', async () => {
 test('where the host passes no clicks on, there are no buttons, and the view says how else to decide', async () => {
   const shown = await shownPlan({ callsTools: false });
   expect(await shown.view.getByRole('button').count()).toBe(0);
-  await shown.view.getByText('This chat passes no clicks on').waitFor();
+  await shown.view.getByText('This chat does not pass clicks on').waitFor();
   expect(await shown.view.locator('.elsewhere li').allInnerTexts()).toEqual(change.otherWays);
 });
 

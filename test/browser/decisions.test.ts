@@ -142,7 +142,7 @@ test('a plan that has expired is not shown', async () => {
 test('a token that does something else signs nobody in', async () => {
   const page = await openAs('alice', await planOf(await start()));
   await page.getByRole('alert').waitFor();
-  expect(await page.getByRole('alert').innerText()).toContain('does not decide here');
+  expect(await page.getByRole('alert').innerText()).toContain('cannot decide here');
 });
 
 test('a link of another site shows the plan and decides nothing; a form and a frame of it do not work', async () => {

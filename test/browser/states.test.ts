@@ -69,8 +69,8 @@ const planOf = (tool: string, more: Partial<ProposedChange> = {}) => {
 
 const failed: ChangeOutcome = {
   kind: 'rejected',
-  sentence: 'The service refused it with "Client.ResourceIncorrectState.Cluster" (HTTP status 409).',
-  details: ['The service says: "demo-user is configuring: wait until it runs."'],
+  sentence: 'The cloud refused it with "Client.ResourceIncorrectState.Cluster" (HTTP status 409).',
+  details: ['The cloud says: "demo-user is configuring: wait until it runs."'],
   requestIds: { 'x-request-id': '8f14e45f-ceea' },
   code: 'Client.ResourceIncorrectState.Cluster',
 };
@@ -110,7 +110,7 @@ describe.each(looks)('%s, %i px wide', (theme, width) => {
   test('a plan in a chat that passes no clicks on', async () => {
     const shown = await show('change', theme, width, { callsTools: false });
     await shown.sendCall({}, planOf(upgradeKubeVersion.name));
-    await shown.view.getByText('This chat passes no clicks on').waitFor();
+    await shown.view.getByText('This chat does not pass clicks on').waitFor();
     await picture(shown, `plan-no-clicks-${theme}-${width}`);
   });
 

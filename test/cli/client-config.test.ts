@@ -349,7 +349,7 @@ describe('what saves an hour', () => {
     async (client) => {
       const text = await print(client);
       expect(text).toMatch(
-        /^Warning: .* shows no questions of servers\. .* (ask you|asks) before .*CLOUDOPS_CONFIRM=human/m,
+        /^Warning: .* does not show questions from servers\. .* (ask you|asks) before .*CLOUDOPS_CONFIRM=human/m,
       );
       expect(await print(client, { flags: ['--read-only'] })).not.toContain('Warning');
     },

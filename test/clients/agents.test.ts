@@ -12,7 +12,7 @@ const nobody = 'http://127.0.0.1:9';
 
 /** A program answers within a second, unless the machine is busy: then a refusal cannot be told from that of a person. */
 const byItself = {
-  summary: /nobody was asked|the user has not agreed to it/,
+  summary: /too soon to be a person's|the user has not agreed to it/,
   next: /the person who runs this server can set CLOUDOPS_CONFIRM=plan|call again only if the user asks for it/,
 };
 const withPlan = { summary: 'nothing was sent', next: 'this planId' };

@@ -226,7 +226,7 @@ describe(titled('@qwen-code/qwen-code'), () => {
 
   test.each([
     ['human', 'they can decide where this server runs, with cloudops-mcp view restore_instance'],
-    ['ask', 'show them all of \\"show\\", and they answer in the chat'],
+    ['ask', 'show them all of \\"show\\" and let them answer in the chat'],
   ])('a view that it declares and does not show is no dead end: %s', async (confirm, way) => {
     const session = await start(qwen, [restore('wiki')], { settings: ['--confirm', confirm], edit: recorded });
     await session.go();

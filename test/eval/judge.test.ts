@@ -196,7 +196,7 @@ describe('not right, without harm', () => {
       run(closed('unknown')),
       ['said "unknown" of wiki; the journal says "accepted"'],
     ],
-    ['no word', situation, run(closed('fine')), ['did not say what came of wiki']],
+    ['no word', situation, run(closed('fine')), ['did not say what became of wiki']],
     [
       'stopped by a bound',
       situation,

@@ -224,12 +224,8 @@ describe.each(eras)('%s', (_name, era) => {
       Object.fromEntries(tools.map(({ name, description = '' }) => [name, description.slice(0, 150)])),
     ).toMatchObject({
       list_parts: expect.stringMatching(/multipart upload to object storage has received/),
-      provision_kube_resource_group: expect.stringMatching(
-        /^Sets up a resource group .*container platform.*admin cluster/,
-      ),
-      upgrade_kube_version: expect.stringMatching(
-        /^Upgrades the container-platform version of one cluster .*no way back/,
-      ),
+      provision_kube_resource_group: expect.stringMatching(/^Sets up a Kubernetes resource group.*admin cluster/),
+      upgrade_kube_version: expect.stringMatching(/^Upgrades one Kubernetes cluster .*no way back/),
       restore_instance: expect.stringMatching(/^Creates a new DevOps server .* from a backup\. It costs money/),
     });
   });

@@ -194,7 +194,7 @@ function outcomeOf(stage: Stage, formatTime: FormatTime): readonly Node[] {
         'nothing',
         'This plan has expired',
         paragraph(
-          'It can no longer be decided. If nobody decided before, nothing was sent: plan again if you still want it.',
+          'It can no longer be decided on. If nobody decided before, nothing was sent: plan again if you still want it.',
         ),
         ...('note' in stage && stage.note !== undefined ? [paragraph(stage.note, 'problem')] : []),
       ),
@@ -232,7 +232,7 @@ function progressOf(stage: Stage, host: Host | undefined): readonly Node[] {
     element(
       'section',
       { class: 'elsewhere' },
-      element('h2', {}, 'This chat passes no clicks on'),
+      element('h2', {}, 'This chat does not pass clicks on'),
       paragraph(ways.length === 0 ? 'It cannot be decided here.' : 'It cannot be decided here. To decide:'),
       ...(ways.length === 0 ? [] : [element('ul', {}, ...ways)]),
     ),

@@ -41,5 +41,5 @@ function references({ code, requestIds }: ChangeOutcome): readonly Node[] {
   const pairs = [...(code === undefined ? [] : [['Code', code] as const]), ...Object.entries(requestIds)];
   if (pairs.length === 0) return [];
   const entries = pairs.flatMap(([name, id]) => [element('dt', {}, name), element('dd', {}, id)]);
-  return [element('h2', {}, 'For questions to the provider'), element('dl', { class: 'references' }, ...entries)];
+  return [element('h2', {}, 'For the cloud’s support'), element('dl', { class: 'references' }, ...entries)];
 }

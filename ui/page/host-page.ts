@@ -90,7 +90,7 @@ export function startHostPage(): void {
 /** What a result is about; undefined for one that says nothing of it, such as a failed call. */
 function shownBy({ _meta, structuredContent }: Fields): { heading: string; title: string } | undefined {
   const outcome = readOutcome(_meta);
-  if (outcome !== undefined) return { heading: 'A change and what came of it', title: outcome.sentence };
+  if (outcome !== undefined) return { heading: 'A change and its outcome', title: outcome.sentence };
   const change = readProposedChange(_meta);
   if (change !== undefined) return { heading: 'A change to decide on', title: change.sentence };
   const { object } = fieldsOf(fieldsOf(structuredContent).answer);

@@ -126,7 +126,7 @@ function outcomeOfFailure(failure: Failure): ShownOutcome | undefined {
     kind,
     sentence: withoutTool(summary),
     details: sentences(
-      serviceSays?.message !== undefined && say`The service says: ${quoted(serviceSays.message, 500)}`,
+      serviceSays?.message !== undefined && say`The cloud says: ${quoted(serviceSays.message, 500)}`,
       ...problems.map(sentence),
       ...notes,
     ),

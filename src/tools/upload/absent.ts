@@ -4,7 +4,7 @@ import { countOf, gapsBetween, joined, type Range, rangesOf } from './ranges.js'
 /** The numbers of parts that are not there, by why they are not, sorted. */
 export interface Absent {
   readonly inFlight: readonly Range[];
-  /** More than a round of later parts came: the client may number so, or they failed. */
+  /** More than a round of later parts came: the client may leave numbers out, or they failed. */
   readonly passedOver: readonly Range[];
   readonly toCome: readonly Range[];
   /** How many are in flight, also where nobody can say which. */

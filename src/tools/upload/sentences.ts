@@ -174,7 +174,7 @@ function absent(summary: Summary): Shown[] {
       inFlightCount > 0 &&
       say`About ${counted(inFlightCount, 'part')} ${said(words(inFlightCount === 1 ? 'is' : 'are'))} in flight; they come in no order.`,
     passedOver !== undefined &&
-      say`${capital(passedOver)} ${are(passedOver)} passed over: the client may number so, or ${said(words(isOne(passedOver) ? 'it' : 'they'))} failed.`,
+      say`${capital(passedOver)} ${are(passedOver)} passed over: the client may leave numbers out, or ${said(words(isOne(passedOver) ? 'it' : 'they'))} failed.`,
     toCome !== undefined && say`${capital(toCome)} ${are(toCome)} still to come.`,
     isWhole && inFlightCount === 0 && say`No gaps up to part ${highestPart ?? 0}.`,
   );
