@@ -11,8 +11,8 @@ This page is generated from the table of settings by \`npm run docs\`. \`cloudop
 
 A setting is an environment variable or a command-line option, and the option wins: \`CLOUDOPS_READ_ONLY=1\` is \`--read-only\`,
 \`CLOUDOPS_REGION=jp-west-2\` is \`--region jp-west-2\`. A variable that is empty counts as not set. Switches take \`1\`, \`true\`, \`yes\`
-or \`on\`, and \`0\`, \`false\`, \`no\` or \`off\`. A misspelt name stops the start with the name that was probably meant, and all problems
-are reported at once.
+or \`on\`, and \`0\`, \`false\`, \`no\` or \`off\`. With a misspelt name, the server does not start and says which name was
+probably meant; all problems are reported at once.
 
 Secrets are never options, because everybody on the machine can read the command line of a process. Where the table says
 "also …_FILE", the value can come from a file instead: \`CLOUDOPS_SECRET_ACCESS_KEY_FILE=/run/secrets/cloudops\`, or
@@ -78,19 +78,19 @@ decides, so replicas that share it share the budget. \`0\` only shows plans.
 
 ## Without a state key
 
-Without \`CLOUDOPS_STATE_KEY\`, a process has a random key. Only \`planId\`s that carry a plan out have another one, so that the next process knows
-them: it is made with the first of them, in a file beside a journal in a file, such as \`journal.jsonl.plan-key\`, which only its owner can read
-(mode 0600). It proves no consent, because a \`planId\` does not. If the file can't be kept that way, or others can read it, it is not used. To
-replace the key, delete the file and restart the server.
+Without \`CLOUDOPS_STATE_KEY\`, each process has a random key. If the journal is in a file, \`planId\`s that carry a plan out have a key of their
+own, so that they work in the next process. It is made with the first of them, in a file beside the journal, such as
+\`journal.jsonl.plan-key\`, which only its owner can read (mode 0600); a file that others can read is not used. It proves no consent, because
+a \`planId\` does not. To replace the key, delete the file and restart the server.
 
 ## Replacing the state key
 
 \`CLOUDOPS_STATE_KEY_FILE\` may hold several keys, one a line: the first signs, and all verify. To replace one without refusing
-plans that are under way, append the new key, restart every replica, move it to the first line, restart, and remove the old one after ten
-minutes.
+plans that are under way, append the new key, restart every replica, move it to the first line, restart, and remove the old one when its
+plans have expired: after ten minutes or, with a page for decisions, after \`CLOUDOPS_PLAN_HOURS\`.
 `;
 
-const otherVariables = `## Variables of other programs
+const otherVariables = `## Variables that other programs use too
 
 | variable | meaning |
 |---|---|
