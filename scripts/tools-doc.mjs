@@ -60,7 +60,7 @@ const ofService = ([code, status], isStorage) => {
 
 const commonErrors = [
   '## Common errors',
-  'Any tool may answer with these; with those of this server, nothing was sent. [Troubleshooting](TROUBLESHOOTING.md) has them all.',
+  'Any tool may answer with these; with those of this server, no change was sent. [Troubleshooting](TROUBLESHOOTING.md) has more codes.',
   errorTable([
     ...refusals.every.map(ofServer(false)),
     ...refusals.changes.map(ofServer(true)),

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { refusalCodes } from '../../src/answers/refusal.js';
+import { httpFailureRemedies, knownCodes } from '../../src/answers/remedies.js';
 import { clients } from '../../src/cli/clients.js';
 import { type ConsentRequest, type ConsentStep, decideConsent } from '../../src/consent/decision.js';
 import { defaultHttpLimits } from '../../src/http/limits.js';
@@ -32,6 +34,15 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
 
 test.each(figures)('%s: %s', (page, sentence) => {
   expect(read(page)).toContain(sentence);
+});
+
+/** Of the command line, where the message says it all. */
+const ofCommands = ['Usage'];
+
+test.each(
+  [...refusalCodes, ...Object.keys(httpFailureRemedies), ...knownCodes].filter((code) => !ofCommands.includes(code)),
+)('docs/TROUBLESHOOTING.md says what %s means', (code) => {
+  expect(read('docs/TROUBLESHOOTING.md')).toContain(`\`${code}\``);
 });
 
 const cannotAsk = { planOnly: false, hasPlanId: false, question: 'none', hasView: false, agreed: false } as const;

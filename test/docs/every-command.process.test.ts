@@ -70,7 +70,7 @@ const elsewhere: readonly (readonly [RegExp, string, string])[] = [
   [/^cloudops-mcp view/, 'test/browser/view-command.test.ts', 'view'],
   [/^cloudops-mcp health/, 'test/cli/health.process.test.ts', 'health'],
   [/^cloudops-mcp journal migrate/, 'test/cli/journal.test.ts', "'migrate'"],
-  [/platform\.mjs/, 'test/docs/operations-page.process.test.ts', 'docs/OPERATIONS.md'],
+  [/billing\.mjs/, 'test/docs/operations-page.process.test.ts', 'docs/OPERATIONS.md'],
   [/sandbox --port 8080 --seed demo/, 'test/cli/sandbox.process.test.ts', 'the variables are lines for a shell'],
   [/^aws s3/, 'test/s3-clients/commands.ts', "'list-multipart-uploads'"],
   [/rclone copyto/, 'test/s3-clients/commands.ts', "'copyto'"],

@@ -13,7 +13,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/consent/clients.test.ts', 'an agreement that comes after %i ms'],
     ['test/consent/obtain.test.ts', 'to %s after %i ms'],
   ],
-  'A model reads the key of planIds, which is kept beside the journal without a setting': [
+  'An agent reads the key of planIds that is kept beside the journal': [
     ['test/consent/plan-key.test.ts', 'is no %s: that belongs to one process'],
     [
       'test/consent/plan-key.test.ts',
@@ -21,7 +21,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ],
     ['test/cli/call.process.test.ts', 'of a key that others could read is not accepted by another process'],
   ],
-  'Somebody is worn out with questions': [
+  'A person is asked until they give in': [
     ['test/calls/refusals.test.ts', 'nobody is asked any more, whatever the change'],
     ['test/consent/refusals-of-clients.test.ts', 'over stdio end the questions of their client, and of no other'],
     ['test/consent/obtain.test.ts', 'is asked at a terminal all the same'],
@@ -39,7 +39,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/http/url-question.test.ts', 'who opens the page has agreed to nothing'],
     ['test/consent/decision.test.ts', 'who decides on the page'],
   ],
-  'Strangers wear out the sign-in': [
+  'Strangers flood the sign-in': [
     ['test/http/decisions.test.ts', 'strangers whose forms never end leave room for people'],
     ['test/http/decisions.test.ts', 'guesses of a token are logged with their address, and do not flood the log'],
     ['test/http/sign-in.test.ts', 'an issuer is not asked by each stranger who comes to sign in'],
