@@ -241,7 +241,7 @@ function createSeen(regions: readonly Shown[]) {
 function cutWarning(bound: ReadBound, pages: number, entries: number): Shown {
   const reason = bound === 'call' ? 'as much as one call reads' : 'because this server reads much for other calls too';
   const read = say`${counted(pages, 'page')} with ${entries} ${said(words(entries === 1 ? 'entry' : 'entries'))}`;
-  return say`Only the first ${said(read)} were read, ${said(words(reason))}. Counts, sums and what is called first, oldest or largest are of these alone.`;
+  return say`Only the first ${said(read)} were read, ${said(words(reason))}. Counts, sums, and the first, oldest or largest are of these alone.`;
 }
 
 /** The step to another page, unless it leads nowhere new. Adds the place of that page to those that are known. */

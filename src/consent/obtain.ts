@@ -55,7 +55,7 @@ export async function obtainConsent(
 const reconnect = next(
   'user',
   'configure',
-  say`This server does not know what the client can do: their session is missing, or is not one of this server. Have the user reconnect the client to this server, then call again.`,
+  say`This server does not know what the client can do: its session is missing, or was not made by this server. Have the user reconnect the client to this server, then call again.`,
 );
 
 /** A planId is consent once, if no refusal stands against it. */

@@ -38,7 +38,7 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
 
 /** A sentence about an interrupted change for people and agents. */
 export const interruptedText = (change: RecordedChange): Shown =>
-  say`A change of ${shownTime(change.time)} (${shownDeed(change)}) ended without a known outcome when its process did. Look in the console whether it happened.`;
+  say`A change of ${shownTime(change.time)} (${shownDeed(change)}) ended without a known outcome when its process did. Check in the console whether it happened.`;
 
 /** Lets the journal try once: the next recovery tries again. */
 const once = AbortSignal.abort();

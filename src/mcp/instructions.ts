@@ -88,7 +88,7 @@ const consent: Readonly<Record<ConsentMode, string>> = {
   approval:
     'Somebody other than the user decides on every change, on a page. The answer with the plan has its link under "decideAt": give it to the user, then call again with the planId to learn what became of it.',
   plan: `This server asks nobody itself. It answers with a plan: ${byPlan}`,
-  off: 'This server asks nobody and sends a change at once (CLOUDOPS_CONFIRM=off): call only after a clear yes of the user. planOnly: true shows the plan first.',
+  off: 'This server asks nobody and sends a change at once (CLOUDOPS_CONFIRM=off): call only after a clear yes from the user. planOnly: true shows the plan first.',
 };
 
 /** Whose word lets a change go ahead: by account, where not all are alike. */

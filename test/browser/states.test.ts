@@ -83,7 +83,7 @@ const outcomes: Readonly<Record<string, ChangeOutcome>> = {
     sentence: 'The connection was lost after the request had been sent.',
     details: [],
     requestIds: {},
-    next: 'Wait ten minutes, then look in the console whether it happened.',
+    next: 'Wait ten minutes, then check in the console whether it happened.',
   },
   declined: { kind: 'declined', sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds: {} },
   earlier: { ...accepted, sentAt: '2026-11-20T12:00:12.000Z', isEarlier: true },

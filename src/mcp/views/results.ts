@@ -142,7 +142,7 @@ function outcomeOfFailure(failure: Failure): ShownOutcome | undefined {
 const withoutTool = (summary: Shown) => sentence(without(summary, /^[a-z][a-z0-9_]* (?:failed|was not sent): /));
 
 const afterUnknown = words(
-  'Wait ten minutes, then look in the console whether it happened. If it did not and you still want it, ask for it again.',
+  'Wait ten minutes, then check in the console whether it happened. If it did not and you still want it, ask for it again.',
 );
 
 const kinds: Readonly<Record<string, OutcomeKind>> = {
