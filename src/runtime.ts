@@ -94,7 +94,11 @@ export async function startRuntime(
 ): Promise<Runtime> {
   const started = now();
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
-  const accounts = openAccounts(config.accounts, { env: config.otherVariables, now, log, sandbox: sandbox?.cloud });
+  const programs = new AbortController();
+  const accounts = openAccounts(config.accounts, {
+    ...{ env: config.otherVariables, now, log, sandbox: sandbox?.cloud },
+    stop: programs.signal,
+  });
   const journal = await openJournal(config, now, log);
   const plans = await openPlans(config, now, log);
   const erasing = setInterval(() => void plans?.erase().catch(() => undefined), eraseMs).unref();
@@ -134,6 +138,7 @@ export async function startRuntime(
     journal,
     close: async (graceMs) => {
       await wired.inFlight.finish(graceMs);
+      programs.abort();
       clearInterval(erasing);
       await reports.settled();
       await wired.refusals.close();

@@ -26,6 +26,8 @@ export interface KeyDependencies {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
   readonly log: Log;
+  /** Aborts when no call needs keys any more: then programs that run are ended. */
+  readonly stop?: AbortSignal | undefined;
 }
 
 /** An account's keys, and the settings that come with them. */
@@ -42,8 +44,8 @@ export interface OpenKeys {
  * Opens what settings name. Nothing is read or run yet.
  * @throws KeysUnavailable if keys are missing
  */
-export function openKeys(settings: KeySettings, { env, now, log }: KeyDependencies): OpenKeys {
-  const run = (command: readonly string[]) => runProgram(command, env);
+export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDependencies): OpenKeys {
+  const run = (command: readonly string[]) => runProgram(command, { env, stop });
   const looking = { now, log, stat, sleep: (milliseconds: number) => delay(milliseconds) };
   if (settings.kind === 'process') {
     const id = `process ${JSON.stringify(settings.command)}`;

@@ -12,16 +12,23 @@ export type RunProgram = (command: readonly string[]) => Promise<ProgramResult>;
 const longestRunMs = 10_000;
 const mostBytes = 64 * 1024;
 
+export interface RunOptions {
+  /** Without the variables of this server, which may hold other keys. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Aborts when nobody waits for the program any more. */
+  readonly stop?: AbortSignal | undefined;
+  readonly limitMs?: number;
+}
+
 /**
- * Runs a program without a shell, within limits of time and output. One that goes beyond them is ended with all that it started: on
- * Windows, which has no groups of processes, it alone.
- * @param env without the variables of this server, which may hold other keys
+ * Runs a program without a shell, within limits of time and output. One that goes beyond them, or is stopped, is ended with all that it
+ * started: on Windows, which has no groups of processes, it alone.
  */
 export function runProgram(
   [file = '', ...args]: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-  limitMs = longestRunMs,
+  { env, stop = new AbortController().signal, limitMs = longestRunMs }: RunOptions,
 ): Promise<ProgramResult> {
+  if (stop.aborted) return Promise.resolve(stopped);
   return new Promise((resolve) => {
     try {
       const hasGroup = process.platform !== 'win32';
@@ -31,7 +38,7 @@ export function runProgram(
         detached: hasGroup,
         windowsHide: true,
       });
-      watch(child, limitMs, () => endAll(child, hasGroup), resolve);
+      watch(child, { limitMs, stop }, () => endAll(child, hasGroup), resolve);
     } catch {
       // A file name or an argument that no system takes.
       resolve({ kind: 'failed', problem: words('cannot be started') });
@@ -39,10 +46,12 @@ export function runProgram(
   });
 }
 
+const stopped: ProgramResult = { kind: 'failed', problem: words('was stopped, because this server ends') };
+
 /** Tells how a program ended. Whoever holds its output open counts as part of it. */
 function watch(
   child: ChildProcess,
-  limitMs: number,
+  { limitMs, stop }: Required<Pick<RunOptions, 'limitMs'>> & { readonly stop: AbortSignal },
   endProgram: () => void,
   resolve: (result: ProgramResult) => void,
 ): void {
@@ -51,16 +60,20 @@ function watch(
   const done = (result: ProgramResult) => {
     clearTimeout(timer);
     process.off('exit', endProgram);
+    stop.removeEventListener('abort', onStop);
     resolve(result);
   };
-  const fail = (problem: Shown) => {
+  const endWith = (result: ProgramResult) => {
     endProgram();
     child.stdout?.destroy();
-    done({ kind: 'failed', problem });
+    done(result);
   };
+  const fail = (problem: Shown) => endWith({ kind: 'failed', problem });
+  const onStop = () => endWith(stopped);
   const timer = setTimeout(() => fail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
   // It would outlive this process, as it is in a group of its own.
   process.once('exit', endProgram);
+  stop.addEventListener('abort', onStop);
   child.stdout?.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     chunks.push(chunk);

@@ -1,4 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { Client as ClientV2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
@@ -8,6 +12,7 @@ import { describe, expect, test } from 'vitest';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { toolSchemas } from '../../src/mcp/tool-schemas.js';
 import { operations } from '../../src/tools/index.js';
+import { isAlive } from '../support/is-alive.js';
 import { allNames, exampleCalls, offeredBy, openPolicy } from '../support/operations.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
 
@@ -174,6 +179,26 @@ test('a call that hangs does not keep the process when stdin ends', async () => 
   });
   expect(run.endedAfterMs).toBeLessThan(waitedForNothingMs);
   await hanging.close();
+});
+
+test('a program that is asked for keys and hangs does not keep the process when stdin ends, and ends with it', async () => {
+  const pidFile = join(mkdtempSync(join(tmpdir(), 'cloudops-program-')), 'pid');
+  const code = 'require("node:fs").writeFileSync(process.argv[1], String(process.pid)); setInterval(() => {}, 1000)';
+  const env = {
+    CLOUDOPS_STORAGE_URL: 'http://127.0.0.1:1',
+    CLOUDOPS_CREDENTIAL_PROCESS: JSON.stringify([process.execPath, '-e', code, pidFile]),
+  };
+  const child = spawn(process.execPath, [serverPath], { env: cleanEnv(env), stdio: ['pipe', 'ignore', 'ignore'] });
+  const ended = once(child, 'exit');
+  child.stdin.write(`${initialize}${initialized}${callLine(2, { ...lookup, uploadId: 'x' })}`);
+  await expect.poll(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8'), { timeout: 10_000 }).toBeTruthy();
+  const asked = Date.now();
+  child.stdin.end();
+  expect(await ended).toEqual([0, null]);
+  expect(Date.now() - asked).toBeLessThan(waitedForNothingMs);
+  const pid = Number(readFileSync(pidFile, 'utf8'));
+  await expect.poll(() => isAlive(pid)).toBe(false);
+  rmSync(dirname(pidFile), { recursive: true });
 });
 
 test.each([

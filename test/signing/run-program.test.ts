@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runProgram } from '../../src/signing/run-program.js';
+import { isAlive } from '../support/is-alive.js';
 
 /** A program that prints keys is run without a shell and within limits, and nothing of what it prints is told. */
 
@@ -11,7 +11,7 @@ const node = (code: string, ...args: string[]) => [process.execPath, '-e', code,
 
 test('gets its arguments as they are, without a shell, and the variables that it is given', async () => {
   const code = 'console.log(JSON.stringify([process.argv.slice(1), process.env.GIVEN]))';
-  const result = await runProgram(node(code, '$HOME "a b" ; exit 1'), { GIVEN: 'yes' });
+  const result = await runProgram(node(code, '$HOME "a b" ; exit 1'), { env: { GIVEN: 'yes' } });
   expect(result).toEqual({ kind: 'ended', stdout: '[["$HOME \\"a b\\" ; exit 1"],"yes"]\n' });
 });
 
@@ -23,49 +23,66 @@ test.each<readonly [string, readonly string[], string]>([
   ['prints without end', node('for (;;) process.stdout.write("MARKER".repeat(1000))'), 'printed more than 64 KiB'],
   ['is killed', node('process.kill(process.pid, "SIGTERM"); setInterval(() => {}, 1000)'), 'was ended by SIGTERM'],
 ])('%s: its exit is told, and none of its output', async (_what, command, problem) => {
-  expect(await runProgram(command, {})).toEqual({ kind: 'failed', problem });
+  expect(await runProgram(command, { env: {} })).toEqual({ kind: 'failed', problem });
 });
 
 test('may print 64 KiB, complain without end, and finds nothing to read', async () => {
   const code = `
     process.stderr.write('MARKER'.repeat(100_000));
     process.stdin.resume().on('end', () => process.stdout.write('x'.repeat(64 * 1024)));`;
-  expect(await runProgram(node(code), {})).toEqual({ kind: 'ended', stdout: 'x'.repeat(64 * 1024) });
+  expect(await runProgram(node(code), { env: {} })).toEqual({ kind: 'ended', stdout: 'x'.repeat(64 * 1024) });
 });
 
 test('ends with this process, which forgets it afterwards', async () => {
   const before = process.listenerCount('exit');
-  const result = runProgram(node('0'), {});
+  const result = runProgram(node('0'), { env: {} });
   expect(process.listenerCount('exit')).toBe(before + 1);
   await result;
   expect(process.listenerCount('exit')).toBe(before);
 });
 
 test('is killed when it hangs', async () => {
-  const result = await runProgram(node('setInterval(() => {}, 1000)'), {}, 300);
+  const result = await runProgram(node('setInterval(() => {}, 1000)'), { env: {}, limitMs: 300 });
   expect(result).toEqual({ kind: 'failed', problem: 'did not end within 0.3 seconds' });
 });
 
-test.each([
-  ['waits for what it started', 'setInterval(() => {}, 1000)'],
-  ['leaves it behind with its output', 'process.exit(0)'],
-])('is killed with all that it started if it %s', async (_what, then) => {
-  const folder = mkdtempSync(join(tmpdir(), 'cloudops-program-'));
-  const file = join(folder, 'pid');
-  // The inner process keeps the output open, and does not end when it is asked to.
-  const code = `
-    const { pid } = require('node:child_process').spawn(process.execPath, ['-e', 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)'], { stdio: 'inherit' });
-    require('node:fs').writeFileSync(process.argv[1], String(pid));
-    ${then}`;
-  const result = await runProgram(node(code, file), {}, 2_000);
-  expect(result).toEqual({ kind: 'failed', problem: 'did not end within 2 seconds' });
-  const pid = Number(readFileSync(file, 'utf8'));
-  await expect.poll(() => isAlive(pid)).toBe(false);
-  rmSync(folder, { recursive: true });
-});
+describe('is killed with all that it started', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'cloudops-program-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+  const pidFile = () => join(folder, 'pid');
+  /** A program that starts another, which keeps the output open and does not end when it is asked to. */
+  const starting = (then: string) =>
+    node(
+      `const { pid } = require('node:child_process').spawn(process.execPath, ['-e', 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)'], { stdio: 'inherit' });
+      require('node:fs').writeFileSync(process.argv[1], String(pid));
+      ${then}`,
+      pidFile(),
+    );
+  const expectEnd = () => expect.poll(() => isAlive(Number(readFileSync(pidFile(), 'utf8')))).toBe(false);
 
-/** False for a process that has ended, even if nobody has taken its exit code yet. */
-function isAlive(pid: number): boolean {
-  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
-  return /^[^Z\s]/.test(stdout);
-}
+  test.each([
+    ['waits for what it started', 'setInterval(() => {}, 1000)'],
+    ['leaves it behind with its output', 'process.exit(0)'],
+  ])('if it %s', async (_what, then) => {
+    const result = await runProgram(starting(then), { env: {}, limitMs: 2_000 });
+    expect(result).toEqual({ kind: 'failed', problem: 'did not end within 2 seconds' });
+    await expectEnd();
+  });
+
+  test('when nobody waits for it any more; then none is started', async () => {
+    const stop = new AbortController();
+    const run = () => runProgram(starting('setInterval(() => {}, 1000)'), { env: {}, stop: stop.signal });
+    const result = run();
+    await expect.poll(() => existsSync(pidFile()) && readFileSync(pidFile(), 'utf8')).toBeTruthy();
+    stop.abort();
+    const stopped = { kind: 'failed', problem: 'was stopped, because this server ends' };
+    expect(await result).toEqual(stopped);
+    await expectEnd();
+    rmSync(pidFile());
+    expect(await run()).toEqual(stopped);
+    expect(existsSync(pidFile())).toBe(false);
+  });
+});

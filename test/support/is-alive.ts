@@ -1,0 +1,7 @@
+import { spawnSync } from 'node:child_process';
+
+/** False for a process that has ended, even if nobody has taken its exit code yet. */
+export function isAlive(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  return /^[^Z\s]/.test(stdout);
+}
