@@ -13,9 +13,6 @@ import { contentOf } from '../transport/content.js';
 import type { Endpoint, UnsignedApiRequest } from '../transport/request.js';
 import { defined, own, say } from '../util/say.js';
 
-/** The name of the account where none has been given a name. */
-export const defaultAccount = 'default';
-
 /** Keys that are not configured, or only in part. */
 export interface MissingKeys {
   /** Names of the variables that have to be set. */

@@ -1,4 +1,5 @@
 import { outcomes, type RecordedChange } from '../journal/entry.js';
+import { shownTool } from '../journal/journal.js';
 import { duration, join, quoted, type Said, type Shown, said, say, words } from '../util/say.js';
 import { localTime, type Page, padded, widthOf, wrapped } from './layout.js';
 
@@ -20,18 +21,18 @@ const colours = {
 } as const;
 
 /**
- * A change as a row of a table: when, in local time, what came of it, and what it was; below that who let it go ahead. On a terminal
- * each column keeps its place; elsewhere a change is one line, with the address that it went to.
+ * A change as a row of a table: when, in local time, what came of it, and what it was; below that its tool and account, and who let it
+ * go ahead. On a terminal each column keeps its place; elsewhere a change is one line, with the address that it went to.
  */
 export function changeLines(change: RecordedChange, { width, paint, timeZone }: Page): string[] {
-  const { time, what, tool, target, ending } = change;
+  const { time, what, target, ending } = change;
   const when = `${localTime(time, timeZone) ?? 'at an unknown time'}  `;
   const outcome = padded(ending?.outcome ?? noOutcome, outcomeColumns);
   const start = paint('dim', when) + paint(ending === undefined ? 'yellow' : colours[ending.outcome], outcome);
   const indent = widthOf(when) + outcomeColumns;
   const code = said(ending?.code === undefined ? words('') : say` (${quoted(ending.code, longestName)})`);
   const about = say`${quoted(what, longestText)}${code}`;
-  const called = say`${quoted(tool, longestName)}`;
+  const called = shownTool(change);
   const people = peopleOf(change);
   if (!Number.isFinite(width) || width - indent < narrowestText)
     return [[start + about, called, say`${quoted(target, longestText)}`, ...people].join('  ')];

@@ -1,7 +1,8 @@
-import { type Cloud, defaultAccount } from '../calls/endpoint.js';
+import type { Cloud } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
 import { isAsStrict } from '../consent/decision.js';
 import type { Operation, Service } from '../tools/define-operation.js';
+import { defaultAccount } from '../transport/request.js';
 import { defined, namesOf, own, quoted, type Said, said, say, words } from '../util/say.js';
 import { isLoopback } from '../util/uri.js';
 import { type AccountConfig, type AccountsConfig, accountOf, policyOf } from './account.js';

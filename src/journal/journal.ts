@@ -1,3 +1,4 @@
+import { defaultAccount } from '../transport/request.js';
 import { reasonOf } from '../util/log.js';
 import { own, quoted, type Said, type Shown, said, say, words } from '../util/say.js';
 import type { Budget, BudgetState } from './budget.js';
@@ -120,9 +121,17 @@ const shownCharacters = 500;
 export const shownTime = (time: string): Said =>
   Number.isNaN(Date.parse(time)) ? said(words('an unknown time')) : own(new Date(time).toISOString());
 
+/** The tool of a change, and its account if that has a name: `"restore_instance" in account "prod"`. */
+export function shownTool({ tool, account }: Pick<Intent, 'tool' | 'account'>): Shown {
+  const shown = quoted(tool, 100);
+  return account === defaultAccount ? say`${shown}` : say`${shown} in account ${quoted(account, 100)}`;
+}
+
 /** What a change did, and where. */
-export const shownDeed = ({ tool, what, target }: Pick<Intent, 'tool' | 'what' | 'target'>): Said =>
-  said(say`${quoted(tool, 100)}: ${quoted(what, shownCharacters)}  ${quoted(target, shownCharacters)}`);
+export function shownDeed(change: Pick<Intent, 'tool' | 'what' | 'target' | 'account'>): Said {
+  const { what, target } = change;
+  return said(say`${said(shownTool(change))}: ${quoted(what, shownCharacters)}  ${quoted(target, shownCharacters)}`);
+}
 
 /**
  * One line for people: when, what came of it, and what it was. Of another's change a caller learns only that there is one;

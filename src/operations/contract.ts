@@ -1,7 +1,6 @@
 import type { Account } from '../calls/account.js';
 import { createCallTool } from '../calls/call.js';
 import type { CallContext } from '../calls/context.js';
-import { defaultAccount } from '../calls/endpoint.js';
 import { createInFlightCalls } from '../calls/in-flight.js';
 import type { ConsentMode } from '../consent/decision.js';
 import { createMemoryPlanStore } from '../consent/plan-store.js';
@@ -13,6 +12,7 @@ import type { Journal } from '../journal/journal.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { Operation } from '../tools/define-operation.js';
 import { OperationFault } from '../tools/fault.js';
+import { defaultAccount } from '../transport/request.js';
 import type { FinalReply, OpenClient } from '../transport/signed-client.js';
 import { words } from '../util/say.js';
 import { guarded } from './guard.js';

@@ -4,6 +4,9 @@ import type { RequestBody } from '../tools/body.js';
 import { encodeQuery, type Query } from '../util/uri.js';
 import { contentOf } from './content.js';
 
+/** The name of the account where none has been given a name. */
+export const defaultAccount = 'default';
+
 /** The address of one API, and the account, keys and profile for signing its requests. */
 export interface Endpoint {
   /** Scheme, host and port, without a slash at the end. */

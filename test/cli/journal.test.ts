@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { changeLines } from '../../src/cli/journal-table.js';
 import { runCommandLine } from '../../src/cli/run.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { fakeTerminal } from '../support/terminal.js';
@@ -49,6 +50,15 @@ test('for people a change is a row: when by their clock, what came of it, what i
     expect.stringMatching(/ declined {4}"Create DevOps server \\"wiki\\"\." .* declined with a click after 4 s /),
     expect.stringMatching(/ no outcome {2}"Create DevOps server \\"wiki\\"\." /),
   ]);
+});
+
+test.each([
+  ['a terminal', 100],
+  ['anything else', Number.POSITIVE_INFINITY],
+])('a change of an account with a name says which, on %s', (_where, width) => {
+  const [account, paint] = ['prod', (_format: unknown, text: string) => text];
+  const lines = changeLines(intentAt(0, { account }), { width, paint, timeZone: 'UTC' }).join('\n');
+  expect(lines).toContain('"restore_instance" in account "prod"');
 });
 
 describe('since a time', () => {

@@ -11,7 +11,14 @@ const noon = Date.parse('2026-11-20T12:00:00Z');
 test('what a service or a client says stays on its line, quoted and bounded', () => {
   const foreign = `a\n2026 accepted forged \u001b[2J\u202e ${'y'.repeat(3_000_000)}`;
   const change = {
-    ...intentAt(noon, { client: foreign, what: foreign, target: foreign, tool: foreign, caller: foreign }),
+    ...intentAt(noon, {
+      client: foreign,
+      what: foreign,
+      target: foreign,
+      tool: foreign,
+      caller: foreign,
+      account: foreign,
+    }),
     time: foreign,
     ending: { ...endingOf(noon, 'x', 'unknown'), code: `bad\n\u001b[2J${'y'.repeat(500)}` },
   };
@@ -48,6 +55,12 @@ test.each<
     '"restore_instance": "A server \\"s\\" is created."  "POST https://devops.example.com/v1/instances:restore"';
   expect(line).toBe(`2026-11-20T12:00:00.000Z  ${outcome}  ${what}  consent: ${consent}  client: "test 1"`);
   expect(describeChange({ ...change, ending, caller: 'alice' })).toBe(`${line}  caller: "alice"`);
+});
+
+test('an account with a name is named before what was changed in it, on its line and when it was interrupted', () => {
+  const change = intentAt(noon, { account: 'prod' });
+  for (const text of [describeChange(change), interruptedText(change)])
+    expect(text).toContain('"restore_instance" in account "prod": "A server');
 });
 
 test('the text for a caller holds what that caller asked for; without a caller, it holds everything', async () => {

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { defaultAccount } from '../../src/calls/endpoint.js';
 import { loadConfig } from '../../src/config/load.js';
 import { openAccounts } from '../../src/config/open-accounts.js';
 import { openKeys } from '../../src/signing/open-keys.js';
 import { filesOfProfiles, splitCommand } from '../../src/signing/profile.js';
+import { defaultAccount } from '../../src/transport/request.js';
 
 /** Profiles are read as other AWS tools read them; those that sign in elsewhere are left to these tools. */
 

@@ -8,7 +8,7 @@ export const intentAt = (time: number, changes: Partial<Intent> = {}): Intent =>
   tool: 'restore_instance',
   what: 'A server "s" is created.',
   target: 'POST https://devops.example.com/v1/instances:restore',
-  account: 'AKIDTEST',
+  account: 'default',
   client: 'test 1',
   consent: 'asked',
   digest: 'same',
