@@ -17,7 +17,7 @@ import { createTickets, type Tickets } from './consent/tickets.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
 import { type Client, clientOf } from './mcp/client.js';
 import { askerFor, consentForm, guideFor } from './mcp/elicitation.js';
-import { createOffers, type Offers, type Tool } from './mcp/offer.js';
+import { createOffers, type OfferedTool, type Offers, type Tool } from './mcp/offer.js';
 import { promptValues, servePrompts } from './mcp/prompts.js';
 import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
 import { traceOrigin } from './mcp/trace-origin.js';
@@ -98,7 +98,7 @@ interface Connection {
 }
 
 /** Lists and calls tools. Those that are not offered can be called: their callers learn why not. */
-function serveTools(connection: Connection, tools: readonly Tool[], offered: readonly Tool[]): void {
+function serveTools(connection: Connection, tools: readonly Tool[], offered: readonly OfferedTool[]): void {
   const { server, clientFor } = connection;
   const changes = offered.map(({ operation }) => operation).filter(({ change }) => change !== undefined);
   server.setRequestHandler('tools/list', (_request, context) => {
@@ -115,8 +115,8 @@ function serveTools(connection: Connection, tools: readonly Tool[], offered: rea
   });
 }
 
-function listing({ operation, input, output }: Tool, views: boolean) {
-  const { name, title, description, effect } = operation;
+function listing({ operation, description, input, output }: OfferedTool, views: boolean) {
+  const { name, title, effect } = operation;
   const view = views ? viewOf(operation) : undefined;
   return {
     name,

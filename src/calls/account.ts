@@ -3,7 +3,7 @@ import type { ConsentMode } from '../consent/decision.js';
 import type { Budget } from '../journal/budget.js';
 import type { Operation } from '../tools/define-operation.js';
 import { isObject } from '../util/objects.js';
-import { defined, listed, quoted, said, say, words } from '../util/say.js';
+import { defined, listed, quoted, type Shown, said, say, words } from '../util/say.js';
 import type { Cloud } from './endpoint.js';
 import { allowsChanges, isAllowed, type Policy, type Principal } from './policy.js';
 
@@ -62,15 +62,15 @@ export const allowChanges = ({ all }: Pick<Accounts, 'all'>, operations: readonl
 export const presetAmong = (allowing: readonly Account[], byDefault: Account | undefined): Account | undefined =>
   allowing.length === 1 ? allowing[0] : allowing.find((account) => account === byDefault);
 
-/** A call's account, and its other arguments. */
-export interface Directed {
-  readonly account: Account;
-  readonly args: unknown;
-}
+/** A call's account, or the reason why there is none, and its other arguments. */
+export type Directed = { readonly args: unknown } & (
+  | { readonly kind: 'found'; readonly account: Account }
+  | { readonly kind: 'unclear'; readonly problem: Shown }
+);
 
 /**
  * Finds the account that a call is for. One that the caller may not use is treated like one that does not exist.
- * @throws Refusal
+ * @throws Refusal if the caller may use none
  */
 export function direct(
   accounts: Accounts,
@@ -81,19 +81,19 @@ export function direct(
   const usable = accountsOf(accounts, principal);
   const [only] = usable.all;
   if (only === undefined) throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
-  if (!accounts.areNamed) return { account: only, args };
+  if (!accounts.areNamed) return { kind: 'found', account: only, args };
   const { account: name, ...others } = isObject(args) ? args : {};
   const rest = isObject(args) ? others : args;
   if (name !== undefined && name !== null) {
     const account = usable.all.find((each) => each.name === name);
-    if (account !== undefined) return { account, args: rest };
+    if (account !== undefined) return { kind: 'found', account, args: rest };
     const given = typeof name === 'string' ? quoted(name, 60) : said(words('the value given'));
-    throw new Refusal('InvalidArguments', [say`account: ${given} is not an account; ${choiceOf(usable.all)}`]);
+    return { kind: 'unclear', problem: say`account: ${given} is not an account; ${choiceOf(usable.all)}`, args: rest };
   }
   const allowing = accountsFor(usable, operation, principal);
   const account = allowing.length === 0 ? only : presetAmong(allowing, usable.byDefault);
-  if (account !== undefined) return { account, args: rest };
-  throw new Refusal('InvalidArguments', [say`account: is required; ${choiceOf(allowing)}`]);
+  if (account !== undefined) return { kind: 'found', account, args: rest };
+  return { kind: 'unclear', problem: say`account: is required; ${choiceOf(allowing)}`, args: rest };
 }
 
 /** The name of a call's account, where accounts have names; undefined if the call is for none. */
@@ -105,7 +105,8 @@ export function accountNameOf(
 ): string | undefined {
   if (!accounts.areNamed) return undefined;
   try {
-    return direct(accounts, operation, args, principal).account.name;
+    const directed = direct(accounts, operation, args, principal);
+    return directed.kind === 'found' ? directed.account.name : undefined;
   } catch {
     return undefined;
   }

@@ -48,7 +48,7 @@ export async function checkBudget(
 /** The refusal of a change beyond its budget. */
 export function budgetSpent(limit: Budget, { nextAt }: Pick<BudgetState, 'nextAt'>): Refusal {
   if (nextAt === undefined)
-    return new Refusal('BudgetSpent', [say`CLOUDOPS_MAX_CHANGES is 0, so that this server only shows plans`], {
+    return new Refusal('BudgetSpent', [say`CLOUDOPS_MAX_CHANGES is 0, so that only plans are shown`], {
       next: next(
         'operator',
         'configure',

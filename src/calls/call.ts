@@ -24,7 +24,9 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
   const room = createReadRoom();
 
   const carryOut: CallTool = async (operation, given, context) => {
-    const { account, args } = direct(accounts, operation, given, context.principal);
+    const directed = direct(accounts, operation, given, context.principal);
+    if (directed.kind === 'unclear') throw withOtherProblems(directed.problem, operation, directed.args);
+    const { account, args } = directed;
     const { policy, confirm } = account;
     checkPolicy(policy, operation, context.principal);
     const cloud = await account.cloud();
@@ -84,6 +86,20 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     return account === undefined ? outcome : withAccount(outcome, account);
   };
   return callTool;
+}
+
+/** The refusal of a call whose account is not clear: all that is wrong with its other arguments is told at the same time. */
+function withOtherProblems(problem: Shown, operation: Operation, args: unknown): Refusal {
+  const others = (): readonly Shown[] => {
+    try {
+      validate(operation, args, '');
+      return [];
+    } catch (error) {
+      if (error instanceof Refusal) return error.problems;
+      throw error;
+    }
+  };
+  return new Refusal('InvalidArguments', [problem, ...others()]);
 }
 
 /** False for a call that brings its decision: its plan was shown before, or is not shown at all. */

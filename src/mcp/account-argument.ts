@@ -2,9 +2,13 @@ import { type Account, type Accounts, presetAmong } from '../calls/account.js';
 import type { JsonSchema } from '../tools/define-operation.js';
 import { isObject } from '../util/objects.js';
 
-/** Every tool repeats the accounts: so many characters at most describe two, fewer describe more, as their names need room too. */
-const mostCharacters = 80;
-const charactersOfName = 12;
+/** Every tool repeats the accounts: descriptions of two weigh so much at most, and those of more less, as their names need room too. */
+const mostWeight = 80;
+const weightOfName = 12;
+
+/** About four for each token: letters share one, other signs and digits mostly have their own, and other scripts take more. */
+const weightOf = (text: string) =>
+  Buffer.byteLength(text.replace(/[^a-z\s]/giu, (sign) => (sign < '\u0080' ? '####' : `${sign}#`)));
 
 /**
  * The schema of a tool's arguments with the accounts that it can be called for, where there are several.
@@ -23,8 +27,8 @@ export function withAccount(
     enum: allowing.map(({ name }) => name),
     description:
       preset === undefined
-        ? `${described(allowing)}. If not said, ask`
-        : `${described(allowing)}. Default ${preset.name}`,
+        ? `${described(allowing)}. Ask if the user named none`
+        : `${described(allowing)}. The one the user means, else ${preset.name}`,
   };
   const others = Array.isArray(required) ? required : [];
   return {
@@ -39,6 +43,16 @@ function described(accounts: readonly Account[]): string {
   const text = accounts
     .flatMap(({ name, description }) => (description === undefined ? [] : [`${name}: ${description}`]))
     .join('; ');
-  const room = mostCharacters - charactersOfName * (accounts.length - 2);
-  return text === '' || text.length > room ? 'Account to act in' : text;
+  const room = mostWeight - weightOfName * (accounts.length - 2);
+  return text === '' || weightOf(text) > room ? 'Account to act in' : text;
 }
+
+/** The description of a tool that one account alone allows, of several: it has no argument that would say so. */
+export const describedFor = (
+  description: string,
+  { all, areNamed }: Pick<Accounts, 'all' | 'areNamed'>,
+  [only, ...others]: readonly Account[],
+): string =>
+  only === undefined || others.length > 0 || !areNamed || all.length < 2
+    ? description
+    : `For the account ${only.name} only. ${description}`;

@@ -62,12 +62,13 @@ function accountsText(accounts: readonly Account[], byDefault: Account | undefin
   });
   const [first, ...others] = texts;
   if (first === undefined) return 'Your token names no account of this server.';
-  if (others.length === 0) return `All calls are for the account ${first}.`;
+  if (others.length === 0)
+    return `All calls are for the account ${first}. If the user means another, tell them that it cannot be reached here.`;
   const otherwise =
     byDefault === undefined
-      ? 'If the user has not said which, ask.'
-      : `If the user has not said which, leave "account" out: that is ${byDefault.name}.`;
-  return `Accounts: ${texts.join(', ')}. Each is a separate cloud: a call acts in the one that "account" names. ${otherwise}`;
+      ? 'If they have not said which, ask.'
+      : `If they have not said which, leave "account" out: that is ${byDefault.name}.`;
+  return `Accounts: ${texts.join(', ')}. Each is a separate cloud: a call acts in the one that "account" names. Name the one that the user means, also if they said it earlier. ${otherwise}`;
 }
 
 /** The sentences that reads, or changes, have about themselves. */

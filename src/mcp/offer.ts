@@ -1,7 +1,7 @@
 import { type Accounts, accountsFor, accountsOf } from '../calls/account.js';
 import type { Principal } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
-import { withAccount } from './account-argument.js';
+import { describedFor, withAccount } from './account-argument.js';
 import { instructionsFor } from './instructions.js';
 import { type Prompt, prompts } from './prompt-texts.js';
 import generatedSchemas from './schemas.generated.json' with { type: 'json' };
@@ -12,10 +12,15 @@ export interface Tool extends ToolSchemas {
   readonly operation: Operation;
 }
 
+/** A tool as a caller is shown it. */
+export interface OfferedTool extends Tool {
+  readonly description: string;
+}
+
 /** Everything that a server offers to a caller. */
 export interface Offer {
   readonly accounts: Accounts;
-  readonly tools: readonly Tool[];
+  readonly tools: readonly OfferedTool[];
   /** Those of the tools. */
   readonly operations: readonly Operation[];
   readonly prompts: readonly Prompt[];
@@ -62,7 +67,9 @@ function makeOffer(all: readonly Tool[], everyAccount: Accounts, principal: Prin
   const accounts = accountsOf(everyAccount, principal);
   const tools = all.flatMap((tool) => {
     const allowing = accountsFor(accounts, tool.operation, principal);
-    return allowing.length === 0 ? [] : [{ ...tool, input: withAccount(tool.input, accounts, allowing) }];
+    if (allowing.length === 0) return [];
+    const description = describedFor(tool.operation.description, accounts, allowing);
+    return [{ ...tool, description, input: withAccount(tool.input, accounts, allowing) }];
   });
   const operations = tools.map(({ operation }) => operation);
   return {

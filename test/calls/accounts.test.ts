@@ -107,6 +107,22 @@ test.each([
   await close();
 });
 
+test.each([
+  ['is not said', {}, 'account: is required'],
+  ['does not exist', { account: 'other' }, 'account: "other" is not an account'],
+])('if the account %s, all that is wrong with the other arguments is told too', async (_what, account, problem) => {
+  const { call, close } = callerOf(both);
+  const result = await call(restoreInstance, { instanceId: 'UPPER', sever: 1, ...account }, { signal: never });
+  const about = (text: string) => expect.stringContaining(text);
+  expect(result).toMatchObject({
+    failure: {
+      code: 'InvalidArguments',
+      problems: [about(problem), ...['backupId', 'instanceId', 'sever'].map(about)],
+    },
+  });
+  await close();
+});
+
 describe('a caller uses', () => {
   test.each<readonly [string, readonly string[], string | undefined, readonly string[]]>([
     ['the default account if its scopes name none', [], 'staging', ['staging']],

@@ -56,7 +56,7 @@ test('a tool that several accounts allow has an argument that names them, first 
       account: {
         type: 'string',
         enum: ['prod', 'staging'],
-        description: 'prod: live customers, handle with care; staging: trials. If not said, ask',
+        description: 'prod: live customers, handle with care; staging: trials. Ask if the user named none',
       },
       required: expect.arrayContaining(['account']),
     });
@@ -67,14 +67,17 @@ test('a tool that several accounts allow has an argument that names them, first 
 test('it is not required where one of them is the default', async () => {
   const { tools } = await connect(of([prod, staging], 'staging'));
   const { account, required = [] } = argumentOf(tools, 'restore_instance');
-  expect(account).toMatchObject({ description: expect.stringContaining('Default staging') });
+  expect(account).toMatchObject({ description: expect.stringContaining('The one the user means, else staging') });
   expect(required).not.toContain('account');
 });
 
-test('a tool that one account alone allows has none', async () => {
+test('a tool that one account alone allows has none, and its description begins with that account', async () => {
   const { tools } = await connect(of([{ ...prod, policy: readOnly }, staging]));
+  const descriptionOf = (name: string) => tools.find((tool) => tool.name === name)?.description;
   expect(argumentOf(tools, 'list_parts').account).toBeDefined();
+  expect(descriptionOf('list_parts')).toBe(listParts.description);
   expect(argumentOf(tools, 'restore_instance').account).toBeUndefined();
+  expect(descriptionOf('restore_instance')).toBe(`For the account staging only. ${restoreInstance.description}`);
 });
 
 test('a caller sees its own accounts and no trace of others', async () => {
@@ -108,13 +111,14 @@ test.each([
   ['bring what we have in staging to prod', undefined, 'ask the user'],
   ['restore it', 'staging', undefined],
   ['restore it in prod', 'staging', 'prod'],
+  ['restore it in staging', 'prod', 'staging'],
 ])('an agent that is told "%s", where the default is %s, gives %s', async (words, byDefault, account) => {
   expect(choice((await connect(of([prod, staging], byDefault))).tools, words)).toBe(account);
 });
 
 test('all that an agent reads about accounts', async () => {
   const lines: string[] = [];
-  for (const byDefault of [undefined, 'staging']) {
+  for (const byDefault of [undefined, 'staging', 'prod']) {
     const { tools, instructions, call } = await connect(of([prod, staging], byDefault));
     const args = { ...restoreInstance.example, planOnly: true };
     lines.push(`# The default is ${byDefault ?? 'none'}`, '');
@@ -126,21 +130,39 @@ test('all that an agent reads about accounts', async () => {
       lines.push(`account ${account ?? 'not given'}:`, ...about.map((line) => `    ${line}`), '');
     }
   }
+  for (const [what, named] of [
+    ['Only staging allows changes', [{ ...prod, policy: readOnly }, staging]],
+    ['There is one', [prod]],
+  ] as const) {
+    const { tools, instructions } = await connect(of(named));
+    lines.push(`# ${what}`, '', `instructions: ${instructions.split('\n').find((line) => /[Aa]ccount/.test(line))}`);
+    lines.push(...tools.map(({ name, description }) => `${name}: ${description}`), '');
+  }
   await expect(lines.join('\n')).toMatchFileSnapshot('golden/accounts.txt');
 });
 
 const atLength = (name: string) => ({ name, description: 'for a purpose '.repeat(10) });
 const briefly = (name: string) => ({ name, description: `for some ${name}s` });
+const inWords = (...descriptions: readonly string[]) =>
+  descriptions.map((description, index) => ({ name: ['prod', 'staging'][index] ?? '', description }));
 
 test.each([
   ['two', [prod, staging]],
+  ['two that just fit', inWords('live customers, handle with some care', 'trials and tests')],
+  ['two in Japanese', inWords('本番のお客様向け', '検証用の環境です')],
+  ['two in Japanese that just fit', inWords('本番のお客様用', '検証用の環境')],
+  ['two in Russian', inWords('действующие клиенты', 'проверки')],
+  ['two in pictures', inWords('🚀🚀🚀🚀🚀🚀', '🔥🔥🔥🔥🔥🔥')],
+  ['two in numbers and signs', inWords('a-1/b.2:c+3#d', '0192-3847-5610')],
   ['three', ['customer', 'trial', 'demo'].map(briefly)],
   ['four with long descriptions', ['a1', 'b2', 'c3', 'd4'].map(atLength)],
-])('%s take 45 tokens a tool at most', async (_what, named) => {
-  const { tools } = await connect(of(named));
+])('%s take 45 tokens a tool at most, with a default too', async (_what, named) => {
   const { tools: plain } = await connect();
-  const added = countTokens(JSON.stringify(tools)) - countTokens(JSON.stringify(plain));
-  expect(added / tools.length).toBeLessThanOrEqual(45);
+  for (const byDefault of [undefined, named[0]?.name]) {
+    const { tools } = await connect(of(named, byDefault));
+    const added = countTokens(JSON.stringify(tools)) - countTokens(JSON.stringify(plain));
+    expect(added / tools.length).toBeLessThanOrEqual(45);
+  }
 });
 
 test('what a caller is offered depends on its scopes alone, however many there have been', () => {
