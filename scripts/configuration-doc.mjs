@@ -49,8 +49,9 @@ what the environment allows, and \`confirm\` may only be stricter where the envi
 [files of operations](OPERATIONS.md) name. A file in which a name stands twice is refused.
 
 Tools that several accounts allow have an argument \`account\`; it is required unless \`default\` is one of them. A tool that one account
-alone allows has none. \`cloudops-mcp call\` takes \`--account\`, and \`doctor\` checks every account. Over HTTP, a caller
-uses the accounts that its scopes name, such as \`cloudops:account:prod\`, or the default one if they name none.
+alone allows has none, and its description begins with that account. \`cloudops-mcp call\` takes \`--account\`, and \`doctor\` checks every
+account. Over HTTP, a caller uses the accounts that its scopes name, such as \`cloudops:account:prod\`, or the default one if they name
+none.
 
 ## Keys that rotate
 
@@ -61,8 +62,8 @@ uses the accounts that its scopes name, such as \`cloudops:account:prod\`, or th
 | \`CLOUDOPS_PROFILE\` | like files, or like a program if the profile has \`credential_process\` |
 
 A request that is refused because its key is unknown or has expired is sent again once if there are other keys by then; so is a change,
-because nothing was carried out. One file or a profile is the way to rotate without a gap: of two files that are written one after the
-other, the old pair stays in use until both are there.
+because nothing was carried out. One file or a profile is the way to rotate without a gap. Of two files, write both within a
+second: the old pair stays in use until then, and a new ID beside an old secret is refused.
 
 The program is run without a shell, for ten seconds at most, without the variables of this server, and may print 64 KiB. What it prints
 is never shown. A profile that signs in elsewhere (\`role_arn\`, \`sso_…\`, web identity) works with

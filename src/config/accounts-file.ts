@@ -59,7 +59,9 @@ const schemaOf = ({ kind, help }: Row, isFile: boolean) => {
         : kind === 'command'
           ? words
           : text;
-  return schema.optional().describe(isFile ? `${help}, in a file of this name` : help);
+  // As text, a list has commas.
+  const about = help.replace(/^comma-separated /, '');
+  return schema.optional().describe(isFile ? `${about}, in a file of this name` : about);
 };
 
 const describedText = text.max(200, 'must have at most 200 characters');
