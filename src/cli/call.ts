@@ -12,7 +12,7 @@ import { isDatabaseUrl } from '../journal/database-url.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { escapeInvisible, shownReason } from '../util/log.js';
-import { isObject } from '../util/objects.js';
+import { isObject, textAt } from '../util/objects.js';
 import { exact, own, type Shown, said, say, words } from '../util/say.js';
 import { failureText, planLines, successText } from './answer-for-people.js';
 import {
@@ -111,6 +111,8 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   if (account !== undefined && !config.accounts.areNamed)
     throw new UsageError(say`--account names an account of CLOUDOPS_ACCOUNTS_FILE, which is not set.`);
   const read = await readArguments(given, terminal.stdin);
+  if (account !== undefined && (textAt(read, 'account') ?? account) !== account)
+    throw new UsageError(say`--account and the arguments name different accounts; name one.`);
   const args = account === undefined || !isObject(read) ? read : { ...read, account };
   if (options.plan === undefined) return { operation, args, config };
   if (operation.effect === 'read') throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);

@@ -85,6 +85,22 @@ test('call is for none that does not exist, and for none by name without a file 
   expect(signedBy()).toEqual([]);
 });
 
+test('call is for none if the option and the arguments name different ones', async () => {
+  const of = (account: string) => [
+    'list_parts',
+    JSON.stringify({ ...listParts.example, account }),
+    '--account',
+    'prod',
+  ];
+  expect(await run(callCommand, of('prod'))).toMatchObject({ code: 1 });
+  expect(signedBy()).toEqual(['AKFILE']);
+  await expect(run(callCommand, of('staging'))).resolves.toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('different accounts'),
+  });
+  expect(signedBy()).toEqual(['AKFILE']);
+});
+
 test('doctor checks every account, and says what is wrong with its keys', async () => {
   const { code, stdout } = await run(doctorCommand, ['--json']);
   const findings: Finding[] = JSON.parse(stdout);
