@@ -59,7 +59,9 @@ export async function startSession(situation: Situation, options: SessionOptions
           STORAGE_HEADERS: 'amz',
           LOG_LEVEL: 'error',
           JOURNAL: join(folder, 'journal.jsonl'),
-          ...(situation.accounts === undefined ? clouds.get('')?.settings : await accountsFile(folder, clouds)),
+          ...(situation.accounts === undefined
+            ? clouds.get('')?.settings
+            : await accountsFile(folder, clouds, situation.defaultAccount)),
           ...situation.settings,
         }).map(([name, value]) => [`CLOUDOPS_${name}`, value]),
       ),
@@ -132,7 +134,7 @@ const form = z.object({
 });
 
 /** Writes the file of accounts that the clouds stand for, and resolves with its setting. */
-async function accountsFile(folder: string, clouds: ReadonlyMap<string, RecordedCloud>) {
+async function accountsFile(folder: string, clouds: ReadonlyMap<string, RecordedCloud>, byDefault: string | undefined) {
   const accounts: Record<string, object> = {};
   for (const [name, { settings }] of clouds) {
     const [accessKeyIdFile, secretAccessKeyFile] = [join(folder, `${name}.id`), join(folder, `${name}.secret`)];
@@ -142,7 +144,7 @@ async function accountsFile(folder: string, clouds: ReadonlyMap<string, Recorded
     accounts[name] = { accessKeyIdFile, secretAccessKeyFile, storageUrl, catalogUrl, devopsUrl };
   }
   const file = join(folder, 'accounts.json');
-  await writeFile(file, JSON.stringify({ accounts }));
+  await writeFile(file, JSON.stringify({ default: byDefault, accounts }));
   return { ACCOUNTS_FILE: file };
 }
 

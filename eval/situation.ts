@@ -8,6 +8,8 @@ export interface Situation {
   readonly about: string;
   /** Names of the accounts, each with a cloud of its own. Without them, there is one account without a name. */
   readonly accounts?: readonly string[];
+  /** The account of calls that name none. Without it, every call has to name one. */
+  readonly defaultAccount?: string;
   /** Settings of the server, without the prefix `CLOUDOPS_`. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly cloud?: CloudOptions;

@@ -216,6 +216,24 @@ export const situations: readonly Situation[] = [
     },
   },
   {
+    name: 'another than the default',
+    about: 'acts in the account that the person spoke of before, although another is the default',
+    accounts: ['production', 'staging'],
+    defaultAccount: 'production',
+    person: {
+      task: `Our staging environment has lost its wiki, and production is fine. ${restoreWiki}`,
+      lines: [],
+      otherwise: inClient,
+      decides: agree,
+      closing,
+    },
+    expected: {
+      sent: [{ ...wiki, account: 'staging' }],
+      asked: { wiki: restored('accepted') },
+      answer: { 'the account': /staging/, 'the request ID': requestId },
+    },
+  },
+  {
     name: 'another language',
     about: "shows the plan and reports in the person's language (Japanese)",
     person: {
