@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readScope, writeScope } from '../../src/calls/policy.js';
+import { fixedKeys } from '../../src/signing/keys.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { namedAccounts } from '../support/accounts.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
@@ -111,6 +112,16 @@ describe('each has one of its own:', () => {
       true,
       false,
     ]);
+    await close();
+  });
+
+  test('account, also one with the keys and endpoints of another', async () => {
+    const keys = fixedKeys({ accessKeyId: 'AK', secretAccessKey: 'a secret' });
+    const named = ['prod', 'staging'].map((name) => ({ name, keys, budget: one }));
+    const { call, close } = testCaller(cloud.origin, { accounts: namedAccounts(cloud.origin, named) });
+    const inAccount = async (account: string) =>
+      (await call(restoreInstance, { ...change('i-1'), account }, { signal: never })).ok;
+    expect([await inAccount('prod'), await inAccount('staging')]).toEqual([true, true]);
     await close();
   });
 

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { makePlan } from '../../src/answers/plan.js';
+import { reasonAgainst } from '../../src/http/decide-on-plan.js';
 import { authenticateByTokensFile, parseTokens } from '../../src/http/tokens-file.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { words } from '../../src/util/say.js';
 import { namedAccounts } from '../support/accounts.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
 import { startServer } from '../support/http-server.js';
+import { callOf } from '../support/planned-call.js';
 
 /** Scopes say which accounts a caller uses over HTTP. */
 
@@ -48,7 +52,7 @@ test('each caller lists, calls and reads its own accounts; another one is like o
     const read = message('resources/read', { uri: 'cloudops://journal' });
     return JSON.stringify(await answerOf(await post(server.url, read, bearer(who))));
   };
-  expect((await journalOf('eve')).match(/restore_instance\W*:/g)).toHaveLength(1);
+  expect((await journalOf('eve')).match(/restore_instance\W+ in account \W+staging\W+:/g)).toHaveLength(1);
   expect(await journalOf('eve')).toContain('bob');
   const configuration = message('resources/read', { uri: 'cloudops://configuration' });
   expect((await post(server.url, configuration, bearer('eve'))).status).toBe(200);
@@ -67,4 +71,25 @@ test.each([
   ['cloudops:read cloudops:accounts', false],
 ])('a line of the tokens file may have %s: %s', (scopes, right) => {
   expect(parseTokens(`a ${digest('a')} ${scopes}`).problems).toHaveLength(right ? 0 : 1);
+});
+
+test('whoever decides may use the account of the plan, besides being one who may decide', () => {
+  const accounts = namedAccounts('', [{ name: 'prod', confirm: 'approval' }, { name: 'staging' }], 'staging');
+  const plan = {
+    ...{
+      nonce: 'n',
+      digest: 'd',
+      requestKey: 'k',
+      repeats: false,
+      issuedAt: 0,
+      expiresAt: 0,
+      state: 'waiting' as const,
+    },
+    ...{ tool: restoreInstance.name, args: { ...restore, account: 'prod' }, caller: 'ann', client: 'test' },
+    ...{ plan: makePlan(callOf(restore)), accept: words('Yes') },
+  };
+  const reasonFor = (...scopes: string[]) => reasonAgainst(plan, { person: 'eve', mayApprove: true, scopes }, accounts);
+  expect(reasonFor('cloudops:account:prod')).toBeUndefined();
+  for (const scopes of [[], ['cloudops:account:staging'], ['cloudops:account:none']])
+    expect(reasonFor(...scopes)).toBe('The account of this change is not one of yours.');
 });
