@@ -205,6 +205,23 @@ test('Refresh reads the list again, marks what is new, and tells the model', asy
   await expect.poll(() => shown.told).toEqual(['The upload has 12 parts.']);
 });
 
+test('the account is in the heading, and the list is read again in the same one', async () => {
+  const account = 'prod';
+  const calls: unknown[] = [];
+  const shown = await show({
+    answer(name, given) {
+      calls.push([name, given]);
+      return uploadResult(partsOf(upTo(12)), ofTwelve, { account });
+    },
+  });
+  await shown.sendCall({ ...args, ...ofTwelve }, uploadResult(twelve, ofTwelve, { account }));
+  const heading = shown.view.getByRole('heading', { level: 1 });
+  await expect.poll(() => heading.innerText()).toMatch(/ to demo-bucket in account prod$/);
+  await shown.view.getByRole('button', { name: 'Refresh' }).click();
+  await shown.view.getByText('All of it is there.').waitFor();
+  expect(calls).toEqual([['list_parts', expect.objectContaining({ ...args, account })]]);
+});
+
 describe('every ten seconds', () => {
   const refreshed = async (
     parts: ReturnType<typeof partsOf>,

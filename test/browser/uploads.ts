@@ -38,13 +38,15 @@ export const expected = { expectedParts: 400, expectedBytes: 400 * 8 * mebibyte 
 export interface Named {
   readonly bucket?: string;
   readonly object?: string;
+  /** Where accounts have names. */
+  readonly account?: string;
 }
 
 /** What `list_parts` answers in its view "summary", when it is asked so many seconds after the last part came. */
 export function uploadResult(
   parts: readonly UploadPart[],
   expectation: { expectedParts?: number; expectedBytes?: number } = {},
-  { bucket = 'demo-bucket', object = 'backups/database.dump' }: Named = {},
+  { bucket = 'demo-bucket', object = 'backups/database.dump', account }: Named = {},
   idleSeconds = 3,
 ): CallToolResult {
   const last = Math.max(start, ...parts.map(({ uploadedAt }) => uploadedAt));
@@ -55,6 +57,7 @@ export function uploadResult(
     structuredContent: {
       summary,
       answer: { view: 'summary', bucket, object, uploadId: 'demo-upload', ...figures },
+      ...(account !== undefined && { account }),
     },
     _meta: { [partsKey]: packParts(parts) },
   };
