@@ -46,7 +46,8 @@ const accounts = `## Several accounts
 What an account does not say comes from the environment. Keys come whole from one place: an account with a key file, a program or a
 profile has no key of the environment, and no key is ever in the file itself. \`readOnly\`, \`tools\` and \`regions\` may only narrow
 what the environment allows, and \`confirm\` may only be stricter where the environment sets it. \`endpoints\` has those of the APIs that
-[files of operations](OPERATIONS.md) name. A file in which a name stands twice is refused.
+[files of operations](OPERATIONS.md) name. A file in which a name stands twice is refused. Answers and findings name a setting by
+its variable, also where it is an account's own.
 
 Tools that several accounts allow have an argument \`account\`; it is required unless \`default\` is one of them. A tool that one account
 alone allows has none, and its description begins with that account. \`cloudops-mcp call\` takes \`--account\`, and \`doctor\` checks every

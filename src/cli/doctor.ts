@@ -28,6 +28,8 @@ export const doctorCommand: Command = {
     'check configuration, endpoints, clocks, signature and files; exit code 0 all is well, 1 there is a problem, 3 no API could be checked',
   options: { json: 'switch', bucket: 'value' },
   run: async ({ options, config, terminal }) => {
+    // Not by the signal itself: programs that are asked for keys end with a process that exits.
+    terminal.interrupted(() => process.exit(interrupted));
     const rest = config.ok
       ? await examine(config.config, options.bucket, terminal)
       : {
@@ -42,6 +44,9 @@ export const doctorCommand: Command = {
     return rest.apisChecked === 0 ? nothingChecked : 0;
   },
 };
+
+/** The exit code of what Ctrl-C ends, as shells have it. */
+const interrupted = 130;
 
 /** The exit code if no API is set up: nothing was found wrong because nothing was tried. */
 const nothingChecked = 3;

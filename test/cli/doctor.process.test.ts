@@ -1,4 +1,6 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect, type Server } from 'node:net';
@@ -8,9 +10,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Finding } from '../../src/cli/probe.js';
 import { makeCertificate } from '../support/certificates.js';
 import { type CapturedRequest, type CapturingServer, startServer } from '../support/http-server.js';
+import { isAlive } from '../support/is-alive.js';
 import { startRecoveringPostgres } from '../support/recovering-postgres.js';
 import { startScripted } from '../support/scripted-server.js';
-import { runServer } from '../support/server-process.js';
+import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-doctor-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -361,4 +364,16 @@ describe('files', () => {
     rmSync(secrets, { recursive: true });
     expect(await looked()).toMatchObject([{ status: 'problem', detail: expect.stringContaining('ENOENT') }]);
   });
+});
+
+test('Ctrl-C ends it at once, and the program that it asks for keys', async () => {
+  const pidFile = join(folder, 'pid');
+  const code = 'require("node:fs").writeFileSync(process.argv[1], String(process.pid)); setInterval(() => {}, 1000)';
+  const env = cleanEnv({ CLOUDOPS_CREDENTIAL_PROCESS: JSON.stringify([process.execPath, '-e', code, pidFile]) });
+  const doctor = spawn(process.execPath, [serverPath, 'doctor'], { env, stdio: 'ignore' });
+  const ended = once(doctor, 'exit');
+  await expect.poll(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8'), { timeout: 10_000 }).toBeTruthy();
+  doctor.kill('SIGINT');
+  expect(await ended).toEqual([130, null]);
+  await expect.poll(() => isAlive(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
 });
