@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { FoundPlan } from '../consent/plans.js';
+import { textAt } from '../util/objects.js';
 import { quoted, type Shown, say } from '../util/say.js';
 import type { Session } from './decision-session.js';
 
@@ -33,7 +34,7 @@ const headers = {
 
 const escaped = (text: Shown) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** The name of a person or a caller, which comes from outside. */
+/** The name of a person, a caller or an account, as it may come from outside. */
 const nameOf = (name: string) => escaped(say`${quoted(name, 100)}`);
 
 export function sendHtml(
@@ -61,8 +62,12 @@ export const signInPage = (kind: 'token' | 'issuer', nonce: string | undefined, 
 export const problemPage = (title: Shown, text: Shown): string =>
   `<main><h1>${escaped(title)}</h1><p>${escaped(text)}</p><p><a href="/decisions">All changes</a></p></main>`;
 
-/** The changes that wait, and those that were decided lately. */
-export function listPage({ person, csrf }: Session, plans: readonly FoundPlan[]): string {
+/**
+ * The changes that wait, and those that were decided lately.
+ * @param areNamed true if accounts have names, of which each change then has one
+ */
+export function listPage({ person, csrf }: Session, plans: readonly FoundPlan[], areNamed: boolean): string {
+  const itemOf = (plan: FoundPlan) => item(plan, areNamed && textAt(plan.args, 'account'));
   const waiting = plans.filter(({ state }) => state === 'waiting');
   const decided = plans.filter(({ state }) => state === 'decided').reverse();
   return `<header><span>Signed in as ${nameOf(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></header><main><h1>Decisions on changes</h1><h2>Waiting</h2>${
@@ -75,11 +80,13 @@ function at(time: number): string {
   return `<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;
 }
 
-function itemOf({ nonce, plan, caller, approver, issuedAt, expiresAt, state, outcome }: FoundPlan): string {
+function item(found: FoundPlan, account: string | false | undefined): string {
+  const { nonce, plan, caller, approver, issuedAt, expiresAt, state, outcome } = found;
+  const where = account ? ` in account ${nameOf(account)}` : '';
   const by = caller === undefined ? '' : ` by ${nameOf(caller)}`;
   const end = state === 'waiting' ? `waits until ${at(expiresAt)}` : endOf(outcome);
   const who = approver === undefined ? '' : `, decided by ${nameOf(approver)}`;
-  return `<li><a href="/decisions/${nonce}/">${escaped(plan.summary)}</a><small>Asked for${by} at ${at(issuedAt)}; ${end}${who}</small></li>`;
+  return `<li><a href="/decisions/${nonce}/">${escaped(plan.summary)}</a><small>Asked for${where}${by} at ${at(issuedAt)}; ${end}${who}</small></li>`;
 }
 
 function endOf(outcome: FoundPlan['outcome']): string {

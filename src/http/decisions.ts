@@ -79,7 +79,7 @@ export function createDecisions(options: DecisionsOptions) {
 
   const showList = async (response: ServerResponse, session: Session) => {
     const visible = (await plans.list()).filter((plan) => isVisible(plan, session));
-    sendHtml(response, 200, words('Decisions on changes'), listPage(session, visible));
+    sendHtml(response, 200, words('Decisions on changes'), listPage(session, visible, accounts.areNamed));
   };
 
   const serveSignIn = async (request: IncomingMessage, response: ServerResponse, nonce: string | undefined) => {

@@ -390,7 +390,11 @@ describe('with accounts that have names', () => {
     expect(await (await bob.get('/decisions')).text()).not.toContain('wiki');
     expect((await bob.decide(nonce, 'accept')).status).toBe(404);
     expect(requests).toEqual([]);
-    expect(await kindOf(await (await signedIn('carol')).decide(nonce, 'accept'))).toBe('accepted');
+    const carol = await signedIn('carol');
+    expect(await (await carol.get('/decisions')).text()).toContain(
+      'Asked for in account &#34;prod&#34; by &#34;alice&#34; at ',
+    );
+    expect(await kindOf(await carol.decide(nonce, 'accept'))).toBe('accepted');
     expect(requests).toHaveLength(1);
   });
 });
