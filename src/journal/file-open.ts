@@ -60,13 +60,10 @@ export async function checkWritable(path: string): Promise<void> {
   }
 }
 
-/** The folder itself or, if it does not exist yet, the closest one above it that does. */
+/** What is in the place of a folder or, if there is nothing yet, of the closest one above it. A link to nothing is in the way. */
 async function existingFolder(path: string): Promise<string> {
-  const isThere = await stat(path).then(
-    () => true,
-    (error) => textAt(error, 'code') !== 'ENOENT',
-  );
-  return isThere || dirname(path) === path ? path : existingFolder(dirname(path));
+  const stats = await lstat(path).catch(() => undefined);
+  return stats !== undefined || dirname(path) === path ? path : existingFolder(dirname(path));
 }
 
 /** Opens a rotated file for reading; undefined if there is none, or something else. */
