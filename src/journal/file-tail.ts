@@ -7,7 +7,7 @@ interface Position {
   readonly dev: number;
   readonly ino: number;
   readonly offset: number;
-  /** The last bytes before the offset: a file that was emptied or made anew may have grown beyond it since. */
+  /** The last bytes before the offset, a line's end: a file that was emptied or made anew may have grown beyond it since. */
   readonly last: Buffer;
 }
 
@@ -25,7 +25,8 @@ export function createTail(path: string) {
   async function* add(file: FileHandle, from: number): AsyncGenerator<Lines['lines']> {
     const { dev, ino } = await file.stat();
     for await (const { lines, end } of linesAfter(file, from)) {
-      const last = Buffer.from(lines.at(-1)?.slice(-comparedBytes) ?? '', 'latin1');
+      const [line = ''] = lines.slice(-1);
+      const last = Buffer.from(`${line.slice(-comparedBytes)}\n`, 'latin1');
       yield lines;
       position = { dev, ino, offset: end, last };
     }
@@ -71,7 +72,6 @@ export function createTail(path: string) {
 async function hasGrown({ dev, ino, offset, last }: Position, file: FileHandle): Promise<boolean> {
   const stats = await file.stat();
   if (stats.dev !== dev || stats.ino !== ino) return false;
-  const length = last.length;
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(length + 1), 0, length + 1, offset - length - 1);
-  return bytesRead === length + 1 && buffer.subarray(0, length).equals(last) && buffer[length] === 0x0a;
+  const { buffer } = await file.read(Buffer.alloc(last.length), 0, last.length, offset - last.length);
+  return buffer.equals(last);
 }
