@@ -28,9 +28,8 @@ export function createFileWindow(path: string, now: () => Date, uptime: () => nu
   const tail = createTail(path);
   const window = createWindow();
   let turn: Promise<unknown> = Promise.resolve();
-  /** The time from which on files are in the window as a whole. */
-  let readSince = 0;
-  let searched = false;
+  /** The time from which on files are in the window as a whole; undefined if what earlier ones left open is in it, too. */
+  let readSince: number | undefined;
   let last: Moment | undefined;
 
   const noticeClock = (moment: Moment): void => {
@@ -47,7 +46,6 @@ export function createFileWindow(path: string, now: () => Date, uptime: () => nu
     const onRestart = () => {
       window.clear();
       readSince = time - longestWindowMs;
-      searched = false;
     };
     for await (const lines of tail.read(time - longestWindowMs, onRestart))
       for (const line of lines) {
@@ -65,13 +63,13 @@ export function createFileWindow(path: string, now: () => Date, uptime: () => nu
   };
   const withLeftOpen = async (): Promise<Window> => {
     await upToDate();
-    if (searched) return window;
     const until = readSince;
+    if (until === undefined) return window;
     const left = await leftOpen(await rotatedFiles(path, 0, until));
     await upToDate();
     if (until === readSince) {
       window.addLeftOpen(left);
-      searched = true;
+      readSince = undefined;
     }
     return window;
   };
