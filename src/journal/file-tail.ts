@@ -31,8 +31,15 @@ export function createTail(path: string) {
       position = { dev, ino, offset: end, last };
     }
   }
-  async function* addRotated(paths: readonly string[], from: number): AsyncGenerator<Lines['lines']> {
+  /** Adds rotated files up to `current`, which another process may have renamed since it was opened. */
+  async function* addRotated(
+    paths: readonly string[],
+    from: number,
+    current: FileHandle | undefined,
+  ): AsyncGenerator<Lines['lines']> {
+    const known = await current?.stat();
     for (const [index, each] of paths.entries()) {
+      if (known !== undefined && (await isFile(each, known))) return;
       await using file = await readRotatedFile(each);
       if (file !== undefined) yield* add(file, index === 0 ? from : 0);
     }
@@ -56,12 +63,12 @@ export function createTail(path: string) {
         return;
       }
       const rest = known && (await followed(known));
-      if (rest !== undefined) yield* addRotated(rest, known?.offset ?? 0);
+      if (rest !== undefined) yield* addRotated(rest, known?.offset ?? 0, current);
       else {
         if (known !== undefined || !isStarted) onRestart();
         isStarted = true;
         position = undefined;
-        yield* addRotated(await rotatedFiles(path, since), 0);
+        yield* addRotated(await rotatedFiles(path, since), 0, current);
       }
       if (current !== undefined) yield* add(current, 0);
     },

@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { longestWindowMs } from '../../src/journal/budget.js';
+import { abandonedMs } from '../../src/journal/conflict.js';
 import { createFileJournal } from '../../src/journal/file.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { endingOf, intentAt } from '../support/journal.js';
@@ -21,6 +22,10 @@ const disk = vi.hoisted(() => ({
   failedSyncs: 0,
   /** Runs before the next one. */
   beforeSync: undefined as (() => void) | undefined,
+  /** Runs before the next folder is listed. */
+  beforeList: undefined as (() => void) | undefined,
+  /** Runs after that. */
+  afterList: undefined as (() => void) | undefined,
 }));
 
 vi.mock('node:fs/promises', async (importOriginal) => {
@@ -51,7 +56,14 @@ vi.mock('node:fs/promises', async (importOriginal) => {
     });
   };
   // No order that a disk gives names in is the right one.
-  const readdir = async (folder: string) => (await original.readdir(folder)).sort().reverse();
+  const readdir = async (folder: string) => {
+    disk.beforeList?.();
+    const names = (await original.readdir(folder)).sort().reverse();
+    disk.afterList?.();
+    disk.beforeList = undefined;
+    disk.afterList = undefined;
+    return names;
+  };
   const rename = async (from: string, to: string) => {
     if (disk.renameFails) throw Object.assign(new Error('denied'), { code: 'EACCES' });
     return original.rename(from, to);
@@ -82,6 +94,8 @@ beforeEach(() => {
     keptBytes: 0,
     failedSyncs: 0,
     beforeSync: undefined,
+    beforeList: undefined,
+    afterList: undefined,
   });
 });
 afterEach(async () => {
@@ -130,6 +144,23 @@ describe('how much is read', () => {
     }
     await journal.list({ since: noon + 1000 });
     expect(disk.opened).toEqual([rotated[2], rotated[1]]);
+  });
+
+  test('a list since a time ends where no change can have ended since', async () => {
+    const old = intentAt(noon - 10 * abandonedMs);
+    const lines = Array.from({ length: 5000 }, () => `${JSON.stringify({ intent: old })}\n`).join('');
+    writeFileSync(path, `${lines}${history(3).join('')}`);
+    expect(await journal.list({ since: noon, limit: 1000 })).toHaveLength(3);
+    expect(disk.bytesRead).toBeLessThan(100_000);
+  });
+
+  test('what was left open long ago is searched for once', async () => {
+    const rotated = `${path}.2026-11-20T12-00-00-000Z-01234567`;
+    const long = noon - 10 * longestWindowMs;
+    writeFileSync(rotated, `${JSON.stringify({ intent: intentAt(long) })}\n`);
+    utimesSync(rotated, new Date(long), new Date(long));
+    for (let look = 0; look < 2; look += 1) expect(await journal.listOpen()).toHaveLength(1);
+    expect(disk.opened).toEqual([rotated]);
   });
 
   test('a list of a caller who has asked for little ends after a bounded number of bytes', async () => {
@@ -223,7 +254,7 @@ test('a line is one write, whatever the client and the service say', async () =>
 test('an entry that is too large all the same is not written', async () => {
   const reason = 'journal.jsonl: the entry is too large';
   expect(await begin('x'.repeat(512 * 1024))).toEqual({ kind: 'unwritable', reason });
-  expect(await journal.list({})).toEqual([]);
+  expect(existsSync(path)).toBe(false);
 });
 
 test('while a rotated file cannot be read, nothing begins: the same change may be in it', async () => {
@@ -269,4 +300,20 @@ test('the same if the other process has begun the new one already', async () => 
   };
   expect((await begin('new')).kind).toBe('begun');
   expect(readFileSync(path, 'utf8')).toContain('"digest":"new"');
+});
+
+test('if another process rotates the file while the journal is read, nothing is read twice', async () => {
+  const change = intentAt(noon, { digest: 'a', budget: 'b' });
+  const ending = endingOf(noon, change.id, 'accepted');
+  writeFileSync(path, `${JSON.stringify({ intent: change })}\n${JSON.stringify({ ending })}\n`);
+  disk.beforeList = () => renameSync(path, `${path}.2026-11-20T12-00-00-000Z-01234567`);
+  expect(await journal.budgetState('b', { mostChanges: 2, windowMs: longestWindowMs })).toEqual({ left: 1 });
+});
+
+test('if a rotated file is taken away while files are listed, the others are read', async () => {
+  const rotated = [1, 2].map((second) => `${path}.2026-11-20T12-00-0${second}-000Z-01234567`);
+  for (const [index, each] of rotated.entries())
+    writeFileSync(each, `${JSON.stringify({ intent: intentAt(noon, { digest: `${index}` }) })}\n`);
+  disk.afterList = () => rmSync(rotated[0] ?? '');
+  expect(await journal.findDuplicate('1')).toMatchObject({ digest: '1' });
 });
