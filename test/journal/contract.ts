@@ -124,6 +124,21 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
     });
   });
 
+  test('the change that consent was used for, or refused with, is found by its nonce', async () => {
+    const unsent = intent({ nonce: 'unsent', digest: 'unsent' });
+    for (const each of [unsent, intent({ nonce: 'agreed', digest: 'agreed' })])
+      await journal.begin(each, { allowRepeat: false });
+    await journal.end(ending(unsent.id, 'not sent'));
+    await journal.decline(intent({ nonce: 'refused', digest: 'refused' }));
+    const found = async (nonce: string) => (await open().findByNonce(nonce))?.digest;
+    expect(await Promise.all(['agreed', 'refused', 'unsent', 'another'].map(found))).toEqual([
+      'agreed',
+      'refused',
+      undefined,
+      undefined,
+    ]);
+  });
+
   test('of many at once, one may go ahead', async () => {
     const journals = Array.from({ length: 8 }, open);
     const begun = await Promise.all(journals.map((each) => each.begin(intent(), { allowRepeat: false })));
@@ -176,6 +191,8 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
       expect(await open().begin(intent({ nonce: 'n' }), { allowRepeat: 'other' })).toEqual({ kind: 'consentUsed' });
       expect(await open().decline(intent({ nonce: 'n' }))).toBe(false);
       expect(await journal.listDeclined(0, undefined)).toEqual(['same']);
+      const endings = (await journal.list({})).map(({ ending: each }) => [each?.outcome, each?.code]);
+      expect(endings).toEqual([['declined', undefined], ...Array(2).fill(['not sent', 'consentUsed'])]);
     });
 
     test('cannot be declined after it was agreed to', async () => {
@@ -207,6 +224,12 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
         Promise.all(callers.map(async (caller) => (await open().listDeclined(since, caller)).length));
       expect(await counted(time - 60_000, 'alice', 'bob', undefined, 'carol')).toEqual([3, 1, 1, 0]);
       expect(await counted(time, 'alice', 'bob', undefined)).toEqual([1, 0, 0]);
+    });
+
+    test('does not count if its caller withdrew it', async () => {
+      await decline({ consent: 'withdrawn', digest: 'withdrawn' });
+      await decline({ digest: 'declined' });
+      expect(await journal.listDeclined(0, undefined)).toEqual(['declined']);
     });
 
     test('counts for its client where callers have no names, and only there', async () => {
@@ -242,6 +265,12 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
       await begin({ digest: 'two', budget: 'b' });
       expect((await spend()).kind).toBe('budgetSpent');
       expect((await spend({ budget: 'other' })).kind).toBe('begun');
+    });
+
+    test('that is not spent lets no change begin that is in conflict with another', async () => {
+      await spend({ digest: 'same', nonce: 'n' });
+      expect((await spend({ digest: 'same' })).kind).toBe('duplicate');
+      expect((await spend({ nonce: 'n' })).kind).toBe('consentUsed');
     });
 
     test('that is spent leaves consent unspent', async () => {

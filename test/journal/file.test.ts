@@ -319,6 +319,15 @@ test('a device in place of the journal stays as it is', async ({ skip }) => {
   expect(statSync(path).mode & 0o777).toBe(0o644);
 });
 
+test('a change that was declined by a clock that is ahead counts when that time has come, and no sooner', async () => {
+  time += 60_000;
+  await journal.decline(intent());
+  time -= 60_000;
+  expect(await journal.listDeclined(0, undefined)).toEqual([]);
+  time += 60_000;
+  expect(await journal.listDeclined(0, undefined)).toEqual(['same']);
+});
+
 test('a clock that was set back finds what was sent before and after that', async () => {
   const sent = async (digest: string) => {
     const each = intent({ digest });
