@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  constants,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -14,6 +23,12 @@ const disk = vi.hoisted(() => ({
   opened: [] as string[],
   /** A file that cannot be opened. */
   unreadable: '',
+  /** A path at which a system finds nothing. */
+  absent: '',
+  /** No file can be opened to be written. */
+  filesAreReadOnly: false,
+  /** Nothing can be made in folders. */
+  foldersAreReadOnly: false,
   renameFails: false,
   /** So many writes keep only that many bytes. */
   shortWrites: 0,
@@ -32,6 +47,9 @@ vi.mock('node:fs/promises', async (importOriginal) => {
   const original = await importOriginal<typeof import('node:fs/promises')>();
   const open = async (...given: Parameters<typeof original.open>): Promise<FileHandle> => {
     if (given[0] === disk.unreadable) throw Object.assign(new Error('denied'), { code: 'EACCES' });
+    if (given[0] === disk.absent) throw Object.assign(new Error('nothing'), { code: 'ENOENT' });
+    const isWritten = (Number(given[1]) & constants.O_RDWR) !== 0;
+    if (isWritten && disk.filesAreReadOnly) throw Object.assign(new Error('denied'), { code: 'EACCES' });
     const file = await original.open(...given);
     disk.opened.push(String(given[0]));
     const [read, write, sync] = [file.read.bind(file), file.write.bind(file), file.sync.bind(file)];
@@ -68,7 +86,11 @@ vi.mock('node:fs/promises', async (importOriginal) => {
     if (disk.renameFails) throw Object.assign(new Error('denied'), { code: 'EACCES' });
     return original.rename(from, to);
   };
-  return { ...original, open, readdir, rename };
+  const access = async (folder: string, mode: number) => {
+    if (disk.foldersAreReadOnly) throw Object.assign(new Error('read-only'), { code: 'EROFS' });
+    return original.access(folder, mode);
+  };
+  return { ...original, access, open, readdir, rename };
 });
 
 let path: string;
@@ -89,6 +111,9 @@ beforeEach(() => {
     bytesRead: 0,
     opened: [],
     unreadable: '',
+    absent: '',
+    filesAreReadOnly: false,
+    foldersAreReadOnly: false,
     renameFails: false,
     shortWrites: 0,
     keptBytes: 0,
@@ -264,6 +289,27 @@ test('while a rotated file cannot be read, nothing begins: the same change may b
   expect(await begin('0')).toEqual({ kind: 'unwritable', reason: 'journal.jsonl: EACCES' });
   disk.unreadable = '';
   expect((await begin('0')).kind).toBe('duplicate');
+});
+
+describe('a check of the journal tells of', () => {
+  test('a file that can be read, and not written', async () => {
+    writeFileSync(path, history(1).join(''));
+    expect(await journal.examine()).toEqual([]);
+    disk.filesAreReadOnly = true;
+    await expect(journal.examine()).rejects.toMatchObject({ code: 'EACCES' });
+  });
+
+  test('a folder that no file can be made in', async () => {
+    expect(await journal.examine()).toEqual([]);
+    disk.foldersAreReadOnly = true;
+    await expect(journal.examine()).rejects.toMatchObject({ code: 'EROFS' });
+  });
+
+  test('a file in place of the folder where a system says no more than that there is no journal, as Windows does', async () => {
+    writeFileSync(path, '');
+    disk.absent = join(path, 'journal');
+    await expect(createFileJournal(disk.absent, now).examine()).rejects.toMatchObject({ code: 'ENOTDIR' });
+  });
 });
 
 test("a new file's name is flushed too, where a folder can be, and only then", async () => {
