@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import type { CallContext } from '../../src/calls/context.js';
+import type { Click } from '../../src/consent/input.js';
+import { createConsentTokens } from '../../src/consent/tokens.js';
+import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
+import { namedAccounts } from '../support/accounts.js';
+import { never, testCaller } from '../support/caller.js';
+import { answeredBy, scriptedClient } from '../support/scripted-client.js';
+
+/** A change may have a read that is made before its plan is shown. Where no plan is shown, nobody would see what it finds. */
+
+const args = { ...abortMultipartUpload.example };
+const part = { PartNumber: '1', LastModified: '2026-11-20T11:00:00.000Z', ETag: '"e"', Size: '5242880' };
+const parts = { ListPartsResult: { Key: args.object, IsTruncated: 'false', Part: part } };
+
+/** The account of each read that is made for a call. */
+async function readsOf(given: object, context: Partial<CallContext>, confirm: 'ask' | 'plan' | 'off') {
+  const { openClient, opened, requests } = scriptedClient(async ({ method }) =>
+    method === 'GET' ? answeredBy(200, { kind: 'xml', value: parts }) : answeredBy(204, { kind: 'empty' }),
+  );
+  const accounts = namedAccounts('http://127.0.0.1:1', [
+    { name: 'prod', confirm, policy: { readOnly: false, tools: ['abort_multipart_upload', 'list_parts'] } },
+    { name: 'staging' },
+  ]);
+  const caller = testCaller('http://127.0.0.1:1', { accounts, openClient });
+  const tokens = createConsentTokens(['k'.repeat(32)], '', () => new Date());
+  await caller.carryOut(
+    abortMultipartUpload,
+    { ...args, account: 'prod', ...given },
+    { signal: never, client: 'test', tokens, ...context },
+  );
+  return requests.flatMap(({ method }, index) => (method === 'GET' ? [opened[index]?.[0].account] : []));
+}
+
+const claims: Click['claims'] = { digest: 'd', nonce: 'n', issuedAt: Date.now() };
+const asker = { ask: async () => 'agreed' as const };
+const brought = { claims: { ...claims, use: 'question' as const }, read: () => 'agreed' as const };
+
+test.each<
+  [what: string, confirm: 'ask' | 'plan' | 'off', given: object, context: Partial<CallContext>, isRead: boolean]
+>([
+  ['a plan that is answered with its planId', 'plan', {}, {}, true],
+  ['a plan that a person is asked about', 'ask', {}, { asker }, true],
+  ['a plan that is asked for', 'plan', { planOnly: true }, {}, true],
+  ['a plan that is asked for where nobody has to agree', 'off', { planOnly: true }, {}, true],
+  ['a plan that is asked for by somebody who agreed beforehand', 'ask', { planOnly: true }, { agreed: true }, true],
+  ['a change where nobody has to agree', 'off', {}, {}, false],
+  ['a change of somebody who agreed beforehand', 'ask', {}, { agreed: true }, false],
+  ['a planId', 'plan', { planId: 'p' }, {}, false],
+  ['an answer that the client brings', 'ask', {}, { asker: { ...asker, brought } }, false],
+  ['a click', 'ask', {}, { click: { decision: 'accept', claims } }, false],
+  ['a question of a view, what became of its plan', 'ask', { planOnly: true }, { look: claims }, false],
+])('%s (confirm: %s)', async (_what, confirm, given, context, isRead) => {
+  expect(await readsOf(given, context, confirm)).toEqual(isRead ? ['prod'] : []);
+});
