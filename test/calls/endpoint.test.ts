@@ -1,9 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { Refusal } from '../../src/answers/refusal.js';
-import { type Cloud, missingSettings, regionSourceOf, resolveEndpoint } from '../../src/calls/endpoint.js';
-import { fixedKeys } from '../../src/signing/keys.js';
+import {
+  type Cloud,
+  checkContent,
+  endpointSetting,
+  keysRefusal,
+  missingSettings,
+  regionSourceOf,
+  resolveEndpoint,
+  unsignedRequest,
+} from '../../src/calls/endpoint.js';
+import { fixedKeys, KeysUnavailable } from '../../src/signing/keys.js';
 import { apiProfile, s3Profile, storageProfile } from '../../src/signing/profiles.js';
+import { json, xml } from '../../src/tools/body.js';
 import { listParts } from '../../src/tools/list-parts.js';
+import { words } from '../../src/util/say.js';
 import { never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';
 
@@ -48,6 +59,19 @@ describe('an endpoint', () => {
       expect(resolveEndpoint({ ...cloud, storageHeaders }, { service: api })).toMatchObject({ service, profile });
     },
   );
+
+  test.each([
+    ['s3', s3Profile],
+    ['api', apiProfile],
+  ] as const)('of another API is signed by its operations: %s', (headers, profile) => {
+    const endpoints = { ...cloud.endpoints, billing: 'https://billing.example' };
+    const operation = { service: 'billing', signing: { service: 'b', headers } };
+    expect(resolveEndpoint({ ...cloud, endpoints }, operation)).toMatchObject({ service: 'b', profile });
+  });
+
+  test('of the sandbox says so', () => {
+    expect(resolveEndpoint({ ...cloud, isSandbox: true }, { service: 'devops' })).toMatchObject({ isSandbox: true });
+  });
 
   test.each<readonly [string, Partial<Cloud>, readonly string[]]>([
     ['its address', { endpoints: { ...cloud.endpoints, devops: undefined } }, ['CLOUDOPS_DEVOPS_URL']],
@@ -94,6 +118,50 @@ test.each([
   ['default', undefined, false],
 ] as const)('a region is %s', (source, given, regionIsConfigured) => {
   expect(regionSourceOf({ ...cloud, regionIsConfigured }, given)).toBe(source);
+});
+
+test.each([
+  ['storage', 'STORAGE_URL'],
+  ['devops', 'DEVOPS_URL'],
+  ['billing', 'ENDPOINT_BILLING_URL'],
+  ['object-lock-audit', 'ENDPOINT_OBJECT_LOCK_AUDIT_URL'],
+])('the endpoint of %s is set by %s', (service, setting) => {
+  expect(endpointSetting(service)).toBe(setting);
+});
+
+test.each([
+  ['content', { body: json({ a: 1 }) }],
+  ['no content', {}],
+])('a request with %s is sent with that', (_what, content) => {
+  const expected = { method: 'GET', path: '/p', query: {}, ...content };
+  expect(unsignedRequest(listParts, { path: '/p', ...content })).toStrictEqual(expected);
+});
+
+test.each([
+  ['JSON takes any', { body: json({ a: '\u0001' }) }, undefined],
+  ['XML takes no control characters', { body: xml('A', { B: '\u0001' }) }, /^arguments: cannot be sent, because \S/],
+  ['no content takes none', {}, undefined],
+])('text of a request: %s', (_what, content, problem) => {
+  const check = () => checkContent({ method: 'POST', path: '/', query: {}, ...content });
+  if (problem === undefined) expect(check).not.toThrow();
+  else
+    expect(check).toThrow(
+      expect.objectContaining({ code: 'InvalidArguments', problems: [expect.stringMatching(problem)] }),
+    );
+});
+
+const noKeys = new KeysUnavailable(words('the file of keys is gone'));
+test.each([
+  ['an error about keys', noKeys, true],
+  ['one that it caused', new Error('not sent', { cause: noKeys }), true],
+  ['one further behind', new Error('x', { cause: new Error('y', { cause: noKeys }) }), true],
+  ['another error', new Error('x'), false],
+  ['another error with a cause', new Error('x', { cause: 'y' }), false],
+  ['what is no error', { cause: noKeys }, false],
+])('whether a call failed for want of keys: %s', (_what, error, isAboutKeys) => {
+  expect(keysRefusal(error)).toEqual(
+    isAboutKeys ? new Refusal('KeysUnavailable', [words('the file of keys is gone')]) : undefined,
+  );
 });
 
 /** An endpoint with a path is one of several behind one address. No object key leads out of it. */

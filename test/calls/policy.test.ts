@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { Refusal } from '../../src/answers/refusal.js';
 import {
+  allowsChanges,
   checkPolicy,
   checkRegions,
   isAllowed,
@@ -60,6 +61,8 @@ test.each([
   ['the configured region', undefined, {}, true],
   ['an argument that names a region of the list', undefined, { region: 'a', zone: 'c' }, true],
   ['an argument that names another region', 'a', { region: 'c' }, false],
+  ['an argument whose name only begins like that', 'a', { regionLabel: 'c' }, true],
+  ['the eleventh of a list', 'a', { regions: [...Array(10).fill('a'), 'c'] }, false],
   ['a list with another region', 'a', { regions: ['a', 'c'] }, false],
   ['another region of a part', 'a', { storage: { region: 'c' } }, false],
   ['another region of an element', 'a', { pools: [{ region: 'a' }, { region: 'c' }] }, false],
@@ -68,6 +71,26 @@ test.each([
   expect(check()).not.toThrow();
   if (allowed) expect(check(['a', 'b', 'jp-east-1'])).not.toThrow();
   else expect(check(['a', 'b', 'jp-east-1'])).toThrow(refusalThatNames('CLOUDOPS_REGIONS: a, b, jp-east-1'));
+});
+
+test.each([
+  ['a region', { region: 'c' }, 'region "c" is not among'],
+  ['a zone', { availabilityZone: 'jp-west-21' }, 'the region of zone "jp-west-21" is not among'],
+  ['a zone of an unknown form', { availabilityZone: 'E1' }, 'the region of zone "E1" is unknown, so not among'],
+])('the refusal of %s says what it is', (_what, input, said) => {
+  expect(() => checkRegions({ ...everything, regions: ['a'] }, 'a', input)).toThrow(
+    refusalThatNames(`${said} those of CLOUDOPS_REGIONS: a`),
+  );
+});
+
+test.each<readonly [string, Policy, readonly Operation[], boolean]>([
+  ['reads and changes', everything, [listParts, restoreInstance], true],
+  ['reads alone', everything, [listParts], false],
+  ['changes, read-only', { ...everything, readOnly: true }, [listParts, restoreInstance], false],
+  ['changes that are not named', { ...everything, tools: ['list_parts'] }, [listParts, restoreInstance], false],
+  ['nothing', everything, [], false],
+])('whether a server can make changes: one of %s', (_what, policy, operations, can) => {
+  expect(allowsChanges(policy, operations)).toBe(can);
 });
 
 test.each([
