@@ -227,6 +227,12 @@ describe('a click', () => {
     expect(await decline('decline', {}, bob)).toMatchObject(failed('Declined', 'a person on the page clicked'));
   });
 
+  test('on a plan that another server has just carried out is told as that', async () => {
+    const { click } = await planned({ ...createMemoryJournal(), begin: async () => ({ kind: 'consentUsed' }) });
+    const failure = { code: 'AlreadyDecided', problems: [], mayHaveHappened: false };
+    expect(await click('accept')).toMatchObject({ kind: 'failed', failure });
+  });
+
   test.each<readonly [ConsentMode, 'in the chat' | 'on the page', boolean]>([
     ['ask', 'in the chat', true],
     ['approval', 'in the chat', false],
