@@ -3,6 +3,7 @@
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { asciiOnly } from './ascii.mjs';
 import { buildViews } from './build-ui.mjs';
 import { bundle } from './bundle.mjs';
 import writeSchemas from './schemas.mjs';
@@ -16,7 +17,7 @@ const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
 const options = {
   platform: 'node',
   transform: { target: 'node20' },
-  plugins: [withoutUnusedSchemas(), withoutUnusedLocales()],
+  plugins: [withoutUnusedSchemas(), withoutUnusedLocales(), asciiOnly()],
   resolve: {
     // Unused code can be left out of ES modules, so they are preferred where a library has both.
     mainFields: ['module', 'main'],
@@ -35,8 +36,7 @@ const output = {
   minify: {
     compress: { keepNames: { function: true, class: false } },
     mangle: { keepNames: { function: true, class: false } },
-    // A single character beyond Latin-1 would make V8 use two bytes for each character.
-    codegen: { removeWhitespace: true, asciiOnly: true },
+    codegen: { removeWhitespace: true },
   },
   comments: false,
 };

@@ -63,6 +63,10 @@ test('the start is small: one import can bring all of a library along', () => {
   expect(Buffer.byteLength(textOf(start))).toBeLessThan(600_000);
 });
 
+test('all code is ASCII: a single character beyond Latin-1 would double the memory that its file takes', () => {
+  expect(textOf(files)).toMatch(/^[\0-\x7f]*$/);
+});
+
 test('the schemas of the MCP SDK that nothing reads are left out', () => {
   expect(modulesIn(start)).toContainEqual(expect.stringMatching(/@modelcontextprotocol\/core\/dist\/schemas/));
   expect(modulesIn(files)).not.toContainEqual(expect.stringMatching(/@modelcontextprotocol\/core\/dist\/auth/));
