@@ -43,11 +43,10 @@ const fields: ReadonlyMap<string, { readonly setting: Setting; readonly isFile: 
 /** The field of an account that gives a setting. */
 export const fieldOf = (setting: Setting): string => `${camelCase(setting)}${settings[setting].file ? 'File' : ''}`;
 
-const text = z.string({ error: 'must be a text' }).min(1, 'must not be empty');
-const words = z.array(text, { error: 'must be a list of texts' }).min(1, 'must not be empty');
-const list = words.refine(
-  (all) => all.every((word) => !word.includes(',')),
-  'must have no comma in a text of the list',
+const text = once(() => z.string({ error: 'must be a text' }).min(1, 'must not be empty'));
+const words = once(() => z.array(text(), { error: 'must be a list of texts' }).min(1, 'must not be empty'));
+const list = once(() =>
+  words().refine((all) => all.every((word) => !word.includes(',')), 'must have no comma in a text of the list'),
 );
 
 const schemaOf = ({ kind, help }: Row, isFile: boolean) => {
@@ -55,32 +54,32 @@ const schemaOf = ({ kind, help }: Row, isFile: boolean) => {
     kind === 'switch'
       ? z.boolean({ error: 'must be true or false' })
       : kind === 'list'
-        ? list
+        ? list()
         : kind === 'command'
-          ? words
-          : text;
+          ? words()
+          : text();
   // As text, a list has commas.
   const about = help.replace(/^comma-separated /, '');
   return schema.optional().describe(isFile ? `${about}, in a file of this name` : about);
 };
 
-const describedText = text.max(200, 'must have at most 200 characters');
+const describedText = () => text().max(200, 'must have at most 200 characters');
 
 /** The schema of the file. Names of accounts are checked elsewhere. */
 export const accountsFileSchema = once(() =>
   z.strictObject(
     {
       $schema: z.string({ error: 'must be a text' }).optional(),
-      default: text.describe('account of calls that name none').optional(),
+      default: text().describe('account of calls that name none').optional(),
       accounts: z.record(
         z.string(),
         z.strictObject(
           {
-            description: describedText
+            description: describedText()
               .describe('a few words by which people and agents tell this account from others')
               .optional(),
             endpoints: z
-              .record(z.string(), text, { error: 'must be an object of endpoints by API' })
+              .record(z.string(), text(), { error: 'must be an object of endpoints by API' })
               .describe('endpoints of the APIs that files of operations name')
               .optional(),
             ...Object.fromEntries(

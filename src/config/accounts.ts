@@ -103,7 +103,7 @@ export function parseEndpoints(
   report: Report,
 ): Cloud['endpoints'] {
   const valid = Object.entries(texts).filter(([service, text]) => {
-    const { error } = endpoint.optional().safeParse(text);
+    const { error } = endpoint().optional().safeParse(text);
     if (error !== undefined) report(say`${nameOf(service)} ${defined(error.issues[0]?.message ?? '')}.`);
     else if (!allowHttp && isPlainHttp(text)) report(say`${nameOf(service)} ${plainHttp}`);
     else return true;

@@ -72,9 +72,9 @@ function missingIn(keys: KeySettings): string[] {
  */
 function withProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl }: ProfileFacts) {
   const problems: string[] = [];
-  if (region !== undefined && !regionName.safeParse(region).success) problems.push('its region is not a region name');
+  if (region !== undefined && !regionName().safeParse(region).success) problems.push('its region is not a region name');
   if (endpointUrl !== undefined) {
-    const { error } = endpoint.safeParse(endpointUrl);
+    const { error } = endpoint().safeParse(endpointUrl);
     const problem = error?.issues[0]?.message ?? (!allowHttp && isPlainHttp(endpointUrl) ? 'is plain http' : undefined);
     if (problem !== undefined) problems.push(`its endpoint_url ${problem}`);
   }

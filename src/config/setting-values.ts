@@ -1,24 +1,16 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { defined, type Said, say } from '../util/say.js';
-import { isSetting, type Row, type Setting, settingNames, settings, type Table } from './settings.js';
+import { type Row, type Setting, settingNames, settings, type Table } from './settings.js';
 import type { Report } from './sources.js';
 
-/** A switch that is not set is off; without a default, any other setting may be absent. */
-type Shape = {
-  [Name in Setting]: Table[Name] extends { default: string } | { kind: 'switch' }
-    ? Table[Name]['value']
-    : z.ZodOptional<Table[Name]['value']>;
-};
-function parserOf({ kind, value, default: preset = kind === 'switch' ? '0' : undefined }: Row) {
-  return preset === undefined ? value.optional() : value.prefault(preset);
-}
+type ValueOf<Name extends Setting> = z.output<ReturnType<Table[Name]['value']>>;
 
-/** Parses the texts of all settings at once, defaults included. */
-export const settingValues = z.object(
-  // Object.fromEntries loses the type of each parser.
-  Object.fromEntries(settingNames.map((name) => [name, parserOf(settings[name])])) as unknown as Shape,
-);
-export type SettingValues = z.output<typeof settingValues>;
+/** A switch that is not set is off; without a default, any other setting may be absent. */
+export type SettingValues = {
+  readonly [Name in Setting]: Table[Name] extends { default: string } | { kind: 'switch' }
+    ? ValueOf<Name>
+    : ValueOf<Name> | undefined;
+};
 
 type Texts = Readonly<Partial<Record<Setting, string>>>;
 
@@ -33,14 +25,20 @@ export function parseTexts(
   nameOf: (setting: Setting) => Said,
   report: Report,
 ): { readonly values: SettingValues; readonly texts: Texts } {
-  const parsed = settingValues.safeParse(texts);
-  if (parsed.success) return { values: parsed.data, texts };
   const valid = { ...texts };
-  for (const { path, message } of parsed.error.issues) {
-    const name = String(path[0]);
-    if (!isSetting(name)) continue;
-    report(say`${nameOf(name)} ${defined(message)}.`);
+  const values = settingNames.map((name) => {
+    const row = settings[name];
+    const text = texts[name];
+    if (text === undefined) return [name, absentValue(row)];
+    const { data, error } = row.value().safeParse(text);
+    if (error === undefined) return [name, data];
+    for (const { message } of error.issues) report(say`${nameOf(name)} ${defined(message)}.`);
     Reflect.deleteProperty(valid, name);
-  }
-  return { values: settingValues.parse(valid), texts: valid };
+    return [name, absentValue(row)];
+  });
+  // Object.fromEntries loses the type of each value.
+  return { values: Object.fromEntries(values) as unknown as SettingValues, texts: valid };
 }
+
+const absentValue = ({ kind, value, default: preset }: Row) =>
+  kind === 'switch' ? false : preset === undefined ? undefined : value().parse(preset);

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { type Budget, longestWindowMs } from '../journal/budget.js';
 import { databaseUrlProblem, isDatabaseUrl } from '../journal/database-url.js';
+import { once } from '../util/objects.js';
 import { type Literal, namesOf, quoted, type Shown, said, say, words } from '../util/say.js';
 
 // zod would compile a function for each schema with `new Function`. Most servers check too little for that to pay, and a program that
@@ -18,11 +19,13 @@ const mustBe = <const Rule extends string>(rule: Literal<Rule>) => ({
 });
 
 /** `1`, `true`, `yes` or `on`, or the opposite, in either case. */
-export const onOff = z.stringbool({
-  truthy: ['1', 'true', 'yes', 'on'],
-  falsy: ['0', 'false', 'no', 'off'],
-  ...mustBe('1 or 0'),
-});
+export const onOff = once(() =>
+  z.stringbool({
+    truthy: ['1', 'true', 'yes', 'on'],
+    falsy: ['0', 'false', 'no', 'off'],
+    ...mustBe('1 or 0'),
+  }),
+);
 
 export const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
   z.enum(values, mustBe(say`${namesOf(values, ' or ')}`));
@@ -36,13 +39,13 @@ export function wholeNumber(minimum: number, maximum: number) {
 }
 
 const region = /^[a-z0-9]+(-[a-z0-9]+)*$/;
-export const regionName = z.string().regex(region, mustBe('a region name such as jp-east-1'));
-export const serviceName = z.string().regex(/^[\w-]+$/, mustBe('a service name'));
+export const regionName = once(() => z.string().regex(region, mustBe('a region name such as jp-east-1')));
+export const serviceName = once(() => z.string().regex(/^[\w-]+$/, mustBe('a service name')));
 
 /** Goes into a header as it is. */
-export const headerText = z
-  .string()
-  .regex(/^[\x21-\x7e]*$/, 'has a character that no key has: a space, a line break or one that is not ASCII');
+export const headerText = once(() =>
+  z.string().regex(/^[\x21-\x7e]*$/, 'has a character that no key has: a space, a line break or one that is not ASCII'),
+);
 
 /** A secret, which is in no message. */
 export const longSecret = (minimum: number) => z.string().min(minimum, say`must have at least ${minimum} characters`);
@@ -59,17 +62,18 @@ export const longSecrets = (minimum: number) =>
     .transform(([first = '', ...others]): readonly [string, ...string[]] => [first, ...others]);
 
 const commandRule = 'a JSON array of a program and its arguments, such as ["/usr/local/bin/keys", "--json"]';
-const commandWords = z
-  .tuple([z.string().min(1)], z.string())
-  .refine((words) => words.every((word) => !word.includes('\0')));
+const commandWords = () =>
+  z.tuple([z.string().min(1)], z.string()).refine((words) => words.every((word) => !word.includes('\0')));
 
 /** A program and its arguments, as a JSON array. It is not shown when it is wrong: an argument may be a secret. */
-export const command = z.string().transform((text, context): readonly string[] => {
-  const { data } = commandWords.safeParse(parseJson(text));
-  if (data !== undefined) return data;
-  context.addIssue(`must be ${commandRule}`);
-  return z.NEVER;
-});
+export const command = once(() =>
+  z.string().transform((text, context): readonly string[] => {
+    const { data } = commandWords().safeParse(parseJson(text));
+    if (data !== undefined) return data;
+    context.addIssue(`must be ${commandRule}`);
+    return z.NEVER;
+  }),
+);
 
 function parseJson(text: string): unknown {
   try {
@@ -83,15 +87,17 @@ const minuteMs = 60_000;
 const budgetRule = mustBe('0, or changes and a time from 1m to 24h, such as 5/1h');
 
 /** So many changes within so many minutes or hours, such as `5/1h`. */
-export const budget = z.string().transform((text, context): Budget => {
-  if (text === '0') return { mostChanges: 0, windowMs: longestWindowMs };
-  const [, changes = '', length = '', unit] = /^(\d{1,6})\/(\d{1,4})([mh])$/.exec(text) ?? [];
-  const windowMs = Number(length) * (unit === 'h' ? 60 * minuteMs : minuteMs);
-  if (changes !== '' && windowMs >= minuteMs && windowMs <= longestWindowMs)
-    return { mostChanges: Number(changes), windowMs };
-  context.addIssue(budgetRule.error({ input: text }));
-  return z.NEVER;
-});
+export const budget = once(() =>
+  z.string().transform((text, context): Budget => {
+    if (text === '0') return { mostChanges: 0, windowMs: longestWindowMs };
+    const [, changes = '', length = '', unit] = /^(\d{1,6})\/(\d{1,4})([mh])$/.exec(text) ?? [];
+    const windowMs = Number(length) * (unit === 'h' ? 60 * minuteMs : minuteMs);
+    if (changes !== '' && windowMs >= minuteMs && windowMs <= longestWindowMs)
+      return { mostChanges: Number(changes), windowMs };
+    context.addIssue(budgetRule.error({ input: text }));
+    return z.NEVER;
+  }),
+);
 
 const listOf = <const Kind extends string>(isName: (name: string) => boolean, kind: Literal<Kind>) =>
   z
@@ -106,25 +112,29 @@ const listOf = <const Kind extends string>(isName: (name: string) => boolean, ki
     );
 
 /** Which tools there are depends on another setting: see `load.ts`. */
-export const tools = listOf((name) => name.length <= 64, 'a tool');
-export const regions = listOf((name) => region.test(name), 'a region name such as jp-east-1');
-export const hostNames = z
-  .string()
-  .toLowerCase()
-  .pipe(
-    listOf(
-      (name) => /^([a-z0-9_.-]+|\[[0-9a-f:.]+\])$/.test(name),
-      'a host name; it takes host names without port, such as cloudops.example.com',
+export const tools = once(() => listOf((name) => name.length <= 64, 'a tool'));
+export const regions = once(() => listOf((name) => region.test(name), 'a region name such as jp-east-1'));
+export const hostNames = once(() =>
+  z
+    .string()
+    .toLowerCase()
+    .pipe(
+      listOf(
+        (name) => /^([a-z0-9_.-]+|\[[0-9a-f:.]+\])$/.test(name),
+        'a host name; it takes host names without port, such as cloudops.example.com',
+      ),
     ),
-  );
+);
 
 /** A port on loopback, or `address:port`. */
-export const listenAddress = z.string().transform((text, context) => {
-  const [, host = '127.0.0.1', port = ''] = /^(?:\[?([a-z0-9.:-]+?)\]?:)?(\d{1,5})$/i.exec(text) ?? [];
-  if (port !== '' && Number(port) <= 65_535) return { host, port: Number(port) };
-  context.addIssue(mustBe('a port, or address:port such as 0.0.0.0:9464').error({ input: text }));
-  return z.NEVER;
-});
+export const listenAddress = once(() =>
+  z.string().transform((text, context) => {
+    const [, host = '127.0.0.1', port = ''] = /^(?:\[?([a-z0-9.:-]+?)\]?:)?(\d{1,5})$/i.exec(text) ?? [];
+    if (port !== '' && Number(port) <= 65_535) return { host, port: Number(port) };
+    context.addIssue(mustBe('a port, or address:port such as 0.0.0.0:9464').error({ input: text }));
+    return z.NEVER;
+  }),
+);
 
 /** Text that `problemOf` finds usable. The problem alone is shown: the text may hold a password. */
 const usable = (problemOf: (text: string) => Shown | undefined) =>
@@ -134,7 +144,7 @@ const usable = (problemOf: (text: string) => Shown | undefined) =>
   });
 
 /** The URL of an API. Whether it may be plain http is for `ALLOW_HTTP` to say. */
-export const endpoint = usable(endpointProblem);
+export const endpoint = once(() => usable(endpointProblem));
 
 function endpointProblem(text: string): Shown | undefined {
   // No host name has this label by chance, and URL leaves it as it is.
@@ -154,8 +164,8 @@ function endpointProblem(text: string): Shown | undefined {
 }
 
 /** The path of a file, or the address of a PostgreSQL database. */
-export const journalPlace = usable((text) =>
-  isDatabaseUrl(text) || looksLikeConnection(text) ? databaseUrlProblem(text) : undefined,
+export const journalPlace = once(() =>
+  usable((text) => (isDatabaseUrl(text) || looksLikeConnection(text) ? databaseUrlProblem(text) : undefined)),
 );
 
 /** `host=db password=…`, or an address that is quoted, comes after other text or has a scheme of one letter. */

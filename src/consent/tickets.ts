@@ -1,20 +1,23 @@
 import * as z from 'zod';
+import { once } from '../util/objects.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import { InvalidToken, tokenLifetimeMs } from './tokens.js';
 
 /** The content of a ticket: a call as the client made it, bound to the plan that the person was shown. */
-const schema = z.object({
-  tool: z.string(),
-  args: z.record(z.string(), z.unknown()),
-  claims: z.object({
-    /** Of the consent: tool, arguments, endpoint and account. */
-    digest: z.string(),
-    /** Makes it count once. */
-    nonce: z.string(),
-    issuedAt: z.number(),
+const schema = once(() =>
+  z.object({
+    tool: z.string(),
+    args: z.record(z.string(), z.unknown()),
+    claims: z.object({
+      /** Of the consent: tool, arguments, endpoint and account. */
+      digest: z.string(),
+      /** Makes it count once. */
+      nonce: z.string(),
+      issuedAt: z.number(),
+    }),
   }),
-});
-export type Ticket = Readonly<z.output<typeof schema>>;
+);
+export type Ticket = Readonly<z.output<ReturnType<typeof schema>>>;
 
 /** Seals tickets, and opens those that views bring back. */
 export type Tickets = ReturnType<typeof createTickets>;
@@ -46,7 +49,7 @@ export function createTickets(keys: SealingKeys, caller: string, now: () => Date
 /** A ticket in a text that this server sealed, though perhaps another version of it. */
 function read(text: string | undefined): Ticket {
   try {
-    return schema.parse(JSON.parse(text ?? ''));
+    return schema().parse(JSON.parse(text ?? ''));
   } catch {
     throw new InvalidToken('forged');
   }
