@@ -96,7 +96,10 @@ export async function startRuntime(
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
   const programs = new AbortController();
   const accounts = openAccounts(config.accounts, {
-    ...{ env: config.otherVariables, now, log, sandbox: sandbox?.cloud },
+    env: config.otherVariables,
+    now,
+    log,
+    sandbox: sandbox?.cloud,
     stop: programs.signal,
   });
   const journal = await openJournal(config, now, log);

@@ -35,7 +35,7 @@ export interface Offers {
 
 const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
 
-/** Callers choose neither, but whoever issues their tokens does. */
+/** Scopes come from tokens. These are more sets of scopes than anybody grants. */
 const mostKept = 100;
 
 /**

@@ -24,21 +24,18 @@ export interface RunOptions {
  * Runs a program without a shell, within limits of time and output. One that goes beyond them, or is stopped, is ended with all that it
  * started: on Windows, which has no groups of processes, it alone.
  */
-export function runProgram(
-  [file = '', ...args]: readonly string[],
-  { env, stop = new AbortController().signal, limitMs = longestRunMs }: RunOptions,
-): Promise<ProgramResult> {
-  if (stop.aborted) return Promise.resolve(stopped);
+export function runProgram([file = '', ...args]: readonly string[], options: RunOptions): Promise<ProgramResult> {
+  if (options.stop?.aborted) return Promise.resolve(stopped);
   return new Promise((resolve) => {
     try {
       const hasGroup = process.platform !== 'win32';
       const child = spawn(file, args, {
-        env: { ...env },
+        env: { ...options.env },
         stdio: ['ignore', 'pipe', 'ignore'],
         detached: hasGroup,
         windowsHide: true,
       });
-      watch(child, { limitMs, stop }, () => endAll(child, hasGroup), resolve);
+      watch(child, options, () => endAll(child, hasGroup), resolve);
     } catch {
       // A file name or an argument that no system takes.
       resolve({ kind: 'failed', problem: words('cannot be started') });
@@ -51,7 +48,7 @@ const stopped: ProgramResult = { kind: 'failed', problem: words('was stopped, be
 /** Tells how a program ended. Whoever holds its output open counts as part of it. */
 function watch(
   child: ChildProcess,
-  { limitMs, stop }: Required<Pick<RunOptions, 'limitMs'>> & { readonly stop: AbortSignal },
+  { limitMs = longestRunMs, stop }: RunOptions,
   endProgram: () => void,
   resolve: (result: ProgramResult) => void,
 ): void {
@@ -60,7 +57,7 @@ function watch(
   const done = (result: ProgramResult) => {
     clearTimeout(timer);
     process.off('exit', endProgram);
-    stop.removeEventListener('abort', onStop);
+    stop?.removeEventListener('abort', onStop);
     resolve(result);
   };
   const endWith = (result: ProgramResult) => {
@@ -73,7 +70,7 @@ function watch(
   const timer = setTimeout(() => fail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
   // It would outlive this process, as it is in a group of its own.
   process.once('exit', endProgram);
-  stop.addEventListener('abort', onStop);
+  stop?.addEventListener('abort', onStop);
   child.stdout?.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     chunks.push(chunk);
