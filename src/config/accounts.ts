@@ -3,7 +3,7 @@ import { isAllowed } from '../calls/policy.js';
 import { isAsStrict } from '../consent/decision.js';
 import type { Operation, Service } from '../tools/define-operation.js';
 import { defaultAccount } from '../transport/request.js';
-import { defined, namesOf, own, quoted, type Said, said, say, words } from '../util/say.js';
+import { namesOf, own, quoted, type Said, said, say, words } from '../util/say.js';
 import { isLoopback } from '../util/uri.js';
 import { type AccountConfig, type AccountsConfig, accountOf, policyOf } from './account.js';
 import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
@@ -103,8 +103,9 @@ export function parseEndpoints(
   report: Report,
 ): Cloud['endpoints'] {
   const valid = Object.entries(texts).filter(([service, text]) => {
-    const { error } = endpoint().optional().safeParse(text);
-    if (error !== undefined) report(say`${nameOf(service)} ${defined(error.issues[0]?.message ?? '')}.`);
+    const parsed = text === undefined ? undefined : endpoint(text);
+    if (parsed?.kind === 'problems')
+      for (const problem of parsed.problems) report(say`${nameOf(service)} ${said(problem)}.`);
     else if (!allowHttp && isPlainHttp(text)) report(say`${nameOf(service)} ${plainHttp}`);
     else return true;
     return false;

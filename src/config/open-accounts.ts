@@ -5,7 +5,7 @@ import { fixedKeys } from '../signing/keys.js';
 import type { KeyDependencies, KeySettings, OpenKeys } from '../signing/open-keys.js';
 import type { ProfileFacts } from '../signing/profile.js';
 import type { Credentials } from '../signing/sign.js';
-import { defined, say } from '../util/say.js';
+import { type Shown, said, say, words } from '../util/say.js';
 import type { AccountConfig, AccountsConfig } from './account.js';
 import { isPlainHttp } from './accounts.js';
 import { variableName } from './settings.js';
@@ -71,21 +71,25 @@ function missingIn(keys: KeySettings): string[] {
  * @throws Refusal if it cannot be used
  */
 function withProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl }: ProfileFacts) {
-  const problems: string[] = [];
-  if (region !== undefined && !regionName().safeParse(region).success) problems.push('its region is not a region name');
-  if (endpointUrl !== undefined) {
-    const { error } = endpoint().safeParse(endpointUrl);
-    const problem = error?.issues[0]?.message ?? (!allowHttp && isPlainHttp(endpointUrl) ? 'is plain http' : undefined);
-    if (problem !== undefined) problems.push(`its endpoint_url ${problem}`);
-  }
+  const problems: Shown[] = [];
+  if (region !== undefined && regionName(region).kind === 'problems')
+    problems.push(words('its region is not a region name'));
+  if (endpointUrl !== undefined)
+    problems.push(...endpointProblems(endpointUrl, allowHttp).map((problem) => say`its endpoint_url ${said(problem)}`));
   if (problems.length > 0)
     throw new Refusal(
       'NotConfigured',
-      problems.map((problem) => say`the profile cannot be used: ${defined(problem)}`),
+      problems.map((problem) => say`the profile cannot be used: ${said(problem)}`),
     );
   return {
     region: cloud.regionIsConfigured ? cloud.region : (region ?? cloud.region),
     regionIsConfigured: cloud.regionIsConfigured || region !== undefined,
     endpoints: { ...cloud.endpoints, storage: cloud.endpoints.storage ?? endpointUrl },
   };
+}
+
+function endpointProblems(url: string, allowHttp: boolean): readonly Shown[] {
+  const parsed = endpoint(url);
+  if (parsed.kind === 'problems') return parsed.problems;
+  return !allowHttp && isPlainHttp(url) ? [words('is plain http')] : [];
 }

@@ -1,9 +1,9 @@
-import type * as z from 'zod';
-import { defined, type Said, say } from '../util/say.js';
+import { type Said, said, say } from '../util/say.js';
 import { type Row, type Setting, settingNames, settings, type Table } from './settings.js';
 import type { Report } from './sources.js';
+import type { ParseText } from './values.js';
 
-type ValueOf<Name extends Setting> = z.output<ReturnType<Table[Name]['value']>>;
+type ValueOf<Name extends Setting> = Table[Name]['value'] extends ParseText<infer Value> ? Value : never;
 
 /** A switch that is not set is off; without a default, any other setting may be absent. */
 export type SettingValues = {
@@ -30,9 +30,9 @@ export function parseTexts(
     const row = settings[name];
     const text = texts[name];
     if (text === undefined) return [name, absentValue(row)];
-    const { data, error } = row.value().safeParse(text);
-    if (error === undefined) return [name, data];
-    for (const { message } of error.issues) report(say`${nameOf(name)} ${defined(message)}.`);
+    const parsed = row.value(text);
+    if (parsed.kind === 'value') return [name, parsed.value];
+    for (const problem of parsed.problems) report(say`${nameOf(name)} ${said(problem)}.`);
     Reflect.deleteProperty(valid, name);
     return [name, absentValue(row)];
   });
@@ -40,5 +40,7 @@ export function parseTexts(
   return { values: Object.fromEntries(values) as unknown as SettingValues, texts: valid };
 }
 
-const absentValue = ({ kind, value, default: preset }: Row) =>
-  kind === 'switch' ? false : preset === undefined ? undefined : value().parse(preset);
+function absentValue({ kind, value, default: preset }: Row): unknown {
+  const parsed = preset === undefined ? undefined : value(preset);
+  return kind === 'switch' ? false : parsed?.kind === 'value' ? parsed.value : undefined;
+}

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import './configure-zod.js';
 import { consentModes } from '../consent/decision.js';
 import { logLevels } from '../util/log.js';
 import { own, type Said } from '../util/say.js';
@@ -20,15 +20,14 @@ export interface Row {
   readonly file?: true;
   /** Set if each account may have its own. An account has all of its own keys, or none. */
   readonly account?: 'keys' | 'other';
-  /** Made when it is first needed: most settings are not set. */
-  readonly value: () => z.ZodType<unknown, string>;
+  readonly value: values.ParseText<unknown>;
 }
 
 /** Every setting, without the prefix `CLOUDOPS_`, under the heading that documents give it. */
 export const sections = {
   Account: {
     ACCESS_KEY_ID: { file: true, account: 'keys', help: 'access key of the account', value: values.headerText },
-    SECRET_ACCESS_KEY: { secret: true, file: true, account: 'keys', help: 'its secret', value: () => z.string() },
+    SECRET_ACCESS_KEY: { secret: true, file: true, account: 'keys', help: 'its secret', value: values.anyText },
     SESSION_TOKEN: {
       secret: true,
       file: true,
@@ -45,7 +44,7 @@ export const sections = {
     PROFILE: {
       account: 'keys',
       help: 'profile of ~/.aws/config and ~/.aws/credentials that has the keys, and perhaps region and endpoint_url (storage)',
-      value: () => z.string(),
+      value: values.anyText,
     },
     REGION: {
       default: 'jp-east-1',
@@ -62,7 +61,7 @@ export const sections = {
     ACCOUNTS_FILE: {
       kind: 'path',
       help: 'JSON file of several accounts, each with settings of its own',
-      value: () => z.string(),
+      value: values.anyText,
     },
   },
   Endpoints: {
@@ -78,7 +77,7 @@ export const sections = {
       default: 'ext',
       account: 'other',
       help: 'signed headers: ext, or amz for any S3-compatible store',
-      value: () => values.oneOf(['ext', 'amz']),
+      value: values.oneOf(['ext', 'amz']),
     },
     STORAGE_SERVICE: {
       default: 's3',
@@ -109,14 +108,14 @@ export const sections = {
     OPERATIONS: {
       kind: 'path',
       help: 'file, or folder of files, of further operations; the endpoint of an API that they name is CLOUDOPS_ENDPOINT_<NAME>_URL',
-      value: () => z.string(),
+      value: values.anyText,
     },
     READ_ONLY: { kind: 'switch', account: 'other', help: 'offer only tools that read', value: values.onOff },
     CONFIRM: {
       default: 'ask',
       account: 'other',
       help: 'consent to changes: ask, human, approval, plan or off',
-      value: () => values.oneOf(consentModes),
+      value: values.oneOf(consentModes),
     },
     MAX_CHANGES: {
       account: 'other',
@@ -126,23 +125,23 @@ export const sections = {
     VIEWS: {
       default: 'declared',
       help: 'clients that are offered views: declared for those that say they show them, or on for all',
-      value: () => values.oneOf(['declared', 'on']),
+      value: values.oneOf(['declared', 'on']),
     },
     OPEN_BROWSER: {
       default: 'on',
       help: 'over stdio on a desktop, open a page in the browser where a change would otherwise have no person to decide on it: on or off',
-      value: () => values.oneOf(['on', 'off']),
+      value: values.oneOf(['on', 'off']),
     },
     STATE_KEY: {
       secret: true,
       file: true,
       help: 'key that signs plan IDs and consent, 32 characters or more; a file may hold several, one a line; random if not set, except that a key for plan IDs alone is kept beside a journal in a file',
-      value: () => values.longSecrets(32),
+      value: values.longSecrets(32),
     },
     PLAN_HOURS: {
       default: '24',
       help: 'hours that a plan waits for a person on the page for decisions',
-      value: () => values.wholeNumber(1, 24 * 14),
+      value: values.wholeNumber(1, 24 * 14),
     },
     DECISIONS_WEBHOOK: {
       secret: true,
@@ -154,12 +153,12 @@ export const sections = {
       secret: true,
       file: true,
       help: 'key that signs what is sent there, 32 characters or more',
-      value: () => values.longSecret(32),
+      value: values.longSecret(32),
     },
     SECRETS_DIR: {
       kind: 'path',
       help: 'folder of secrets that an agent may name but never read',
-      value: () => z.string(),
+      value: values.anyText,
     },
   },
   'Journal, limits and log': {
@@ -172,20 +171,20 @@ export const sections = {
     TIMEOUT_MS: {
       default: '60000',
       help: 'time limit of a whole call in milliseconds, retries included',
-      value: () => values.wholeNumber(100, 3_600_000),
+      value: values.wholeNumber(100, 3_600_000),
     },
-    MAX_ATTEMPTS: { default: '4', help: 'attempts of a call that only reads', value: () => values.wholeNumber(1, 20) },
+    MAX_ATTEMPTS: { default: '4', help: 'attempts of a call that only reads', value: values.wholeNumber(1, 20) },
     LOG_LEVEL: {
       default: 'info',
       help: 'debug, info, warn or error; logs go to stderr',
-      value: () => values.oneOf(logLevels),
+      value: values.oneOf(logLevels),
     },
   },
   'HTTP server': {
     HTTP_TOKENS_FILE: {
       kind: 'path',
       help: 'file of callers, one per line: name, SHA-256 of the bearer token in hex, and its scopes if they are not cloudops:read cloudops:write',
-      value: () => z.string(),
+      value: values.anyText,
     },
     HTTP_ISSUER: {
       help: 'OAuth issuer whose tokens (JWT) are accepted, instead of a tokens file',
@@ -193,11 +192,11 @@ export const sections = {
     },
     HTTP_AUDIENCE: {
       help: 'audience that the tokens must name: the public URL of this server, such as https://cloudops.example.com/mcp',
-      value: () => z.string(),
+      value: values.anyText,
     },
     HTTP_SCOPE_CLAIM: {
       help: 'claim of the tokens that has the scopes, such as realm_access.roles for Keycloak; scope or scp if not set',
-      value: () => z.string().min(1),
+      value: values.someText,
     },
     HTTP_PUBLIC_URL: {
       help: 'address under which people reach this server, such as https://cloudops.example.com; it serves /decisions there',
@@ -207,7 +206,7 @@ export const sections = {
       help: 'client ID of this server at the issuer, with which people sign in to /decisions',
       value: values.headerText,
     },
-    HTTP_CLIENT_SECRET: { secret: true, file: true, help: 'its secret', value: () => z.string() },
+    HTTP_CLIENT_SECRET: { secret: true, file: true, help: 'its secret', value: values.anyText },
     HTTP_ALLOWED_HOSTS: {
       help: 'comma-separated host names that clients use for the server; the host of the audience if not set',
       value: values.hostNames,
@@ -215,7 +214,7 @@ export const sections = {
     HTTP_RATE: {
       default: '50',
       help: 'calls per second for each caller; twice as many at once',
-      value: () => values.wholeNumber(1, 1_000_000),
+      value: values.wholeNumber(1, 1_000_000),
     },
     HTTP_METRICS_PORT: {
       help: 'port, or address:port, that serves /metrics; a port alone listens on loopback; no metrics if not set',
@@ -227,13 +226,13 @@ export const sections = {
     SANDBOX_STATE: {
       kind: 'path',
       help: 'file that keeps the state of the sandbox; kept in memory if not set',
-      value: () => z.string(),
+      value: values.anyText,
     },
     SANDBOX_SEED: {
       help: "text that determines the sandbox's keys and IDs; random if not set",
-      value: () => z.string(),
+      value: values.anyText,
     },
-    SANDBOX_FAULT: { help: 'failures that the sandbox simulates, such as list_parts=503*3', value: () => z.string() },
+    SANDBOX_FAULT: { help: 'failures that the sandbox simulates, such as list_parts=503*3', value: values.anyText },
   },
 } as const satisfies Record<string, Record<string, Row>>;
 

@@ -1,79 +1,88 @@
-import * as z from 'zod';
 import { type Budget, longestWindowMs } from '../journal/budget.js';
 import { databaseUrlProblem, isDatabaseUrl } from '../journal/database-url.js';
-import { once } from '../util/objects.js';
 import { type Literal, namesOf, quoted, type Shown, said, say, words } from '../util/say.js';
 
-// zod would compile a function for each schema with `new Function`. Most servers check too little for that to pay, and a program that
-// holds keys should make no code of text. It is set in this file because the first schemas of every command are made here.
-z.config({ jitless: true });
-
 /**
- * Parsers of the values of settings. The message of a problem follows the setting's name in a sentence: "… is "soon"; it must
- * be a whole number". A value that is or may hold a secret is not in its message.
+ * What a setting's text means, or its problems. A problem is the rest of a sentence that begins with the setting's name: "… is "soon";
+ * it must be a whole number". A value that is or may hold a secret is in none.
  */
+export type ParsedText<Value> =
+  | { readonly kind: 'value'; readonly value: Value }
+  | { readonly kind: 'problems'; readonly problems: readonly Shown[] };
 
-type Refused = { readonly input?: unknown };
-const mustBe = <const Rule extends string>(rule: Literal<Rule>) => ({
-  error: ({ input }: Refused) => say`is ${quoted(String(input), 100)}; it must be ${said(words(rule))}`,
-});
+/** Plain functions: every start calls those of a dozen defaults, for which schemas would have to be made first. */
+export type ParseText<Value> = (text: string) => ParsedText<Value>;
+
+const means = <Value>(value: Value): ParsedText<Value> => ({ kind: 'value', value });
+const wrong = (...problems: readonly Shown[]): ParsedText<never> => ({ kind: 'problems', problems });
+const mustBe = (text: string, rule: Shown): ParsedText<never> =>
+  wrong(say`is ${quoted(text, 100)}; it must be ${said(rule)}`);
+
+export const anyText: ParseText<string> = means;
+
+export const someText: ParseText<string> = (text) => (text === '' ? wrong(words('must not be empty')) : means(text));
+
+const matching =
+  <const Rule extends string>(pattern: RegExp, rule: Literal<Rule>): ParseText<string> =>
+  (text) =>
+    pattern.test(text) ? means(text) : mustBe(text, words(rule));
 
 /** `1`, `true`, `yes` or `on`, or the opposite, in either case. */
-export const onOff = once(() =>
-  z.stringbool({
-    truthy: ['1', 'true', 'yes', 'on'],
-    falsy: ['0', 'false', 'no', 'off'],
-    ...mustBe('1 or 0'),
-  }),
-);
+export const onOff: ParseText<boolean> = (text) => {
+  const word = text.toLowerCase();
+  if (['1', 'true', 'yes', 'on'].includes(word)) return means(true);
+  if (['0', 'false', 'no', 'off'].includes(word)) return means(false);
+  return mustBe(text, words('1 or 0'));
+};
 
-export const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
-  z.enum(values, mustBe(say`${namesOf(values, ' or ')}`));
+export const oneOf =
+  <const Values extends readonly string[]>(values: Values): ParseText<Values[number]> =>
+  (text) => {
+    const found = values.find((value) => value === text);
+    return found === undefined ? mustBe(text, say`${namesOf(values, ' or ')}`) : means(found);
+  };
 
-export function wholeNumber(minimum: number, maximum: number) {
-  const isInRange = (text: string) => /^\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum;
-  return z
-    .string()
-    .refine(isInRange, mustBe(say`a whole number from ${minimum} to ${maximum}`))
-    .transform(Number);
-}
+export const wholeNumber =
+  (minimum: number, maximum: number): ParseText<number> =>
+  (text) =>
+    /^\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum
+      ? means(Number(text))
+      : mustBe(text, say`a whole number from ${minimum} to ${maximum}`);
 
 const region = /^[a-z0-9]+(-[a-z0-9]+)*$/;
-export const regionName = once(() => z.string().regex(region, mustBe('a region name such as jp-east-1')));
-export const serviceName = once(() => z.string().regex(/^[\w-]+$/, mustBe('a service name')));
+export const regionName = matching(region, 'a region name such as jp-east-1');
+export const serviceName = matching(/^[\w-]+$/, 'a service name');
 
-/** Goes into a header as it is. */
-export const headerText = once(() =>
-  z.string().regex(/^[\x21-\x7e]*$/, 'has a character that no key has: a space, a line break or one that is not ASCII'),
-);
+/** Goes into a header as it is. It may be a secret. */
+export const headerText: ParseText<string> = (text) =>
+  /^[\x21-\x7e]*$/.test(text)
+    ? means(text)
+    : wrong(words('has a character that no key has: a space, a line break or one that is not ASCII'));
 
-/** A secret, which is in no message. */
-export const longSecret = (minimum: number) => z.string().min(minimum, say`must have at least ${minimum} characters`);
+/** A secret. */
+export const longSecret =
+  (minimum: number): ParseText<string> =>
+  (text) =>
+    text.length >= minimum ? means(text) : wrong(say`must have at least ${minimum} characters`);
 
-/** Secrets, one a line. None of them is in a message. */
-export const longSecrets = (minimum: number) =>
-  z
-    .string()
-    .transform((text) => text.split('\n').map((line) => line.trim()))
-    .refine(
-      (lines) => lines.every((line) => line.length >= minimum),
-      say`must have at least ${minimum} characters in each line`,
-    )
-    .transform(([first = '', ...others]): readonly [string, ...string[]] => [first, ...others]);
-
-const commandRule = 'a JSON array of a program and its arguments, such as ["/usr/local/bin/keys", "--json"]';
-const commandWords = () =>
-  z.tuple([z.string().min(1)], z.string()).refine((words) => words.every((word) => !word.includes('\0')));
+/** Secrets, one a line. */
+export const longSecrets =
+  (minimum: number): ParseText<readonly [string, ...string[]]> =>
+  (text) => {
+    const [first = '', ...others] = text.split('\n').map((line) => line.trim());
+    return [first, ...others].every((line) => line.length >= minimum)
+      ? means([first, ...others])
+      : wrong(say`must have at least ${minimum} characters in each line`);
+  };
 
 /** A program and its arguments, as a JSON array. It is not shown when it is wrong: an argument may be a secret. */
-export const command = once(() =>
-  z.string().transform((text, context): readonly string[] => {
-    const { data } = commandWords().safeParse(parseJson(text));
-    if (data !== undefined) return data;
-    context.addIssue(`must be ${commandRule}`);
-    return z.NEVER;
-  }),
-);
+export const command: ParseText<readonly string[]> = (text) => {
+  const parsed = parseJson(text);
+  const isWord = (word: unknown): word is string => typeof word === 'string' && !word.includes('\0');
+  return Array.isArray(parsed) && parsed.every(isWord) && parsed.length > 0 && parsed[0] !== ''
+    ? means(parsed)
+    : wrong(words('must be a JSON array of a program and its arguments, such as ["/usr/local/bin/keys", "--json"]'));
+};
 
 function parseJson(text: string): unknown {
   try {
@@ -84,67 +93,55 @@ function parseJson(text: string): unknown {
 }
 
 const minuteMs = 60_000;
-const budgetRule = mustBe('0, or changes and a time from 1m to 24h, such as 5/1h');
 
 /** So many changes within so many minutes or hours, such as `5/1h`. */
-export const budget = once(() =>
-  z.string().transform((text, context): Budget => {
-    if (text === '0') return { mostChanges: 0, windowMs: longestWindowMs };
-    const [, changes = '', length = '', unit] = /^(\d{1,6})\/(\d{1,4})([mh])$/.exec(text) ?? [];
-    const windowMs = Number(length) * (unit === 'h' ? 60 * minuteMs : minuteMs);
-    if (changes !== '' && windowMs >= minuteMs && windowMs <= longestWindowMs)
-      return { mostChanges: Number(changes), windowMs };
-    context.addIssue(budgetRule.error({ input: text }));
-    return z.NEVER;
-  }),
-);
+export const budget: ParseText<Budget> = (text) => {
+  if (text === '0') return means({ mostChanges: 0, windowMs: longestWindowMs });
+  const [, changes = '', length = '', unit] = /^(\d{1,6})\/(\d{1,4})([mh])$/.exec(text) ?? [];
+  const windowMs = Number(length) * (unit === 'h' ? 60 * minuteMs : minuteMs);
+  return changes !== '' && windowMs >= minuteMs && windowMs <= longestWindowMs
+    ? means({ mostChanges: Number(changes), windowMs })
+    : mustBe(text, words('0, or changes and a time from 1m to 24h, such as 5/1h'));
+};
 
-const listOf = <const Kind extends string>(isName: (name: string) => boolean, kind: Literal<Kind>) =>
-  z
-    .string()
-    .transform((text) => text.split(',').map((name) => name.trim()))
-    .pipe(
-      z.array(
-        z.string().refine(isName, {
-          error: ({ input }: Refused) => say`names ${quoted(String(input), 60)}, which is not ${said(words(kind))}`,
-        }),
-      ),
-    );
+/** Names with commas between them. */
+const listOf =
+  <const Kind extends string>(isName: (name: string) => boolean, kind: Literal<Kind>): ParseText<string[]> =>
+  (text) => {
+    const names = text.split(',').map((name) => name.trim());
+    const others = names.filter((name) => !isName(name));
+    return others.length === 0
+      ? means(names)
+      : wrong(...others.map((name) => say`names ${quoted(name, 60)}, which is not ${said(words(kind))}`));
+  };
 
 /** Which tools there are depends on another setting: see `load.ts`. */
-export const tools = once(() => listOf((name) => name.length <= 64, 'a tool'));
-export const regions = once(() => listOf((name) => region.test(name), 'a region name such as jp-east-1'));
-export const hostNames = once(() =>
-  z
-    .string()
-    .toLowerCase()
-    .pipe(
-      listOf(
-        (name) => /^([a-z0-9_.-]+|\[[0-9a-f:.]+\])$/.test(name),
-        'a host name; it takes host names without port, such as cloudops.example.com',
-      ),
-    ),
+export const tools = listOf((name) => name.length <= 64, 'a tool');
+export const regions = listOf((name) => region.test(name), 'a region name such as jp-east-1');
+const lowerCaseHostNames = listOf(
+  (name) => /^([a-z0-9_.-]+|\[[0-9a-f:.]+\])$/.test(name),
+  'a host name; it takes host names without port, such as cloudops.example.com',
 );
+export const hostNames: ParseText<string[]> = (text) => lowerCaseHostNames(text.toLowerCase());
 
 /** A port on loopback, or `address:port`. */
-export const listenAddress = once(() =>
-  z.string().transform((text, context) => {
-    const [, host = '127.0.0.1', port = ''] = /^(?:\[?([a-z0-9.:-]+?)\]?:)?(\d{1,5})$/i.exec(text) ?? [];
-    if (port !== '' && Number(port) <= 65_535) return { host, port: Number(port) };
-    context.addIssue(mustBe('a port, or address:port such as 0.0.0.0:9464').error({ input: text }));
-    return z.NEVER;
-  }),
-);
+export const listenAddress: ParseText<{ readonly host: string; readonly port: number }> = (text) => {
+  const [, host = '127.0.0.1', port = ''] = /^(?:\[?([a-z0-9.:-]+?)\]?:)?(\d{1,5})$/i.exec(text) ?? [];
+  return port !== '' && Number(port) <= 65_535
+    ? means({ host, port: Number(port) })
+    : mustBe(text, words('a port, or address:port such as 0.0.0.0:9464'));
+};
 
 /** Text that `problemOf` finds usable. The problem alone is shown: the text may hold a password. */
-const usable = (problemOf: (text: string) => Shown | undefined) =>
-  z.string().superRefine((text, context) => {
-    const problem = problemOf(text);
-    if (problem !== undefined) context.addIssue(say`is not usable: ${said(problem)}`);
-  });
+const usable =
+  (problemOf: (text: string) => Shown | undefined): ParseText<string> =>
+  (text) => {
+    const found = problemOf(text);
+    return found === undefined ? means(text) : wrong(say`is not usable: ${said(found)}`);
+  };
 
 /** The URL of an API. Whether it may be plain http is for `ALLOW_HTTP` to say. */
-export const endpoint = once(() => usable(endpointProblem));
+export const endpoint = usable(endpointProblem);
 
 function endpointProblem(text: string): Shown | undefined {
   // No host name has this label by chance, and URL leaves it as it is.
@@ -164,8 +161,8 @@ function endpointProblem(text: string): Shown | undefined {
 }
 
 /** The path of a file, or the address of a PostgreSQL database. */
-export const journalPlace = once(() =>
-  usable((text) => (isDatabaseUrl(text) || looksLikeConnection(text) ? databaseUrlProblem(text) : undefined)),
+export const journalPlace = usable((text) =>
+  isDatabaseUrl(text) || looksLikeConnection(text) ? databaseUrlProblem(text) : undefined,
 );
 
 /** `host=db password=…`, or an address that is quoted, comes after other text or has a scheme of one letter. */
