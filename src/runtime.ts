@@ -26,7 +26,8 @@ import type { SharedMessages } from './journal/shared-messages.js';
 import { withTracing } from './observe/tracing.js';
 import type { ServerDependencies } from './server.js';
 import { type Log, reasonOf } from './util/log.js';
-import type { SealingKeys } from './util/seal.js';
+import { once } from './util/objects.js';
+import type { KeyRing, SealingKeys } from './util/seal.js';
 import type { Tracer } from './util/trace.js';
 
 /** Everything that carries out calls, put together from a configuration, for whatever serves or makes them. */
@@ -67,7 +68,7 @@ export async function openPlans(config: Config, now: () => Date, log: Log): Prom
   const store = isDatabaseUrl(journal)
     ? (await import('./consent/plan-table.js')).createPlanTable(journal, now, log)
     : (await import('./consent/plan-files.js')).createPlanFiles(`${journal}.plans`);
-  return createPlans({ store, keys: stateKeys, now, lifetimeMs });
+  return createPlans({ store, keys: () => stateKeys, now, lifetimeMs });
 }
 
 /** Expired plans are erased at this interval, and whenever another is added or listed. */
@@ -159,10 +160,10 @@ export const planKeyPath = ({ stateKeys, journal }: Config): string | undefined 
   stateKeys !== undefined || journal === devNull || isDatabaseUrl(journal) ? undefined : `${journal}.plan-key`;
 
 /** The keys of planIds: those that are kept, or else those of the process. */
-function planKeysOf(config: Config, own: SealingKeys): (() => SealingKeys) | undefined {
+function planKeysOf(config: Config, own: SealingKeys): SealingKeys | undefined {
   const path = planKeyPath(config);
   const kept = path === undefined ? undefined : keptPlanKey(path);
-  return kept && (() => kept() ?? own);
+  return kept && (() => kept() ?? own());
 }
 
 /** The parts of a runtime that reach beyond the process, and its account of itself. */
@@ -195,7 +196,7 @@ export function wireCalls(
   }: RuntimeParts,
 ) {
   const { accounts, journal, log, now } = parts;
-  const stateKeys: SealingKeys = configured ?? [randomBytes(32)];
+  const stateKeys: SealingKeys = once((): KeyRing => configured ?? [randomBytes(32)]);
   const plans = parts.plans ?? createPlans({ store: createMemoryPlanStore(), keys: stateKeys, now, lifetimeMs });
   const inFlight = createInFlightCalls();
   const questions = createQuestionQueue();

@@ -36,7 +36,7 @@ export interface ServerDependencies extends ResourceTexts {
   /** For what comes back from clients. */
   readonly stateKeys: SealingKeys;
   /** For planIds alone, if others than these. */
-  readonly planKeys?: (() => SealingKeys) | undefined;
+  readonly planKeys?: SealingKeys | undefined;
   /** True if views are offered to clients that do not declare them as well. */
   readonly viewsForAll?: boolean;
   /** The client that a session over HTTP began with, if the request belongs to one. */

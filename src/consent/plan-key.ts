@@ -14,7 +14,7 @@ import { dirname } from 'node:path';
 import { shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { type Shown, words } from '../util/say.js';
-import type { SealingKeys } from '../util/seal.js';
+import type { KeyRing } from '../util/seal.js';
 
 const keyBytes = 32;
 /** In bytes: the key in hexadecimal digits, and the end of its line. */
@@ -25,15 +25,15 @@ const longestFile = 2 * keyBytes + 2;
  * It is for planIds alone: a model that can read files can read it, and a planId proves no consent of a person. It is made once, and first
  * needed when a plan is made. Undefined if it cannot be kept for this user alone: then it has to be one of the process.
  */
-export function keptPlanKey(path: string): () => SealingKeys | undefined {
-  let found: { readonly keys: SealingKeys | undefined } | undefined;
+export function keptPlanKey(path: string): () => KeyRing | undefined {
+  let found: { readonly keys: KeyRing | undefined } | undefined;
   return () => {
     found ??= { keys: readOrMake(path) };
     return found.keys;
   };
 }
 
-function readOrMake(path: string): SealingKeys | undefined {
+function readOrMake(path: string): KeyRing | undefined {
   try {
     const key = read(path) ?? make(path);
     return key?.length === keyBytes ? [key] : undefined;

@@ -64,9 +64,9 @@ export function createConsentTokens(
   keys: SealingKeys,
   caller: string,
   now: () => Date,
-  planKeys: () => SealingKeys = () => keys,
+  planKeys: SealingKeys = keys,
 ): ConsentTokens {
-  const keysFor = (use: ConsentUse) => (use === 'plan' ? planKeys() : keys);
+  const keysFor = (use: ConsentUse) => (use === 'plan' ? planKeys() : keys());
   const macOf = (key: SealingKey, claims: Uint8Array) =>
     createHmac('sha256', key)
       .update('cloudops consent token 3\0')

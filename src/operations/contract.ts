@@ -129,7 +129,7 @@ function callTool(openClient: OpenClient, confirm: ConsentMode) {
     process: { pid: 0, host: 'trial' },
     takeReports: async () => [],
     questions: createQuestionQueue(),
-    plans: createPlans({ store: createMemoryPlanStore(), keys: ['trial'], now: () => trialTime, lifetimeMs: 0 }),
+    plans: createPlans({ store: createMemoryPlanStore(), keys: () => ['trial'], now: () => trialTime, lifetimeMs: 0 }),
     statusWaitMs: 0,
     newNonce: () => 'trial',
     log: () => undefined,

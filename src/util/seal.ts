@@ -4,7 +4,9 @@ import { once } from './objects.js';
 /** A secret of at least 32 bytes. */
 export type SealingKey = Uint8Array | string;
 /** Several of them, so that one can be replaced: the first one seals, and all of them open. */
-export type SealingKeys = readonly [SealingKey, ...SealingKey[]];
+export type KeyRing = readonly [SealingKey, ...SealingKey[]];
+/** Asked for when something is sealed or opened: most servers do neither, and random keys take milliseconds to make. */
+export type SealingKeys = () => KeyRing;
 
 /** Seals texts that this server gives away, and opens those that come back. */
 export interface Seal {
@@ -32,7 +34,7 @@ const tagBytes = 16;
  */
 export function createSeal(keys: SealingKeys, { purpose, associatedData, longest }: SealUse): Seal {
   // Most servers live for one request, and seal nothing.
-  const sealingKeys = once(() => keys.map((key) => createHmac('sha256', key).update(`${purpose}\0`).digest()));
+  const sealingKeys = once(() => keys().map((key) => createHmac('sha256', key).update(`${purpose}\0`).digest()));
   const bound = Buffer.from(associatedData);
   return {
     seal(text) {

@@ -23,7 +23,11 @@ async function readsOf(given: object, context: Partial<CallContext>, confirm: 'a
     { name: 'staging' },
   ]);
   const caller = testCaller('http://127.0.0.1:1', { accounts, openClient });
-  const tokens = createConsentTokens(['k'.repeat(32)], '', () => new Date());
+  const tokens = createConsentTokens(
+    () => ['k'.repeat(32)],
+    '',
+    () => new Date(),
+  );
   await caller.carryOut(
     abortMultipartUpload,
     { ...args, account: 'prod', ...given },

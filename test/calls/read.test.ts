@@ -238,7 +238,11 @@ describe('a client that shows views', () => {
   const viewOf = async (hasView: boolean | undefined, operation: Operation = listParts, view = 'summary') => {
     const { openClient } = scriptedClient(async () => page({ parts: [part(1), part(2)] }));
     const { carryOut } = testCaller('http://127.0.0.1:1', { openClient });
-    const tokens = createConsentTokens(['k'.repeat(32)], '', () => new Date());
+    const tokens = createConsentTokens(
+      () => ['k'.repeat(32)],
+      '',
+      () => new Date(),
+    );
     const context = { signal: never, client: 'test 1', tokens, ...(hasView !== undefined && { hasView }) };
     return carryOut(operation, { ...args, view }, context);
   };

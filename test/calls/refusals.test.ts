@@ -269,7 +269,7 @@ describe('a refusal binds', () => {
   function setUpViews(journal = createMemoryJournal()) {
     const now = () => new Date(time);
     const caller = testCaller(cloud.origin, { journal, confirm: 'ask', now });
-    const tokens = createConsentTokens(['k'.repeat(32)], '', now);
+    const tokens = createConsentTokens(() => ['k'.repeat(32)], '', now);
     const call = (name: string, given: object = {}, context: Partial<CallContext> = view) =>
       caller.carryOut(
         restoreInstance,

@@ -21,7 +21,7 @@ beforeEach(() => {
   time = start;
 });
 const now = () => new Date(time);
-const tokens = createConsentTokens(['k'.repeat(32)], '', now);
+const tokens = createConsentTokens(() => ['k'.repeat(32)], '', now);
 
 function setUp(confirm: ConsentMode, operation: Operation = restoreInstance, journal = createMemoryJournal()) {
   const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'one' } }));

@@ -36,7 +36,7 @@ let journal: ReturnType<typeof createMemoryJournal>;
 let plans: Plans;
 beforeEach(() => {
   journal = createMemoryJournal(now);
-  plans = createPlans({ store: createMemoryPlanStore(), keys: ['k'.repeat(32)], now, lifetimeMs: 60_000 });
+  plans = createPlans({ store: createMemoryPlanStore(), keys: () => ['k'.repeat(32)], now, lifetimeMs: 60_000 });
 });
 
 /** Ends the plan. The journal's entry of it has another ID at each attempt. */

@@ -80,7 +80,7 @@ describe('the key', () => {
 describe('what is signed with it', () => {
   const now = () => new Date('2026-11-20T12:00:00Z');
   const kept = () => ['p'.repeat(32)] as const;
-  const [here, there] = ['a', 'b'].map((own) => createConsentTokens([own.repeat(32)], '', now, kept));
+  const [here, there] = ['a', 'b'].map((own) => createConsentTokens(() => [own.repeat(32)], '', now, kept));
   const issued = (use: 'plan' | 'question' | 'handle') =>
     here?.issue({ use, digest: 'd'.repeat(32), nonce: newNonce() }) ?? '';
 
@@ -91,7 +91,7 @@ describe('what is signed with it', () => {
   test.each(['question', 'handle'] as const)('is no %s: that belongs to one process', (use) => {
     expect(here?.verify(issued(use))).toMatchObject({ use });
     expect(() => there?.verify(issued(use))).toThrow('forged');
-    const withKept = createConsentTokens(kept(), '', now);
+    const withKept = createConsentTokens(kept, '', now);
     expect(() => here?.verify(withKept.issue({ use, digest: 'd'.repeat(32), nonce: newNonce() }))).toThrow('forged');
   });
 });

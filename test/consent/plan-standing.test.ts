@@ -46,7 +46,7 @@ interface Known {
 
 const noPlans = createPlans({
   store: createMemoryPlanStore(),
-  keys: ['k'.repeat(32)],
+  keys: () => ['k'.repeat(32)],
   now: () => new Date(start),
   lifetimeMs: day,
 });
@@ -115,7 +115,7 @@ describe('a change that ended without being sent', () => {
 
 describe('a planId', () => {
   const now = () => new Date(start);
-  const tokens = createConsentTokens(['k'.repeat(32)], '', now);
+  const tokens = createConsentTokens(() => ['k'.repeat(32)], '', now);
 
   test('stands for the plan that it was issued for', async () => {
     expect(await standingOf(tokens.issue(claims), entry, { ...sources({}), tokens })).toMatchObject({ kind: 'open' });

@@ -38,13 +38,13 @@ function setUp(confirm: ConsentMode, page: Page = 'none', store: PlanStore = cre
     local: { kind: 'local', show: () => shown.push('in the browser') },
   };
   const journal = createMemoryJournal(now);
-  const plans = createPlans({ store, keys: [key], now, lifetimeMs: day });
+  const plans = createPlans({ store, keys: () => [key], now, lifetimeMs: day });
   const given = pages[page];
   const caller = testCaller('http://127.0.0.1:1', {
     ...{ confirm, openClient, journal, now, plans },
     ...(given !== undefined && { page: given }),
   });
-  const tokens = createConsentTokens([key], 'alice', now);
+  const tokens = createConsentTokens(() => [key], 'alice', now);
   const call = (args: object = {}, context: Partial<CallContext> = {}) =>
     caller.carryOut(
       restoreInstance,

@@ -52,7 +52,7 @@ const waiting: WaitingPlan = {
 
 describe('what waits is sealed', () => {
   const open = (key: string = keys[0], lifetimeMs = 1000) =>
-    createPlans({ store: createPlanFiles(folder), keys: [key], now, lifetimeMs });
+    createPlans({ store: createPlanFiles(folder), keys: () => [key], now, lifetimeMs });
 
   test('and comes back as it was, to any process with the key', async () => {
     expect(await open().add(waiting)).toBe(true);
@@ -96,7 +96,8 @@ describe('what waits is sealed', () => {
 });
 
 describe('of what waits', () => {
-  const open = (store: PlanStore = createMemoryPlanStore()) => createPlans({ store, keys, now, lifetimeMs: 1000 });
+  const open = (store: PlanStore = createMemoryPlanStore()) =>
+    createPlans({ store, keys: () => keys, now, lifetimeMs: 1000 });
   const failure = refusalFailure('restore_instance', new Refusal('Declined', []), true);
   const end = { outcome: { kind: 'failed', failure }, approver: 'bob' } as const;
 

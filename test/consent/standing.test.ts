@@ -28,7 +28,7 @@ function setUp(
   const { openClient, requests } = scriptedClient(async () =>
     answered(200, { instance: { instanceId: 'one', publicIpAddress: '192.0.2.7' } }),
   );
-  const stored = createPlans({ store: createMemoryPlanStore(), keys: [key], now, lifetimeMs: 24 * hour });
+  const stored = createPlans({ store: createMemoryPlanStore(), keys: () => [key], now, lifetimeMs: 24 * hour });
   const settle: typeof stored.settle = (...end) => beforeSettling.then(() => stored.settle(...end));
   const plans = { ...stored, settle };
   const addressOf = (nonce: string) => `https://cloudops.example.com/decisions/${nonce}`;
@@ -39,7 +39,7 @@ function setUp(
       restoreInstance,
       { ...args, ...given },
       {
-        tokens: createConsentTokens([key], name, now),
+        tokens: createConsentTokens(() => [key], name, now),
         principal: { name, scopes: [writeScope] },
         client: 'test 1',
         signal: never,
@@ -175,7 +175,7 @@ test('a caller has twenty plans that wait at most', async () => {
 test('a plan with a secret by value waits nowhere', async () => {
   const { carryOut, plans } = setUp('approval');
   const outcome = await carryOut(provisionKubeResourceGroup, provisionKubeResourceGroup.example, {
-    tokens: createConsentTokens([key], '', now),
+    tokens: createConsentTokens(() => [key], '', now),
     client: 'test 1',
     signal: never,
   });

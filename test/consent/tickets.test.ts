@@ -12,7 +12,11 @@ const ticket: Ticket = {
   claims: { digest: 'd'.repeat(32), nonce: 'n'.repeat(16), issuedAt: start },
 };
 const tickets = (caller = 'alice', afterMs = 0, keys: readonly [string, ...string[]] = [key]) =>
-  createTickets(keys, caller, () => new Date(start + afterMs));
+  createTickets(
+    () => keys,
+    caller,
+    () => new Date(start + afterMs),
+  );
 const sealed = tickets().seal(ticket);
 const tenMinutes = 10 * 60_000;
 
@@ -50,12 +54,12 @@ test.each<readonly [string, string]>([
   ['another version: other claims', JSON.stringify({ ...ticket, claims: { ...ticket.claims, nonce: 1 } })],
 ])('what holds %s is none, though it was sealed here', (_what, text) => {
   const use = { purpose: 'cloudops change ticket', associatedData: 'alice', longest: 1000 };
-  const odd = createSeal([key], use).seal(text);
+  const odd = createSeal(() => [key], use).seal(text);
   expect(() => tickets().open(odd)).toThrow(expect.objectContaining({ reason: 'forged' }));
 });
 
 test('of another purpose, or longer than any call that can be shown, it is none', () => {
-  const other = createSeal([key], { purpose: 'another', associatedData: 'alice', longest: 1000 });
+  const other = createSeal(() => [key], { purpose: 'another', associatedData: 'alice', longest: 1000 });
   expect(() => tickets().open(other.seal(JSON.stringify(ticket)))).toThrow('forged');
   const withText = (length: number) => tickets().seal({ ...ticket, args: { text: 'x'.repeat(length) } });
   expect(tickets().open(withText(150_000)).args).toHaveProperty('text');

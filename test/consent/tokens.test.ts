@@ -15,8 +15,8 @@ const at = (milliseconds: number) => () => new Date(issuedAt + milliseconds);
 const digest = 'd1'.repeat(16);
 const nonce = '0123456789abcdef';
 const { issue, verify }: Omit<ConsentTokens, 'read'> = {
-  issue: (claims) => createConsentTokens([key], 'alice', at(0)).issue(claims),
-  verify: (token) => createConsentTokens([key], 'alice', at(0)).verify(token),
+  issue: (claims) => createConsentTokens(() => [key], 'alice', at(0)).issue(claims),
+  verify: (token) => createConsentTokens(() => [key], 'alice', at(0)).verify(token),
 };
 let token = '';
 beforeEach(() => {
@@ -57,7 +57,11 @@ test('its time is rounded down, by less than 16 ms', () => {
   const time = fc.date({ min: new Date('2020-01-01'), max: new Date('2109-01-01'), noInvalidDate: true });
   fc.assert(
     fc.property(fc.constantFrom('plan', 'question', 'handle'), time, (use, date) => {
-      const tokens = createConsentTokens([key], '', () => date);
+      const tokens = createConsentTokens(
+        () => [key],
+        '',
+        () => date,
+      );
       const claims = tokens.verify(tokens.issue({ use, digest, nonce }));
       expect(claims.use).toBe(use);
       const rounding = date.getTime() - claims.issuedAt;
@@ -100,13 +104,13 @@ describe('a token holds for ten minutes', () => {
     [tokenLifetimeMs + 1, 'expired'],
     [24 * 60 * 60 * 1000, 'expired'],
   ])('after %i ms: %s', (later, expected) => {
-    expect(reason(() => createConsentTokens([key], 'alice', at(later)).verify(token))).toBe(expected);
+    expect(reason(() => createConsentTokens(() => [key], 'alice', at(later)).verify(token))).toBe(expected);
   });
 
   test('ten minutes are 600,000 ms', () => expect(tokenLifetimeMs).toBe(600_000));
 
   test('one that was altered is forged even when it has expired', () => {
-    const later = createConsentTokens([key], 'alice', at(tokenLifetimeMs + 1));
+    const later = createConsentTokens(() => [key], 'alice', at(tokenLifetimeMs + 1));
     expect(reason(() => later.verify(`A${token.slice(1, -1)}${token.endsWith('A') ? 'B' : 'A'}`))).toBe('forged');
   });
 });
@@ -117,22 +121,27 @@ test.each([
   ['no caller', key, ''],
   ['a caller whose name begins the same', key, 'alice2'],
 ])('a token is refused with %s', (_what, otherKey, caller) => {
-  expect(reason(() => createConsentTokens([otherKey], caller, at(0)).verify(token))).toBe('forged');
+  expect(reason(() => createConsentTokens(() => [otherKey], caller, at(0)).verify(token))).toBe('forged');
 });
 
 test('of several keys the first one signs and all of them verify, so that a key can be replaced', () => {
   const next = 'n'.repeat(32);
-  const rolled = createConsentTokens([next, key], 'alice', at(0));
-  expect(rolled.verify(token).digest).toBe(createConsentTokens([key], 'alice', at(0)).verify(token).digest);
+  const rolled = createConsentTokens(() => [next, key], 'alice', at(0));
+  expect(rolled.verify(token).digest).toBe(createConsentTokens(() => [key], 'alice', at(0)).verify(token).digest);
   const made = rolled.issue({ use: 'plan', digest: '0'.repeat(32), nonce: newNonce() });
-  expect(createConsentTokens([next], 'alice', at(0)).verify(made).use).toBe('plan');
-  expect(reason(() => createConsentTokens([key], 'alice', at(0)).verify(made))).toBe('forged');
+  expect(createConsentTokens(() => [next], 'alice', at(0)).verify(made).use).toBe('plan');
+  expect(reason(() => createConsentTokens(() => [key], 'alice', at(0)).verify(made))).toBe('forged');
 });
 
 test('planIds may have keys of their own, which are no keys of what proves consent', () => {
   const own = 'p'.repeat(32);
-  const both = createConsentTokens([key], 'alice', at(0), () => [own]);
-  const [onlyKey, onlyOwn] = [key, own].map((one) => createConsentTokens([one], 'alice', at(0)));
+  const both = createConsentTokens(
+    () => [key],
+    'alice',
+    at(0),
+    () => [own],
+  );
+  const [onlyKey, onlyOwn] = [key, own].map((one) => createConsentTokens(() => [one], 'alice', at(0)));
   for (const use of ['plan', 'question', 'handle'] as const) {
     const issued = both.issue({ use, digest, nonce });
     const [byKey, byOwn] = [onlyKey, onlyOwn].map((tokens) => reason(() => tokens?.verify(issued)));

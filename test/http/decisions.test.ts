@@ -223,7 +223,7 @@ describe('who may not decide', () => {
     const cookie = browser.cookies.get(name) ?? '';
     const session = JSON.stringify({ person: 'bob', mayApprove: true, csrf: 'c', expiresAt: 9e15 });
     const sealFor = (purpose: string, key = stateKey) =>
-      createSeal([key], { purpose, associatedData: '', longest: 9999 }).seal(session);
+      createSeal(() => [key], { purpose, associatedData: '', longest: 9999 }).seal(session);
     const forged = [
       '',
       'bob',

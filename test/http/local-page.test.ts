@@ -22,7 +22,7 @@ async function setUp(confirm: 'ask' | 'human' | 'approval' | 'plan' = 'human') {
   let waitedMs = 0;
   const now = () => new Date(Date.now() + waitedMs);
   const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'one' } }));
-  const plans = createPlans({ store: createMemoryPlanStore(), keys: [key], now, lifetimeMs: 3_600_000 });
+  const plans = createPlans({ store: createMemoryPlanStore(), keys: () => [key], now, lifetimeMs: 3_600_000 });
   const opened: string[] = [];
   const removed = vi.fn(async () => undefined);
   const journal = createMemoryJournal();
@@ -45,7 +45,7 @@ async function setUp(confirm: 'ask' | 'human' | 'approval' | 'plan' = 'human') {
   closing.push(() => page.close());
   const ask = async (instanceId: string, more: object = {}, context: object = {}) => {
     const given = { backupId: 'a'.repeat(32), instanceId, ...more };
-    const tokens = createConsentTokens([key], '', now);
+    const tokens = createConsentTokens(() => [key], '', now);
     const outcome = await caller.carryOut(restoreInstance, given, {
       tokens,
       client: 'test 1',

@@ -335,7 +335,10 @@ describe('a session', () => {
   });
 
   test('holds what the client declared', () => {
-    const sessions = createSessions(['k'.repeat(32)], () => 'id');
+    const sessions = createSessions(
+      () => ['k'.repeat(32)],
+      () => 'id',
+    );
     const client = describeClient(
       {
         elicitation: { form: {}, url: {} },

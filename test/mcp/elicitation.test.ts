@@ -59,7 +59,7 @@ async function connect({ era, elicitation, answer, name = 'test', version = '1',
   const accounts = accountsWith({ readOnly: false, tools: undefined });
   const now = () => new Date('2026-11-21T12:00:00Z');
   const handle = serveStdio(
-    () => createServer({ version: '0', now, operations, accounts, call, stateKeys: ['k'.repeat(32)], ...texts }),
+    () => createServer({ version: '0', now, operations, accounts, call, stateKeys: () => ['k'.repeat(32)], ...texts }),
     { transport: serverSide },
   );
   const capabilities = elicitation === undefined ? {} : { elicitation };

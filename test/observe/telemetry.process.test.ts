@@ -227,7 +227,7 @@ test('over HTTP, the header names the span where _meta does not', async () => {
         traces.push(trace?.());
         return { kind: 'succeeded', success: { summary: say`enough`, warnings: [], requestIds: {} } };
       },
-      stateKeys: ['k'.repeat(32)],
+      stateKeys: () => ['k'.repeat(32)],
       configuration: () => '',
       journal: async () => '',
     }),

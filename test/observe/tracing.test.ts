@@ -43,7 +43,11 @@ test.each([
   const context = {
     signal: never,
     client: 'test 1',
-    tokens: createConsentTokens(['k'.repeat(32)], '', () => new Date()),
+    tokens: createConsentTokens(
+      () => ['k'.repeat(32)],
+      '',
+      () => new Date(),
+    ),
   };
   const attributes = {
     'mcp.method.name': 'tools/call',

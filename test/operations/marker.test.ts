@@ -180,7 +180,7 @@ async function toldByOne(
     },
   };
   const { log, printed } = logForPeople();
-  const tokens = createConsentTokens(['k'.repeat(32)], '', now);
+  const tokens = createConsentTokens(() => ['k'.repeat(32)], '', now);
   const journal = createMemoryJournal(now);
   const { openClient } = scriptedClient(async () => reply);
   const policy = { ...openPolicy, extensions: ['s3'] };

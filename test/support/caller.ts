@@ -135,7 +135,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     },
   );
   if (options.outlivesClients === true) wired.inFlight.detach();
-  const tokens = createConsentTokens([testStateKey], '', now);
+  const tokens = createConsentTokens(() => [testStateKey], '', now);
   /** Without anybody to ask, unless the test says otherwise. */
   const call = async (
     operation: Operation,

@@ -68,7 +68,12 @@ export async function serveDecisions({
   const authenticate = authenticateByTokensFile({ text, read: async () => text, now, log: () => undefined });
   const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'wiki' } }));
   const journal = createMemoryJournal();
-  const plans = createPlans({ store: createMemoryPlanStore(), keys: [stateKey], now, lifetimeMs: 24 * 3_600_000 });
+  const plans = createPlans({
+    store: createMemoryPlanStore(),
+    keys: () => [stateKey],
+    now,
+    lifetimeMs: 24 * 3_600_000,
+  });
   const addressOf = (nonce: string) => `${publicUrl}/decisions/${nonce}/`;
   const http = await serveInProcess({
     authenticate,

@@ -35,7 +35,11 @@ function setUp({ replies, policy = twoTools, confirm = 'plan' }: Given) {
   const context: CallContext = {
     signal: never,
     client: 'test',
-    tokens: createConsentTokens(['k'.repeat(32)], '', () => new Date()),
+    tokens: createConsentTokens(
+      () => ['k'.repeat(32)],
+      '',
+      () => new Date(),
+    ),
   };
   return { requests, call: (given: object = args) => caller.call(abortMultipartUpload, given, context) };
 }
