@@ -5,6 +5,7 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { asciiOnly } from './ascii.mjs';
 import { buildViews } from './build-ui.mjs';
+import { builtinsAsUsed } from './builtins.mjs';
 import { bundle } from './bundle.mjs';
 import writeSchemas from './schemas.mjs';
 import { writeThirdParties } from './third-parties.mjs';
@@ -17,7 +18,9 @@ const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
 const options = {
   platform: 'node',
   transform: { target: 'node20' },
-  plugins: [withoutUnusedSchemas(), withoutUnusedLocales(), asciiOnly()],
+  plugins: [builtinsAsUsed(), withoutUnusedSchemas(), withoutUnusedLocales(), asciiOnly()],
+  // The MCP SDK does not say of itself that loading it has no effects.
+  treeshake: { moduleSideEffects: [{ test: /@modelcontextprotocol[\\/]server[\\/]dist/, sideEffects: false }] },
   resolve: {
     // Unused code can be left out of ES modules, so they are preferred where a library has both.
     mainFields: ['module', 'main'],
@@ -55,10 +58,19 @@ const files = await bundle({
     // One file of what every start needs, and one of what the first call needs: each further one takes a millisecond.
     codeSplitting: {
       groups: [
+        // Needed before the rest, which Node keeps compiled.
+        { name: 'builtins', test: /^\0builtin:node:(?:module|fs|os|path|url)$/, priority: 4 },
         // Files of operations are given zod as a whole.
         {
           name: 'all-of-zod',
           test: /zod[\\/](?:index|v4[\\/](?:classic[\\/](?:external|from-json-schema|deep-partial|in-out)|core[\\/](?:index|compile|visit)|locales[\\/]index))\.js$/,
+          priority: 3,
+          includeDependenciesRecursively: false,
+        },
+        // The MCP SDK's server for HTTP, which shares a package with what every start needs.
+        {
+          name: 'sdk-http',
+          test: /@modelcontextprotocol[\\/]server[\\/]dist[\\/]index\.mjs$/,
           priority: 3,
           includeDependenciesRecursively: false,
         },

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import * as module from 'node:module';
+import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import packageJson from '../package.json' with { type: 'json' };
 import { enableCompileCache } from './cli/compile-cache.js';

@@ -1,6 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
 import * as z from 'zod';
+
+const folder = mkdtempSync(join(tmpdir(), 'cloudops-bundle-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const files = z
   .array(
@@ -60,7 +66,40 @@ test('a file without operations brings little to the start: all of zod only come
 });
 
 test('the start is small: one import can bring all of a library along', () => {
-  expect(Buffer.byteLength(textOf(start))).toBeLessThan(600_000);
+  expect(Buffer.byteLength(textOf(start))).toBeLessThan(580_000);
+});
+
+test('modules of Node are not imported, for which it would load everything that they export', () => {
+  expect(textOf(files)).not.toMatch(/\b(?:from|import)\s*\(?\s*["'`]node:/);
+});
+
+/** Tells on stderr which modules of Node a server has loaded when it ends, and what code it made of text. */
+const probe = `
+  const make = (...args) => Reflect.construct(...args);
+  const apply = (...args) => Reflect.apply(...args);
+  const told = (work) => (...args) => { console.error('code of text'); return work(...args); };
+  globalThis.Function = new Proxy(Function, { construct: told(make), apply: told(apply) });
+  process.on('exit', () => console.error(process.moduleLoadList.join('\\n')));
+`;
+
+test('the list of tools is answered without the modules of Node that only calls need, and without code made of text', () => {
+  const clientInfo = { name: 'test', version: '1' };
+  const messages = [
+    { id: 0, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } },
+    { method: 'notifications/initialized' },
+    { id: 1, method: 'tools/list' },
+  ];
+  const { stdout, stderr } = spawnSync(process.execPath, [`--import=data:text/javascript,${probe}`, 'dist/main.js'], {
+    encoding: 'utf8',
+    input: messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''),
+    env: { PATH: process.env.PATH, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder },
+  });
+  expect(stdout).toContain('"list_parts"');
+  const told = stderr.split('\n');
+  expect(told).toContain('NativeModule net');
+  expect(told).not.toContain('code of text');
+  const needless = ['crypto', 'zlib', 'http', 'tls', 'dns', 'vm', 'child_process', 'internal/crypto/webcrypto'];
+  expect(told.filter((line) => needless.includes(line.replace('NativeModule ', '')))).toEqual([]);
 });
 
 test('all code is ASCII: a single character beyond Latin-1 would double the memory that its file takes', () => {

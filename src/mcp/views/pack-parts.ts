@@ -1,6 +1,5 @@
-import { createRequire } from 'node:module';
+import { deflateSync } from 'node:zlib';
 import type { UploadPart } from '../../tools/upload/part.js';
-import { once } from '../../util/objects.js';
 import { spellOut } from '../../util/quote.js';
 import { maximumPacked, maximumParts, type PartColumns } from './contract/parts.js';
 
@@ -28,9 +27,6 @@ export function packParts(given: readonly UploadPart[]): string | undefined {
   return undefined;
 }
 
-/** Node takes milliseconds to load it, and most servers never pack anything. */
-const zlib = once((): typeof import('node:zlib') => createRequire(import.meta.url)('node:zlib'));
-
 /** Up to 2^50, so that sums of differences are exact. */
 const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0 && value <= 2 ** 50;
 
@@ -43,7 +39,7 @@ function pack(parts: readonly UploadPart[], unit: number, withEtags: boolean): s
     times: differences(parts.map(({ uploadedAt }) => (isWhole(uploadedAt) ? Math.round(uploadedAt / unit) : 0))),
     ...(withEtags && { etags: parts.map(({ etag = '' }) => spellOut(etag.slice(0, longestEtag))) }),
   };
-  const packed = zlib().deflateSync(JSON.stringify(columns)).toString('base64');
+  const packed = deflateSync(JSON.stringify(columns)).toString('base64');
   return packed.length <= maximumPacked ? packed : undefined;
 }
 
