@@ -28,10 +28,11 @@ import { Endless } from './watch.js';
 export async function contractProblems(given: Operation): Promise<string[]> {
   const problems = new Set<string>();
   let isOver = false;
-  const operation = guarded(given, ({ message, cause }) => {
+  const report = ({ message, cause }: OperationFault) => {
     problems.add(message);
     isOver ||= cause instanceof Endless;
-  });
+  };
+  const operation = guarded(given, { report });
   const add = (problem: string) => problems.add(`${operation.name}: ${problem}`);
   await tryAll(operation, add, () => isOver).catch((error: unknown) => {
     if (!(error instanceof OperationFault)) throw error;

@@ -6,10 +6,7 @@ import { OperationFault } from '../tools/fault.js';
 import { actions, actors } from '../tools/next.js';
 import { once } from '../util/objects.js';
 import { quote } from '../util/quote.js';
-import { Endless, watched } from './watch.js';
-
-/** A function is ended after this time (milliseconds). It takes far less than one, and all other calls wait for it. */
-const patienceMs = 2000;
+import { Endless, usualPatience, watched } from './watch.js';
 
 /** The most characters of a path: more than servers take. */
 const longestPath = 16_384;
@@ -96,25 +93,31 @@ const answersByPath = once((): Readonly<Record<string, z.ZodType>> => {
 /** Takes a fault. What caused it is `Endless` for a function that did not end. */
 type Report = (fault: OperationFault) => void;
 
+export interface GuardOptions {
+  /** Is told of each fault. */
+  readonly report?: Report;
+  /** Tells the texts that the kit made, in which names from outside are quoted. */
+  readonly isShown?: (text: string) => boolean;
+  /** See `Patience`. */
+  readonly callMs?: number;
+}
+
 /**
  * An operation whose functions cannot do harm by a mistake: each that throws, or answers with something else than it should, throws
  * an `OperationFault` that names it.
- * @param report is told of each fault
- * @param isShown tells the texts that the kit made, in which names from outside are quoted
  */
 export function guarded(
   operation: Operation,
-  report: Report = () => undefined,
-  isShown: (text: string) => boolean = () => true,
+  { report = () => undefined, isShown = () => true, callMs = usualPatience.callMs }: GuardOptions = {},
 ): Operation {
   const { name: operationName, service, signing } = operation;
   const isOfStore = service === 'storage' || signing?.headers === 's3';
+  const guarding = { report, isShown, callMs, isOfStore };
   const guardAll = (fields: object, prefix: string): object =>
     Object.fromEntries(
       Object.entries(fields).map(([name, value]) => {
         const path = prefix + name;
-        if (typeof value === 'function')
-          return [name, guard(operationName, path, value, { report, isShown, isOfStore })];
+        if (typeof value === 'function') return [name, guard(operationName, path, value, guarding)];
         return [name, holders.includes(path) && value !== undefined ? guardAll(value, `${path}.`) : value];
       }),
     );
@@ -134,19 +137,17 @@ const asData = (answer: unknown): unknown =>
 /** Functions that answer with a schema. It is made once. */
 const schemaMakers: readonly string[] = ['input', 'output', 'pages.page'];
 
-interface Guarding {
-  readonly report: Report;
-  readonly isShown: (text: string) => boolean;
+interface Guarding extends Required<GuardOptions> {
   /** True if it speaks S3. */
   readonly isOfStore: boolean;
 }
 
 function guard(operation: string, path: string, callback: AnyFunction, guarding: Guarding): AnyFunction {
-  const { report, isShown, isOfStore } = guarding;
+  const { isShown, isOfStore } = guarding;
   const expected = answersByPath()[path === 'request' && isOfStore ? requestOfStore : path] ?? z.unknown();
   const problem = (what: string, cause?: unknown) => {
     const fault = new OperationFault(`${operation}: ${path} ${what}`, { cause });
-    report(fault);
+    guarding.report(fault);
     return fault;
   };
   const isData = !schemaMakers.includes(path) && !statePaths.includes(path);
@@ -169,9 +170,9 @@ function guard(operation: string, path: string, callback: AnyFunction, guarding:
     const at = issue === undefined || issue.path.length === 0 ? '' : `${toDotPath(issue.path)} `;
     throw problem(`does not answer as it should: ${at}${issue?.message}`);
   };
-  const checked: AnyFunction = (...given) => called(() => look(callback(...given)), problem, report);
+  const checked: AnyFunction = (...given) => called(() => look(callback(...given)), problem, guarding);
   if (!schemaMakers.includes(path)) return checked;
-  return once(() => guardedSchema(checked() as z.ZodObject, (parse) => called(parse, problem, report)));
+  return once(() => guardedSchema(checked() as z.ZodObject, (parse) => called(parse, problem, guarding)));
 }
 
 /** The texts of an answer that people and models read. */
@@ -200,10 +201,10 @@ function guardedSchema(schema: z.ZodObject, call: <Value>(parse: () => Value) =>
 function called<Value>(
   run: () => Value,
   problem: (what: string, cause: unknown) => OperationFault,
-  report: Report,
+  { report, callMs }: Guarding,
 ): Value {
   try {
-    return watched(run, patienceMs);
+    return watched(run, callMs);
   } catch (error) {
     // Half of a surrogate pair has no form in a path: that is refused, and no mistake.
     if (error instanceof URIError) throw error;

@@ -13,12 +13,10 @@ import { valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type Shown, say } from '../util/say.js';
 import { definitionProblems } from './definition.js';
-import { guarded } from './guard.js';
+import { type GuardOptions, guarded } from './guard.js';
 import { createKit, type Kit, kitVersion, type MadeKit } from './kit.js';
-import { Endless, watched } from './watch.js';
+import { Endless, type Patience, usualPatience, watched } from './watch.js';
 
-/** A file is given up after this time, in milliseconds. */
-const patienceMs = 5000;
 const maximumOperations = 200;
 /** Models read input schemas with every list of tools (bytes of JSON). */
 const maximumSchema = 5000;
@@ -38,7 +36,7 @@ class Unusable extends Error {
  * Loads the operations of a file, or of all `.mjs` and `.js` files of a folder in the order of their names. Never rejects: whatever is
  * wrong with a file is a problem that names it.
  */
-export async function loadOperations(path: string): Promise<OwnOperations> {
+export async function loadOperations(path: string, patience: Patience = usualPatience): Promise<OwnOperations> {
   const operations: Operation[] = [];
   const problems: Shown[] = [];
   const take = async (subject: string, work: () => Promise<void>) => {
@@ -55,7 +53,7 @@ export async function loadOperations(path: string): Promise<OwnOperations> {
     for (const file of await filesAt(path))
       await take(
         basename(file),
-        async () => void operations.push(...(await operationsOf(file, [...builtIn, ...operations]))),
+        async () => void operations.push(...(await operationsOf(file, [...builtIn, ...operations], patience))),
       );
   });
   return { operations: problems.length === 0 ? operations : [], problems };
@@ -72,9 +70,10 @@ async function filesAt(path: string): Promise<string[]> {
 }
 
 /** The operations of a file, ready to be used. */
-async function operationsOf(path: string, known: readonly Operation[]): Promise<Operation[]> {
+async function operationsOf(path: string, known: readonly Operation[], patience: Patience): Promise<Operation[]> {
   const file = quoteName(basename(path));
-  const { made, isShown } = await inTime(file, makeOperations(path, file));
+  const { made, isShown } = await makeInTime(path, file, patience.loadMs);
+  const guards = { isShown, callMs: patience.callMs };
   const [added] = Object.keys(Object.prototype);
   if (added !== undefined) throw new Unusable(`${file} adds ${quoteName(added)} to every object there is.`);
   if (!Array.isArray(made)) throw new Unusable(`${file}: its default export must answer with a list of operations.`);
@@ -83,9 +82,9 @@ async function operationsOf(path: string, known: readonly Operation[]): Promise<
   const problems: string[] = [];
   for (const [index, given] of made.entries()) {
     const place = `${file}: operation ${index + 1}${nameOf(given)}`;
-    const found = await problemsOf(given, [...known, ...accepted], isShown);
+    const found = await problemsOf(given, [...known, ...accepted], guards);
     problems.push(...found.map((problem) => `${place}: ${problem}.`));
-    if (found.length === 0) accepted.push(ready(given, accepted, isShown));
+    if (found.length === 0) accepted.push(ready(given, accepted, guards));
   }
   if (problems.length > 0) throw new Unusable(...problems.slice(0, 20));
   return accepted;
@@ -97,9 +96,9 @@ interface Made extends Pick<MadeKit, 'isShown'> {
 }
 
 /** The answer of a file's default export. The text of an error is the author's own: it is shown, without its stack. */
-async function makeOperations(path: string, file: string): Promise<Made> {
+async function makeOperations(path: string, file: string, loadMs: number): Promise<Made> {
   const failed = (what: string) => (error: unknown) => {
-    if (error instanceof Endless) throw late(file);
+    if (error instanceof Endless) throw late(file, loadMs);
     throw new Unusable(
       `${file}: ${what}: ${quote(error instanceof Error ? error.message : 'no error was given', 500)}.`,
     );
@@ -112,14 +111,14 @@ async function makeOperations(path: string, file: string): Promise<Made> {
     );
   if (typeof make !== 'function')
     throw new Unusable(`${file}: its default export must be a function that takes the kit.`);
-  return madeWith(make).catch(failed('its default export threw'));
+  return madeWith(make, loadMs).catch(failed('its default export threw'));
 }
 
 /**
  * Calls a default export with a kit. All of zod takes longer to load than everything else here: a file without operations that does
  * not ask for it goes without, and one that asks for it at once is called again.
  */
-async function madeWith(make: (kit: Kit) => unknown): Promise<Made> {
+async function madeWith(make: (kit: Kit) => unknown, loadMs: number): Promise<Made> {
   let zod: Kit['z'] | undefined;
   let isMissed = false;
   const { kit, isShown } = createKit(() => {
@@ -127,7 +126,7 @@ async function madeWith(make: (kit: Kit) => unknown): Promise<Made> {
     isMissed = true;
     throw new Error('z is still to be loaded');
   });
-  const build = () => watched(() => make(kit), patienceMs);
+  const build = () => watched(() => make(kit), loadMs);
   const first: unknown = await Promise.resolve()
     .then(build)
     .catch((error: unknown) => {
@@ -138,14 +137,15 @@ async function madeWith(make: (kit: Kit) => unknown): Promise<Made> {
   return { made: isMissed ? await build() : first, isShown };
 }
 
-const late = (file: string) => new Unusable(`${file} did not end loading within ${patienceMs / 1000} seconds.`);
+const late = (file: string, loadMs: number) =>
+  new Unusable(`${file} did not end loading within ${loadMs / 1000} seconds.`);
 
-async function inTime<Value>(file: string, work: Promise<Value>): Promise<Value> {
+async function makeInTime(path: string, file: string, loadMs: number): Promise<Made> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late(file)), patienceMs);
+    timer = setTimeout(() => reject(late(file, loadMs)), loadMs);
   });
-  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
+  return Promise.race([makeOperations(path, file, loadMs), timeout]).finally(() => clearTimeout(timer));
 }
 
 const nameOf = (given: unknown) => {
@@ -154,7 +154,7 @@ const nameOf = (given: unknown) => {
 };
 
 /** The operation with functions that can do no harm, and with its schemas. */
-function ready(given: Operation, earlier: readonly Operation[], isShown: MadeKit['isShown']): Operation {
+function ready(given: Operation, earlier: readonly Operation[], guards: GuardOptions): Operation {
   const { before, beside } = given;
   const known = ({ name }: Operation) => [...builtIn, ...earlier].find((one) => one.name === name);
   const withKnown = <Other extends { readonly operation: Operation }>(other: Other): Other => ({
@@ -166,15 +166,15 @@ function ready(given: Operation, earlier: readonly Operation[], isShown: MadeKit
     ...(before !== undefined && { before: withKnown(before) }),
     ...(beside !== undefined && { beside: withKnown(beside) }),
   };
-  const operation = guarded(whole, undefined, isShown);
+  const operation = guarded(whole, guards);
   return { ...operation, schemas: toolSchemas(operation) };
 }
 
 /** The problems of an operation beside those that are known. Its functions are called once, with its example. */
-async function problemsOf(given: unknown, known: readonly Operation[], isShown: MadeKit['isShown']): Promise<string[]> {
+async function problemsOf(given: unknown, known: readonly Operation[], guards: GuardOptions): Promise<string[]> {
   const problems = definitionProblems(given);
   if (problems.length > 0) return problems;
-  const operation = guarded(given as Operation, undefined, isShown);
+  const operation = guarded(given as Operation, guards);
   const { name, service, signing, before, beside } = operation;
   if (known.some((one) => one.name === name)) return ['name: is taken by another operation'];
   const other = known.find((one) => one.service === service);
