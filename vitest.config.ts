@@ -29,6 +29,9 @@ const alone = (
   },
 });
 
+/** Two would leave the cores idle for a quarter of the time: these tests wait for servers that stall, or for a time to pass. */
+const waiting = { maxWorkers: 4 };
+
 /** CONTRIBUTING.md says which command runs which project. */
 export default defineConfig({
   test: {
@@ -45,9 +48,10 @@ export default defineConfig({
           globalSetup: schemas,
           // The files share what they import: loading it afresh for each took half of the time.
           isolate: false,
+          ...waiting,
         },
       },
-      { extends: true, test: { name: 'mocking', include: mocking, globalSetup: schemas } },
+      { extends: true, test: { name: 'mocking', include: mocking, globalSetup: schemas, ...waiting } },
       {
         extends: true,
         test: {

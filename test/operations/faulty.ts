@@ -204,7 +204,7 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
 
 /** What never ends is given up sooner, where the time itself is not what is tested. */
 export const patienceFor = ({ source }: RegExp): Patience =>
-  /did not end [a-z ]*within$/.test(source) ? { loadMs: 1000, callMs: 1000 } : usualPatience;
+  /did not end [a-z ]*within$/.test(source) ? { loadMs: 1000, callMs: 500 } : usualPatience;
 
 /** Loaded, and found by the contract: in a call, each is an answer without the text, or nothing is sent. */
 export const lyingFiles: readonly (readonly [what: string, source: string, problem: RegExp])[] = [

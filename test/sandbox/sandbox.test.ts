@@ -6,6 +6,7 @@ import { sign, type UnsignedRequest } from '../../src/signing/sign.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { encodeQuery } from '../../src/util/uri.js';
 import { never, testCaller } from '../support/caller.js';
+import { runs } from '../support/runs.js';
 import { addUpload } from '../support/sandbox.js';
 
 let sandbox: Sandbox;
@@ -57,7 +58,7 @@ test('for any key, the sandbox reads back the very key that was asked for', asyn
       expect(result.ok, result.text).toBe(true);
       expect(result.ok && result.structured.answer?.object).toBe(key);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
   await caller.close();
 });

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { apiProfile, s3Profile, storageProfile } from '../../src/signing/profiles.js';
 import { sign } from '../../src/signing/sign.js';
 import { encodeQuery, encodeSegment } from '../../src/util/uri.js';
+import { runs } from '../support/runs.js';
 import vectors from './vectors/x-ext.json' with { type: 'json' };
 
 const signatureOf = (headers: Readonly<Record<string, string>>) => headers.authorization?.replace(/.*Signature=/, '');
@@ -148,7 +149,7 @@ test('500 random storage requests: aws4 computes the same signature (path encode
       const { ours, theirs } = await bothSign('s3', path, { uploadId, 'max-parts': '7' });
       expect(ours).toBe(theirs);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -159,7 +160,7 @@ test('500 random catalog and DevOps requests: aws4 computes the same signature (
       const { ours, theirs } = await bothSign(service, path, {}, JSON.stringify({ version: body }));
       expect(ours).toBe(theirs);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
