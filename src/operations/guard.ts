@@ -6,7 +6,7 @@ import { OperationFault } from '../tools/fault.js';
 import { actions, actors } from '../tools/next.js';
 import { once } from '../util/objects.js';
 import { quote } from '../util/quote.js';
-import { Endless, usualPatience, watched } from './watch.js';
+import { defaultTimeLimits, Endless, watched } from './watch.js';
 
 /** The most characters of a path: more than servers take. */
 const longestPath = 16_384;
@@ -98,7 +98,7 @@ export interface GuardOptions {
   readonly report?: Report;
   /** Tells the texts that the kit made, in which names from outside are quoted. */
   readonly isShown?: (text: string) => boolean;
-  /** See `Patience`. */
+  /** See `TimeLimits`. */
   readonly callMs?: number;
 }
 
@@ -108,7 +108,7 @@ export interface GuardOptions {
  */
 export function guarded(
   operation: Operation,
-  { report = () => undefined, isShown = () => true, callMs = usualPatience.callMs }: GuardOptions = {},
+  { report = () => undefined, isShown = () => true, callMs = defaultTimeLimits.callMs }: GuardOptions = {},
 ): Operation {
   const { name: operationName, service, signing } = operation;
   const isOfStore = service === 'storage' || signing?.headers === 's3';

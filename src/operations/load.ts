@@ -15,7 +15,7 @@ import { defined, type Shown, say } from '../util/say.js';
 import { definitionProblems } from './definition.js';
 import { type GuardOptions, guarded } from './guard.js';
 import { createKit, type Kit, kitVersion, type MadeKit } from './kit.js';
-import { Endless, type Patience, usualPatience, watched } from './watch.js';
+import { defaultTimeLimits, Endless, type TimeLimits, watched } from './watch.js';
 
 const maximumOperations = 200;
 /** Models read input schemas with every list of tools (bytes of JSON). */
@@ -36,7 +36,7 @@ class Unusable extends Error {
  * Loads the operations of a file, or of all `.mjs` and `.js` files of a folder in the order of their names. Never rejects: whatever is
  * wrong with a file is a problem that names it.
  */
-export async function loadOperations(path: string, patience: Patience = usualPatience): Promise<OwnOperations> {
+export async function loadOperations(path: string, limits: TimeLimits = defaultTimeLimits): Promise<OwnOperations> {
   const operations: Operation[] = [];
   const problems: Shown[] = [];
   const take = async (subject: string, work: () => Promise<void>) => {
@@ -53,7 +53,7 @@ export async function loadOperations(path: string, patience: Patience = usualPat
     for (const file of await filesAt(path))
       await take(
         basename(file),
-        async () => void operations.push(...(await operationsOf(file, [...builtIn, ...operations], patience))),
+        async () => void operations.push(...(await operationsOf(file, [...builtIn, ...operations], limits))),
       );
   });
   return { operations: problems.length === 0 ? operations : [], problems };
@@ -70,10 +70,10 @@ async function filesAt(path: string): Promise<string[]> {
 }
 
 /** The operations of a file, ready to be used. */
-async function operationsOf(path: string, known: readonly Operation[], patience: Patience): Promise<Operation[]> {
+async function operationsOf(path: string, known: readonly Operation[], limits: TimeLimits): Promise<Operation[]> {
   const file = quoteName(basename(path));
-  const { made, isShown } = await makeInTime(path, file, patience.loadMs);
-  const guards = { isShown, callMs: patience.callMs };
+  const { made, isShown } = await makeInTime(path, file, limits.loadMs);
+  const guards = { isShown, callMs: limits.callMs };
   const [added] = Object.keys(Object.prototype);
   if (added !== undefined) throw new Unusable(`${file} adds ${quoteName(added)} to every object there is.`);
   if (!Array.isArray(made)) throw new Unusable(`${file}: its default export must answer with a list of operations.`);

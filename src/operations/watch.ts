@@ -2,14 +2,14 @@ import { createContext, Script } from 'node:vm';
 import { once } from '../util/objects.js';
 
 /** The times after which code from outside is given up, in milliseconds. */
-export interface Patience {
+export interface TimeLimits {
   /** For a file, and for what it exports. */
   readonly loadMs: number;
   /** For a function of an operation. It takes far less than one, and all other calls wait for it. */
   readonly callMs: number;
 }
 
-export const usualPatience: Patience = { loadMs: 5000, callMs: 2000 };
+export const defaultTimeLimits: TimeLimits = { loadMs: 5000, callMs: 2000 };
 
 /** A function did not end in time. */
 export class Endless extends Error {}

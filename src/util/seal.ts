@@ -5,7 +5,7 @@ import { once } from './objects.js';
 export type SealingKey = Uint8Array | string;
 /** Several of them, so that one can be replaced: the first one seals, and all of them open. */
 export type KeyRing = readonly [SealingKey, ...SealingKey[]];
-/** Asked for when something is sealed or opened: most servers do neither, and random keys take milliseconds to make. */
+/** Asked for when something is sealed or opened: most servers do neither, and making random keys loads cryptography. */
 export type SealingKeys = () => KeyRing;
 
 /** Seals texts that this server gives away, and opens those that come back. */

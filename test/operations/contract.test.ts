@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { contractProblems } from '../../src/operations/contract.js';
 import { loadOperations } from '../../src/operations/load.js';
-import type { Patience } from '../../src/operations/watch.js';
+import type { TimeLimits } from '../../src/operations/watch.js';
 import { operations } from '../../src/tools/index.js';
 import { never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';
 import { openPolicy } from '../support/operations.js';
-import { changeWith, fileWith, lyingFiles, patienceFor } from './faulty.js';
+import { changeWith, fileWith, lyingFiles, timeLimitsFor } from './faulty.js';
 
 /** Whatever an operation is given, no function of it throws, and nothing that was not sent is unknown. */
 
@@ -18,17 +18,17 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 let count = 0;
 /** The operations of a file that can be loaded. */
-async function operationsOf(source: string, patience?: Patience) {
+async function operationsOf(source: string, limits?: TimeLimits) {
   count += 1;
   const path = join(folder, `platform-${count}.mjs`);
   writeFileSync(path, source);
-  const loaded = await loadOperations(path, patience);
+  const loaded = await loadOperations(path, limits);
   expect(loaded.problems).toEqual([]);
   return loaded.operations;
 }
 
-const check = async (source: string, patience?: Patience) =>
-  (await Promise.all((await operationsOf(source, patience)).map(contractProblems))).flat();
+const check = async (source: string, limits?: TimeLimits) =>
+  (await Promise.all((await operationsOf(source, limits)).map(contractProblems))).flat();
 
 test.each(operations.map((operation) => [operation.name, operation] as const))('%s holds', async (_name, operation) => {
   expect(await contractProblems(operation)).toEqual([]);
@@ -55,7 +55,7 @@ describe('an operation from outside', () => {
   });
 
   test.each(lyingFiles)('does not: %s', async (_what, source, problem) => {
-    expect((await check(source, patienceFor(problem))).join('\n')).toMatch(problem);
+    expect((await check(source, timeLimitsFor(problem))).join('\n')).toMatch(problem);
   });
 
   test.each(lyingFiles)(
@@ -63,7 +63,7 @@ describe('an operation from outside', () => {
     async (_what, source, problem) => {
       const server = await startServer((_request, response) => response.end('{"thing": {"name": "a"}}'));
       const { call, close } = testCaller('', { cloud: { endpoints: { things: server.origin } }, policy: openPolicy });
-      for (const operation of await operationsOf(source, patienceFor(problem))) {
+      for (const operation of await operationsOf(source, timeLimitsFor(problem))) {
         const result = await call(operation, operation.example, { signal: never });
         if (operation.effect !== 'read') {
           const wasSent = server.requests.length > 0;

@@ -1,4 +1,4 @@
-import { type Patience, usualPatience } from '../../src/operations/watch.js';
+import { defaultTimeLimits, type TimeLimits } from '../../src/operations/watch.js';
 
 /** Files of operations with one fault each, and what is said of it. `{}` in a file stands for the fields of an operation that works. */
 
@@ -203,8 +203,8 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
 ];
 
 /** What never ends is given up sooner, where the time itself is not what is tested. */
-export const patienceFor = ({ source }: RegExp): Patience =>
-  /did not end [a-z ]*within$/.test(source) ? { loadMs: 1000, callMs: 500 } : usualPatience;
+export const timeLimitsFor = ({ source }: RegExp): TimeLimits =>
+  /did not end [a-z ]*within$/.test(source) ? { loadMs: 1000, callMs: 500 } : defaultTimeLimits;
 
 /** Loaded, and found by the contract: in a call, each is an answer without the text, or nothing is sent. */
 export const lyingFiles: readonly (readonly [what: string, source: string, problem: RegExp])[] = [

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { instructionsFor } from '../../src/mcp/instructions.js';
 import { loadOperations } from '../../src/operations/load.js';
-import { usualPatience } from '../../src/operations/watch.js';
+import { defaultTimeLimits } from '../../src/operations/watch.js';
 import { never, testCaller } from '../support/caller.js';
-import { faultyFiles, fileWith, patienceFor } from './faulty.js';
+import { faultyFiles, fileWith, timeLimitsFor } from './faulty.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-operations-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -55,7 +55,7 @@ describe('a file', () => {
 
   test('that never settles is given up', async () => {
     const { operations, problems } = await loadOperations(written('await new Promise(() => {});'), {
-      ...usualPatience,
+      ...defaultTimeLimits,
       loadMs: 1000,
     });
     expect(operations).toEqual([]);
@@ -63,7 +63,7 @@ describe('a file', () => {
   });
 
   test.each(faultyFiles)('is refused with the field and without a stack: %s', async (_what, source, problem) => {
-    const { operations, problems } = await loadOperations(written(source), patienceFor(problem));
+    const { operations, problems } = await loadOperations(written(source), timeLimitsFor(problem));
     expect(operations).toEqual([]);
     expect(problems.join('\n')).toMatch(problem);
     for (const line of problems) expect(line).toMatch(/^CLOUDOPS_OPERATIONS: platform-\d+\.mjs[: ][^\n]*$/);
