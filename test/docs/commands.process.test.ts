@@ -107,3 +107,7 @@ describe.each(documents)('%s', (document) => {
     expect(named.filter((name) => !Object.hasOwn(packageJson.scripts, name))).toEqual([]);
   });
 });
+
+test('npm has as few scripts as one can survey', () => {
+  expect(Object.keys(packageJson.scripts).length).toBeLessThanOrEqual(20);
+});
