@@ -6,7 +6,7 @@ export const mocking = [
   'calls/secrets-race',
   'consent/plan-race',
   'journal/file-faults',
-  'journal/persistence',
+  'journal/retry-writes',
 ].map((name) => `test/${name}.test.ts`);
 
 const schemas = 'scripts/schemas.mjs';

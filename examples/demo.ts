@@ -11,7 +11,7 @@ import { seededBackupId } from '../sandbox/devops.js';
 import { seededUpload } from '../sandbox/sandbox.js';
 import { pageOf } from '../src/cli/command.js';
 import { shortened, wrapped } from '../src/cli/layout.js';
-import { exact, say } from '../src/util/say.js';
+import { exact, say } from '../src/util/safe-text.js';
 
 /**
  * A demonstration on one screen: starts the server on its sandbox as a host would, connects an MCP client, and prints every

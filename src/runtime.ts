@@ -2,31 +2,31 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { devNull, hostname, uptime } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sandbox } from '../sandbox/sandbox.js';
-import { Refusal, refusalFailure } from './answers/refusal.js';
 import type { Accounts } from './calls/account.js';
 import type { CallDependencies, CallTool } from './calls/context.js';
+import type { CallingDependencies, Sender, SenderOptions } from './calls/create-calls.js';
 import { createInFlightCalls, type InFlightCalls } from './calls/in-flight.js';
-import type { CallingDependencies, Sender, SenderOptions } from './calls/sender.js';
 import { describeConfig } from './config/describe.js';
-import type { Config } from './config/load.js';
+import type { Config } from './config/load-config.js';
 import { openAccounts } from './config/open-accounts.js';
-import type { DecisionPage } from './consent/page.js';
+import type { DecisionPage } from './consent/decision-page.js';
 import { keptPlanKey } from './consent/plan-key.js';
 import { createMemoryPlanStore } from './consent/plan-store.js';
 import { createPlans, type Plans } from './consent/plans.js';
 import { createQuestionQueue, type QuestionQueue } from './consent/question-queue.js';
+import { Refusal, refusalFailure } from './consent/refusal.js';
 import { createRefusals } from './consent/refusals.js';
 import { newNonce, tokenLifetimeMs } from './consent/tokens.js';
+import type { SharedMessages } from './http/replica-messages.js';
 import { isDatabaseUrl } from './journal/database-url.js';
 import type { RecordedChange } from './journal/entry.js';
 import { createFileJournal } from './journal/file.js';
 import { type Journal, journalText } from './journal/journal.js';
 import { interruptedText, recoverInterrupted } from './journal/recovery.js';
-import type { SharedMessages } from './journal/shared-messages.js';
 import { withTracing } from './observe/tracing.js';
 import type { ServerDependencies } from './server.js';
 import { type Log, reasonOf } from './util/log.js';
-import { once } from './util/objects.js';
+import { lazy } from './util/objects.js';
 import type { KeyRing, SealingKeys } from './util/seal.js';
 import type { Tracer } from './util/trace.js';
 
@@ -58,7 +58,7 @@ export async function openSharedMessages(
   log: Log,
 ): Promise<SharedMessages | undefined> {
   if (!isDatabaseUrl(journal)) return undefined;
-  return (await import('./journal/postgres-messages.js')).createPostgresMessages(journal, now, log);
+  return (await import('./http/postgres-replica-messages.js')).createPostgresMessages(journal, now, log);
 }
 
 /** The plans that wait for the page, beside the journal; undefined without a page. Only servers with a page load what they need for it. */
@@ -122,7 +122,7 @@ export async function startRuntime(
     accounts,
     journal,
     process: own,
-    takeReports: reports.take,
+    pendingNotices: reports.take,
     plans,
     page: plans === undefined ? localPage : await signInPage(config, now, log),
     ...(localPage !== undefined && { planLifetimeMs }),
@@ -168,7 +168,7 @@ function planKeysOf(config: Config, own: SealingKeys): SealingKeys | undefined {
 
 /** The parts of a runtime that reach beyond the process, and its account of itself. */
 export interface RuntimeParts
-  extends Pick<CallDependencies, 'accounts' | 'journal' | 'process' | 'takeReports' | 'log' | 'now'>,
+  extends Pick<CallDependencies, 'accounts' | 'journal' | 'process' | 'pendingNotices' | 'log' | 'now'>,
     Partial<Pick<CallDependencies, 'page' | 'statusWaitMs'>>,
     Pick<ServerDependencies, 'version' | 'configuration' | 'sandbox'> {
   /** Plans that wait for a person; kept in this process alone if absent, for as long as a planId counts or for `planLifetimeMs`. */
@@ -196,7 +196,7 @@ export function wireCalls(
   }: RuntimeParts,
 ) {
   const { accounts, journal, log, now } = parts;
-  const stateKeys: SealingKeys = once((): KeyRing => configured ?? [randomBytes(32)]);
+  const stateKeys: SealingKeys = lazy((): KeyRing => configured ?? [randomBytes(32)]);
   const plans = parts.plans ?? createPlans({ store: createMemoryPlanStore(), keys: stateKeys, now, lifetimeMs });
   const inFlight = createInFlightCalls();
   const questions = createQuestionQueue();
@@ -232,7 +232,7 @@ export function wireCalls(
  * tries again.
  */
 function openLazily(options: SenderOptions): Sender {
-  const open = async () => (await import('./calls/sender.js')).createSender(options);
+  const open = async () => (await import('./calls/create-calls.js')).createSender(options);
   let opened: Promise<Sender> | undefined;
   return {
     call: async (...given) => {

@@ -8,22 +8,22 @@ import {
   type ServerContext,
   type ToolAnnotations,
 } from '@modelcontextprotocol/server';
-import type { EndedOutcome } from './answers/outcome.js';
-import { textOf } from './answers/text.js';
 import type { Accounts } from './calls/account.js';
 import type { CallTool } from './calls/context.js';
-import type { Wait } from './consent/asker.js';
-import { createTickets, type Tickets } from './consent/tickets.js';
+import { resultText } from './calls/result-text.js';
+import { type ActionTokens, createActionTokens } from './consent/action-tokens.js';
+import type { Wait } from './consent/elicitor.js';
+import type { EndedOutcome } from './consent/outcome.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
 import { type Client, clientOf } from './mcp/client.js';
-import { askerFor, consentForm, guideFor } from './mcp/elicitation.js';
-import { createOffers, type OfferedTool, type Offers, type Tool } from './mcp/offer.js';
+import { consentForm, elicitorFor, guideFor } from './mcp/elicitation.js';
 import { promptValues, servePrompts } from './mcp/prompts.js';
 import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
+import { createToolCatalog, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
 import { traceOrigin } from './mcp/trace-origin.js';
 import { decide } from './mcp/views/decide.js';
-import { decideToolListing, viewOf, viewOfTool } from './mcp/views/offer.js';
 import { viewMeta } from './mcp/views/results.js';
+import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.js';
 import type { Effect, JsonSchema, Operation } from './tools/define-operation.js';
 import type { SealingKeys } from './util/seal.js';
 
@@ -56,11 +56,11 @@ const unchanging = { listChanged: false };
  */
 export function createServer(
   dependencies: ServerDependencies,
-  offers: Offers = createOffers(dependencies.operations, dependencies.accounts),
+  offers: ToolCatalog = createToolCatalog(dependencies.operations, dependencies.accounts),
 ): Server {
   const { version, principal, stateKeys, now } = dependencies;
   const tokens = createConsentTokens(stateKeys, principal?.name ?? '', now, dependencies.planKeys);
-  const tickets = createTickets(stateKeys, principal?.name ?? '', now);
+  const tickets = createActionTokens(stateKeys, principal?.name ?? '', now);
   const { accounts, operations, ...offer } = offers.to(principal);
   const server = new Server(
     { name: 'cloudops-mcp', title: 'Cloud operations', version },
@@ -93,7 +93,7 @@ interface Connection {
   readonly server: Server;
   readonly dependencies: ServerDependencies;
   readonly tokens: ConsentTokens;
-  readonly tickets: Tickets;
+  readonly tickets: ActionTokens;
   readonly clientFor: (context: ServerContext) => Client;
 }
 
@@ -142,7 +142,7 @@ async function callOperation(
   const people =
     operation.effect === 'read'
       ? {}
-      : { asker: askerFor(client, context, asking), guide: guideFor(client, context, asking) };
+      : { elicitor: elicitorFor(client, context, asking), guide: guideFor(client, context, asking) };
   const outcome = await dependencies.call(operation, args, { ...given, ...people });
   if (outcome.kind === 'inputRequired') {
     const { message, claims, answer } = outcome;
@@ -195,7 +195,7 @@ function contextOf({ dependencies, tokens }: Connection, client: Client, context
 function toolResult(outcome: EndedOutcome, meta: Record<string, unknown> | undefined): CallToolResult {
   const failed = outcome.kind === 'failed';
   const result = failed ? outcome.failure : outcome.success;
-  const content = [{ type: 'text' as const, text: textOf(result) }];
+  const content = [{ type: 'text' as const, text: resultText(result) }];
   return {
     content,
     structuredContent: { ...result },

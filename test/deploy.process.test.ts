@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { loadConfig } from '../src/config/load.js';
+import { loadConfig } from '../src/config/load-config.js';
 import { createMetrics } from '../src/observe/metrics.js';
 
 /** What the files for containers say is what the server understands, and what docs/DEPLOY.md promises. */
@@ -108,7 +108,7 @@ describe.skipIf(!readable)('the manifests for Kubernetes', () => {
       { path: '/healthz', port: 'metrics' },
       { path: '/readyz', port: 'metrics' },
     ]);
-    expect(readFileSync('src/cli/http.ts', 'utf8')).toContain('const graceMs = 30_000;');
+    expect(readFileSync('src/cli/http-command.ts', 'utf8')).toContain('const graceMs = 30_000;');
     const { terminationGracePeriodSeconds } = deployment().template.spec;
     expect(terminationGracePeriodSeconds).toBeGreaterThan(container().lifecycle.preStop.sleep.seconds + 30);
   });

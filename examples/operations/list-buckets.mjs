@@ -14,7 +14,7 @@ export default ({ defineOperation, z, xmlRecord, counted, said, say }) => [
     answer: 'xml',
     input: () => z.strictObject({}),
     example: {},
-    trial: { arguments: {}, accepted: [] },
+    probe: { arguments: {}, accepted: [] },
     output: () =>
       z.object({
         buckets: z.array(z.object({ name: z.string(), creationDate: z.string().optional() })),

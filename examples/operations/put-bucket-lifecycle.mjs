@@ -39,7 +39,7 @@ export default ({ defineOperation, z, fields, xml, counted, say, encodeSegment }
       warnings: () => [],
       notChecked: ['which rules the bucket has now: those not given again are lost'],
       named: ['bucket', 'rules'],
-      lookFor: ({ bucket }) => say`the rules given, in the lifecycle configuration of bucket ${bucket}`,
+      verificationHint: ({ bucket }) => say`the rules given, in the lifecycle configuration of bucket ${bucket}`,
       ifTooLarge: 'Shorten names and prefixes: the rules can only be replaced together.',
     },
     request: ({ bucket, rules }) => ({

@@ -1,9 +1,9 @@
-import { Refusal } from '../answers/refusal.js';
-import type { ConsentMode } from '../consent/decision.js';
+import { Refusal } from '../consent/refusal.js';
+import type { ConsentMode } from '../consent/required-consent.js';
 import type { Budget } from '../journal/budget.js';
 import type { Operation } from '../tools/define-operation.js';
 import { isObject } from '../util/objects.js';
-import { defined, listed, quoted, type Shown, said, say, words } from '../util/say.js';
+import { defined, listed, quoted, type Shown, said, say, words } from '../util/safe-text.js';
 import type { Cloud } from './endpoint.js';
 import { allowsChanges, isAllowed, type Policy, type Principal } from './policy.js';
 
@@ -63,7 +63,7 @@ export const presetAmong = (allowing: readonly Account[], byDefault: Account | u
   allowing.length === 1 ? allowing[0] : allowing.find((account) => account === byDefault);
 
 /** A call's account, or the reason why there is none, and its other arguments. */
-export type Directed = { readonly args: unknown } & (
+export type AccountResolution = { readonly args: unknown } & (
   | { readonly kind: 'found'; readonly account: Account }
   | { readonly kind: 'unclear'; readonly problem: Shown }
 );
@@ -72,12 +72,12 @@ export type Directed = { readonly args: unknown } & (
  * Finds the account that a call is for. One that the caller may not use is treated like one that does not exist.
  * @throws Refusal if the caller may use none
  */
-export function direct(
+export function resolveAccount(
   accounts: Accounts,
   operation: Operation,
   args: unknown,
   principal: Principal | undefined,
-): Directed {
+): AccountResolution {
   const usable = accountsOf(accounts, principal);
   const [only] = usable.all;
   if (only === undefined) throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
@@ -105,7 +105,7 @@ export function accountNameOf(
 ): string | undefined {
   if (!accounts.areNamed) return undefined;
   try {
-    const directed = direct(accounts, operation, args, principal);
+    const directed = resolveAccount(accounts, operation, args, principal);
     return directed.kind === 'found' ? directed.account.name : undefined;
   } catch {
     return undefined;

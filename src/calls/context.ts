@@ -1,17 +1,17 @@
-import type { EndedOutcome } from '../answers/outcome.js';
-import type { ConsentInput, ConsentSettings, Question } from '../consent/input.js';
+import type { EndedOutcome } from '../consent/outcome.js';
 import type { QuestionQueue } from '../consent/question-queue.js';
+import type { ConsentInput, ConsentSettings, Question } from '../consent/types.js';
 import type { Intent } from '../journal/entry.js';
 import type { Journal } from '../journal/journal.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { OpenClient } from '../transport/signed-client.js';
 import type { Log } from '../util/log.js';
-import type { Shown } from '../util/say.js';
+import type { Shown } from '../util/safe-text.js';
 import type { Span, TraceOrigin } from '../util/trace.js';
 import type { Accounts } from './account.js';
 import type { InFlightCalls } from './in-flight.js';
+import type { SecretFiles } from './insert-secrets.js';
 import type { Principal } from './policy.js';
-import type { SecretFiles } from './secrets.js';
 
 /** Carries out one call of an operation. Never rejects for anything that bad input or the network can cause. */
 export type CallTool = (operation: Operation, args: unknown, context: CallContext) => Promise<CallOutcome>;
@@ -32,7 +32,7 @@ export interface CallDependencies extends Omit<ConsentSettings, 'confirm'> {
   readonly newId: () => string;
   readonly process: Intent['process'];
   /** Notes for the next change of a caller on earlier ones; each is given once. */
-  readonly takeReports: (caller: string | undefined) => Promise<readonly Shown[]>;
+  readonly pendingNotices: (caller: string | undefined) => Promise<readonly Shown[]>;
 }
 
 /** Whoever wants to hear of an answer in pages as it comes, with the pages and entries so far. */

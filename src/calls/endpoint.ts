@@ -1,7 +1,7 @@
-import type { RegionSource } from '../answers/plan.js';
-import { Refusal } from '../answers/refusal.js';
+import type { RegionSource } from '../consent/plan.js';
+import { Refusal } from '../consent/refusal.js';
 import { type KeySource, KeysUnavailable } from '../signing/keys.js';
-import { apiProfile, type SigningProfile, s3Profile, storageProfile } from '../signing/profiles.js';
+import { apiProfile, type SigningProfile, s3Profile, storageProfile } from '../signing/signature-variants.js';
 import {
   type ApiRequest,
   builtInServices,
@@ -9,9 +9,9 @@ import {
   type Service,
   type Signing,
 } from '../tools/define-operation.js';
-import { contentOf } from '../transport/content.js';
+import { contentOf } from '../transport/encode-content.js';
 import type { Endpoint, UnsignedApiRequest } from '../transport/request.js';
-import { defined, own, say } from '../util/say.js';
+import { defined, own, say } from '../util/safe-text.js';
 
 /** Keys that are not configured, or only in part. */
 export interface MissingKeys {

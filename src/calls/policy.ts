@@ -1,8 +1,8 @@
-import { Refusal } from '../answers/refusal.js';
+import { Refusal } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { regionOfZone } from '../tools/schema/zones.js';
 import { leavesOf } from '../util/objects.js';
-import { defined, own, quoted, type Shown, said, say, words } from '../util/say.js';
+import { defined, own, quoted, type Shown, said, say, words } from '../util/safe-text.js';
 
 /** The operations that this server may carry out at all. */
 export interface Policy {

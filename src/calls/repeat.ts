@@ -1,10 +1,10 @@
-import type { EarlierCall } from '../answers/failure.js';
-import { Refusal } from '../answers/refusal.js';
+import type { EarlierCall } from '../consent/outcome.js';
+import { Refusal } from '../consent/refusal.js';
 import type { RecordedChange } from '../journal/entry.js';
 import { isOfAnother, shownTime } from '../journal/journal.js';
 import type { Effect } from '../tools/define-operation.js';
 import { type Next, next } from '../tools/next.js';
-import { type Shown, said, say, words } from '../util/say.js';
+import { type Shown, said, say, words } from '../util/safe-text.js';
 
 /** A change that was sent before, as far as whoever calls now may know of it. Another caller's is only known to exist. */
 export type Earlier = { readonly kind: 'own'; readonly call: EarlierCall } | { readonly kind: 'another' };
@@ -44,17 +44,17 @@ const again = {
 
 /**
  * The refusal of a call that was sent before.
- * @param lookFor what to look for in the console, as the end of a sentence
+ * @param verificationHint what to look for in the console, as the end of a sentence
  */
-export function repeated(earlier: Earlier, effect: Effect, lookFor: Shown): Refusal {
+export function repeated(earlier: Earlier, effect: Effect, verificationHint: Shown): Refusal {
   return new Refusal('Repeated', [], {
     reason: earlierText(earlier),
-    next: afterEarlier(earlier, effect, lookFor),
+    next: afterEarlier(earlier, effect, verificationHint),
     ...(earlier.kind === 'own' && { earlier: earlier.call }),
   });
 }
 
-function afterEarlier(earlier: Earlier, effect: Effect, lookFor: Shown): Next {
+function afterEarlier(earlier: Earlier, effect: Effect, verificationHint: Shown): Next {
   const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';
   if (outcome === 'not ended')
     return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
@@ -67,6 +67,6 @@ function afterEarlier(earlier: Earlier, effect: Effect, lookFor: Shown): Next {
   return next(
     'user',
     'check',
-    say`It may have happened. When ten minutes have passed since then, have the user look in the console for ${said(lookFor)}. Only if it is not there and they still want it, call again with allowRepeat: true.`,
+    say`It may have happened. When ten minutes have passed since then, have the user look in the console for ${said(verificationHint)}. Only if it is not there and they still want it, call again with allowRepeat: true.`,
   );
 }

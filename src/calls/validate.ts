@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import { defaultText, hintsOf } from '../answers/plan.js';
-import { Refusal } from '../answers/refusal.js';
+import { defaultText, hintsOf } from '../consent/plan.js';
+import { Refusal } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
-import { listed as listedText, sentences } from '../util/human.js';
+import { listText as listedText, sentences } from '../util/human.js';
 import { isDeeperThan, isObject, leavesOf, textAt, withoutNulls } from '../util/objects.js';
-import { defined, join, own, quoted, type Said, type Shown, said, say, words } from '../util/say.js';
+import { defined, join, own, quoted, type Said, type Shown, said, say, words } from '../util/safe-text.js';
 
 /** More levels, or more values in all, have no meaning for any operation. */
 const maximumDepth = 32;

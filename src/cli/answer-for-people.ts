@@ -1,16 +1,16 @@
-import { attemptsText } from '../answers/attempts.js';
-import type { Failure } from '../answers/failure.js';
-import { headlineOf } from '../answers/headline.js';
-import { planText } from '../answers/plan.js';
-import { requestLines } from '../answers/request-lines.js';
-import { consentWays, type Success } from '../answers/success.js';
-import { earlierText, idList, render, saidBy } from '../answers/text.js';
+import { attemptsText } from '../calls/attempts-text.js';
+import { headlineOf } from '../calls/headline.js';
+import { earlierText, idList, render, saidBy } from '../calls/result-text.js';
+import type { Failure } from '../consent/outcome.js';
+import { consentWays, type Success } from '../consent/outcome.js';
+import { planText } from '../consent/plan.js';
+import { requestLines } from '../consent/request-lines.js';
 import { textForOperator } from '../tools/next.js';
-import { exact, join, type Literal, linesOf, own, type Shown, said, say, withTimes, words } from '../util/say.js';
-import { labelled, localTime, type Page, wrapped } from './layout.js';
+import { exact, join, type Literal, linesOf, own, type Shown, said, say, withTimes, words } from '../util/safe-text.js';
+import { type HelpPage, labelled, localTime, wrapped } from './layout.js';
 
 /** The facts of a success as a person at a terminal reads them: in words and in local time, without what is meant for models. */
-export function successText(success: Success, page: Page): string {
+export function successText(success: Success, page: HelpPage): string {
   const { summary, account, consent, sentAt, where = [], effects = [], plan, answer } = success;
   const { planId, planExpires, decideAt, warnings, notes = [], requestIds, attempts = [], next } = success;
   const rows = [
@@ -40,7 +40,7 @@ export function successText(success: Success, page: Page): string {
 }
 
 /** The same of a failure: what it was, what to do, and what support asks for. */
-export function failureText(failure: Failure, page: Page): string {
+export function failureText(failure: Failure, page: HelpPage): string {
   // Those who said no know what they were asked.
   if (failure.code === 'Declined' && failure.status === undefined)
     return text([wrapped('Nothing was sent: you did not agree to it.', page.width)]);
@@ -67,7 +67,7 @@ export function failureText(failure: Failure, page: Page): string {
 }
 
 /** A plan with its sections, each line within the width. */
-export const planLines = (plan: Shown, page: Page): string[] =>
+export const planLines = (plan: Shown, page: HelpPage): string[] =>
   linesOf(plan).flatMap((line) => {
     if (/^[A-Z][^.]*:$/.test(line)) return [page.paint('bold', line)];
     return wrapped(inLocalTime(line, page), page.width, 0, line.startsWith('- ') ? 2 : 0);
@@ -87,12 +87,13 @@ const maybe = (fact: Shown | undefined) => (fact === undefined || fact === '' ? 
 
 const copied = (value: string | undefined) => (value === undefined ? undefined : say`${exact(value)}`);
 
-const inLocalTime = (text: Shown, { timeZone }: Page): Shown =>
+const inLocalTime = (text: Shown, { timeZone }: HelpPage): Shown =>
   withTimes(text, (time) => said(localTime(new Date(time), timeZone) ?? words('')));
 
-const paragraph = (text: Shown, page: Page, first: '- ' | 0 = 0) => wrapped(inLocalTime(text, page), page.width, first);
+const paragraph = (text: Shown, page: HelpPage, first: '- ' | 0 = 0) =>
+  wrapped(inLocalTime(text, page), page.width, first);
 
-const facts = (rows: readonly ReturnType<typeof row>[], page: Page) =>
+const facts = (rows: readonly ReturnType<typeof row>[], page: HelpPage) =>
   labelled(
     rows.map(([label, texts]) => [label, texts.map((text) => inLocalTime(text, page))] as const),
     page,

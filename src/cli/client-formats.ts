@@ -61,7 +61,7 @@ export const jsonFile = (
 });
 
 /** VS Code asks for secrets, which the block has to list. */
-export const inputs = (names: readonly string[]) =>
+export const promptInputs = (names: readonly string[]) =>
   names.map((name) => ({ type: 'promptString', id: inputId(name), description: name, password: true }));
 export const vscodeFile = jsonFile(inputReference, {
   servers: 'servers',
@@ -93,6 +93,6 @@ export const connector = (place: string): ByHand => ({
 
 export const envOptions = (server: LocalServer, quote: Quote) =>
   Object.entries(withReferences(server, inBraces)).map(([name, value]) => `--env ${name}=${quote(value)}`);
-export const words = (...parts: readonly (string | readonly string[])[]) => parts.flat().join(' ');
+export const commandLine = (...parts: readonly (string | readonly string[])[]) => parts.flat().join(' ');
 export const launch = ({ command, args }: LocalServer, quote: Quote) => [command, ...args].map(quote);
 export const header = (quote: Quote, token: string) => quote(`Authorization: ${bearer(inBraces, token)}`);

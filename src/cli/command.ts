@@ -1,11 +1,11 @@
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { CommandLine, CommandSyntax } from '../config/command-line.js';
-import type { Config, ConfigResult } from '../config/load.js';
+import type { Config, ConfigResult } from '../config/load-config.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean } from '../util/did-you-mean.js';
-import { type Literal, namesOf, own, type Said, type Shown, said, say, words } from '../util/say.js';
-import { columnsOf, type Page, wrapped } from './layout.js';
+import { type Literal, namesOf, own, type Said, type Shown, said, say, words } from '../util/safe-text.js';
+import { columnsOf, type HelpPage, wrapped } from './layout.js';
 
 /** The destination of text: a terminal of so many columns, or a file or pipe. */
 type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -118,7 +118,7 @@ export const notOneOf = <const Kind extends string>(
 export function pageOf(
   { env, timeZone, ...streams }: Pick<Terminal, 'stdout' | 'stderr' | 'env' | 'timeZone'>,
   stream: 'stdout' | 'stderr',
-): Page {
+): HelpPage {
   const screen = streams[stream];
   const hasColours = screen.isTTY === true && !env.NO_COLOR;
   return {

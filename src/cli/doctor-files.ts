@@ -1,11 +1,11 @@
 import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
-import type { Config } from '../config/load.js';
+import type { Config } from '../config/load-config.js';
 import { planKeyProblem } from '../consent/plan-key.js';
 import { databaseName, isDatabaseUrl } from '../journal/database-url.js';
 import { openJournal, planKeyPath } from '../runtime.js';
 import { shownReason } from '../util/log.js';
-import { counted, type Shown, said, say, words } from '../util/say.js';
+import { counted, type Shown, said, say, words } from '../util/safe-text.js';
 import { journalRemedy } from './journal-remedy.js';
 import { type Finding, ok, problem, warning } from './probe.js';
 
@@ -28,7 +28,7 @@ export async function journalFinding(config: Config, now: () => Date): Promise<F
   const name = inDatabase ? databaseName(config.journal) : config.journal;
   const journal = await openJournal(config, now);
   try {
-    const warnings = await journal.examine();
+    const warnings = await journal.healthCheck();
     const changes = await journal.list({ limit: 10_000 });
     const open = changes.filter(({ ending }) => ending === undefined || ending.outcome === 'unknown');
     const detail = say`${name}: ${counted(changes.length, 'change')}, ${open.length} without a known outcome`;

@@ -1,4 +1,4 @@
-import { type Shown, said, say, words } from '../util/say.js';
+import { type Shown, said, say, words } from '../util/safe-text.js';
 
 /** The remedy for a setting whose problem does not name one. */
 export function remedyOfSetting(problem: Shown): Shown {

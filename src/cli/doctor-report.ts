@@ -1,5 +1,5 @@
-import { said, say } from '../util/say.js';
-import { type Page, padded, widthOf, wrapped } from './layout.js';
+import { said, say } from '../util/safe-text.js';
+import { type HelpPage, padded, widthOf, wrapped } from './layout.js';
 import type { Finding } from './probe.js';
 
 /** Colours of the states, the longest of which makes the first column. */
@@ -12,7 +12,7 @@ const narrowestText = 40;
 export function doctorReport(
   findings: readonly Finding[],
   apisChecked: number | undefined,
-  { width, paint }: Page,
+  { width, paint }: HelpPage,
 ): string {
   const checkColumns = Math.max(...findings.map(({ check }) => widthOf(check))) + 2;
   const beside = statusColumns + checkColumns;

@@ -1,9 +1,9 @@
 import { helpOf, optionName, type Row, sections, variableName } from '../config/settings.js';
 import { type ArgumentRow, argumentRows } from '../mcp/reference.js';
 import type { Operation } from '../tools/define-operation.js';
-import { defined, exact, own, said, say } from '../util/say.js';
+import { defined, exact, own, said, say } from '../util/safe-text.js';
 import { type Command, type Commands, type Invocation, notOneOf, pageOf, UsageError } from './command.js';
-import { type Page, wrapped } from './layout.js';
+import { type HelpPage, wrapped } from './layout.js';
 
 /** `cloudops-mcp help`, and `--help` with any command. The arguments are the command that it is about, and the tool of `call`. */
 export const helpCommand = (commands: Commands, defaultCommand: Command): Command => ({
@@ -20,7 +20,7 @@ export const helpCommand = (commands: Commands, defaultCommand: Command): Comman
 async function linesAbout(
   [name, tool]: Invocation['positionals'],
   operations: readonly Operation[],
-  page: Page,
+  page: HelpPage,
   commands: Commands,
   defaultCommand: Command,
 ): Promise<readonly string[]> {
@@ -41,7 +41,7 @@ async function linesAbout(
   return toolLines(name, command, operation, page);
 }
 
-async function everything(page: Page, commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
+async function everything(page: HelpPage, commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
   const named = Object.entries(commands).map(async ([name, load]) => usageOf(name, await load(), page));
   const { paint, width } = page;
   return [
@@ -67,7 +67,7 @@ async function everything(page: Page, commands: Commands, defaultCommand: Comman
   ];
 }
 
-function commandLines(name: string, command: Command, page: Page): readonly string[] {
+function commandLines(name: string, command: Command, page: HelpPage): readonly string[] {
   const isAboutTools = command.usage.startsWith('<tool>');
   return [
     ...usageOf(name, command, page),
@@ -77,7 +77,7 @@ function commandLines(name: string, command: Command, page: Page): readonly stri
   ];
 }
 
-function usageOf(name: string, { usage, about }: Command, { width, paint }: Page): string[] {
+function usageOf(name: string, { usage, about }: Command, { width, paint }: HelpPage): string[] {
   const start = name === '' ? say`  cloudops-mcp` : say`  cloudops-mcp ${own(name)}`;
   const [first = '', ...others] = wrapped(say`${defined(usage)}`, width, say`${said(start)} `, 6);
   return [
@@ -95,7 +95,7 @@ function settingLines(name: string, row: Row, width: number): string[] {
 }
 
 /** The help of a tool: its purpose, its arguments with their rules, and an example to start from. */
-function toolLines(name: string, command: Command, operation: Operation, page: Page): readonly string[] {
+function toolLines(name: string, command: Command, operation: Operation, page: HelpPage): readonly string[] {
   const { width, paint } = page;
   const heading = (text: string) => ['', paint('bold', text)];
   const rows = argumentRows(operation);
@@ -115,7 +115,7 @@ function toolLines(name: string, command: Command, operation: Operation, page: P
   ];
 }
 
-function argumentLines({ path, type, rules, about, preset }: ArgumentRow, { width, paint }: Page): string[] {
+function argumentLines({ path, type, rules, about, preset }: ArgumentRow, { width, paint }: HelpPage): string[] {
   const said = forPeople[path] ?? about;
   const absent = preset === '' || said.includes(preset) ? [] : [`${preset} if absent`];
   const facts = [type, ...rules, ...absent].join(', ');

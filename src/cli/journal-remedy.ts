@@ -1,5 +1,5 @@
 import { textAt } from '../util/objects.js';
-import { type Shown, words } from '../util/say.js';
+import { type Shown, words } from '../util/safe-text.js';
 
 const networkCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNRESET'];
 

@@ -1,7 +1,7 @@
 import { outcomes, type RecordedChange } from '../journal/entry.js';
 import { shownTool } from '../journal/journal.js';
-import { duration, join, quoted, type Said, type Shown, said, say, words } from '../util/say.js';
-import { localTime, type Page, padded, widthOf, wrapped } from './layout.js';
+import { duration, join, quoted, type Said, type Shown, said, say, words } from '../util/safe-text.js';
+import { type HelpPage, localTime, padded, widthOf, wrapped } from './layout.js';
 
 const noOutcome = 'no outcome';
 const outcomeColumns = Math.max(...[...outcomes, noOutcome].map(widthOf)) + 2;
@@ -24,7 +24,7 @@ const colours = {
  * A change as a row of a table: when, in local time, what came of it, and what it was; below that its tool and account, and who let it
  * go ahead. On a terminal each column keeps its place; elsewhere a change is one line, with the address that it went to.
  */
-export function changeLines(change: RecordedChange, { width, paint, timeZone }: Page): string[] {
+export function changeLines(change: RecordedChange, { width, paint, timeZone }: HelpPage): string[] {
   const { time, what, target, ending } = change;
   const when = `${localTime(time, timeZone) ?? 'at an unknown time'}  `;
   const outcome = padded(ending?.outcome ?? noOutcome, outcomeColumns);

@@ -1,9 +1,9 @@
 import type { Writable } from 'node:stream';
 import type { styleText } from 'node:util';
-import { exact, type Literal, type Shown, say, words } from '../util/say.js';
+import { exact, type Literal, type Shown, say, words } from '../util/safe-text.js';
 
 /** The layout of text for people: its width, its colours and the zone of its times. */
-export interface Page {
+export interface HelpPage {
   /** Columns; infinite where nobody reads along, such as in a pipe. */
   readonly width: number;
   readonly paint: (format: Parameters<typeof styleText>[0], text: string) => string;
@@ -46,7 +46,7 @@ export const padded = (text: string, columns: number): string =>
   text + ' '.repeat(Math.max(0, columns - widthOf(text)));
 
 /** Prints a line for people. */
-export const tell = <const Text extends string>(screen: Pick<Writable, 'write'>, line: Literal<Text>): void =>
+export const printLine = <const Text extends string>(screen: Pick<Writable, 'write'>, line: Literal<Text>): void =>
   void screen.write(`${words(line)}\n`);
 
 /**
@@ -77,7 +77,7 @@ export function wrapped<const Text extends string, const First extends string>(
 /** Rows of a label and its texts, one below the other in a column of their own. */
 export function labelled<const Label extends string>(
   rows: readonly (readonly [label: Literal<Label>, texts: readonly Shown[]])[],
-  { width, paint }: Page,
+  { width, paint }: HelpPage,
 ): string[] {
   const shown = rows.filter(([, texts]) => texts.length > 0);
   const column = Math.max(0, ...shown.map(([label]) => widthOf(label))) + 2;

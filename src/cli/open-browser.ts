@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { opener } from './desktop.js';
+import { opener } from './has-desktop.js';
 
 /**
  * Opens the browser, if the system can. The browser gets the secret address from a file of this user alone, because other users see

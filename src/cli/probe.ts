@@ -2,11 +2,11 @@ import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
-import { httpFailureRemedies, httpFailureText } from '../answers/remedies.js';
+import { httpFailureRemedies, httpFailureText } from '../calls/remedies.js';
 import { textForOperator } from '../tools/next.js';
 import type { HttpClient, Proxies } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
-import { exact, type Literal, namesOf, type Shown, said, say, words } from '../util/say.js';
+import { exact, type Literal, namesOf, type Shown, said, say, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
 
 /** The result of a check of `doctor`, with a remedy unless it is in order. */

@@ -1,11 +1,11 @@
 import { hiddenBySandbox } from '../config/describe.js';
-import type { Config } from '../config/load.js';
-import type { DecisionPage } from '../consent/page.js';
+import type { Config } from '../config/load-config.js';
+import type { DecisionPage } from '../consent/decision-page.js';
 import { type Runtime, startRuntime } from '../runtime.js';
 import type { Log } from '../util/log.js';
-import { join, said, say, words } from '../util/say.js';
+import { join, said, say, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
-import { isForeign } from './foreign.js';
+import { isForeign } from './is-third-party-error.js';
 import { serverLog } from './terminal-log.js';
 
 /** Time for changes under way to end when the process is asked to. */

@@ -1,27 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { parseCommandLine } from '../config/command-line.js';
-import { loadConfig } from '../config/load.js';
+import { loadConfig } from '../config/load-config.js';
 import { noOwnOperations, type OwnOperations, operationsPath, ownSettings } from '../config/own-operations.js';
 import { operations as builtIn } from '../tools/index.js';
 import { didYouMean } from '../util/did-you-mean.js';
-import { defined, exact, own, said, say } from '../util/say.js';
+import { defined, exact, own, said, say } from '../util/safe-text.js';
 import { type Command, type Commands, notOneOf, problemsText, type Terminal, UsageError } from './command.js';
-import { tell } from './layout.js';
-import { stdioCommand } from './stdio.js';
+import { printLine } from './layout.js';
+import { stdioCommand } from './stdio-command.js';
 
 const help = async () => (await import('./help.js')).helpCommand(commands, stdioCommand);
 
 export const commands: Commands = {
-  call: async () => (await import('./call.js')).callCommand,
-  'client-config': async () => (await import('./client-config.js')).clientConfigCommand,
-  doctor: async () => (await import('./doctor.js')).doctorCommand,
-  health: async () => (await import('./health.js')).healthCommand,
+  call: async () => (await import('./call-command.js')).callCommand,
+  'client-config': async () => (await import('./client-config-command.js')).clientConfigCommand,
+  doctor: async () => (await import('./doctor-command.js')).doctorCommand,
+  health: async () => (await import('./health-command.js')).healthCommand,
   help,
-  http: async () => (await import('./http.js')).httpCommand,
-  journal: async () => (await import('./journal.js')).journalCommand,
-  operations: async () => (await import('./operations.js')).operationsCommand,
-  sandbox: async () => (await import('./sandbox.js')).sandboxCommand,
-  view: async () => (await import('./view.js')).viewCommand,
+  http: async () => (await import('./http-command.js')).httpCommand,
+  journal: async () => (await import('./journal-command.js')).journalCommand,
+  operations: async () => (await import('./operations-command.js')).operationsCommand,
+  sandbox: async () => (await import('./sandbox-command.js')).sandboxCommand,
+  view: async () => (await import('./view-command.js')).viewCommand,
 };
 
 /** Runs a command line. Resolves with the exit code. */
@@ -32,7 +32,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     return await run(name, name === '' ? args : args.slice(1), terminal);
   } catch (error) {
     if (error instanceof Error && 'syscall' in error && error.syscall === 'listen') {
-      tell(terminal.stderr, say`cloudops-mcp cannot listen: ${error.message}`);
+      printLine(terminal.stderr, say`cloudops-mcp cannot listen: ${error.message}`);
       return 1;
     }
     const usage = usageErrorOf(error);
@@ -57,7 +57,7 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
   const commandLine = parseCommandLine(args, command, ownSettings(own));
   const { positionals, options, wants } = commandLine;
   if (wants === 'version') {
-    tell(terminal.stdout, say`${exact(terminal.version)}`);
+    printLine(terminal.stdout, say`${exact(terminal.version)}`);
     return 0;
   }
   const readFile = (path: string) => readFileSync(path, 'utf8');
@@ -80,9 +80,9 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
 async function ownOperations(args: readonly string[], command: Command, terminal: Terminal): Promise<OwnOperations> {
   const path = operationsPath(terminal.env, parseCommandLine(args, command));
   if (path === undefined) return noOwnOperations;
-  const { containFiles } = await import('./own-files.js');
+  const { containFiles } = await import('./contain-operation-files.js');
   const files = containFiles(terminal);
-  const own = await (await import('../operations/load.js')).loadOperations(path);
+  const own = await (await import('../operations/load-operations.js')).loadOperations(path);
   files.end();
   const stray = files.problems.map((problem) => say`CLOUDOPS_OPERATIONS: ${said(problem)}.`);
   return stray.length === 0 ? own : { operations: [], problems: [...own.problems, ...stray] };

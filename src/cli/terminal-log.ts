@@ -1,8 +1,8 @@
-import type { Config } from '../config/load.js';
+import type { Config } from '../config/load-config.js';
 import { createLog, type Log } from '../util/log.js';
-import { join, own, quoted, said, say, words } from '../util/say.js';
+import { join, own, quoted, said, say, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
-import { columnsOf, tell, wrapped } from './layout.js';
+import { columnsOf, printLine, wrapped } from './layout.js';
 
 /**
  * The log of a server: lines of JSON for whatever collects them. A person who started it at a terminal, and has set no level, gets
@@ -18,7 +18,7 @@ export function commandLog(config: Pick<Config, 'origins' | 'logLevel'>, { now, 
   if (hasLevel(config)) return createLog(config.logLevel, now, (line) => stderr.write(line));
   return (_level, event) => {
     if (event === 'unresolved')
-      tell(stderr, 'warning: an earlier change ended without a known outcome; see cloudops-mcp journal.');
+      printLine(stderr, 'warning: an earlier change ended without a known outcome; see cloudops-mcp journal.');
   };
 }
 

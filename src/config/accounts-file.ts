@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { isAccountName } from '../calls/account.js';
 import { didYouMean } from '../util/did-you-mean.js';
-import { isObject, once } from '../util/objects.js';
-import { defined, namesOf, own, type Said, type Shown, said, say } from '../util/say.js';
+import { isObject, lazy } from '../util/objects.js';
+import { defined, namesOf, own, type Said, type Shown, said, say } from '../util/safe-text.js';
 import { type Row, type Setting, settingNames, settings } from './settings.js';
 import type { Report } from './sources.js';
 
@@ -43,9 +43,9 @@ const fields: ReadonlyMap<string, { readonly setting: Setting; readonly isFile: 
 /** The field of an account that gives a setting. */
 export const fieldOf = (setting: Setting): string => `${camelCase(setting)}${settings[setting].file ? 'File' : ''}`;
 
-const text = once(() => z.string({ error: 'must be a text' }).min(1, 'must not be empty'));
-const words = once(() => z.array(text(), { error: 'must be a list of texts' }).min(1, 'must not be empty'));
-const list = once(() =>
+const text = lazy(() => z.string({ error: 'must be a text' }).min(1, 'must not be empty'));
+const words = lazy(() => z.array(text(), { error: 'must be a list of texts' }).min(1, 'must not be empty'));
+const list = lazy(() =>
   words().refine((all) => all.every((word) => !word.includes(',')), 'must have no comma in a text of the list'),
 );
 
@@ -66,7 +66,7 @@ const schemaOf = ({ kind, help }: Row, isFile: boolean) => {
 const describedText = () => text().max(200, 'must have at most 200 characters');
 
 /** The schema of the file. Names of accounts are checked elsewhere. */
-export const accountsFileSchema = once(() =>
+export const accountsFileSchema = lazy(() =>
   z.strictObject(
     {
       $schema: z.string({ error: 'must be a text' }).optional(),

@@ -1,11 +1,11 @@
 import type { Cloud } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
-import { isAsStrict } from '../consent/decision.js';
+import { isAsStrict } from '../consent/required-consent.js';
 import type { Operation, Service } from '../tools/define-operation.js';
 import { defaultAccount } from '../transport/request.js';
-import { namesOf, own, quoted, type Said, said, say, words } from '../util/say.js';
+import { namesOf, own, quoted, type Said, said, say, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
-import { type AccountConfig, type AccountsConfig, accountOf, policyOf } from './account.js';
+import { type AccountConfig, type AccountsConfig, parseAccount, policyOf } from './account-settings.js';
 import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
 import { ownServices } from './own-operations.js';
 import { parseTexts, type SettingValues } from './setting-values.js';
@@ -27,7 +27,7 @@ type NameOf = (setting: Setting) => Said;
 
 /** The account of the environment alone. */
 export const onlyAccount = (environment: Parsed): AccountsConfig => ({
-  all: [accountOf(defaultAccount, environment.values, environment)],
+  all: [parseAccount(defaultAccount, environment.values, environment)],
   byDefault: defaultAccount,
   areNamed: false,
 });
@@ -78,7 +78,7 @@ function accountOfFile(
   if (hasKeys) reportKeys({ texts, files }, name, report);
   reportWidening(values, environment, isOwn, nameOf, report);
   reportContradictions(values, environment.operations, nameOf, report);
-  return { ...accountOf(name, values, parsed), description };
+  return { ...parseAccount(name, values, parsed), description };
 }
 
 /** The endpoints that an account has for services beside the three. */

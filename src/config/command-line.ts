@@ -1,5 +1,5 @@
 import { didYouMean } from '../util/did-you-mean.js';
-import { own, type Said, type Shown, said, say, words } from '../util/say.js';
+import { own, type Said, type Shown, said, say, words } from '../util/safe-text.js';
 import { inputs, optionName, saidVariable, settings } from './settings.js';
 
 /** Arguments and options of a command, besides settings. */

@@ -1,8 +1,8 @@
 import { markdownTable, sentences } from '../util/human.js';
 import { quote } from '../util/quote.js';
-import { own, type Shown, say } from '../util/say.js';
-import type { AccountsConfig } from './account.js';
-import type { Config } from './load.js';
+import { own, type Shown, say } from '../util/safe-text.js';
+import type { AccountsConfig } from './account-settings.js';
+import type { Config } from './load-config.js';
 import { helpOf, type Setting, settingNames, settings, variableName } from './settings.js';
 
 /** Settings that callers over HTTP see: no key ID, no path, no address. Others are not shown. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Proxies } from '../transport/http-client.js';
-import { own, type Shown, say } from '../util/say.js';
+import { own, type Shown, say } from '../util/safe-text.js';
 
 /** Variables that other programs read too, with the same meaning. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,12 +1,12 @@
-import { Refusal } from '../answers/refusal.js';
 import type { Account, Accounts } from '../calls/account.js';
 import type { Cloud } from '../calls/endpoint.js';
+import { Refusal } from '../consent/refusal.js';
+import type { ProfileFacts } from '../signing/aws-profile.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { KeyDependencies, KeySettings, OpenKeys } from '../signing/open-keys.js';
-import type { ProfileFacts } from '../signing/profile.js';
 import type { Credentials } from '../signing/sign.js';
-import { type Shown, said, say, words } from '../util/say.js';
-import type { AccountConfig, AccountsConfig } from './account.js';
+import { type Shown, said, say, words } from '../util/safe-text.js';
+import type { AccountConfig, AccountsConfig } from './account-settings.js';
 import { isPlainHttp } from './accounts.js';
 import { variableName } from './settings.js';
 import { endpoint, regionName } from './values.js';

@@ -1,6 +1,6 @@
 import { endpointSetting } from '../calls/endpoint.js';
 import { builtInServices, type Operation, type Service } from '../tools/define-operation.js';
-import type { Shown } from '../util/say.js';
+import type { Shown } from '../util/safe-text.js';
 import type { CommandLine } from './command-line.js';
 import type { Environment } from './environment.js';
 import { prefix } from './settings.js';

@@ -1,4 +1,4 @@
-import { type Said, said, say } from '../util/say.js';
+import { type Said, said, say } from '../util/safe-text.js';
 import { type Row, type Setting, settingNames, settings, type Table } from './settings.js';
 import type { Report } from './sources.js';
 import type { ParseText } from './values.js';

@@ -1,7 +1,7 @@
 import './configure-zod.js';
-import { consentModes } from '../consent/decision.js';
+import { consentModes } from '../consent/required-consent.js';
 import { logLevels } from '../util/log.js';
-import { own, type Said } from '../util/say.js';
+import { own, type Said } from '../util/safe-text.js';
 import * as values from './values.js';
 
 /** One setting: a row of the table below. */
@@ -77,7 +77,7 @@ export const sections = {
       default: 'ext',
       account: 'other',
       help: 'signed headers: ext, or amz for any S3-compatible store',
-      value: values.oneOf(['ext', 'amz']),
+      value: values.parseOneOf(['ext', 'amz']),
     },
     STORAGE_SERVICE: {
       default: 's3',
@@ -115,7 +115,7 @@ export const sections = {
       default: 'ask',
       account: 'other',
       help: 'consent to changes: ask, human, approval, plan or off',
-      value: values.oneOf(consentModes),
+      value: values.parseOneOf(consentModes),
     },
     MAX_CHANGES: {
       account: 'other',
@@ -125,12 +125,12 @@ export const sections = {
     VIEWS: {
       default: 'declared',
       help: 'clients that are offered views: declared for those that say they show them, or on for all',
-      value: values.oneOf(['declared', 'on']),
+      value: values.parseOneOf(['declared', 'on']),
     },
     OPEN_BROWSER: {
       default: 'on',
       help: 'over stdio on a desktop, open a page in the browser where a change would otherwise have no person to decide on it: on or off',
-      value: values.oneOf(['on', 'off']),
+      value: values.parseOneOf(['on', 'off']),
     },
     STATE_KEY: {
       secret: true,
@@ -141,7 +141,7 @@ export const sections = {
     PLAN_HOURS: {
       default: '24',
       help: 'hours that a plan waits for a person on the page for decisions',
-      value: values.wholeNumber(1, 24 * 14),
+      value: values.parseWholeNumber(1, 24 * 14),
     },
     DECISIONS_WEBHOOK: {
       secret: true,
@@ -171,13 +171,13 @@ export const sections = {
     TIMEOUT_MS: {
       default: '60000',
       help: 'time limit of a whole call in milliseconds, retries included',
-      value: values.wholeNumber(100, 3_600_000),
+      value: values.parseWholeNumber(100, 3_600_000),
     },
-    MAX_ATTEMPTS: { default: '4', help: 'attempts of a call that only reads', value: values.wholeNumber(1, 20) },
+    MAX_ATTEMPTS: { default: '4', help: 'attempts of a call that only reads', value: values.parseWholeNumber(1, 20) },
     LOG_LEVEL: {
       default: 'info',
       help: 'debug, info, warn or error; logs go to stderr',
-      value: values.oneOf(logLevels),
+      value: values.parseOneOf(logLevels),
     },
   },
   'HTTP server': {
@@ -214,7 +214,7 @@ export const sections = {
     HTTP_RATE: {
       default: '50',
       help: 'calls per second for each caller; twice as many at once',
-      value: values.wholeNumber(1, 1_000_000),
+      value: values.parseWholeNumber(1, 1_000_000),
     },
     HTTP_METRICS_PORT: {
       help: 'port, or address:port, that serves /metrics; a port alone listens on loopback; no metrics if not set',

@@ -1,6 +1,6 @@
 import { databaseName, holdsPassword, isDatabaseUrl } from '../journal/database-url.js';
 import { shownReason } from '../util/log.js';
-import { type Literal, own as ownName, said, say } from '../util/say.js';
+import { type Literal, own as ownName, said, say } from '../util/safe-text.js';
 import { type CommandLine, hint, secretOption } from './command-line.js';
 import type { Environment } from './environment.js';
 import { noOwnOperations, type OwnOperations, ownSettings } from './own-operations.js';

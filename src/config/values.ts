@@ -1,6 +1,6 @@
 import { type Budget, longestWindowMs } from '../journal/budget.js';
 import { databaseUrlProblem, isDatabaseUrl } from '../journal/database-url.js';
-import { type Literal, namesOf, quoted, type Shown, said, say, words } from '../util/say.js';
+import { type Literal, namesOf, quoted, type Shown, said, say, words } from '../util/safe-text.js';
 
 /**
  * What a setting's text means, or its problems. A problem is the rest of a sentence that begins with the setting's name: "… is "soon";
@@ -35,14 +35,14 @@ export const onOff: ParseText<boolean> = (text) => {
   return mustBe(text, words('1 or 0'));
 };
 
-export const oneOf =
+export const parseOneOf =
   <const Values extends readonly string[]>(values: Values): ParseText<Values[number]> =>
   (text) => {
     const found = values.find((value) => value === text);
     return found === undefined ? mustBe(text, say`${namesOf(values, ' or ')}`) : means(found);
   };
 
-export const wholeNumber =
+export const parseWholeNumber =
   (minimum: number, maximum: number): ParseText<number> =>
   (text) =>
     /^\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum

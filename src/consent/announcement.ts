@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpClient } from '../transport/http-client.js';
 import { type Log, reasonOf } from '../util/log.js';
-import { once } from '../util/objects.js';
-import { spellOut } from '../util/quote.js';
-import type { Announcement } from './page.js';
+import { lazy } from '../util/objects.js';
+import { escapeInvisible } from '../util/quote.js';
+import type { Announcement } from './decision-page.js';
 
 export interface Webhook {
   /** The address is a secret: whoever knows it can write there. */
@@ -34,7 +34,7 @@ const spanMs = 10 * 60_000;
 
 /** Tells of plans that wait, in the log and by a webhook. Nothing waits for that, and nothing depends on it. */
 export function createAnnouncer({ webhook, openClient, now, log, pause = quietDelay }: AnnouncerOptions) {
-  const clientOf = once(openClient);
+  const clientOf = lazy(openClient);
   let underWay = 0;
   let lately: readonly { readonly caller: string | undefined; readonly at: number }[] = [];
   /** The reason why no message is sent, if there is one. */
@@ -103,7 +103,7 @@ async function post(client: HttpClient, { url, key }: Webhook, body: string, tim
 
 /** In the form that Slack reads, as others do: the headline and the link, and no more. */
 const bodyOf = ({ headline, decideAt }: Announcement): string =>
-  JSON.stringify({ text: `${forSlack(spellOut(headline))} <${decideAt}|Decide>` });
+  JSON.stringify({ text: `${forSlack(escapeInvisible(headline))} <${decideAt}|Decide>` });
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 /** Slack reads these as its own signs: a name may hold `<!channel>`. */

@@ -1,17 +1,17 @@
-import type { EndedOutcome } from '../answers/outcome.js';
-import { acceptOf, planText, tooLargeToShow } from '../answers/plan.js';
-import { Refusal } from '../answers/refusal.js';
 import { next } from '../tools/next.js';
-import { firstLine, type Shown, said, say, words } from '../util/say.js';
-import { type Asker, type Reply, unlessStopped } from './asker.js';
-import { type ConsentStep, takesClicks } from './decision.js';
-import { consentDigest } from './digest.js';
-import type { Click, ConsentInput, ConsentSettings, Question } from './input.js';
-import { type Consent, intentOf, type PendingChange } from './pending.js';
-import { planOf } from './plan-ways.js';
+import { firstLine, type Shown, said, say, words } from '../util/safe-text.js';
+import { consentDigest } from './consent-digest.js';
+import { type Elicitor, type UserReply, unlessStopped } from './elicitor.js';
+import type { EndedOutcome } from './outcome.js';
+import { type Consent, journalIntent, type PendingChange } from './pending.js';
+import { acceptOf, planText } from './plan.js';
+import { planOf } from './plan-answer.js';
 import { questionText } from './question.js';
+import { Refusal, tooLargeToShow } from './refusal.js';
 import type { Refusals } from './refusals.js';
+import { type ConsentStep, takesClicks } from './required-consent.js';
 import { type ConsentTokens, InvalidToken } from './tokens.js';
+import type { Click, ConsentInput, ConsentSettings, Question } from './types.js';
 
 /**
  * Gets the consent that the settings ask for, or what the call ends with instead: a plan, or a question.
@@ -25,7 +25,7 @@ export async function obtainConsent(
   settings: ConsentSettings,
 ): Promise<Consent | EndedOutcome | Question> {
   const { call, repeats } = pending;
-  const { asker, click } = input;
+  const { elicitor, click } = input;
   const { confirm, newNonce, refusals } = settings;
   if (click !== undefined) {
     if (!takesClicks(confirm, click.page === undefined ? 'view' : 'page'))
@@ -45,9 +45,9 @@ export async function obtainConsent(
     case 'plan':
       return planOf(step, pending, digest, input, settings);
     case 'ask': {
-      if (asker === undefined) throw new Refusal('NeedsHuman', [say`this client cannot ask its user`]);
+      if (elicitor === undefined) throw new Refusal('NeedsHuman', [say`this client cannot ask its user`]);
       const nonce = pending.planNonce ?? newNonce();
-      return ask(pending, { use: 'question', digest, nonce }, asker, input, refusals);
+      return ask(pending, { use: 'question', digest, nonce }, elicitor, input, refusals);
     }
   }
 }
@@ -65,7 +65,7 @@ async function redeemed(
   tokens: ConsentTokens,
   refusals: Refusals,
 ): Promise<Consent> {
-  const nonce = redeem(pending.steering.planId ?? '', digest, tokens);
+  const nonce = redeem(pending.control.planId ?? '', digest, tokens);
   const refusal = refusals.isSpent(nonce)
     ? new Refusal('Declined', [say`the user declined this plan`])
     : await refusals.againstPlanId(pending.entry);
@@ -134,7 +134,7 @@ async function declined(
   ifSpent: Refusal,
   isDismissed = false,
 ): Promise<Refusal> {
-  const recorded = await refusals.decline(intentOf(pending, consent), isDismissed);
+  const recorded = await refusals.decline(journalIntent(pending, consent), isDismissed);
   if (recorded === 'spent') return ifSpent;
   return recorded === 'declined' ? reason : new Refusal(reason.code, [...reason.problems, unwritten], reason.more);
 }
@@ -147,30 +147,30 @@ const unwritten = words(
 async function ask(
   pending: PendingChange,
   asked: Question['claims'],
-  asker: Asker,
+  elicitor: Elicitor,
   { signal, stop }: ConsentInput,
   refusals: Refusals,
 ): Promise<Consent | Question> {
   const { call, plan, now } = pending;
   const accept = acceptOf(call);
-  const { brought } = asker;
-  if (brought === undefined) await expectQuestion(pending, asker, signal, refusals);
-  else if (brought.claims.digest !== asked.digest)
+  const { resumedReply } = elicitor;
+  if (resumedReply === undefined) await expectQuestion(pending, elicitor, signal, refusals);
+  else if (resumedReply.claims.digest !== asked.digest)
     throw new Refusal('PlanRefused', [say`the answer belongs to a call with other arguments, endpoint or account`]);
   const message = questionText(plan, call);
   if (message === undefined) throw tooLargeToShow(call);
 
-  const claims = brought?.claims ?? asked;
-  const askedAt = brought?.claims.issuedAt ?? now().getTime();
-  if (brought === undefined) asker.show?.(planText(plan, undefined));
-  const reply = brought?.read(accept) ?? (await unlessStopped(stop, () => asker.ask(message, accept)));
+  const claims = resumedReply?.claims ?? asked;
+  const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
+  if (resumedReply === undefined) elicitor.show?.(planText(plan, undefined));
+  const reply = resumedReply?.read(accept) ?? (await unlessStopped(stop, () => elicitor.ask(message, accept)));
   if (reply === 'later') return { kind: 'inputRequired', message, answer: { accept }, claims };
   const answeredAfterMs = now().getTime() - askedAt;
   const consent = { kind: 'given', how: 'asked', nonce: claims.nonce, answeredAfterMs } as const;
   const answeredBefore = new Refusal('PlanRefused', [say`this question was answered before`]);
   if (refusals.isSpent(claims.nonce)) throw answeredBefore;
   await pending.claim(claims.nonce);
-  const refusal = refusalOf(reply, asker.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs, message);
+  const refusal = refusalOf(reply, elicitor.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs, message);
   if (refusal === undefined) return consent;
   throw await declined(pending, consent, refusals, refusal, answeredBefore, reply === 'cancelled');
 }
@@ -178,7 +178,7 @@ async function ask(
 /** @throws Refusal if the user may not be asked */
 async function expectQuestion(
   { entry }: PendingChange,
-  { isDirect }: Asker,
+  { isDirect }: Elicitor,
   signal: AbortSignal,
   refusals: Refusals,
 ): Promise<void> {
@@ -191,7 +191,7 @@ async function expectQuestion(
 }
 
 /** The reason why a reply is no consent, if there is one. */
-function refusalOf(reply: Reply, afterMs: number, message: Shown): Refusal | undefined {
+function refusalOf(reply: UserReply, afterMs: number, message: Shown): Refusal | undefined {
   const shown = say`the question was: ${said(firstLine(message))}`;
   if (reply !== 'unanswered' && afterMs < shortestReadMs)
     return new Refusal('NobodyAsked', [say`the client ${said(words(verbs[reply]))} it after ${afterMs} ms`, shown]);
@@ -205,7 +205,7 @@ const verbs = {
   declined: 'declined',
   notChosen: 'answered',
   cancelled: 'cancelled',
-} as const satisfies Readonly<Record<Exclude<Reply, 'unanswered'>, string>>;
+} as const satisfies Readonly<Record<Exclude<UserReply, 'unanswered'>, string>>;
 
 /** The words for a person who gave it. */
 const replies = {
@@ -214,4 +214,4 @@ const replies = {
   cancelled: 'the user closed the question without an answer',
   unanswered:
     'no answer came from the user; if the client never shows questions, the person who runs this server can set CLOUDOPS_CONFIRM=plan',
-} as const satisfies Readonly<Record<Exclude<Reply, 'agreed'>, string>>;
+} as const satisfies Readonly<Record<Exclude<UserReply, 'agreed'>, string>>;

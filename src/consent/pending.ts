@@ -1,9 +1,9 @@
-import type { Plan, PlannedCall } from '../answers/plan.js';
-import type { ConsentWay } from '../answers/success.js';
 import type { Intent } from '../journal/entry.js';
+import type { ConsentWay } from './outcome.js';
+import type { Plan, PlannedCall } from './plan.js';
 
 /** Arguments that steer a change and are not sent. */
-export interface Steering {
+export interface ControlArguments {
   readonly planOnly: boolean;
   readonly planId: string | undefined;
   readonly allowRepeat: boolean;
@@ -18,7 +18,7 @@ export type PendingEntry = Omit<Intent, 'time' | 'consent' | 'nonce' | 'answered
 export interface PendingChange {
   readonly call: PlannedCall;
   readonly plan: Plan;
-  readonly steering: Steering;
+  readonly control: ControlArguments;
   /** The id of the change that it may repeat, as its plan says; empty if there is none, true for any, false if it may repeat none. */
   readonly repeats: string | boolean;
   readonly entry: PendingEntry;
@@ -45,7 +45,7 @@ export interface Consent {
 }
 
 /** The entry of a change in the journal, now that somebody has decided on it. */
-export const intentOf = ({ entry, now }: Pick<PendingChange, 'entry' | 'now'>, consent: Consent): Intent => ({
+export const journalIntent = ({ entry, now }: Pick<PendingChange, 'entry' | 'now'>, consent: Consent): Intent => ({
   ...entry,
   time: now().toISOString(),
   consent: consent.how,

@@ -13,7 +13,7 @@ import {
 import { dirname } from 'node:path';
 import { shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { type Shown, words } from '../util/say.js';
+import { type Shown, words } from '../util/safe-text.js';
 import type { KeyRing } from '../util/seal.js';
 
 const keyBytes = 32;

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import type { EndedOutcome } from '../answers/outcome.js';
-import type { Plan, PlannedCall } from '../answers/plan.js';
-import { isObject, once, textAt } from '../util/objects.js';
-import { fromServer, type Shown } from '../util/say.js';
+import { isObject, lazy, textAt } from '../util/objects.js';
+import { fromServer, type Shown } from '../util/safe-text.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
+import type { EndedOutcome } from './outcome.js';
+import type { Plan, PlannedCall } from './plan.js';
 import type { PlanStore, StoredPlan } from './plan-store.js';
 
 /** A plan as it waits for a person, or was decided. */
@@ -131,7 +131,7 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
 }
 
 /** A sealed plan may come from another version of this server: the fields that are shown and acted on are checked, the rest is kept. */
-const schema = once(() =>
+const schema = lazy(() =>
   z.object({
     digest: z.string(),
     requestKey: z.string(),

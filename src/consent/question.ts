@@ -1,4 +1,3 @@
-import { accountOf, type Plan, type PlannedCall, type Risk, withoutSecrets } from '../answers/plan.js';
 import { leavesOf } from '../util/objects.js';
 import {
   beginning,
@@ -14,7 +13,8 @@ import {
   shortNames,
   without,
   words,
-} from '../util/say.js';
+} from '../util/safe-text.js';
+import { accountText, type Plan, type PlannedCall, type Risk, withoutSecrets } from './plan.js';
 
 /** Some clients have 24 lines in all. */
 const maximumLines = 9;
@@ -39,7 +39,7 @@ export function questionText(plan: Plan, call: PlannedCall): Shown | undefined {
   const sentence = <const Title extends string>(title: Literal<Title>, parts: readonly Shown[]) =>
     parts.length === 0 ? [] : [say`${said(words(title))}: ${said(join(parts, ', '))}.`];
   const headline = change.headline(input, endpoint.region);
-  const decision = [...decisionLines(plan, call), whereLine(plan.where, accountOf(call))];
+  const decision = [...decisionLines(plan, call), whereLine(plan.where, accountText(call))];
   const risks = risksOf(plan);
   const lines = [
     ...(decision[0] === say`${said(headline)}?` ? [] : sentence('In full', [headline])),

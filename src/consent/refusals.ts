@@ -1,9 +1,9 @@
-import { Refusal } from '../answers/refusal.js';
 import type { Intent } from '../journal/entry.js';
 import type { Journal } from '../journal/journal.js';
-import { createPersistence } from '../journal/persistence.js';
+import { createPersistence } from '../journal/retry-writes.js';
 import { type Log, reasonOf } from '../util/log.js';
-import { say } from '../util/say.js';
+import { say } from '../util/safe-text.js';
+import { Refusal } from './refusal.js';
 import { tokenLifetimeMs } from './tokens.js';
 
 /** The refusals of people. One that cannot be written into the journal counts in this process until it is. */

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { PlanClaims } from '../answers/outcome.js';
 import type { SealingKey, SealingKeys } from '../util/seal.js';
+import type { PlanClaims } from './outcome.js';
 
 /**
  * A consent token stands for one plan, or one question, shown once. A `handle` is for a plan that only a person can decide on: with it,

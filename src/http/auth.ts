@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { type Principal, readScope, scopeOf, scopes, writeScope } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
-import { HttpError, unavailable } from './server.js';
+import { HttpError, unavailable } from './http-helpers.js';
 
 /** The owner of a bearer token. Reasons are fixed words for the log, never text of a client. */
 export type Authentication =

@@ -1,21 +1,21 @@
 import * as z from 'zod';
-import type { EndedOutcome } from '../answers/outcome.js';
-import { Refusal, refusalFailure } from '../answers/refusal.js';
 import { type Account, type Accounts, accountsOf } from '../calls/account.js';
 import type { CallOutcome, CallTool } from '../calls/context.js';
 import type { Principal } from '../calls/policy.js';
-import { reasonAgainstDeciding } from '../consent/decision.js';
+import type { EndedOutcome } from '../consent/outcome.js';
 import type { FoundPlan, Plans } from '../consent/plans.js';
+import { Refusal, refusalFailure } from '../consent/refusal.js';
+import { reasonAgainstDeciding } from '../consent/required-consent.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
-import { decisionSchema } from '../mcp/views/offer.js';
 import { viewMeta } from '../mcp/views/results.js';
+import { decisionSchema } from '../mcp/views/view-of-tool.js';
 import type { Operation } from '../tools/define-operation.js';
 import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';
-import { join, quoted, type Shown, said, say, words } from '../util/say.js';
+import { join, quoted, type Shown, said, say, words } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
-import type { Session } from './decision-session.js';
+import type { DecisionSession } from './decision-session.js';
 
 export interface PlanDeciding {
   readonly plans: Plans;
@@ -30,11 +30,11 @@ export interface PlanDeciding {
 
 /** Whoever decides: somebody who is signed in, or the person at this machine, who has no name and may use every account. */
 export type Decider =
-  | Pick<Session, 'person' | 'mayApprove' | 'scopes'>
+  | Pick<DecisionSession, 'person' | 'mayApprove' | 'scopes'>
   | { readonly person: undefined; readonly mayApprove: false; readonly scopes: undefined };
 
 /** The account of a plan, if a person may use it. */
-export function accountOf({ args }: FoundPlan, decider: Decider, accounts: Accounts): Account | undefined {
+export function accountOfPlan({ args }: FoundPlan, decider: Decider, accounts: Accounts): Account | undefined {
   const principal = decider.person === undefined ? undefined : { name: decider.person, scopes: decider.scopes };
   const { all, areNamed } = accountsOf(accounts, principal);
   return all.find(({ name }) => !areNamed || name === args.account);
@@ -42,7 +42,7 @@ export function accountOf({ args }: FoundPlan, decider: Decider, accounts: Accou
 
 /** The reason why a person may not decide on a plan; undefined if they may. */
 export function reasonAgainst(plan: FoundPlan, decider: Decider, accounts: Accounts): Shown | undefined {
-  const account = accountOf(plan, decider, accounts);
+  const account = accountOfPlan(plan, decider, accounts);
   if (account === undefined) return words('You have no access to the account of this change.');
   return reasonAgainstDeciding({ ...decider, mode: account.confirm, caller: plan.caller });
 }
@@ -135,10 +135,10 @@ function resultOf(
 
 /** Who asked, and who decided. Names come from outside. */
 export const noteOf = ({ caller, client, approver }: FoundPlan): Shown => {
-  const asker = caller === undefined ? said(words('a caller without a name')) : quoted(caller, 100);
+  const elicitor = caller === undefined ? said(words('a caller without a name')) : quoted(caller, 100);
   return join(
     sentences(
-      say`Asked for by ${asker} with the client ${quoted(client, 100)}.`,
+      say`Asked for by ${elicitor} with the client ${quoted(client, 100)}.`,
       approver !== undefined && say`Decided by ${quoted(approver, 100)}.`,
     ),
     ' ',

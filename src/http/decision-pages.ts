@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { FoundPlan } from '../consent/plans.js';
 import { textAt } from '../util/objects.js';
-import { quoted, type Shown, say } from '../util/say.js';
-import type { Session } from './decision-session.js';
+import { quoted, type Shown, say } from '../util/safe-text.js';
+import type { DecisionSession } from './decision-session.js';
 
 /** The pages around the decisions, as HTML. Their one script only writes times. */
 
@@ -66,7 +66,7 @@ export const problemPage = (title: Shown, text: Shown): string =>
  * The changes that wait, and those that were decided lately.
  * @param areNamed true if accounts have names, of which each change then has one
  */
-export function listPage({ person, csrf }: Session, plans: readonly FoundPlan[], areNamed: boolean): string {
+export function listPage({ person, csrf }: DecisionSession, plans: readonly FoundPlan[], areNamed: boolean): string {
   const itemOf = (plan: FoundPlan) => item(plan, areNamed && textAt(plan.args, 'account'));
   const waiting = plans.filter(({ state }) => state === 'waiting');
   const decided = plans.filter(({ state }) => state === 'decided').reverse();

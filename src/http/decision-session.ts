@@ -1,12 +1,12 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
-import { once } from '../util/objects.js';
+import { lazy } from '../util/objects.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
-import { HttpError } from './server.js';
+import { HttpError } from './http-helpers.js';
 
 /** A person who is signed in. */
-export interface Session {
+export interface DecisionSession {
   readonly person: string;
   /** Set if they have the scope `cloudops:approve`. */
   readonly mayApprove: boolean;
@@ -38,7 +38,7 @@ const longest = 4000;
 const names = { session: '__Host-cloudops-session', signIn: '__Host-cloudops-sign-in' } as const;
 
 const schemas = {
-  session: once(() =>
+  session: lazy(() =>
     z.object({
       person: z.string(),
       mayApprove: z.boolean(),
@@ -48,13 +48,13 @@ const schemas = {
       token: z.string().optional(),
     }),
   ),
-  signIn: once(() =>
+  signIn: lazy(() =>
     z.object({ state: z.string(), verifier: z.string(), nonce: z.string().optional(), expiresAt: z.number() }),
   ),
 };
 
 /** Cookies are sealed: nobody can read or make one without the key, and none is good for anything but its purpose. */
-export function createSessions(keys: SealingKeys, now: () => Date) {
+export function createDecisionSessions(keys: SealingKeys, now: () => Date) {
   const sealOf = (kind: keyof typeof names) =>
     createSeal(keys, { purpose: `cloudops decisions ${kind}`, associatedData: '', longest });
   const seals = { session: sealOf('session'), signIn: sealOf('signIn') };
@@ -65,7 +65,7 @@ export function createSessions(keys: SealingKeys, now: () => Date) {
     const text = seals[kind].open(cookieOf(request, names[kind]));
     return text === undefined ? undefined : JSON.parse(text);
   };
-  const seal = (kind: keyof typeof names, value: Session | SignInState) => {
+  const seal = (kind: keyof typeof names, value: DecisionSession | SignInState) => {
     const sealed = seals[kind].seal(JSON.stringify(value));
     if (sealed.length > longest) throw new HttpError(400, 'sign-in', 'The token is too long for this page.');
     return cookie(kind, sealed, Math.floor((value.expiresAt - now().getTime()) / 1000));
@@ -73,21 +73,21 @@ export function createSessions(keys: SealingKeys, now: () => Date) {
   const isCurrent = <Value extends { expiresAt: number }>(value: Value | undefined) =>
     value !== undefined && value.expiresAt > now().getTime() ? value : undefined;
   return {
-    newSession: (person: Omit<Session, 'csrf'>): Session => ({
+    newSession: (person: Omit<DecisionSession, 'csrf'>): DecisionSession => ({
       ...person,
       csrf: randomBytes(16).toString('base64url'),
     }),
-    session: (request: IncomingMessage): Session | undefined =>
+    session: (request: IncomingMessage): DecisionSession | undefined =>
       isCurrent(schemas.session().safeParse(open('session', request)).data),
     signIn: (request: IncomingMessage): SignInState | undefined =>
       isCurrent(schemas.signIn().safeParse(open('signIn', request)).data),
-    sessionCookie: (session: Session) => seal('session', session),
+    sessionCookie: (session: DecisionSession) => seal('session', session),
     signInCookie: (state: SignInState) => seal('signIn', state),
     clear: (kind: keyof typeof names) => cookie(kind, '', 0),
   };
 }
 
-export type Sessions = ReturnType<typeof createSessions>;
+export type DecisionSessions = ReturnType<typeof createDecisionSessions>;
 
 /** The value of a cookie; empty if there is none, or more than one: another site under the same domain may have added it. */
 function cookieOf({ headers: { cookie = '' } }: IncomingMessage, name: string): string {
@@ -99,7 +99,7 @@ function cookieOf({ headers: { cookie = '' } }: IncomingMessage, name: string): 
 }
 
 /** True if a request proves that it comes from a page of the session. */
-export function isOwnPage({ csrf }: Session, given: string | undefined): boolean {
+export function isOwnPage({ csrf }: DecisionSession, given: string | undefined): boolean {
   const [expected, actual] = [Buffer.from(csrf), Buffer.from(given ?? '')];
   return expected.length === actual.length && timingSafeEqual(expected, actual);
 }

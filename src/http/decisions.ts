@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FoundPlan } from '../consent/plans.js';
-import { readView } from '../mcp/views/offer.js';
+import { readView } from '../mcp/views/view-of-tool.js';
 import type { Log } from '../util/log.js';
-import { words } from '../util/say.js';
-import { createFailedLogins } from './addresses.js';
+import { words } from '../util/safe-text.js';
 import {
-  accountOf,
+  accountOfPlan,
   answerClick,
   noteOf,
   type PlanDeciding,
@@ -14,8 +13,9 @@ import {
   shownPlan,
 } from './decide-on-plan.js';
 import { listPage, problemPage, sendHtml, signInPage } from './decision-pages.js';
-import { createSessions, isOwnPage, type Session } from './decision-session.js';
-import { createBodyReader, HttpError, sendJson } from './server.js';
+import { createDecisionSessions, type DecisionSession, isOwnPage } from './decision-session.js';
+import { createBodyReader, HttpError, sendJson } from './http-helpers.js';
+import { createFailedLogins } from './limits-by-address.js';
 import type { SignIn } from './sign-in.js';
 
 export interface DecisionsOptions extends PlanDeciding {
@@ -40,7 +40,7 @@ export const isDecisionsPath = (path: string) => path === '/decisions' || path.s
  */
 export function createDecisions(options: DecisionsOptions) {
   const { publicUrl, signIn, plans, accounts, stateKeys, now, log } = options;
-  const sessions = createSessions(stateKeys, now);
+  const sessions = createDecisionSessions(stateKeys, now);
   const readBody = createBodyReader(maximumBody, 16 * maximumBody);
   const readForm = createBodyReader(maximumForm, Number.POSITIVE_INFINITY);
   const forms = new Set<IncomingMessage>();
@@ -56,7 +56,7 @@ export function createDecisions(options: DecisionsOptions) {
   const onRefused = createFailedLogins(now, log, 'sign-in refused');
 
   /** The person, if the session still holds: a token is looked up again. */
-  const sessionOf = async (request: IncomingMessage): Promise<Session | undefined> => {
+  const sessionOf = async (request: IncomingMessage): Promise<DecisionSession | undefined> => {
     const session = sessions.session(request);
     // A session of the other way, from before the configuration was changed, is none.
     if ((session?.token === undefined) === (signIn.kind === 'token')) return undefined;
@@ -67,17 +67,17 @@ export function createDecisions(options: DecisionsOptions) {
   const checkOrigin = ({ headers: { origin } }: IncomingMessage) => {
     if (origin !== publicUrl) throw new HttpError(403, 'origin', 'The request comes from another site.');
   };
-  const isVisible = (plan: FoundPlan, session: Session) =>
-    (session.mayApprove || plan.caller === session.person) && accountOf(plan, session, accounts) !== undefined;
+  const isVisible = (plan: FoundPlan, session: DecisionSession) =>
+    (session.mayApprove || plan.caller === session.person) && accountOfPlan(plan, session, accounts) !== undefined;
 
-  const signOut = async (request: IncomingMessage, response: ServerResponse, session: Session) => {
+  const signOut = async (request: IncomingMessage, response: ServerResponse, session: DecisionSession) => {
     checkOrigin(request);
     const csrf = (await formOf(request)).get('csrf') ?? undefined;
     if (!isOwnPage(session, csrf)) throw new HttpError(403, 'csrf', 'The request comes from another page.');
     redirect(response, '/decisions', [sessions.clear('session')]);
   };
 
-  const showList = async (response: ServerResponse, session: Session) => {
+  const showList = async (response: ServerResponse, session: DecisionSession) => {
     const visible = (await plans.list()).filter((plan) => isVisible(plan, session));
     sendHtml(response, 200, words('Decisions on changes'), listPage(session, visible, accounts.areNamed));
   };
@@ -133,7 +133,7 @@ export function createDecisions(options: DecisionsOptions) {
     redirect(response, placeOf(begun.nonce), [...cookies, sessions.sessionCookie(sessions.newSession(person))]);
   };
 
-  const checkOwnPage = (request: IncomingMessage, session: Session) => {
+  const checkOwnPage = (request: IncomingMessage, session: DecisionSession) => {
     checkOrigin(request);
     if (request.headers['content-type'] !== 'application/json')
       throw new HttpError(415, 'content type', 'The content type must be application/json.');
@@ -145,7 +145,7 @@ export function createDecisions(options: DecisionsOptions) {
   const servePlan = async (
     request: IncomingMessage,
     response: ServerResponse,
-    session: Session,
+    session: DecisionSession,
     plan: FoundPlan,
     part: string,
   ) => {
@@ -191,7 +191,7 @@ export function createDecisions(options: DecisionsOptions) {
   const servePerson = async (
     request: IncomingMessage,
     response: ServerResponse,
-    session: Session,
+    session: DecisionSession,
     { first, part }: Place,
   ): Promise<void> => {
     const route = `${request.method} ${first}`;
@@ -257,7 +257,7 @@ const pageHeaders = {
 };
 
 /** The page around the view. What it sends has to carry the proof in its head. */
-function sendHost(response: ServerResponse, html: string, { csrf }: Session): void {
+function sendHost(response: ServerResponse, html: string, { csrf }: DecisionSession): void {
   response.writeHead(200, {
     ...pageHeaders,
     'content-security-policy': "frame-ancestors 'none'",

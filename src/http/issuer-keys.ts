@@ -1,9 +1,9 @@
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import * as z from 'zod';
-import { httpFailureText } from '../answers/remedies.js';
+import { httpFailureText } from '../calls/remedies.js';
 import type { HttpClient } from '../transport/http-client.js';
 import { type Log, ShownError } from '../util/log.js';
-import { exact, join, quoted, type Said, type Shown, said, say, words } from '../util/say.js';
+import { exact, join, quoted, type Said, type Shown, said, say, words } from '../util/safe-text.js';
 
 /** The time for each document, in milliseconds. */
 const networkMs = 5000;

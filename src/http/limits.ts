@@ -1,6 +1,6 @@
-import { Refusal } from '../answers/refusal.js';
-import { say } from '../util/say.js';
-import { busy } from './server.js';
+import { Refusal } from '../consent/refusal.js';
+import { say } from '../util/safe-text.js';
+import { busy } from './http-helpers.js';
 
 /** Limits of one process. Times in milliseconds, sizes in bytes. */
 export const defaultHttpLimits = {

@@ -2,21 +2,21 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
 import type { CallTool } from '../calls/context.js';
 import type { Principal } from '../calls/policy.js';
-import type { Wait } from '../consent/asker.js';
-import type { SharedMessages } from '../journal/shared-messages.js';
-import { createOffers } from '../mcp/offer.js';
+import type { Wait } from '../consent/elicitor.js';
+import { createToolCatalog } from '../mcp/tool-catalog.js';
 import type { Metrics } from '../observe/metrics.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import type { Log } from '../util/log.js';
 import { createTurns } from '../util/turns.js';
-import { createFailedLogins } from './addresses.js';
 import { type Authenticate, authenticateRequest, checkScope, type ProtectedResource } from './auth.js';
-import { createInbox, maximumReply, replyIn } from './inbox.js';
+import { createInbox, maximumReply, replyIn } from './client-replies.js';
+import { createBodyReader, HttpError, unavailable } from './http-helpers.js';
 import { type ConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
-import { parseMessage } from './message.js';
-import type { Conversation } from './request.js';
-import { createBodyReader, HttpError, unavailable } from './server.js';
-import { createSessions, type Session } from './sessions.js';
+import { createFailedLogins } from './limits-by-address.js';
+import { createMcpSessions, type McpSession } from './mcp-sessions.js';
+import { parseMessage } from './parse-message.js';
+import type { SharedMessages } from './replica-messages.js';
+import type { Conversation } from './serve-legacy-request.js';
 import { serveMessage } from './transport.js';
 
 export interface McpEndpointOptions {
@@ -42,13 +42,13 @@ export interface McpEndpointOptions {
  */
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, server, newId, log, now } = options;
-  const offers = createOffers(server.operations, server.accounts);
+  const offers = createToolCatalog(server.operations, server.accounts);
   const readBody = createBodyReader(options.limits.bodyBytes, options.limits.bodiesBytes);
   const takeTurn = createTurns();
   const onFailedLogin = createFailedLogins(now, log);
   const checkRate = createRateLimiter(options.rate, now);
 
-  const sessions = createSessions(server.stateKeys, newId);
+  const sessions = createMcpSessions(server.stateKeys, newId);
   const inbox = createInbox({ shared: options.shared, stateKeys: server.stateKeys, log });
 
   const receive = async (request: IncomingMessage, principal: Principal | undefined) => {
@@ -124,7 +124,7 @@ interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly principal: Principal | undefined;
-  readonly session: Session | undefined;
+  readonly session: McpSession | undefined;
 }
 
 /** Counts calls, and keeps those that run. */

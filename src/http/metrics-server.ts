@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { Metrics } from '../observe/metrics.js';
+import { checkMetricsHost, HttpError } from './http-helpers.js';
 import type { HttpLimits } from './limits.js';
 import type { Probes } from './probes.js';
-import { checkMetricsHost, HttpError } from './server.js';
 
 /** A server that answers probes, `GET /metrics` and nothing else; not listening yet. */
 export function createMetricsServer(

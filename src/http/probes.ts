@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { sendJson } from './server.js';
+import { sendJson } from './http-helpers.js';
 
 /** The state of a server that its orchestrator asks for. Without a journal it serves nobody yet. */
 export type Readiness = 'ready' | 'waiting for the journal' | 'stopping';

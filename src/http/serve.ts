@@ -1,14 +1,14 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createMetrics, type ProcessState } from '../observe/metrics.js';
-import { createRequestLimiter, limitConnections } from './addresses.js';
 import { isMetadataPath, resourceMetadata } from './auth.js';
 import { createDecisions, type DecisionsOptions, isDecisionsPath } from './decisions.js';
+import { type Address, checkHostAndOrigin, close, HttpError, listen, sendJson, unavailable } from './http-helpers.js';
 import { createConcurrencyLimiter } from './limits.js';
+import { createRequestLimiter, limitConnections } from './limits-by-address.js';
 import { createMcpEndpoint, type McpEndpointOptions } from './mcp-endpoint.js';
 import { createMetricsServer } from './metrics-server.js';
 import { createProbes, type Probes } from './probes.js';
-import { type Address, checkHostAndOrigin, close, HttpError, listen, sendJson, unavailable } from './server.js';
 
 export interface HttpOptions extends McpEndpointOptions {
   readonly listen: Address;

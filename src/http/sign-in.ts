@@ -3,11 +3,11 @@ import { approveScope, scopes as callerScopes } from '../calls/policy.js';
 import type { HttpClient } from '../transport/http-client.js';
 import { reasonOf } from '../util/log.js';
 import type { Authenticate } from './auth.js';
-import { type Session, type SignInState, sessionMs } from './decision-session.js';
+import { type DecisionSession, type SignInState, sessionMs } from './decision-session.js';
 import { decidesOnly } from './tokens-file.js';
 
 /** A person, before a session is made. */
-export type Person = Pick<Session, 'person' | 'mayApprove' | 'scopes'>;
+export type Person = Pick<DecisionSession, 'person' | 'mayApprove' | 'scopes'>;
 
 /** The way in which people sign in to the page for decisions. */
 export type SignIn =

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { isAccountScope } from '../calls/account.js';
 import { approveScope, scopes as callerScopes, type Principal, readScope, writeScope } from '../calls/policy.js';
 import { type Log, reasonOf } from '../util/log.js';
-import { namesOf, own, type Shown, said, say } from '../util/say.js';
+import { namesOf, own, type Shown, said, say } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
 
 /** A token that the server knows by its SHA-256 alone. */

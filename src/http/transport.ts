@@ -8,10 +8,10 @@ import {
   type Server,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
-import type { Wait } from '../consent/asker.js';
+import type { Wait } from '../consent/elicitor.js';
 import type { Log } from '../util/log.js';
-import { correctHeaders } from './mislabelled.js';
-import { type Conversation, serveRequest } from './request.js';
+import { correctHeaders } from './correct-headers.js';
+import { type Conversation, serveRequest } from './serve-legacy-request.js';
 import { webRequest, whenOver } from './web-request.js';
 
 /** Serves one message that was read already, with a server made for it. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { checkHostAndOrigin, close, createBodyReader, HttpError, listen, sendJson } from './server.js';
+import { checkHostAndOrigin, close, createBodyReader, HttpError, listen, sendJson } from './http-helpers.js';
 
 /** The content of the page, and the calls that it may make. */
 export interface ViewPage {

@@ -1,4 +1,4 @@
-import { namesOf, type Shown, say } from '../util/say.js';
+import { namesOf, type Shown, say } from '../util/safe-text.js';
 
 /** True for the address of a database, also for one that is not usable; otherwise a journal is the path of a file. */
 export const isDatabaseUrl = (journal: string): boolean => /^[a-z][a-z0-9+.-]+:/i.test(journal);

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { once } from '../util/objects.js';
+import { lazy } from '../util/objects.js';
 
 /**
  * The entry before a change is sent. It holds no secret. Times are ISO 8601, UTC. The schema is made when an entry is first read,
  * because most servers start with an empty journal, or none.
  */
-export const intentSchema = once(() =>
+export const intentSchema = lazy(() =>
   z.object({
     id: z.string(),
     time: z.string(),
@@ -45,7 +45,7 @@ export type Intent = z.output<ReturnType<typeof intentSchema>>;
 export const outcomes = ['accepted', 'rejected', 'unknown', 'not sent', 'declined'] as const;
 
 /** The outcome of the intent with the same id. */
-export const endingSchema = once(() =>
+export const endingSchema = lazy(() =>
   z.object({
     id: z.string(),
     time: z.string(),

@@ -1,6 +1,6 @@
 import type { Log } from '../util/log.js';
 import { longestWindowMs } from './budget.js';
-import { clockWasSet } from './clock.js';
+import { clockWasSet } from './clock-warnings.js';
 import { linesAfter } from './file-lines.js';
 import { readRotatedFile, rotatedFiles } from './file-open.js';
 import { createTail } from './file-tail.js';

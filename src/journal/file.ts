@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Log } from '../util/log.js';
 import { budgetState } from './budget.js';
-import { clockWarnings, createClockWarning } from './clock.js';
+import { clockWarnings, createClockWarning } from './clock-warnings.js';
 import { findByNonce, findConflict, findDuplicate, findOverspending, isNonceSpent } from './conflict.js';
 import {
   bounded,
@@ -17,7 +17,7 @@ import { append, checkWritable } from './file-open.js';
 import { listNewest, readChanges } from './file-read.js';
 import { createFileWindow } from './file-window.js';
 import { type Journal, unwritable } from './journal.js';
-import { createPersistence } from './persistence.js';
+import { createPersistence } from './retry-writes.js';
 
 /**
  * A journal of JSON lines. Each entry is appended in one write and flushed to disk before anything is sent, so the order of
@@ -40,7 +40,7 @@ export function createFileJournal(
   const endUnsent = (id: string, code: string) =>
     persistence.writeSoon(() => writeEnding({ id, time: now().toISOString(), outcome: 'not sent', code }));
   return {
-    examine: async () => {
+    healthCheck: async () => {
       await checkWritable(path);
       return clockWarnings(-(await window.upToDate()).behind(now().getTime()));
     },

@@ -1,6 +1,6 @@
 import { defaultAccount } from '../transport/request.js';
 import { reasonOf } from '../util/log.js';
-import { own, quoted, type Said, type Shown, said, say, words } from '../util/say.js';
+import { own, quoted, type Said, type Shown, said, say, words } from '../util/safe-text.js';
 import type { Budget, BudgetState } from './budget.js';
 import { boundedCaller, type Ending, type Intent, type RecordedChange } from './entry.js';
 
@@ -48,7 +48,7 @@ export interface Journal {
    * tables.
    * @throws if changes would be refused
    */
-  examine(): Promise<readonly Shown[]>;
+  healthCheck(): Promise<readonly Shown[]>;
   /** The number of outcomes that are not written yet. */
   unwritten(): number;
   /**

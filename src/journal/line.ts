@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { isObject, once, valueAt } from '../util/objects.js';
+import { isObject, lazy, valueAt } from '../util/objects.js';
 import { type Ending, type Entry, endingSchema, type Intent, intentSchema, outcomes } from './entry.js';
-import { keyFormat } from './key.js';
+import { keyFormat } from './repetition-key.js';
 
 /** An intent as the journal's window keeps it: what the rules look for, and the whole as text until somebody asks for it. */
 export interface IntentLine {
@@ -31,7 +31,7 @@ export interface NotUnderstood {
 
 export type Line = IntentLine | EndingLine | NotUnderstood;
 
-const timeSchema = once(() => z.iso.datetime());
+const timeSchema = lazy(() => z.iso.datetime());
 
 /**
  * A line of the journal; undefined if it is none, as one that a crash cut short.
@@ -123,11 +123,11 @@ function entryOf(entry: unknown): Entry | undefined {
  * The whole intent of a line.
  * @throws if it is not understood
  */
-export const intentOf = ({ text }: Pick<IntentLine, 'text'>): Intent =>
+export const parseIntent = ({ text }: Pick<IntentLine, 'text'>): Intent =>
   intentSchema().parse(valueAt(parseJson(decoded(text)), 'intent'));
 
 /** The whole ending of a line, or as much of it as is understood. */
-export function endingOf({ id, time, outcome, text }: Omit<EndingLine, 'kind'>): Ending {
+export function parseEnding({ id, time, outcome, text }: Omit<EndingLine, 'kind'>): Ending {
   const { data } = endingSchema().safeParse(valueAt(parseJson(decoded(text)), 'ending'));
   return data ?? { id, time: new Date(time).toISOString(), outcome };
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { once } from '../util/objects.js';
+import { lazy } from '../util/objects.js';
 import { type Budget, spendingOutcomes } from './budget.js';
 import type { Transaction } from './postgres-database.js';
 
@@ -19,4 +19,4 @@ export async function selectSpent(
     .map(({ time }) => time);
 }
 
-const timesSchema = once(() => z.array(z.object({ time: z.number() })));
+const timesSchema = lazy(() => z.array(z.object({ time: z.number() })));

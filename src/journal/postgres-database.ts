@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { CommitPending } from './persistence.js';
+import { CommitPending } from './retry-writes.js';
 
 /** Time limits in milliseconds. A database that does not answer counts as one that cannot be reached. */
 const connectMs = 3_000;

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { once } from '../util/objects.js';
+import { lazy } from '../util/objects.js';
 import { endingSchema, intentSchema, type RecordedChange } from './entry.js';
 import type { ReadOptions } from './journal.js';
 import type { Transaction } from './postgres-database.js';
 
-const rowSchema = once(() =>
+const rowSchema = lazy(() =>
   z
     .object({ intent: intentSchema(), ending: endingSchema().nullable(), ended: z.date().nullable().optional() })
     .transform(({ intent, ending, ended }) => ({
@@ -30,7 +30,7 @@ const pageSize = 1_000;
 /** While a journal is followed, what was written so many milliseconds ago is read again: it may have been committed after the rest. */
 const overlapMs = 60_000;
 
-const placeSchema = once(() => z.object({ number: z.coerce.bigint(), written: z.number() }));
+const placeSchema = lazy(() => z.object({ number: z.coerce.bigint(), written: z.number() }));
 
 type Run = <Result>(work: (transaction: Transaction) => Promise<Result>) => Promise<Result>;
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { keyFormat } from './key.js';
+import { keyFormat } from './repetition-key.js';
 
 /** A relation, or a column as `table.column`, with what makes it. A later version only adds to these. */
 interface Part {

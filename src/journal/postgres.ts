@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Log } from '../util/log.js';
-import { once } from '../util/objects.js';
+import { lazy } from '../util/objects.js';
 import { budgetState } from './budget.js';
-import { createClockWarning } from './clock.js';
+import { createClockWarning } from './clock-warnings.js';
 import {
   abandonedMs,
   type DatedChange,
@@ -23,12 +23,12 @@ import {
   type Intent,
 } from './entry.js';
 import { defaultLimit, type Journal, unwritable } from './journal.js';
-import { CommitPending, createPersistence, Permanent } from './persistence.js';
 import { selectSpent } from './postgres-budget.js';
 import { createDatabase, type Transaction } from './postgres-database.js';
-import { examine, requireAgreement, requireKeyFormat } from './postgres-examine.js';
+import { examine, requireAgreement, requireKeyFormat } from './postgres-health-check.js';
 import { changesIn, readRows, understoodIn } from './postgres-rows.js';
 import { createTables } from './postgres-tables.js';
+import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
 
 const connections = 5;
 /** Separate connections, so that reading the journal again and again keeps nobody from writing. */
@@ -68,7 +68,7 @@ export function createPostgresJournal(
     else await persistence.writeSoon(attempt);
   };
   return {
-    examine: () => database.run(examine),
+    healthCheck: () => database.run(examine),
     unwritten: persistence.count,
     end: (ending, signal) =>
       persistence.write(() => database.run((transaction) => update(transaction, boundedEnding(ending))), signal),
@@ -233,4 +233,4 @@ async function update({ client, now }: Transaction, ending: Ending): Promise<voi
 const storedCaller = (caller: string | undefined) =>
   caller === undefined ? undefined : JSON.stringify(boundedCaller(caller));
 
-const digestsSchema = once(() => z.array(z.object({ digest: z.string() })));
+const digestsSchema = lazy(() => z.array(z.object({ digest: z.string() })));

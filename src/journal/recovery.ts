@@ -1,6 +1,6 @@
 import { type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { type Shown, say } from '../util/say.js';
+import { type Shown, say } from '../util/safe-text.js';
 import type { Intent, RecordedChange } from './entry.js';
 import { type Journal, shownDeed, shownTime } from './journal.js';
 

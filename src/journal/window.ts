@@ -1,7 +1,7 @@
 import { longestWindowMs, mayBeMade } from './budget.js';
 import { abandonedMs, type DatedChange } from './conflict.js';
 import type { Ending, Intent } from './entry.js';
-import { type EndingLine, endingOf, type IntentLine, intentOf, type Line } from './line.js';
+import { type EndingLine, type IntentLine, type Line, parseEnding, parseIntent } from './line.js';
 
 /** A change in the window. Most of them get an ending and are never looked at again, so it is altered in place, and little is kept. */
 interface Held {
@@ -84,8 +84,8 @@ export function createWindow() {
   /** The later of what both clocks say, so that neither of them makes a change seem older than it is. */
   const dated = (told: number, byJournal: number, now: number) => Math.max(told, now - (time(now) - byJournal));
   const change = ({ line, ending, lastTime }: Held, now: number): DatedChange => ({
-    ...intentOf(line),
-    ending: ending && endingOf({ id: line.id, ...ending }),
+    ...parseIntent(line),
+    ending: ending && parseEnding({ id: line.id, ...ending }),
     endedAt: ending && dated(ending.time, lastTime, now),
   });
   const inOrder = (held: readonly Held[], now: number) =>

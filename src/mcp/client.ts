@@ -5,7 +5,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { once } from '../util/objects.js';
+import { lazy } from '../util/objects.js';
 import { appsExtension, viewMimeType } from './views/contract/apps.js';
 
 /** A client as it declares itself. */
@@ -44,7 +44,7 @@ export function describeClient(capabilities: unknown, information: unknown): Cli
   };
 }
 
-const declared = once(() => ({
+const declared = lazy(() => ({
   capabilities: z
     .object({
       elicitation: z.object({ form: z.unknown().optional(), url: z.unknown().optional() }).optional().catch(undefined),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { inputResponse, type ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { Asker, Guide, Reply, Visit } from '../consent/asker.js';
+import type { Elicitor, Guide, UserReply, Visit } from '../consent/elicitor.js';
 import type { ConsentClaims } from '../consent/tokens.js';
 import type { Client } from './client.js';
 
@@ -32,7 +32,7 @@ export interface Asking {
  * The way to the person behind the client, or undefined if the client offers none. Up to 2025-11-25 the question is sent while
  * the call runs; from 2026-07-28 on the call ends with it, and the answer comes with the next one.
  */
-export function askerFor(client: Client, context: ServerContext, { stillAsking }: Asking): Asker | undefined {
+export function elicitorFor(client: Client, context: ServerContext, { stillAsking }: Asking): Elicitor | undefined {
   const { envelope, inputResponses, requestState } = context.mcpReq;
   if (!client.form) return undefined;
   if (envelope === undefined)
@@ -46,9 +46,9 @@ export function askerFor(client: Client, context: ServerContext, { stillAsking }
     };
   const view = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
-  const ask: Asker['ask'] = async () => 'later';
+  const ask: Elicitor['ask'] = async () => 'later';
   if (view.kind !== 'elicit' || claims?.use !== 'question') return { ask };
-  return { ask, brought: { claims, read: (accept) => replyOf(view, accept) } };
+  return { ask, resumedReply: { claims, read: (accept) => replyOf(view, accept) } };
 }
 
 /** The answer to a question that is sent while the call runs; undefined if none comes. */
@@ -85,7 +85,7 @@ export function guideFor(client: Client, context: ServerContext, { stillAsking }
   const claims = requestState<ConsentClaims>();
   const send: Guide['send'] = async () => 'later';
   if (view.kind !== 'elicit' || claims?.use !== 'handle') return { send };
-  return { send, brought: { claims, visit: visitOf(view) } };
+  return { send, resumedReply: { claims, visit: visitOf(view) } };
 }
 
 const visitOf = (answer: { action: string } | undefined): Visit => {
@@ -93,7 +93,7 @@ const visitOf = (answer: { action: string } | undefined): Visit => {
   return answer?.action === 'decline' ? 'declined' : 'cancelled';
 };
 
-function replyOf({ action, content }: { action: string; content?: unknown }, accept: string): Reply {
+function replyOf({ action, content }: { action: string; content?: unknown }, accept: string): UserReply {
   if (action === 'decline') return 'declined';
   if (action !== 'accept') return 'cancelled';
   const { data } = z.object({ decision: z.string() }).safeParse(content);

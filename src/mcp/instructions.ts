@@ -1,7 +1,7 @@
 import type { Account, Accounts } from '../calls/account.js';
-import type { ConsentMode } from '../consent/decision.js';
+import type { ConsentMode } from '../consent/required-consent.js';
 import type { Operation, Service } from '../tools/define-operation.js';
-import { listed, sentences } from '../util/human.js';
+import { listText, sentences } from '../util/human.js';
 
 /**
  * The text about the server that models read. Clients that search their tools search this text too.
@@ -20,7 +20,7 @@ export function instructionsFor(operations: readonly Operation[], { all, byDefau
     ...(areNamed ? [accountsText(all, byDefault)] : []),
     ...(reading.length === 0
       ? []
-      : [sentences(`${listed(reading)} only ${verb(reading, 'read')}.`, ...saidBy(operations, true)).join(' ')]),
+      : [sentences(`${listText(reading)} only ${verb(reading, 'read')}.`, ...saidBy(operations, true)).join(' ')]),
     ...(changing.length === 0
       ? [
           readOnly
@@ -29,8 +29,8 @@ export function instructionsFor(operations: readonly Operation[], { all, byDefau
         ]
       : [
           sentences(
-            `${listed(changing)} ${verb(changing, 'change')} things.`,
-            costly.length > 0 && `${listed(costly)} ${verb(costly, 'cost')} money.`,
+            `${listText(changing)} ${verb(changing, 'change')} things.`,
+            costly.length > 0 && `${listText(costly)} ${verb(costly, 'cost')} money.`,
             ...saidBy(operations, false),
             ...consentTexts(all),
           ).join(' '),
@@ -39,7 +39,7 @@ export function instructionsFor(operations: readonly Operation[], { all, byDefau
           ...(continuing.length === 0
             ? []
             : [
-                `${continuing.length === changing.length ? 'A change that was accepted' : `What ${listed(continuing)} ${verb(continuing, 'start')}`} is not finished when it is accepted. No tool here reads its progress: do not call again to check.`,
+                `${continuing.length === changing.length ? 'A change that was accepted' : `What ${listText(continuing)} ${verb(continuing, 'start')}`} is not finished when it is accepted. No tool here reads its progress: do not call again to check.`,
               ]),
         ]),
     "Names, IDs, versions and keys come from the user or an earlier answer. Never guess them, and never correct the user's: ask.",
@@ -98,7 +98,7 @@ function consentTexts(accounts: readonly Account[]): string[] {
   const modes = [...new Set(changing.map(({ confirm }) => confirm))];
   return modes.map((mode) => {
     const names = changing.filter(({ confirm }) => confirm === mode).map(({ name }) => name);
-    return modes.length === 1 ? consent[mode] : `In ${listed(names)}: ${consent[mode]}`;
+    return modes.length === 1 ? consent[mode] : `In ${listText(names)}: ${consent[mode]}`;
   });
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { JsonSchema } from '../tools/define-operation.js';
-import { listed } from '../util/human.js';
+import { listText } from '../util/human.js';
 
 /**
  * The JSON Schema of a tool's arguments, for every host: nothing but types, descriptions, enumerations of words and plain limits.
@@ -39,7 +39,7 @@ function describeNumbers(jsonSchema: z.core.JSONSchema.BaseSchema, values: reado
   jsonSchema.type = 'integer';
   jsonSchema.minimum = Math.min(...values);
   jsonSchema.maximum = Math.max(...values);
-  if (values.length > 1) describe(jsonSchema, `${listed(values, 'or')}.`);
+  if (values.length > 1) describe(jsonSchema, `${listText(values, 'or')}.`);
 }
 
 function describe(jsonSchema: z.core.JSONSchema.BaseSchema, more: string): void {

@@ -26,10 +26,10 @@ export function operationReference(operation: Operation): string {
 }
 
 /** Questions that the API leaves open and things that the operation can't do: headings, each with a list in Markdown. */
-export function gaps({ undocumented, elsewhere }: Operation): [string, string][] {
+export function gaps({ undocumented, limitations }: Operation): [string, string][] {
   const section = (title: string, sentences: readonly string[]): [string, string][] =>
     sentences.length === 0 ? [] : [[title, sentences.map((sentence) => `- ${sentence}`).join('\n')]];
-  return [...section('Not documented by the API', undocumented), ...section('Not possible here', elsewhere)];
+  return [...section('Not documented by the API', undocumented), ...section('Not possible here', limitations)];
 }
 
 /** One argument with its rules, and what the cloud uses in its absence. A list of values that many share has a letter. */

@@ -11,7 +11,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { quote } from '../util/quote.js';
 import type { Client } from './client.js';
 import { instanceTypesReference, operationReference, statesReference } from './reference.js';
-import { viewOf, viewResource } from './views/offer.js';
+import { viewOf, viewResource } from './views/view-of-tool.js';
 
 /** The parts of resources that depend on the process. */
 export interface ResourceTexts {

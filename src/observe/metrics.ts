@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Failure } from '../answers/failure.js';
-import { isRefusal } from '../answers/refusal.js';
 import type { CallOutcome } from '../calls/context.js';
+import type { Failure } from '../consent/outcome.js';
+import { isRefusal } from '../consent/refusal.js';
 
 /** The metrics of a process. Labels come from fixed lists, never from text of a client. */
 export type Metrics = ReturnType<typeof createMetrics>;

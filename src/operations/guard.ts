@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import type { RequestBody } from '../tools/body.js';
 import type { Operation } from '../tools/define-operation.js';
-import { OperationFault } from '../tools/fault.js';
 import { actions, actors } from '../tools/next.js';
-import { once } from '../util/objects.js';
+import { OperationFault } from '../tools/operation-fault.js';
+import type { RequestBody } from '../tools/request-body.js';
+import { lazy } from '../util/objects.js';
 import { quote } from '../util/quote.js';
-import { defaultTimeLimits, Endless, watched } from './watch.js';
+import { defaultTimeLimits, Endless, watched } from './run-with-limit.js';
 
 /** The most characters of a path: more than servers take. */
 const longestPath = 16_384;
@@ -17,7 +17,7 @@ type AnyFunction = (...given: never[]) => unknown;
 const requestOfStore = 'request of a store';
 
 /** The answer that each function has to give, by its path. */
-const answersByPath = once((): Readonly<Record<string, z.ZodType>> => {
+const answersByPath = lazy((): Readonly<Record<string, z.ZodType>> => {
   const text = z.string('must be text').min(1, 'must not be empty').max(4000, 'must have at most 4000 characters');
   const texts = z.array(text, 'must be a list of texts').max(100, 'must have at most 100 entries');
   const anything = z.unknown();
@@ -77,7 +77,7 @@ const answersByPath = once((): Readonly<Record<string, z.ZodType>> => {
     'change.accept': text,
     'change.consequences': texts,
     'change.warnings': texts,
-    'change.lookFor': text,
+    'change.verificationHint': text,
     'change.contradictions': texts,
     'pages.page': schema,
     'pages.start': anything,
@@ -125,7 +125,7 @@ export function guarded(
 }
 
 /** Fields that hold functions. */
-const holders: readonly string[] = ['change', 'pages', 'before', 'beside'];
+const holders: readonly string[] = ['change', 'pages', 'preflight', 'companionRead'];
 
 /** Functions whose answer has a state, which may be anything: nothing but the operation looks at it. */
 const statePaths: readonly string[] = ['pages.start', 'pages.add'];
@@ -172,7 +172,7 @@ function guard(operation: string, path: string, callback: AnyFunction, guarding:
   };
   const checked: AnyFunction = (...given) => called(() => look(callback(...given)), problem, guarding);
   if (!schemaMakers.includes(path)) return checked;
-  return once(() => guardedSchema(checked() as z.ZodObject, (parse) => called(parse, problem, guarding)));
+  return lazy(() => guardedSchema(checked() as z.ZodObject, (parse) => called(parse, problem, guarding)));
 }
 
 /** The texts of an answer that people and models read. */
@@ -185,7 +185,7 @@ function textsOf(path: string, answer: unknown): string[] {
 
 const sentencesAt: readonly string[] = [
   'summarize',
-  ...['headline', 'brief', 'accept', 'consequences', 'warnings', 'lookFor', 'contradictions'].map(
+  ...['headline', 'brief', 'accept', 'consequences', 'warnings', 'verificationHint', 'contradictions'].map(
     (name) => `change.${name}`,
   ),
 ];

@@ -1,18 +1,18 @@
 import * as z from 'zod';
-import { json, xml } from '../tools/body.js';
 import { defineOperation, type Operation } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
+import { json, xml } from '../tools/request-body.js';
 import * as fields from '../tools/schema/fields.js';
 import { xmlRecord } from '../tools/upload/xml-record.js';
 import { sentences } from '../util/human.js';
-import { counted, join, quoted, type Shown, said, type say, sayAndKeep } from '../util/say.js';
+import { counted, join, quoted, type Shown, said, type say, sayAndKeep } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 
 /** Grows with each change that a file written for an earlier version would not survive. A module may export it as `kitVersion`. */
 export const kitVersion = 1;
 
 /** Fields that an operation may leave out. */
-type Optional = 'defaults' | 'undocumented' | 'elsewhere' | 'output' | 'extract';
+type Optional = 'defaults' | 'undocumented' | 'limitations' | 'output' | 'extract';
 
 /** An operation as a file outside this package writes it. */
 export type Definition<
@@ -92,7 +92,7 @@ export function createKit(loadedZod: () => typeof z): MadeKit {
     version: kitVersion,
     defineOperation: (definition) => {
       const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
-      const operation = { defaults: [], undocumented: [], elsewhere: [], ...rest, output, extract };
+      const operation = { defaults: [], undocumented: [], limitations: [], ...rest, output, extract };
       return defineOperation(operation as Operation);
     },
     operations: Object.fromEntries(operations.map((operation) => [operation.name, frozen(operation)])),

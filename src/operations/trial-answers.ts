@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Operation } from '../tools/define-operation.js';
-import { type Body, parseBody } from '../transport/body.js';
+import { type Body, parseBody } from '../transport/parse-body.js';
 import type { FinalReply } from '../transport/signed-client.js';
 import { isObject } from '../util/objects.js';
 

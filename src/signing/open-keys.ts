@@ -1,10 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, shownReason } from '../util/log.js';
-import { said, say, words } from '../util/say.js';
+import { said, say, words } from '../util/safe-text.js';
+import { filesOfProfiles, openProfile, type ProfileFacts } from './aws-profile.js';
 import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable } from './keys.js';
 import { createProcessKeys } from './process-keys.js';
-import { filesOfProfiles, openProfile, type ProfileFacts } from './profile.js';
 import { runProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
 import { watchFiles } from './watched-files.js';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Log } from '../util/log.js';
-import { once } from '../util/objects.js';
-import { type Said, type Shown, said, say, words } from '../util/say.js';
+import { lazy } from '../util/objects.js';
+import { type Said, type Shown, said, say, words } from '../util/safe-text.js';
 import { areSameKeys, type KeySource, KeysUnavailable } from './keys.js';
 import type { RunProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
@@ -26,7 +26,7 @@ const headerText = /^[\x21-\x7e]+$/;
 const haveExpired = words('printed keys that have expired');
 
 /** The output of a program as AWS defines it for `credential_process`. */
-const outputSchema = once(() =>
+const outputSchema = lazy(() =>
   z.object({
     Version: z.literal(1),
     AccessKeyId: z.string().regex(headerText),

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { own, type Shown, say, words } from '../util/say.js';
+import { own, type Shown, say, words } from '../util/safe-text.js';
 
 /** What came of running a program. What it printed to stderr is nowhere: it may hold a secret. */
 export type ProgramResult =

@@ -9,7 +9,7 @@ import {
 } from '@smithy/signature-v4';
 import type { HttpRequest } from '@smithy/types';
 import type { Query } from '../util/uri.js';
-import type { SigningProfile } from './profiles.js';
+import type { SigningProfile } from './signature-variants.js';
 
 /** Long-lived or temporary keys of an account. */
 export interface Credentials {

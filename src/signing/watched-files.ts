@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Log, shownReason } from '../util/log.js';
-import { say } from '../util/say.js';
+import { say } from '../util/safe-text.js';
 import { KeysUnavailable } from './keys.js';
 
 /** The facts that tell that a file was written or replaced. */

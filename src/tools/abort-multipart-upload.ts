@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { quoted, say } from '../util/say.js';
+import { quoted, say } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { listParts } from './list-parts.js';
@@ -30,7 +30,7 @@ export const abortMultipartUpload = defineOperation({
   example: { bucket: 'demo-bucket', object: 'video/launch.mov', uploadId: 'demo-upload-without-parts' },
   defaults: [],
   undocumented: ['The whole operation: it is that of S3-compatible stores, which differ in what they answer.'],
-  elsewhere: [
+  limitations: [
     'Getting aborted parts back: there is no way.',
     'Aborting uploads by age: use a lifecycle rule of the bucket.',
   ],
@@ -48,7 +48,7 @@ export const abortMultipartUpload = defineOperation({
       ...planArguments(),
     }),
 
-  before: {
+  preflight: {
     operation: listParts,
     input: ({ bucket, object, uploadId, region }) => ({
       bucket,
@@ -72,7 +72,7 @@ export const abortMultipartUpload = defineOperation({
     warnings: () => [],
     notChecked: ['that no client is still uploading'],
     named: ['bucket', 'object', 'uploadId'],
-    lookFor: ({ object }) => say`that list_multipart_uploads no longer lists the upload of ${object}`,
+    verificationHint: ({ object }) => say`that list_multipart_uploads no longer lists the upload of ${object}`,
   },
 
   output: () => z.object({}),

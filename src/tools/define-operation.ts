@@ -1,9 +1,9 @@
 import type * as z from 'zod';
-import { once } from '../util/objects.js';
-import type { Shown } from '../util/say.js';
+import { lazy } from '../util/objects.js';
+import type { Shown } from '../util/safe-text.js';
 import type { Query } from '../util/uri.js';
-import type { RequestBody } from './body.js';
 import type { Next } from './next.js';
+import type { RequestBody } from './request-body.js';
 import type { UploadPart } from './upload/part.js';
 
 /** The three APIs of the cloud. Each has an endpoint and a signing service name of its own (docs/API.md: Endpoints). */
@@ -82,13 +82,13 @@ export interface Operation<
   /** Arguments, by dotted path, of which nobody knows what the cloud uses when they are absent. */
   readonly unknownDefaults?: readonly string[];
   /** Those of them, by dotted path, that decide what it costs. */
-  readonly decidesCost?: readonly string[];
+  readonly costDrivers?: readonly string[];
   /** Regions that the reference lists for it. Others are possible. */
   readonly regions?: readonly string[];
   /** Questions that the reference leaves open, one sentence each. */
   readonly undocumented: readonly string[];
   /** Things that cannot be done with it, and the place to do them instead, one sentence each. */
-  readonly elsewhere: readonly string[];
+  readonly limitations: readonly string[];
   /** Error codes of its own, or how they begin, as the service sends them (`Client.…`), each with what to ask or tell the user. */
   readonly errors?: Readonly<Record<string, string>>;
   /** The answer's record. A field that is not optional is expected: where it is missing, the log says so. */
@@ -106,13 +106,13 @@ export interface Operation<
   /** For an operation that is not a read: what a person needs to decide on it. */
   readonly change?: Change<z.output<Input>, Lenient<z.output<Output>>>;
   /** Another read that tells more about the same thing. Where the policy does not allow it, or it fails, the answer does without. */
-  readonly beside?: Beside<z.output<Input>>;
+  readonly companionRead?: CompanionRead<z.output<Input>>;
   /** For an operation that answers in pages. */
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
   /** For a read: the call with which `doctor` tries keys and endpoint of its service. */
-  readonly trial?: Trial<z.input<Input>>;
+  readonly probe?: Probe<z.input<Input>>;
   /** A read that is made first. What it finds is for people and models to know; the request does not depend on it. */
-  readonly before?: Before<z.output<Input>>;
+  readonly preflight?: Preflight<z.output<Input>>;
   /** For a change: true if carrying it out twice does what once does. No `allowRepeat` is asked for then. */
   readonly repeatable?: boolean;
   /** The meaning of the answer in a few sentences of plain text. */
@@ -129,13 +129,13 @@ export interface Instruction {
 }
 
 /** One read of another operation, with arguments made of those of a call. */
-export interface Before<Input> {
+export interface Preflight<Input> {
   readonly operation: Operation;
   input(input: Input): Readonly<Record<string, unknown>>;
 }
 
 /** A read of another operation at the same time, of the same service and region. */
-export interface Beside<Input> {
+export interface CompanionRead<Input> {
   readonly operation: Operation;
   /** Its arguments; undefined if it is not needed for these. */
   input(input: Input): Readonly<Record<string, unknown>> | undefined;
@@ -169,7 +169,7 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   /** Dotted paths of arguments that headline and consequences name, `[]` for each element of a list; a person is shown all others. */
   readonly named: readonly string[];
   /** The thing to look for in the console when the outcome is not known, as the end of a sentence: `a DevOps server "wiki" in jp-east-1`. */
-  lookFor(input: Input, region: string): Shown;
+  verificationHint(input: Input, region: string): Shown;
   /** The way out where it is too large to be shown, in one sentence. "Split it into smaller changes." if absent: wrong for what replaces a whole. */
   readonly ifTooLarge?: string;
   /** Contradictions between answer and request: `region "jp-east-1" instead of "jp-east-3"`. */
@@ -206,11 +206,11 @@ export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
   add(state: State, page: Page<Lenient<z.output<PageSchema>>>, input: Input): PageStep<State>;
   /**
    * The record that the call answers with, after the last page.
-   * @param beside the record of the read beside this one, if there is one and it was answered
+   * @param companionRead the record of the read beside this one, if there is one and it was answered
    * @param rest where the first page begins that was not read, where the list is longer than one call reads: the record says how to
    * go on from there. A warning says already that it is of a part of the list
    */
-  result(state: State, input: Input, beside?: Readonly<Record<string, unknown>>, rest?: PageStart): Output;
+  result(state: State, input: Input, companionRead?: Readonly<Record<string, unknown>>, rest?: PageStart): Output;
   /** The parts of an upload that the operation's view draws; undefined where the pages are not the whole. */
   parts?(state: State, input: Input): readonly UploadPart[] | undefined;
   /** The number of entries on a page, for progress. */
@@ -227,7 +227,7 @@ export type PageStep<State> =
   | { readonly kind: 'inconsistent'; readonly problem: Shown };
 
 /** A call that shows whether the service accepts the keys, without needing anything that exists. */
-export interface Trial<Arguments> {
+export interface Probe<Arguments> {
   /** `bucket`, if it is among them, gives way to the one that `doctor --bucket` names. */
   readonly arguments: Arguments;
   /** Error codes that the service answers only to a valid signature: `NoSuchUpload`. */
@@ -254,8 +254,8 @@ export function defineOperation<
   const { input, output, pages } = operation;
   return {
     ...operation,
-    input: once(input),
-    output: once(output),
-    ...(pages !== undefined && { pages: { ...pages, page: once(pages.page) } }),
+    input: lazy(input),
+    output: lazy(output),
+    ...(pages !== undefined && { pages: { ...pages, page: lazy(pages.page) } }),
   };
 }

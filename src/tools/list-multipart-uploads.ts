@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { isObject, withoutUndefined } from '../util/objects.js';
-import { join, quoted, said, say, words } from '../util/say.js';
+import { join, quoted, said, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient, type PageStart } from './define-operation.js';
 import { next } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
-import { decodedKey, longestKey } from './upload/keys.js';
+import { decodedKey, longestKey } from './upload/object-keys.js';
 import {
   addUploads,
   noUploads,
@@ -56,7 +56,7 @@ export const listMultipartUploads = defineOperation({
   example: { bucket: 'demo-bucket' },
   defaults: [],
   undocumented: ['The whole operation: it is that of S3-compatible stores, which differ in what they answer.'],
-  elsewhere: ['Completing an upload: use the client that uploads, or any S3 client.'],
+  limitations: ['Completing an upload: use the client that uploads, or any S3 client.'],
 
   input: () =>
     withConditions(

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isObject, textAt } from '../util/objects.js';
-import { quoted, said, say, words } from '../util/say.js';
+import { quoted, said, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
@@ -8,12 +8,12 @@ import { next } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { like, rare } from './schema/outputs.js';
-import { decodedKey, longestKey } from './upload/keys.js';
-import { firstThatFit } from './upload/lists.js';
 import { nextOfUpload } from './upload/next-of-upload.js';
+import { decodedKey, longestKey } from './upload/object-keys.js';
 import { pageSentences } from './upload/page-sentences.js';
 import type { UploadPart } from './upload/part.js';
 import { beginningSentences, summarySentences, uploadIdsElsewhere } from './upload/sentences.js';
+import { firstThatFit } from './upload/shorten-lists.js';
 import { summarise, summaryFields } from './upload/summary.js';
 import { withPlainEtag, xmlRecord } from './upload/xml-record.js';
 
@@ -112,7 +112,7 @@ export const listParts = defineOperation({
     expectedParts: 16,
   },
   // Of an upload that does not exist.
-  trial: {
+  probe: {
     arguments: { bucket: 'cloudops-doctor', object: 'cloudops-doctor', uploadId: 'cloudops-doctor', maxParts: 1 },
     accepted: ['NoSuchUpload', 'NoSuchBucket', 'NoSuchKey'],
   },
@@ -127,7 +127,7 @@ export const listParts = defineOperation({
   // Ceph says NoSuchKey of an upload that it does not know.
   errors: { NoSuchUpload: uploadGone, NoSuchKey: uploadGone },
 
-  elsewhere: [
+  limitations: [
     'Uploading a part, or completing an upload: use the client that started it, or any S3 client.',
     'Aborting an upload: use abort_multipart_upload if this server has it, or any S3 client.',
     'Object storage in a region other than jp-east-1 and jp-west-2: the API takes no other.',
@@ -171,7 +171,7 @@ export const listParts = defineOperation({
 
   instructions: [{ text: uploadIdsElsewhere, unless: listMultipartUploads.name }],
   // The list of parts does not tell when the upload was started. With the key as prefix, its uploads come first.
-  beside: {
+  companionRead: {
     operation: listMultipartUploads,
     input: (given) =>
       viewOf(given) === 'parts'

@@ -1,4 +1,4 @@
-import { type Literal, reworded, type Shown, said, say, words } from '../util/say.js';
+import { type Literal, reworded, type Shown, said, say, words } from '../util/safe-text.js';
 
 /** Who has to act: the model that reads the answer, the person it works for, the person who runs this server, or nobody. */
 export const actors = ['agent', 'user', 'operator', 'nobody'] as const;

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
 import { isObject } from '../util/objects.js';
-import { counted, join, said, say, words } from '../util/say.js';
+import { counted, join, said, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
-import { json } from './body.js';
 import { defineOperation } from './define-operation.js';
+import { json } from './request-body.js';
 import { deploymentModels } from './schema/enumerations.js';
 import { characters, consentArguments, oneOf, pathName, text, withConditions } from './schema/fields.js';
 import {
@@ -145,7 +145,7 @@ export const provisionKubeResourceGroup = defineOperation({
     'adminCluster.controlPlane.volumeType',
     'adminCluster.controlPlane.nodeCount',
   ],
-  decidesCost: [
+  costDrivers: [
     'adminWorkstation',
     'adminWorkstation.instanceType',
     'adminWorkstation.volumeType',
@@ -163,7 +163,7 @@ export const provisionKubeResourceGroup = defineOperation({
     'Transitions between states after the first.',
     'Where each region is: the API gives only codes.',
   ],
-  elsewhere: [
+  limitations: [
     'Creating, listing and deleting resource groups, and reading the state of one: use the console.',
     'Listing versions, locations, networks and SSH keys: use the console.',
   ],
@@ -241,7 +241,7 @@ export const provisionKubeResourceGroup = defineOperation({
       'adminCluster.nodePools[].nodeCount',
       'adminCluster.nodePools[].instanceType',
     ],
-    lookFor: ({ resourceGroupName, regions }) =>
+    verificationHint: ({ resourceGroupName, regions }) =>
       say`resource group ${resourceGroupName}${inRegion(regions)} with status provisioning, configuring or provisioned`,
     contradictions: ({ name, configuration }, { resourceGroupName, regions, availabilityZones }) => [
       ...differs('resource group', resourceGroupName, name),

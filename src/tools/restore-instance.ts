@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
-import { join, own, said, say, words } from '../util/say.js';
-import { json } from './body.js';
+import { join, own, said, say, words } from '../util/safe-text.js';
 import { defineOperation } from './define-operation.js';
+import { json } from './request-body.js';
 import { defaultZones, devopsInstanceTypes, devopsZones, objectStorageRegions } from './schema/enumerations.js';
 import {
   characters,
@@ -48,14 +48,14 @@ export const restoreInstance = defineOperation({
     },
   ],
   unknownDefaults: ['diskSize', 'firewallGroupName', 'parameterGroupName'],
-  decidesCost: ['diskSize'],
+  costDrivers: ['diskSize'],
   undocumented: [
     'Which arguments are required: this server requires backupId and instanceId. Client libraries of the cloud also require instanceType, diskSize, firewallGroupName and parameterGroupName.',
     'Success status code, error codes, rate limits, and how long it takes.',
     'Transitions between states after the first.',
     'Where each region is: the API gives only codes.',
   ],
-  elsewhere: [
+  limitations: [
     'Listing servers and backups, and reading the state of one: use the console.',
     'Choosing a public IP address: a restore takes none, and the answer says which one the cloud assigned.',
     'Object storage in a region other than jp-east-1 and jp-west-2: the API takes no other.',
@@ -151,7 +151,7 @@ export const restoreInstance = defineOperation({
     ],
     notChecked: ['that the backup exists', 'that the name is free'],
     named: ['instanceId', 'backupId', 'diskSize', 'instanceType', 'region', 'availabilityZone'],
-    lookFor: ({ instanceId }, region) =>
+    verificationHint: ({ instanceId }, region) =>
       say`a DevOps server ${instanceId} in ${place(region)} with state RESTORING, CREATING or RUNNING`,
     contradictions: ({ instance = {} }, { instanceId, availabilityZone, instanceType, diskSize }, region) => [
       ...differs('region', region, instance.region),

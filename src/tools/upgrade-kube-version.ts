@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
-import { join, say } from '../util/say.js';
+import { join, say } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
-import { json } from './body.js';
 import { defineOperation } from './define-operation.js';
+import { json } from './request-body.js';
 import { consentArguments, pathName, text } from './schema/fields.js';
 import { versionWarnings } from './schema/kube-inputs.js';
 import { clusterStatus, withMeaning } from './schema/meanings.js';
@@ -30,7 +30,7 @@ export const upgradeKubeVersion = defineOperation({
     'Versions that are possible: GetKubeServerConfig lists them; its shape is not shown.',
     'Success status code, error codes, rate limits, how long it takes, and whether it can be undone.',
   ],
-  elsewhere: [
+  limitations: [
     'Listing clusters and versions, and reading the state of a cluster: use the console.',
     'Going back to an earlier version: the API documents no way.',
   ],
@@ -59,7 +59,7 @@ export const upgradeKubeVersion = defineOperation({
     warnings: ({ version }) => versionWarnings(version),
     notChecked: ['that the cluster exists', 'that the version is possible', 'which version the cluster has now'],
     named: ['resourceGroupName', 'clusterName', 'version'],
-    lookFor: ({ resourceGroupName, clusterName, version }) =>
+    verificationHint: ({ resourceGroupName, clusterName, version }) =>
       say`cluster ${clusterName} of resource group ${resourceGroupName} with status configuring or version ${version}`,
     contradictions: (record, { clusterName }) => differs('cluster', clusterName, record.name),
   },

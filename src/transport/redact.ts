@@ -1,4 +1,4 @@
-import { leavesOf, once } from '../util/objects.js';
+import { lazy, leavesOf } from '../util/objects.js';
 
 /** Finds secrets in answers, and removes them. */
 export interface Redactor {
@@ -31,7 +31,7 @@ export function createRedactor(secrets: readonly (string | undefined)[], others?
   const short = [...known].filter((form) => form.length >= shortest && form.length < sharedLength);
   const pieces = substrings(known, pieceLength);
   // Hardly any text has a piece.
-  const runs = once(() => substrings(known, sharedLength));
+  const runs = lazy(() => substrings(known, sharedLength));
   const sharesRun = (text: string) => {
     for (let at = 0; at + pieceLength <= text.length; at += pieceLength)
       if (pieces.has(text.slice(at, at + pieceLength)))

@@ -1,8 +1,8 @@
 import type { KeySource } from '../signing/keys.js';
-import type { SigningProfile } from '../signing/profiles.js';
-import type { RequestBody } from '../tools/body.js';
+import type { SigningProfile } from '../signing/signature-variants.js';
+import type { RequestBody } from '../tools/request-body.js';
 import { encodeQuery, type Query } from '../util/uri.js';
-import { contentOf } from './content.js';
+import { contentOf } from './encode-content.js';
 
 /** The name of the account where none has been given a name. */
 export const defaultAccount = 'default';

@@ -1,4 +1,4 @@
-import type { Reply } from './reply.js';
+import type { AttemptReply } from './reply.js';
 
 const repeatableStatuses: readonly number[] = [429, 500, 502, 503, 504, 509];
 
@@ -7,7 +7,7 @@ const repeatableStatuses: readonly number[] = [429, 500, 502, 503, 504, 509];
  * service says that it did not act on it.
  */
 export function retryDelay(
-  reply: Reply,
+  reply: AttemptReply,
   repeatable: boolean,
   failures: number,
   now: Date,
@@ -39,7 +39,7 @@ const keyCodes =
   /"code":"(ExpiredToken(Exception)?|TokenRefreshRequired|InvalidAccessKeyId|InvalidToken|InvalidClientTokenId|UnrecognizedClientException)"/i;
 
 /** True if a service refused a request because its key has expired or is unknown: then nothing was carried out. */
-export const refusesKeys = (reply: Reply): boolean =>
+export const refusesKeys = (reply: AttemptReply): boolean =>
   reply.kind === 'answered' &&
   [400, 401, 403].includes(reply.response.status) &&
   (reply.body.kind === 'xml' || reply.body.kind === 'json') &&
@@ -49,7 +49,7 @@ export const refusesKeys = (reply: Reply): boolean =>
 const maximumOffsetMs = 24 * 60 * 60 * 1000;
 
 /** Milliseconds by which the service's clock is ahead, if it refused the request because of that. */
-export function clockOffset(reply: Reply, now: Date): number | undefined {
+export function clockOffset(reply: AttemptReply, now: Date): number | undefined {
   if (reply.kind === 'failed' || reply.response.status !== 403) return undefined;
   if (!JSON.stringify(reply.body).includes('RequestTimeTooSkewed')) return undefined;
   const offset = Date.parse(reply.response.headers.date ?? '') - now.getTime();

@@ -4,7 +4,7 @@ import { timeLimit } from '../util/time-limit.js';
 import type { Attributes, Span } from '../util/trace.js';
 import type { Admit, HttpClient } from './http-client.js';
 import { createRedactor, type Redactor } from './redact.js';
-import { describeReply, type Reply, replyOf } from './reply.js';
+import { type AttemptReply, describeReply, replyOf } from './reply.js';
 import { type Endpoint, type UnsignedApiRequest, wireForm } from './request.js';
 import { clockOffset, refusesKeys, retryDelay } from './retry.js';
 
@@ -15,7 +15,7 @@ export interface Attempt {
 }
 
 /** The last reply to a request, without secrets, and its attempts. `endedAt` is by the clock of this machine. */
-export type FinalReply = Reply & {
+export type FinalReply = AttemptReply & {
   readonly attempts: readonly Attempt[];
   readonly endedAt: Date;
   /** ID of the key that signed the last attempt. */
@@ -77,7 +77,7 @@ export function createSignedClients(dependencies: SignedClientDependencies): Ope
 
 /** A reply, and the credentials that its request was signed with. */
 interface Signed {
-  readonly reply: Reply;
+  readonly reply: AttemptReply;
   readonly credentials: Credentials;
 }
 
@@ -123,7 +123,7 @@ function createSignedClient(
   };
 
   /** Milliseconds until the next attempt; undefined if there is none. */
-  const waitAfter = (reply: Reply, failures: number): number | undefined => {
+  const waitAfter = (reply: AttemptReply, failures: number): number | undefined => {
     if (failures + 1 >= maximumAttempts || signal.aborted) return undefined;
     const offset = offsetMs === 0 ? clockOffset(reply, now()) : undefined;
     offsetMs = offset ?? offsetMs;
@@ -200,7 +200,7 @@ function requestAttributes({ origin }: Endpoint, { method }: UnsignedApiRequest,
   };
 }
 
-function endSpan(span: Span, reply: Reply): void {
+function endSpan(span: Span, reply: AttemptReply): void {
   if (reply.kind === 'failed') span.end({}, reply.failure.code);
   else {
     const { status, bodyFailure } = reply.response;

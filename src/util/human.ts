@@ -2,7 +2,7 @@
 export function humanBytes(bytes: number): string {
   const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
   const power = bytes < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
-  return power === 0 ? counted(bytes, 'byte') : `${(bytes / 1024 ** power).toFixed(1)} ${units[power]}`;
+  return power === 0 ? countText(bytes, 'byte') : `${(bytes / 1024 ** power).toFixed(1)} ${units[power]}`;
 }
 
 /** `5430` seconds as `1 h 30 min`, `252000` as `2 days 22 h`. */
@@ -16,10 +16,10 @@ export function humanDuration(seconds: number): string {
 }
 
 /** `1 part`, `3 parts`. */
-export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+export const countText = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** `a`, `a and b`, `a, b and c`. */
-export const listed = (words: readonly unknown[], last = 'and') =>
+export const listText = (words: readonly unknown[], last = 'and') =>
   words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
 
 /** `the call` as `The call`. */

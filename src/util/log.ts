@@ -1,6 +1,6 @@
 import { textAt } from './objects.js';
 import { everyInvisible } from './quote.js';
-import { own, quoted, type Said, type Shown, said } from './say.js';
+import { own, quoted, type Said, type Shown, said } from './safe-text.js';
 
 /** Severities, least first. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;

@@ -80,7 +80,7 @@ export function* leavesOf(value: unknown, path = ''): Generator<[string, unknown
 }
 
 /** A function that makes its value when it is first called, and answers with the same one from then on. */
-export function once<Value extends object>(make: () => Value): () => Value {
+export function lazy<Value extends object>(make: () => Value): () => Value {
   let made: Value | undefined;
   return () => {
     made ??= make();

@@ -4,7 +4,7 @@
  * One that is not cut can be pasted into JSON and means the same.
  */
 export function quote(text: string, limit = 300): string {
-  const escaped = (given: string) => spellOut(given.replace(/["\\]/g, '\\$&'));
+  const escaped = (given: string) => escapeInvisible(given.replace(/["\\]/g, '\\$&'));
   // Shorter texts cannot have too many characters.
   const characters = text.length > limit ? [...text] : [];
   if (characters.length <= limit) return `"${escaped(text)}"`;
@@ -12,7 +12,7 @@ export function quote(text: string, limit = 300): string {
 }
 
 /** A line of text in which characters that are invisible or change the reading order are spelled out, without quotation marks. */
-export const spellOut = (line: string): string => line.replace(everyInvisible, spelled);
+export const escapeInvisible = (line: string): string => line.replace(everyInvisible, spelled);
 
 /** A name from outside, such as an error code: bare if it is a plain word, otherwise quoted. */
 export const quoteName = (text: string): string => (/^[\w.:[\]-]{1,100}$/.test(text) ? text : quote(text, 100));

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
-import { once } from './objects.js';
+import { lazy } from './objects.js';
 
 /** A secret of at least 32 bytes. */
 export type SealingKey = Uint8Array | string;
@@ -34,7 +34,7 @@ const tagBytes = 16;
  */
 export function createSeal(keys: SealingKeys, { purpose, associatedData, longest }: SealUse): Seal {
   // Most servers live for one request, and seal nothing.
-  const sealingKeys = once(() => keys().map((key) => createHmac('sha256', key).update(`${purpose}\0`).digest()));
+  const sealingKeys = lazy(() => keys().map((key) => createHmac('sha256', key).update(`${purpose}\0`).digest()));
   const bound = Buffer.from(associatedData);
   return {
     seal(text) {

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { changeKey, type ProposedChange } from '../../src/mcp/views/contract/change.js';
+import { changeKey, type ProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { type Browser, findings, movingElements, type ShownView, type ShowOptions, startBrowser } from './browser.js';
 import { accepted, plannedChange as change, outcomeResult, planResult, ticket } from './changes.js';
 

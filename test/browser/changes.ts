@@ -1,5 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { type ChangeOutcome, changeKey, outcomeKey, type ProposedChange } from '../../src/mcp/views/contract/change.js';
+import {
+  type ChangeOutcome,
+  changeKey,
+  outcomeKey,
+  type ProposedChange,
+} from '../../src/mcp/views/contract/change-data.js';
 
 export const ticket = 'dGlja2V0LW9mLTEyOC1iaXRz';
 

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readProposedChange } from '../../src/mcp/views/contract/change.js';
+import { readProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { type Browser, startBrowser } from './browser.js';
 import { planResult } from './changes.js';

@@ -3,7 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { viewUris } from '../../src/mcp/views/contract/apps.js';
-import { readProposedChange } from '../../src/mcp/views/contract/change.js';
+import { readProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { readAsAPerson } from '../support/person.js';
 import { type Browser, type ShownView, startBrowser } from './browser.js';

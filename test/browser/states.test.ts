@@ -5,7 +5,7 @@ import {
   outcomeKey,
   type ProposedChange,
   readProposedChange,
-} from '../../src/mcp/views/contract/change.js';
+} from '../../src/mcp/views/contract/change-data.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { partsKey } from '../../src/mcp/views/contract/parts.js';
+import { partsKey } from '../../src/mcp/views/contract/parts-data.js';
 import { packParts } from '../../src/mcp/views/pack-parts.js';
 import type { UploadPart } from '../../src/tools/upload/part.js';
 import { summarise } from '../../src/tools/upload/summary.js';

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { Refusal } from '../../src/answers/refusal.js';
 import {
   type Cloud,
   checkContent,
@@ -10,11 +9,12 @@ import {
   resolveEndpoint,
   unsignedRequest,
 } from '../../src/calls/endpoint.js';
+import { Refusal } from '../../src/consent/refusal.js';
 import { fixedKeys, KeysUnavailable } from '../../src/signing/keys.js';
-import { apiProfile, s3Profile, storageProfile } from '../../src/signing/profiles.js';
-import { json, xml } from '../../src/tools/body.js';
+import { apiProfile, s3Profile, storageProfile } from '../../src/signing/signature-variants.js';
 import { listParts } from '../../src/tools/list-parts.js';
-import { words } from '../../src/util/say.js';
+import { json, xml } from '../../src/tools/request-body.js';
+import { words } from '../../src/util/safe-text.js';
 import { never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';
 

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { NotSent } from '../../src/transport/signed-client.js';
-import { say } from '../../src/util/say.js';
+import { say } from '../../src/util/safe-text.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 
 /** Faults of this server itself, at the worst moment: after the intent was written down. */

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { Refusal } from '../../src/answers/refusal.js';
 import {
   allowsChanges,
   checkPolicy,
@@ -9,6 +8,7 @@ import {
   type Principal,
   visibleCaller,
 } from '../../src/calls/policy.js';
+import { Refusal } from '../../src/consent/refusal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { CallContext } from '../../src/calls/context.js';
-import type { Click } from '../../src/consent/input.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
+import type { Click } from '../../src/consent/types.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import { namedAccounts } from '../support/accounts.js';
 import { never, testCaller } from '../support/caller.js';
@@ -37,21 +37,21 @@ async function readsOf(given: object, context: Partial<CallContext>, confirm: 'a
 }
 
 const claims: Click['claims'] = { digest: 'd', nonce: 'n', issuedAt: Date.now() };
-const asker = { ask: async () => 'agreed' as const };
-const brought = { claims: { ...claims, use: 'question' as const }, read: () => 'agreed' as const };
+const elicitor = { ask: async () => 'agreed' as const };
+const resumedReply = { claims: { ...claims, use: 'question' as const }, read: () => 'agreed' as const };
 
 test.each<
   [what: string, confirm: 'ask' | 'plan' | 'off', given: object, context: Partial<CallContext>, isRead: boolean]
 >([
   ['a plan that is answered with its planId', 'plan', {}, {}, true],
-  ['a plan that a person is asked about', 'ask', {}, { asker }, true],
+  ['a plan that a person is asked about', 'ask', {}, { elicitor }, true],
   ['a plan that is asked for', 'plan', { planOnly: true }, {}, true],
   ['a plan that is asked for where nobody has to agree', 'off', { planOnly: true }, {}, true],
   ['a plan that is asked for by somebody who agreed beforehand', 'ask', { planOnly: true }, { agreed: true }, true],
   ['a change where nobody has to agree', 'off', {}, {}, false],
   ['a change of somebody who agreed beforehand', 'ask', {}, { agreed: true }, false],
   ['a planId', 'plan', { planId: 'p' }, {}, false],
-  ['an answer that the client brings', 'ask', {}, { asker: { ...asker, brought } }, false],
+  ['an answer that the client brings', 'ask', {}, { elicitor: { ...elicitor, resumedReply } }, false],
   ['a click', 'ask', {}, { click: { decision: 'accept', claims } }, false],
   ['a question of a view, what became of its plan', 'ask', { planOnly: true }, { look: claims }, false],
 ])('%s (confirm: %s)', async (_what, confirm, given, context, isRead) => {

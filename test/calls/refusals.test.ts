@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CallContext } from '../../src/calls/context.js';
-import type { Asker, Reply } from '../../src/consent/asker.js';
+import type { Elicitor, UserReply } from '../../src/consent/elicitor.js';
 import { type ConsentClaims, createConsentTokens } from '../../src/consent/tokens.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
@@ -35,7 +35,7 @@ const noTokens = {
 };
 
 /** Asks while the call runs; the person takes two seconds. */
-const person = (reply: Reply, afterMs = 2000): Asker => ({
+const person = (reply: UserReply, afterMs = 2000): Elicitor => ({
   ask: async () => {
     asked += 1;
     time += afterMs;
@@ -45,13 +45,13 @@ const person = (reply: Reply, afterMs = 2000): Asker => ({
 
 function setUp(journal = createMemoryJournal()) {
   const caller = testCaller(cloud.origin, { journal, confirm: 'ask', now: () => new Date(time) });
-  const ask = async (name: string, asker: Asker, principal?: string) => {
+  const ask = async (name: string, elicitor: Elicitor, principal?: string) => {
     const { ok, ...result } = await caller.call(
       restoreInstance,
       { backupId, instanceId: name },
       {
         signal: never,
-        asker,
+        elicitor,
         principal: principal === undefined ? undefined : { name: principal, scopes: ['cloudops:write'] },
       },
     );
@@ -116,7 +116,7 @@ describe('many calls at once', () => {
   test('are all asked where the user agrees, and none while another is open', async () => {
     const { ask, close } = setUp();
     let open = 0;
-    const careful: Asker = {
+    const careful: Elicitor = {
       ask: async () => {
         open += 1;
         expect(open).toBe(1);
@@ -133,7 +133,9 @@ describe('many calls at once', () => {
   test('of other callers do not wait', async () => {
     const { ask, close } = setUp();
     const client = new AbortController();
-    const never = new Promise<Reply>((resolve) => client.signal.addEventListener('abort', () => resolve('unanswered')));
+    const never = new Promise<UserReply>((resolve) =>
+      client.signal.addEventListener('abort', () => resolve('unanswered')),
+    );
     const waiting = ask('one', { ask: () => never }, 'alice');
     expect(await ask('two', person('agreed'), 'bob')).toBe('accepted');
     client.abort();
@@ -154,7 +156,7 @@ describe('many calls at once', () => {
     const second = carryOut(
       restoreInstance,
       { backupId, instanceId: 'two' },
-      { tokens: noTokens, client: 'test 1', signal: client.signal, asker: person('agreed') },
+      { tokens: noTokens, client: 'test 1', signal: client.signal, elicitor: person('agreed') },
     );
     expect(await first).toBe('accepted');
     expect(await second).toMatchObject({ kind: 'failed', failure: { code: 'Declined', mayHaveHappened: false } });
@@ -186,15 +188,15 @@ describe('a client that brings the answer with another call', () => {
     const outcome = await carryOut(
       restoreInstance,
       { backupId, instanceId: 'one' },
-      { tokens: noTokens, client: 'test 1', signal: never, asker: { ask: async () => 'later' } },
+      { tokens: noTokens, client: 'test 1', signal: never, elicitor: { ask: async () => 'later' } },
     );
     if (outcome.kind !== 'inputRequired') throw new Error(`the call ended as ${outcome.kind}`);
     // A token holds the first half of the digest.
     return { ...outcome.claims, digest: outcome.claims.digest.slice(0, 32), issuedAt: time };
   };
-  const bringing = (claims: ConsentClaims, reply: Reply): Asker => ({
+  const bringing = (claims: ConsentClaims, reply: UserReply): Elicitor => ({
     ask: async () => 'later',
-    brought: { claims, read: () => reply },
+    resumedReply: { claims, read: () => reply },
   });
 
   test.each(['agreed', 'declined'] as const)('answers it once: after "no", %s is refused', async (second) => {
@@ -364,7 +366,7 @@ describe('a repetition that is meant', () => {
     time = Date.now();
   });
 
-  const planned = (questions: string[]): Asker => ({
+  const planned = (questions: string[]): Elicitor => ({
     ask: async (message) => {
       questions.push(message);
       await new Promise(setImmediate);
@@ -376,9 +378,9 @@ describe('a repetition that is meant', () => {
   test('two at once: the second question says that it repeats the first', async () => {
     const { call, close } = testCaller(cloud.origin, { confirm: 'ask', now: () => new Date(time) });
     const questions: string[] = [];
-    const asker = planned(questions);
+    const elicitor = planned(questions);
     const args = { backupId, instanceId: 'one', allowRepeat: true };
-    const outcomes = await Promise.all([1, 2].map(() => call(restoreInstance, args, { signal: never, asker })));
+    const outcomes = await Promise.all([1, 2].map(() => call(restoreInstance, args, { signal: never, elicitor })));
     expect(questions.map((question) => question.includes('This is a repeat'))).toEqual([false, true]);
     expect(outcomes).toMatchObject([{ ok: true }, { ok: true }]);
     await close();

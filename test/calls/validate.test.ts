@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { Refusal } from '../../src/answers/refusal.js';
 import { validate } from '../../src/calls/validate.js';
+import { Refusal } from '../../src/consent/refusal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { columnsOf, labelled, localTime, shortened, widthOf, wrapped } from '../../src/cli/layout.js';
-import { exact, say, words } from '../../src/util/say.js';
+import { exact, say, words } from '../../src/util/safe-text.js';
 
 const exactly = (text: string) => say`${exact(text)}`;
 

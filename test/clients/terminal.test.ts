@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { startSandbox } from '../../sandbox/sandbox.js';
-import { readProposedChange } from '../../src/mcp/views/contract/change.js';
+import { readProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { gather } from '../../src/config/sources.js';
-import { words } from '../../src/util/say.js';
+import { words } from '../../src/util/safe-text.js';
 
 /** What people and client configurations are told of a setting: whether it is a path, and never a secret. */
 

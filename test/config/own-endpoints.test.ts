@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/config/environment.js';
 import { gather } from '../../src/config/sources.js';
 import { listParts } from '../../src/tools/list-parts.js';
-import { type Shown, say, words } from '../../src/util/say.js';
+import { type Shown, say, words } from '../../src/util/safe-text.js';
 
 /** A service that operations of one's own bring along has an endpoint of its own, like any setting. */
 

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createAnnouncer } from '../../src/consent/announcement.js';
 import { createHttpClient, type HttpClient, type HttpRequest } from '../../src/transport/http-client.js';
-import { say } from '../../src/util/say.js';
+import { say } from '../../src/util/safe-text.js';
 import { startServer } from '../support/http-server.js';
 
 /** How people learn that a plan waits. */

@@ -1,7 +1,7 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { ConsentMode } from '../../src/consent/decision.js';
+import type { ConsentMode } from '../../src/consent/required-consent.js';
 import { createServer } from '../../src/server.js';
 import { testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';

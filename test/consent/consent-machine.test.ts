@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { CallOutcome } from '../../src/calls/context.js';
-import type { Asker, Reply } from '../../src/consent/asker.js';
-import { type ConsentMode, consentModes } from '../../src/consent/decision.js';
+import type { Elicitor, UserReply } from '../../src/consent/elicitor.js';
+import { type ConsentMode, consentModes } from '../../src/consent/required-consent.js';
 import { type ConsentClaims, type ConsentTokens, InvalidToken } from '../../src/consent/tokens.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -23,7 +23,7 @@ interface Step {
   readonly canAsk: boolean;
   /** An option of the command line: yes beforehand. */
   readonly option: boolean;
-  readonly reply: Reply;
+  readonly reply: UserReply;
   readonly answersAfterMs: number;
   readonly plan: 'none' | 'latest' | 'any earlier' | 'made up';
   readonly planOnly: boolean;
@@ -155,7 +155,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
     const { what, canAsk, option, reply, answersAfterMs, plan, planOnly, allowRepeat, fault, crash } = step;
     let agreed = false;
     const { httpClient, journal, requests } = brokenBy(step, kept);
-    const asker: Asker = {
+    const elicitor: Elicitor = {
       ask: async () => {
         waitedMs += answersAfterMs;
         agreed = reply === 'agreed' && answersAfterMs >= 1000;
@@ -184,7 +184,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
       tokens,
       client: 'test',
       agreed: option,
-      asker: canAsk ? asker : undefined,
+      elicitor: canAsk ? elicitor : undefined,
     });
 
     expect(requests()).toBeLessThanOrEqual(1);

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { acceptOf, makePlan, type PlannedCall } from '../../src/answers/plan.js';
+import { acceptOf, makePlan, type PlannedCall } from '../../src/consent/plan.js';
 import { questionText } from '../../src/consent/question.js';
 import { fixedKeys } from '../../src/signing/keys.js';
-import { apiProfile } from '../../src/signing/profiles.js';
+import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import { runs } from '../support/runs.js';

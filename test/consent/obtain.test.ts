@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CallContext, CallOutcome } from '../../src/calls/context.js';
 import { writeScope } from '../../src/calls/policy.js';
-import type { Asker, Reply } from '../../src/consent/asker.js';
-import type { ConsentMode } from '../../src/consent/decision.js';
-import type { Click } from '../../src/consent/input.js';
+import type { Elicitor, UserReply } from '../../src/consent/elicitor.js';
+import type { ConsentMode } from '../../src/consent/required-consent.js';
 import { type ConsentClaims, createConsentTokens, InvalidToken } from '../../src/consent/tokens.js';
+import type { Click } from '../../src/consent/types.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { defined } from '../../src/util/say.js';
+import { defined } from '../../src/util/safe-text.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { answered, scriptedClient } from '../support/scripted-client.js';
 
@@ -171,16 +171,16 @@ describe('a planId', () => {
     expect(await session.plans.find(nonce)).toMatchObject({ state: 'decided' });
   });
 
-  test('brought to a question makes both one: an answer spends the planId', async () => {
+  test('resumedReply to a question makes both one: an answer spends the planId', async () => {
     const session = setUp('ask');
     const { planId = '' } = successOf(await session.call());
-    const asker: Asker = {
+    const elicitor: Elicitor = {
       ask: async () => {
         time += 5000;
         return 'declined';
       },
     };
-    expect(await session.call({ planId }, { asker })).toMatchObject(failed('Declined', '', ''));
+    expect(await session.call({ planId }, { elicitor })).toMatchObject(failed('Declined', '', ''));
     expect(await session.journal.list({})).toMatchObject([{ consent: 'asked', nonce: tokens.verify(planId).nonce }]);
   });
 
@@ -188,11 +188,11 @@ describe('a planId', () => {
     const journal = { ...createMemoryJournal(), decline: () => Promise.reject(new Error('gone')) };
     const { call, requests } = setUp('ask', restoreInstance, journal);
     const { planId } = successOf(await call());
-    const ask = async (): Promise<Reply> => {
+    const ask = async (): Promise<UserReply> => {
       time += 5000;
       return 'declined';
     };
-    await call({ planId }, { asker: { ask } });
+    await call({ planId }, { elicitor: { ask } });
     expect(await call({ planId })).toMatchObject(failed('Declined', 'the user declined this plan'));
     expect(requests).toEqual([]);
   });
@@ -359,7 +359,7 @@ describe('a question', () => {
     asked.length = 0;
   });
   /** A person who takes five seconds. */
-  const person = (reply: Reply | 'later', afterMs = 5000): Asker => ({
+  const person = (reply: UserReply | 'later', afterMs = 5000): Elicitor => ({
     ask: async (...given) => {
       asked.push(given);
       time += afterMs;
@@ -370,50 +370,50 @@ describe('a question', () => {
 
   test('has the words of the button that agrees, and a yes is consent', async () => {
     const { call, journal } = setUp('ask');
-    expect(await call({}, { asker: person('agreed') })).toMatchObject(accepted);
+    expect(await call({}, { elicitor: person('agreed') })).toMatchObject(accepted);
     expect(asked).toEqual([[expect.stringContaining(headline), 'Create server "one" (costs money)']]);
     expect(await journal.list({})).toMatchObject([
       { consent: 'asked', answeredAfterMs: 5000, nonce: expect.any(String) },
     ]);
   });
 
-  test.each<readonly [Reply, string]>([
+  test.each<readonly [UserReply, string]>([
     ['declined', 'declined'],
     ['notChosen', 'without choosing'],
     ['cancelled', 'closed the question'],
     ['unanswered', 'no answer came'],
   ])('that is %s is quoted by its first line', async (reply, problem) => {
     const { call } = setUp('ask');
-    const outcome = await call({}, { asker: person(reply) });
+    const outcome = await call({}, { elicitor: person(reply) });
     expect(outcome).toMatchObject(failed('Declined', problem, `the question was: ${headline}`));
     expect(JSON.stringify(outcome)).not.toContain('Where:');
   });
 
-  test.each<readonly [Reply, string]>([
+  test.each<readonly [UserReply, string]>([
     ['agreed', 'agreed to'],
     ['declined', 'declined'],
     ['notChosen', 'answered'],
     ['cancelled', 'cancelled'],
   ])('that nobody can have read is told with its time: %s', async (reply, verb) => {
-    const outcome = await setUp('ask').call({}, { asker: person(reply, 999) });
+    const outcome = await setUp('ask').call({}, { elicitor: person(reply, 999) });
     expect(outcome).toMatchObject(failed('NobodyAsked', `the client ${verb} it after 999 ms`, 'the question was: '));
   });
 
   test('that is answered within a second at a terminal was read there', async () => {
     const { call } = setUp('ask');
-    expect(await call({}, { asker: { ...person('agreed', 20), isDirect: true } })).toMatchObject(accepted);
+    expect(await call({}, { elicitor: { ...person('agreed', 20), isDirect: true } })).toMatchObject(accepted);
   });
 
   test('follows the plan, where there is room to show it', async () => {
     const shown: string[] = [];
     const { call } = setUp('ask');
-    await call({}, { asker: { ...person('declined'), show: (plan) => shown.push(plan) } });
+    await call({}, { elicitor: { ...person('declined'), show: (plan) => shown.push(plan) } });
     expect(shown).toEqual([expect.stringContaining(headline)]);
   });
 
   test('is not asked for a call that was cancelled', async () => {
     const { call } = setUp('ask');
-    const outcome = await call({}, { asker: person('agreed'), signal: AbortSignal.abort() });
+    const outcome = await call({}, { elicitor: person('agreed'), signal: AbortSignal.abort() });
     expect(outcome).toMatchObject(failed('Declined', 'cancelled the call before anybody was asked'));
     expect(asked).toEqual([]);
   });
@@ -423,12 +423,12 @@ describe('a question', () => {
       ...createMemoryJournal(),
       decline: () => Promise.reject(new Error('gone')),
     });
-    const outcome = await call({}, { asker: person('later', 0) });
+    const outcome = await call({}, { elicitor: person('later', 0) });
     if (outcome.kind !== 'inputRequired') throw new Error(`the call ended as ${outcome.kind}`);
     time += 7000;
-    const answer = (reply: Reply) => {
+    const answer = (reply: UserReply) => {
       const claims = { ...outcome.claims, issuedAt: start };
-      return call({}, { asker: { ...person('later'), brought: { claims, read: () => reply } } });
+      return call({}, { elicitor: { ...person('later'), resumedReply: { claims, read: () => reply } } });
     };
     expect(await answer('declined')).toMatchObject(
       failed('Declined', 'the user declined', '', 'not in the journal yet'),
@@ -438,7 +438,7 @@ describe('a question', () => {
 
   test('may be answered with another call, which says how long that took', async () => {
     const { call, journal } = setUp('ask');
-    const outcome = await call({}, { asker: person('later', 0) });
+    const outcome = await call({}, { elicitor: person('later', 0) });
     if (outcome.kind !== 'inputRequired') throw new Error(`the call ended as ${outcome.kind}`);
     expect(outcome).toMatchObject({
       message: expect.stringContaining(headline),
@@ -448,22 +448,22 @@ describe('a question', () => {
     expect(claims).toEqual({ use: 'question', digest: expect.any(String), nonce: expect.any(String) });
     time += 7000;
     const seen: unknown[] = [];
-    const read = (accept: unknown): Reply => {
+    const read = (accept: unknown): UserReply => {
       seen.push(accept);
       return 'agreed';
     };
-    const brought = { claims: { ...claims, digest: claims.digest.slice(0, 32), issuedAt: start }, read };
-    expect(await call({ instanceId: 'two' }, { asker: { ...person('later'), brought } })).toMatchObject(
+    const resumedReply = { claims: { ...claims, digest: claims.digest.slice(0, 32), issuedAt: start }, read };
+    expect(await call({ instanceId: 'two' }, { elicitor: { ...person('later'), resumedReply } })).toMatchObject(
       failed('PlanRefused', 'other arguments'),
     );
-    expect(await call({}, { asker: { ...person('later'), brought } })).toMatchObject(accepted);
+    expect(await call({}, { elicitor: { ...person('later'), resumedReply } })).toMatchObject(accepted);
     expect(seen).toEqual(['Create server "one" (costs money)']);
     expect(await journal.list({})).toMatchObject([{ nonce: claims.nonce, answeredAfterMs: 7000 }]);
   });
 
   test('that was answered before is not answered again', async () => {
     const { call } = setUp('ask', restoreInstance, { ...createMemoryJournal(), decline: async () => false });
-    expect(await call({}, { asker: person('declined') })).toMatchObject(failed('PlanRefused', 'answered before'));
+    expect(await call({}, { elicitor: person('declined') })).toMatchObject(failed('PlanRefused', 'answered before'));
   });
 
   test('that would be too long is not asked', async () => {
@@ -471,13 +471,16 @@ describe('a question', () => {
     if (change === undefined) throw new Error('restore_instance is a change');
     const operation = { ...restoreInstance, change: { ...change, warnings: () => [defined('x'.repeat(2000)).text] } };
     const { call } = setUp('ask', operation);
-    expect(await call({}, { asker: person('agreed') })).toMatchObject(failed('TooLargeToShow'));
+    expect(await call({}, { elicitor: person('agreed') })).toMatchObject(failed('TooLargeToShow'));
     expect(asked).toEqual([]);
   });
 
   test('is not asked where refusals cannot be counted, or were too many', async () => {
     const counting = (listDeclined: Journal['listDeclined']) =>
-      setUp('ask', restoreInstance, { ...createMemoryJournal(), listDeclined }).call({}, { asker: person('agreed') });
+      setUp('ask', restoreInstance, { ...createMemoryJournal(), listDeclined }).call(
+        {},
+        { elicitor: person('agreed') },
+      );
     const gone = () => Promise.reject(new Error('gone'));
     expect(await counting(gone)).toMatchObject(failed('JournalUnavailable', 'cannot be counted'));
     expect(await counting(three)).toMatchObject(failed('TooManyRefusals'));
@@ -487,14 +490,14 @@ describe('a question', () => {
 
   test('that was only closed leaves the change its planId; one that was declined does not', async () => {
     const { call } = setUp('ask');
-    expect(await call({}, { asker: person('cancelled') })).toMatchObject(failed('Declined', 'closed', ''));
+    expect(await call({}, { elicitor: person('cancelled') })).toMatchObject(failed('Declined', 'closed', ''));
     expect(successOf(await call())).toHaveProperty('planId');
-    expect(await call({}, { asker: person('declined') })).toMatchObject(failed('Declined', 'declined', ''));
+    expect(await call({}, { elicitor: person('declined') })).toMatchObject(failed('Declined', 'declined', ''));
     expect(await call()).toMatchObject(failed('Declined', 'ten minutes'));
   });
 
   test('is asked at a terminal all the same: whoever sits there called', async () => {
     const { call } = setUp('ask', restoreInstance, { ...createMemoryJournal(), listDeclined: three });
-    expect(await call({}, { asker: { ...person('agreed'), isDirect: true } })).toMatchObject(accepted);
+    expect(await call({}, { elicitor: { ...person('agreed'), isDirect: true } })).toMatchObject(accepted);
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { Refusal, refusalFailure } from '../../src/answers/refusal.js';
+import { awaitEnd, findPlanState, findStateOfPlan, type PlanState } from '../../src/consent/plan-state.js';
 import { createMemoryPlanStore } from '../../src/consent/plan-store.js';
 import { createPlans, type FoundPlan } from '../../src/consent/plans.js';
-import { awaitEnd, type Standing, standingOf, standingOfPlan } from '../../src/consent/standing.js';
+import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
 import { type ConsentClaims, createConsentTokens } from '../../src/consent/tokens.js';
 import type { RecordedChange } from '../../src/journal/entry.js';
-import { say } from '../../src/util/say.js';
+import { say } from '../../src/util/safe-text.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
@@ -64,7 +64,7 @@ function sources({ plan, change, afterMs = 0 }: Known) {
     },
   };
 }
-const standing = (known: Known) => standingOfPlan({ ...claims, use: known.use ?? 'plan' }, entry, sources(known));
+const standing = (known: Known) => findStateOfPlan({ ...claims, use: known.use ?? 'plan' }, entry, sources(known));
 
 const open = (expiresAt: number, isRedeemable: boolean) => ({
   kind: 'open',
@@ -118,7 +118,9 @@ describe('a planId', () => {
   const tokens = createConsentTokens(() => ['k'.repeat(32)], '', now);
 
   test('stands for the plan that it was issued for', async () => {
-    expect(await standingOf(tokens.issue(claims), entry, { ...sources({}), tokens })).toMatchObject({ kind: 'open' });
+    expect(await findPlanState(tokens.issue(claims), entry, { ...sources({}), tokens })).toMatchObject({
+      kind: 'open',
+    });
   });
 
   test.each([
@@ -126,7 +128,7 @@ describe('a planId', () => {
     ['that nobody issued', 'x'.repeat(60)],
   ])('%s is refused', async (_what, planId) => {
     const problems = ['this server did not issue the planId, or it was altered'];
-    const refused = standingOf(planId, entry, { ...sources({}), tokens });
+    const refused = findPlanState(planId, entry, { ...sources({}), tokens });
     await expect(refused).rejects.toMatchObject({ code: 'PlanRefused', problems });
   });
 
@@ -134,18 +136,18 @@ describe('a planId', () => {
     const read = () => {
       throw new Error('out of memory');
     };
-    await expect(standingOf('', entry, { ...sources({}), tokens: { ...tokens, read } })).rejects.toThrow(
+    await expect(findPlanState('', entry, { ...sources({}), tokens: { ...tokens, read } })).rejects.toThrow(
       'out of memory',
     );
   });
 });
 
 describe('waiting for the end of a plan', () => {
-  const waits: Standing = { kind: 'open', nonce: claims.nonce, isRedeemable: false, expiresAt: start };
-  const ended: Standing = { kind: 'ended', outcome };
-  const underWay: Standing = { kind: 'underWay' };
+  const waits: PlanState = { kind: 'open', nonce: claims.nonce, isRedeemable: false, expiresAt: start };
+  const ended: PlanState = { kind: 'ended', outcome };
+  const underWay: PlanState = { kind: 'underWay' };
   /** Each standing is what one look finds; the last is repeated. */
-  async function wait(standings: readonly Standing[], waitMs: number, isOver: () => boolean) {
+  async function wait(standings: readonly PlanState[], waitMs: number, isOver: () => boolean) {
     let looks = 0;
     const find = async () => {
       const standing = standings[Math.min(looks, standings.length - 1)];
@@ -157,7 +159,7 @@ describe('waiting for the end of a plan', () => {
     return [kind, looks];
   }
 
-  test.each<readonly [string, readonly Standing[], number, () => boolean, readonly [string, number]]>([
+  test.each<readonly [string, readonly PlanState[], number, () => boolean, readonly [string, number]]>([
     ['is over with it', [waits, ended], 5000, () => false, ['ended', 2]],
     ['is over when it cannot become what is waited for', [underWay], 5000, () => false, ['underWay', 1]],
     ['is over when the time is up', [waits], 1000, () => false, ['open', 3]],

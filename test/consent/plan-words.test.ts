@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { CallContext, CallOutcome } from '../../src/calls/context.js';
 import { writeScope } from '../../src/calls/policy.js';
-import type { ConsentMode } from '../../src/consent/decision.js';
-import type { Announcement, DecisionPage } from '../../src/consent/page.js';
+import type { Announcement, DecisionPage } from '../../src/consent/decision-page.js';
 import { createMemoryPlanStore, type PlanStore } from '../../src/consent/plan-store.js';
 import { createPlans } from '../../src/consent/plans.js';
+import type { ConsentMode } from '../../src/consent/required-consent.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import type { Ending } from '../../src/journal/entry.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';

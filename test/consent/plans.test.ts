@@ -2,12 +2,12 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { PlannedCall } from '../../src/answers/plan.js';
-import { Refusal, refusalFailure } from '../../src/answers/refusal.js';
+import type { PlannedCall } from '../../src/consent/plan.js';
 import { createPlanFiles } from '../../src/consent/plan-files.js';
 import { createMemoryPlanStore, type PlanStore } from '../../src/consent/plan-store.js';
 import { createPlans, holdsSecret, type WaitingPlan } from '../../src/consent/plans.js';
-import { say } from '../../src/util/say.js';
+import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
+import { say } from '../../src/util/safe-text.js';
 
 /** Plans that wait for a person are sealed, bounded, and erased at their end. */
 

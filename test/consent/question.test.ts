@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { canBeShown, fingerprint, hintsOf, makePlan, type PlannedCall, planText } from '../../src/answers/plan.js';
-import { requestLines } from '../../src/answers/request-lines.js';
-import { consentDigest } from '../../src/consent/digest.js';
+import { consentDigest } from '../../src/consent/consent-digest.js';
+import { canBeShown, fingerprint, hintsOf, makePlan, type PlannedCall, planText } from '../../src/consent/plan.js';
 import { questionText } from '../../src/consent/question.js';
-import { repetitionKey } from '../../src/journal/key.js';
-import { json } from '../../src/tools/body.js';
+import { requestLines } from '../../src/consent/request-lines.js';
+import { repetitionKey } from '../../src/journal/repetition-key.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
-import { defined, say } from '../../src/util/say.js';
+import { json } from '../../src/tools/request-body.js';
+import { defined, say } from '../../src/util/safe-text.js';
 import { callOf, endpoint, keyId, keysOf } from '../support/planned-call.js';
 
 /** What a person reads before they decide: everything that would be sent, or no question at all. */
@@ -277,7 +277,7 @@ describe('the plan', () => {
 
   test('says what decides the cost', () => {
     const unknownDefaults = ['diskSize', 'description'];
-    const { operation, change } = callOf(input, {}, { unknownDefaults, decidesCost: ['diskSize'] });
+    const { operation, change } = callOf(input, {}, { unknownDefaults, costDrivers: ['diskSize'] });
     const ofInput = (given: object) => hintsOf(operation, change, { ...input, ...given }, 'jp-east-1').warnings;
     expect(ofInput({})).toEqual([
       expect.stringMatching(/^Not given: diskSize, description\. [^.]* the cost depends on diskSize\.$/),

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { refusalCodes } from '../../src/answers/refusal.js';
-import { httpFailureRemedies, knownCodes } from '../../src/answers/remedies.js';
-import { clients } from '../../src/cli/clients.js';
-import { type ConsentRequest, type ConsentStep, decideConsent } from '../../src/consent/decision.js';
+import { httpFailureRemedies, knownCodes } from '../../src/calls/remedies.js';
+import { clients } from '../../src/cli/client-formats-by-client.js';
+import { refusalCodes } from '../../src/consent/refusal.js';
+import { type ConsentRequest, type ConsentStep, decideConsent } from '../../src/consent/required-consent.js';
 import { defaultHttpLimits } from '../../src/http/limits.js';
 import { duplicateWindowMs } from '../../src/journal/conflict.js';
 

@@ -68,10 +68,14 @@ const serving: readonly (readonly [RegExp, RegExp])[] = [
 /** Tests that run a command in their own way, and a word of it that they have. */
 const elsewhere: readonly (readonly [RegExp, string, string])[] = [
   [/^cloudops-mcp view/, 'test/browser/view-command.test.ts', 'view'],
-  [/^cloudops-mcp health/, 'test/cli/health.process.test.ts', 'health'],
-  [/^cloudops-mcp journal migrate/, 'test/cli/journal.test.ts', "'migrate'"],
+  [/^cloudops-mcp health/, 'test/cli/health-command.process.test.ts', 'health'],
+  [/^cloudops-mcp journal migrate/, 'test/cli/journal-command.test.ts', "'migrate'"],
   [/billing\.mjs/, 'test/docs/operations-page.process.test.ts', 'docs/OPERATIONS.md'],
-  [/sandbox --port 8080 --seed demo/, 'test/cli/sandbox.process.test.ts', 'the variables are lines for a shell'],
+  [
+    /sandbox --port 8080 --seed demo/,
+    'test/cli/sandbox-command.process.test.ts',
+    'the variables are lines for a shell',
+  ],
   [/^aws s3/, 'test/s3-clients/commands.ts', "'list-multipart-uploads'"],
   [/rclone copyto/, 'test/s3-clients/commands.ts', "'copyto'"],
   [/s3cmd --no-ssl/, 'test/s3-clients/commands.ts', 's3cmd'],

@@ -19,7 +19,7 @@ const documents = [
 ];
 const read = (document: string) => readFileSync(document, 'utf8');
 
-/** Files and folders of this repository that a document names in code, such as `src/calls/read.ts` or `test/docs`. */
+/** Files and folders of this repository that a document names in code, such as `src/calls/run-read.ts` or `test/docs`. */
 const pathsIn = (markdown: string) =>
   [
     ...markdown

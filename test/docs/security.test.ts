@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: string])[]>> = {
   'A misled agent changes something': [
-    ['test/consent/decision.test.ts', 'every input has one row'],
+    ['test/consent/required-consent.test.ts', 'every input has one row'],
     ['test/calls/refusals.test.ts', 'nobody is asked any more, whatever the change'],
     ['test/calls/refusals.test.ts', 'are asked one by one, until the third refusal'],
   ],
@@ -19,7 +19,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
       'test/consent/plan-key.test.ts',
       'is made when it is first needed, for this user alone, and is the same for every process',
     ],
-    ['test/cli/call.process.test.ts', 'of a key that others could read is not accepted by another process'],
+    ['test/cli/call-command.process.test.ts', 'of a key that others could read is not accepted by another process'],
   ],
   'A person is asked until they give in': [
     ['test/calls/refusals.test.ts', 'nobody is asked any more, whatever the change'],
@@ -37,7 +37,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/http/sign-in.test.ts', 'who approves with a scope for %s is treated as a caller is'],
     ['test/browser/decisions.test.ts', 'a link of another site shows the plan and decides nothing'],
     ['test/http/url-question.test.ts', 'who opens the page has agreed to nothing'],
-    ['test/consent/decision.test.ts', 'who decides on the page'],
+    ['test/consent/required-consent.test.ts', 'who decides on the page'],
   ],
   'Strangers flood the sign-in': [
     ['test/http/decisions.test.ts', 'strangers whose forms never end leave room for people'],
@@ -58,7 +58,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/calls/policy.test.ts', 'a tool that the policy excludes is refused when it is called, and nothing is sent'],
   ],
   'What a person agreed to is not what is sent': [
-    ['test/answers/plan-on-the-wire.test.ts', 'the plan is the request'],
+    ['test/calls/plan-on-the-wire.test.ts', 'the plan is the request'],
     ['test/consent/question.test.ts', 'cuts long values and never a line'],
     ['test/consent/question.test.ts', 'is not asked if it would be longer than 2,000 characters'],
   ],
@@ -74,7 +74,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/browser/view-command.test.ts', 'the browser gets the address from a file that is ours alone'],
   ],
   'The address of the page that opens by itself reaches an agent, or another user of the machine': [
-    ['test/http/local-page.test.ts', 'a plan that nobody else could decide on opens the page'],
+    ['test/http/local-decision-page.test.ts', 'a plan that nobody else could decide on opens the page'],
     ['test/browser/local-page.test.ts', 'the file with the address is gone once the tab is up'],
   ],
   'A change is made twice': [
@@ -84,7 +84,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   ],
   'A change is lost or misreported, or the server is killed in the middle of one': [
     ['test/calls/changes.process.test.ts', 'killed 200 times, at every step of a change'],
-    ['test/answers/telling.test.ts', 'cannot be made: accepted, in the journal and for the caller'],
+    ['test/calls/telling.test.ts', 'cannot be made: accepted, in the journal and for the caller'],
   ],
   'The journal is torn, replaced, full or unreachable': [
     ['test/journal/file.test.ts', 'in place of the journal: nothing begins, nothing is read, and it stays as it is'],
@@ -94,30 +94,30 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   ],
   'An argument chooses where a request goes': [
     ['test/calls/endpoint.test.ts', 'the key %s is refused below a path'],
-    ['test/config/load.test.ts', 'endpoints'],
+    ['test/config/load-config.test.ts', 'endpoints'],
     ['test/calls/policy.test.ts', 'another region'],
   ],
   'A huge or odd argument blocks the server': [
     ['test/calls/validate.test.ts', '90,000 of them are refused before anything is compared'],
     ['test/tools/bounds.test.ts', 'of %i characters is refused in few words'],
-    ['test/http/message.test.ts', 'a message of more than 5,000 %s is refused before it is parsed'],
+    ['test/http/parse-message.test.ts', 'a message of more than 5,000 %s is refused before it is parsed'],
     ['test/http/attacks.process.test.ts', '%s take little memory, and health is told within 100 ms meanwhile'],
   ],
   'Text in an answer gives the agent orders': [
-    ['test/answers/telling.test.ts', 'fields with the names of ours stand under the answer, in text and structure'],
+    ['test/calls/telling.test.ts', 'fields with the names of ours stand under the answer, in text and structure'],
     ['test/transport/faults.test.ts', 'text of the service that would pass for ours'],
   ],
   'A name or a region reads like words of the server, in a question that a person agrees to': [
     ['test/operations/marker.test.ts', 'shows texts from outside in quotation marks only'],
-    ['test/util/say.test.ts', 'one file casts, and no other'],
+    ['test/util/safe-text.test.ts', 'one file casts, and no other'],
   ],
   'An answer is huge, slow, deep or broken': [
-    ['test/answers/telling.test.ts', 'told within 200,000 characters, and accepted'],
+    ['test/calls/telling.test.ts', 'told within 200,000 characters, and accepted'],
     ['test/transport/faults.test.ts', 'a body that drips is ended by the time of the whole call'],
   ],
   'A list never ends, or its pages fill the memory': [
-    ['test/calls/read.test.ts', 'that go on for ever end after %s, and the answer says of what it is'],
-    ['test/calls/read-room.test.ts', 'keep what they have read until they end, and have no more than all may'],
+    ['test/calls/run-read.test.ts', 'that go on for ever end after %s, and the answer says of what it is'],
+    ['test/calls/read-memory-limit.test.ts', 'keep what they have read until they end, and have no more than all may'],
     ['test/http/attacks.process.test.ts', 'reads of %s neither end the process nor keep health from being told'],
     [
       'test/calls/changes.process.test.ts',
@@ -127,13 +127,13 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   'Secrets leak': [
     ['test/transport/redact.test.ts', 'any 16 characters of a secret are found, wherever they stand'],
     ['test/calls/changes.process.test.ts', 'no secret is in anything that the process writes or answers'],
-    ['test/calls/secrets.test.ts', 'does not exist for an agent, which is told what does'],
+    ['test/calls/insert-secrets.test.ts', 'does not exist for an agent, which is told what does'],
     ['test/config/problems.test.ts', '%j is one problem, which names the setting and shows no secret'],
   ],
   'Somebody on the network reads or alters a request': [
     ['test/transport/network.process.test.ts', 'an untrusted certificate ends the call before anything is sent'],
     [
-      'test/cli/doctor.process.test.ts',
+      'test/cli/doctor-command.process.test.ts',
       'certificates that nobody checks are a warning, here and in the log of a server',
     ],
     ['test/transport/retry.test.ts', 'time only if that is less than a day away'],
@@ -143,8 +143,8 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/http/identity-provider.test.ts', 'a token that was altered is refused'],
     ['test/http/issuer.test.ts', '%s without end are not read to their end'],
     ['test/http/tokens-file.test.ts', 'tokens that were taken out stop, new ones work, scopes change'],
-    ['test/http/addresses.test.ts', 'from many addresses do not flood the log'],
-    ['test/http/addresses.test.ts', 'twice is 400'],
+    ['test/http/limits-by-address.test.ts', 'from many addresses do not flood the log'],
+    ['test/http/limits-by-address.test.ts', 'twice is 400'],
   ],
   'One caller or address uses up the server': [
     [
@@ -153,18 +153,18 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ],
     ['test/http/limits.test.ts', 'one caller leaves room for others'],
     ['test/http/serve.test.ts', 'a caller whose bodies come slowly leaves room for those of others'],
-    ['test/http/addresses.test.ts', 'requests of one address are as limited'],
+    ['test/http/limits-by-address.test.ts', 'requests of one address are as limited'],
     ['test/journal/postgres.process.test.ts', 'readers of the list have two connections of their own'],
   ],
   'Somebody answers a question for the person': [
-    ['test/http/sessions.test.ts', 'an answer from %s, which leaves the question open'],
-    ['test/http/sessions.test.ts', 'an answer %s'],
-    ['test/http/sessions.test.ts', 'are read only if they were sealed by a replica'],
+    ['test/http/mcp-sessions.test.ts', 'an answer from %s, which leaves the question open'],
+    ['test/http/mcp-sessions.test.ts', 'an answer %s'],
+    ['test/http/mcp-sessions.test.ts', 'are read only if they were sealed by a replica'],
   ],
   'A caller sees what others do': [
     ['test/http/auth.test.ts', 'the journal shows %s: %s sees %j'],
     ['test/calls/repeats.test.ts', 'what is said of the first change'],
-    ['test/config/load.test.ts', 'callers over HTTP are shown how calls behave, but no key ID, path or address'],
+    ['test/config/load-config.test.ts', 'callers over HTTP are shown how calls behave, but no key ID, path or address'],
   ],
   'A caller or an agent uses an account that is not its own': [
     ['test/http/accounts.test.ts', 'each caller lists, calls and reads its own accounts'],
@@ -172,7 +172,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   ],
   'An agent in a loop changes more and more': [
     ['test/journal/contract.ts', 'lets no more begin of many at once, in several processes'],
-    ['test/calls/budget.test.ts', 'changes beyond it are refused'],
+    ['test/calls/check-budget.test.ts', 'changes beyond it are refused'],
   ],
   'The program that prints keys hangs, floods or prints a secret elsewhere': [
     ['test/signing/run-program.test.ts', 'its exit is told, and none of its output'],
@@ -181,10 +181,13 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/observe/telemetry.test.ts', 'who cannot choose the trace or switch it off'],
   ],
   'A file of operations has mistakes': [
-    ['test/operations/contract.test.ts', 'neither ends a call without an answer nor makes its outcome unknown: %s'],
-    ['test/operations/contract.test.ts', 'sends the request that was checked'],
+    [
+      'test/operations/check-by-trial.test.ts',
+      'neither ends a call without an answer nor makes its outcome unknown: %s',
+    ],
+    ['test/operations/check-by-trial.test.ts', 'sends the request that was checked'],
     ['test/operations/faulty.ts', 'a built-in operation that is altered'],
-    ['test/operations/load.test.ts', 'a file that adds a field to every object is refused'],
+    ['test/operations/load-operations.test.ts', 'a file that adds a field to every object is refused'],
   ],
   'A poisoned package': [
     ['test/package/install.test.ts', 'brings no other package'],

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { makePlan } from '../../src/answers/plan.js';
+import { makePlan } from '../../src/consent/plan.js';
 import { reasonAgainst } from '../../src/http/decide-on-plan.js';
 import { authenticateByTokensFile, parseTokens } from '../../src/http/tokens-file.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { words } from '../../src/util/say.js';
+import { words } from '../../src/util/safe-text.js';
 import { namedAccounts } from '../support/accounts.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';

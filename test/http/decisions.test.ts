@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { readOutcome, readProposedChange } from '../../src/mcp/views/contract/change.js';
+import { readOutcome, readProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { createSeal } from '../../src/util/seal.js';
 import { namedAccounts } from '../support/accounts.js';
 import { browserOf, type Decisions, type DecisionsSetup, serveDecisions, stateKey } from '../support/decisions.js';

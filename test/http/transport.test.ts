@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { setImmediate as tick } from 'node:timers/promises';
 import { Server } from '@modelcontextprotocol/server';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { serveRequest } from '../../src/http/request.js';
+import { serveRequest } from '../../src/http/serve-legacy-request.js';
 import { serveByHandler } from '../../src/http/transport.js';
 import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
 import { startServer } from '../support/http-server.js';

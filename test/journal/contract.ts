@@ -57,7 +57,7 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
   });
 
   test('can be checked before the first change, which leaves no entry', async () => {
-    expect(await journal.examine()).toEqual(store.warnings);
+    expect(await journal.healthCheck()).toEqual(store.warnings);
     expect(await journal.list({})).toEqual([]);
   });
 

@@ -294,21 +294,21 @@ test('while a rotated file cannot be read, nothing begins: the same change may b
 describe('a check of the journal tells of', () => {
   test('a file that can be read, and not written', async () => {
     writeFileSync(path, history(1).join(''));
-    expect(await journal.examine()).toEqual([]);
+    expect(await journal.healthCheck()).toEqual([]);
     disk.filesAreReadOnly = true;
-    await expect(journal.examine()).rejects.toMatchObject({ code: 'EACCES' });
+    await expect(journal.healthCheck()).rejects.toMatchObject({ code: 'EACCES' });
   });
 
   test('a folder that no file can be made in', async () => {
-    expect(await journal.examine()).toEqual([]);
+    expect(await journal.healthCheck()).toEqual([]);
     disk.foldersAreReadOnly = true;
-    await expect(journal.examine()).rejects.toMatchObject({ code: 'EROFS' });
+    await expect(journal.healthCheck()).rejects.toMatchObject({ code: 'EROFS' });
   });
 
   test('a file in place of the folder where a system says no more than that there is no journal, as Windows does', async () => {
     writeFileSync(path, '');
     disk.absent = join(path, 'journal');
-    await expect(createFileJournal(disk.absent, now).examine()).rejects.toMatchObject({ code: 'ENOTDIR' });
+    await expect(createFileJournal(disk.absent, now).healthCheck()).rejects.toMatchObject({ code: 'ENOTDIR' });
   });
 });
 

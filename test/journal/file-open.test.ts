@@ -45,7 +45,7 @@ test.skipIf(process.platform === 'win32').each<[what: string, path: string, make
     make();
     const before = readdirSync(folder, { recursive: true });
     const journal = createFileJournal(at(name), () => new Date(noon));
-    const examined = journal.examine().then(
+    const examined = journal.healthCheck().then(
       (warnings) => ({ warnings }),
       ({ code }) => ({ code }),
     );

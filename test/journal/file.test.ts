@@ -184,13 +184,13 @@ test('a journal that nobody has written to is empty', async () => {
 test('a folder in place of the journal is named as what it is', async () => {
   mkdirSync(path, { recursive: true });
   await expect(journal.list({})).rejects.toMatchObject({ code: 'EISDIR' });
-  await expect(journal.examine()).rejects.toMatchObject({ code: 'EISDIR' });
+  await expect(journal.healthCheck()).rejects.toMatchObject({ code: 'EISDIR' });
 });
 
 test('a folder that cannot be made is told when the journal is checked', async () => {
   const file = join(folder, 'file');
   writeFileSync(file, '');
-  await expect(createFileJournal(join(file, 'journal'), () => new Date(time)).examine()).rejects.toMatchObject({
+  await expect(createFileJournal(join(file, 'journal'), () => new Date(time)).healthCheck()).rejects.toMatchObject({
     code: 'ENOTDIR',
   });
 });
@@ -348,7 +348,7 @@ test('a clock that was set back finds what was sent before and after that', asyn
     expect(await reopened.begin(intent({ digest }), { allowRepeat: false })).toMatchObject({ kind: 'duplicate' });
   const problem = 'the clock of this server is 165600 s behind that of the journal';
   expect(told).toEqual([['warn', 'clock', { problem }]]);
-  expect(await reopened.examine()).toEqual([problem]);
+  expect(await reopened.healthCheck()).toEqual([problem]);
 });
 
 test('a clock that was set forward finds what this process knew before that, and says so', async () => {

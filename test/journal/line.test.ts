@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { boundedIntent } from '../../src/journal/entry.js';
-import { endingOf, intentOf, readEntry, readId, readLine } from '../../src/journal/line.js';
+import { parseEnding, parseIntent, readEntry, readId, readLine } from '../../src/journal/line.js';
 import { endingOf as ending, intentAt } from '../support/journal.js';
 
 const noon = Date.parse('2026-11-20T12:00:00Z');
@@ -27,7 +27,7 @@ test('the fields that the rules look for are those of the JSON, whatever the tex
       expect(line).toMatchObject({ kind: 'intent', time: noon, id: intent.id, digest: intent.digest });
       if (line?.kind !== 'intent') return;
       expect([line.nonce, line.budget]).toEqual([intent.nonce, intent.budget]);
-      expect(intentOf(line)).toEqual(JSON.parse(JSON.stringify(intent)));
+      expect(parseIntent(line)).toEqual(JSON.parse(JSON.stringify(intent)));
     }),
   );
 });
@@ -38,7 +38,7 @@ test('an ending is read whole, whatever the service said', () => {
       const given = { ...ending(noon, 'some-id', 'rejected'), status: 400, code, requestIds: { outcome: requestId } };
       const line = readLine(Buffer.from(JSON.stringify({ ending: given })).toString('latin1'));
       expect(line).toMatchObject({ kind: 'ending', id: 'some-id', time: noon, outcome: 'rejected' });
-      if (line?.kind === 'ending') expect(endingOf(line)).toEqual(JSON.parse(JSON.stringify(given)));
+      if (line?.kind === 'ending') expect(parseEnding(line)).toEqual(JSON.parse(JSON.stringify(given)));
     }),
   );
 });
@@ -208,5 +208,5 @@ test('of an ending that is not understood, what the rules look for is told', () 
   const given = { ...ending(noon, 'c-1', 'accepted'), status: 'fine' };
   const line = readLine(bytes({ ending: given }));
   if (line?.kind !== 'ending') throw new Error('no ending');
-  expect(endingOf(line)).toEqual(ending(noon, 'c-1', 'accepted'));
+  expect(parseEnding(line)).toEqual(ending(noon, 'c-1', 'accepted'));
 });

@@ -117,7 +117,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
       await migrate(postgres.url(database), true);
       expect(isValid()).toBe('t');
       sql("update pg_index set indisvalid = false where indexrelid = 'cloudops_mutations_digest_idx'::regclass");
-      expect(await open().examine()).toContainEqual(expect.stringMatching(/^indexes are missing/));
+      expect(await open().healthCheck()).toContainEqual(expect.stringMatching(/^indexes are missing/));
       await migrate(postgres.url(database), true);
       expect(isValid()).toBe('t');
     }, 60_000);
@@ -153,9 +153,9 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
       reason: expect.stringMatching(/run "cloudops-mcp journal migrate" once as their owner$/),
     });
     await migrate(postgres.url(database), true);
-    await expect(open(asWorker(postgres.url(database))).examine()).rejects.toThrow();
+    await expect(open(asWorker(postgres.url(database))).healthCheck()).rejects.toThrow();
     sql('grant select, insert, update on all tables in schema public to worker');
-    const warnings = () => open(asWorker(postgres.url(database))).examine();
+    const warnings = () => open(asWorker(postgres.url(database))).healthCheck();
     expect(await warnings()).toEqual([
       expect.stringMatching(/^replication is not synchronous/),
       'the role of this server lacks rights to ask people over HTTP: cloudops_messages delete, cloudops_plans delete',
@@ -184,7 +184,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
       reason: expect.stringMatching(/its keys have format 2/),
     });
     expect(await journal.list({})).toHaveLength(1);
-    await expect(journal.examine()).rejects.toThrow('format 2');
+    await expect(journal.healthCheck()).rejects.toThrow('format 2');
   });
 
   describe('whose servers have clocks', () => {

@@ -94,11 +94,11 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
       /read-only/,
     ],
   ])('%s is told when the journal is checked', async (_what, setUp, problem) => {
-    await open().examine();
+    await open().healthCheck();
     postgres.sql(database, `drop role if exists guest`);
     postgres.sql(database, `create role guest login password '${decodeURIComponent(password)}'; ${setUp}`);
     const guest = open(postgres.url(database).replace('cloudops:', 'guest:'));
-    await expect(guest.examine()).rejects.toThrow(problem);
+    await expect(guest.healthCheck()).rejects.toThrow(problem);
     postgres.sql(database, 'drop owned by guest; drop role guest');
   });
 

@@ -4,7 +4,7 @@ import { countTokens } from 'gpt-tokenizer';
 import { afterEach, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Accounts } from '../../src/calls/account.js';
-import { createOffers, type Offer } from '../../src/mcp/offer.js';
+import { createToolCatalog, type Offer } from '../../src/mcp/tool-catalog.js';
 import { createServer } from '../../src/server.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -166,7 +166,7 @@ test.each([
 });
 
 test('what a caller is offered depends on its scopes alone, however many there have been', () => {
-  const offers = createOffers([listParts, restoreInstance], of([prod, staging]));
+  const offers = createToolCatalog([listParts, restoreInstance], of([prod, staging]));
   const to = (...scopes: string[]) => offers.to({ name: `caller ${scopes.length}`, scopes });
   const shown = ({ operations, accounts }: Offer) => [
     operations.map(({ name }) => name),

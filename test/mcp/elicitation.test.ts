@@ -2,12 +2,12 @@ import { Client, type ElicitRequest, InMemoryTransport } from '@modelcontextprot
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { CallTool } from '../../src/calls/context.js';
-import type { Reply, Visit } from '../../src/consent/asker.js';
+import type { UserReply, Visit } from '../../src/consent/elicitor.js';
 import type { ConsentClaims } from '../../src/consent/tokens.js';
 import { createServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { say } from '../../src/util/say.js';
+import { say } from '../../src/util/safe-text.js';
 import { accountsWith } from '../support/caller.js';
 import { type Era, eras } from '../support/in-process.js';
 
@@ -39,17 +39,17 @@ async function connect({ era, elicitation, answer, name = 'test', version = '1',
     asks: boolean;
     client: string;
     brought: unknown;
-    reply?: Reply | Visit | 'later' | undefined;
+    reply?: UserReply | Visit | 'later' | undefined;
   }[] = [];
-  const call: CallTool = async (_operation, _args, { client, asker, guide }) => {
-    const brought = asker?.brought ?? guide?.brought;
+  const call: CallTool = async (_operation, _args, { client, elicitor, guide }) => {
+    const brought = elicitor?.resumedReply ?? guide?.resumedReply;
     const reply =
-      asker?.brought?.read(accept) ??
-      guide?.brought?.visit ??
-      (await (asker?.ask(say`Really?`, accept) ?? guide?.send(say`Please decide there.`, address)));
-    calls.push({ asks: asker !== undefined, client, brought: brought?.claims, reply });
+      elicitor?.resumedReply?.read(accept) ??
+      guide?.resumedReply?.visit ??
+      (await (elicitor?.ask(say`Really?`, accept) ?? guide?.send(say`Please decide there.`, address)));
+    calls.push({ asks: elicitor !== undefined, client, brought: brought?.claims, reply });
     if (reply === 'later' && calls.length === 1) {
-      const answer = asker === undefined ? { address } : { accept };
+      const answer = elicitor === undefined ? { address } : { accept };
       return { kind: 'inputRequired', message: say`Really?`, answer, claims: { use, ...claims } };
     }
     return { kind: 'succeeded', success: { summary: say`Done.`, warnings: [], requestIds: {} } };
@@ -117,7 +117,7 @@ describe.each(eras)('with a client of %s', (_name, era) => {
     ]);
   });
 
-  test.each<readonly [Answer, Reply]>([
+  test.each<readonly [Answer, UserReply]>([
     [{ action: 'accept', content: { decision: 'Yes, do it' } }, 'agreed'],
     [{ action: 'accept', content: { decision: 'Do nothing' } }, 'declined'],
     [{ action: 'accept', content: { decision: 'Yes' } }, 'notChosen'],

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
-import { type Failure, serverFault } from '../../src/answers/failure.js';
-import { Refusal, type RefusalCode, refusalFailure } from '../../src/answers/refusal.js';
 import type { CallOutcome } from '../../src/calls/context.js';
+import { serverFault } from '../../src/calls/failure.js';
+import type { Failure } from '../../src/consent/outcome.js';
+import { Refusal, type RefusalCode, refusalFailure } from '../../src/consent/refusal.js';
 import { createMetrics } from '../../src/observe/metrics.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { next } from '../../src/tools/next.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { say } from '../../src/util/say.js';
+import { say } from '../../src/util/safe-text.js';
 
 const state = {
   concurrentCalls: () => 3,

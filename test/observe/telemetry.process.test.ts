@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { createServer as createMcpServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
-import { say } from '../../src/util/say.js';
+import { say } from '../../src/util/safe-text.js';
 import { accountsWith } from '../support/caller.js';
 import { spansOf } from '../support/collector.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';

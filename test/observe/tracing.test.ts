@@ -4,7 +4,7 @@ import { createConsentTokens } from '../../src/consent/tokens.js';
 import { withTracing } from '../../src/observe/tracing.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { next } from '../../src/tools/next.js';
-import { say } from '../../src/util/say.js';
+import { say } from '../../src/util/safe-text.js';
 import type { Span } from '../../src/util/trace.js';
 import { never } from '../support/caller.js';
 

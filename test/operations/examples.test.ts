@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
-import { contractProblems } from '../../src/operations/contract.js';
-import { loadOperations } from '../../src/operations/load.js';
+import { contractProblems } from '../../src/operations/check-by-trial.js';
+import { loadOperations } from '../../src/operations/load-operations.js';
 import { never, testCaller } from '../support/caller.js';
 import { openPolicy } from '../support/operations.js';
 

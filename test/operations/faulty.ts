@@ -1,4 +1,4 @@
-import { defaultTimeLimits, type TimeLimits } from '../../src/operations/watch.js';
+import { defaultTimeLimits, type TimeLimits } from '../../src/operations/run-with-limit.js';
 
 /** Files of operations with one fault each, and what is said of it. `{}` in a file stands for the fields of an operation that works. */
 
@@ -15,7 +15,7 @@ const change = `
   input: () => kit.z.strictObject({ id: kit.fields.pathName().describe('Its ID.'), ...kit.fields.consentArguments() }),
   change: {
     costsMoney: false, continues: false, headline: () => kit.say\`Change it\`, accept: () => kit.say\`Change\`, consequences: () => [],
-    warnings: () => [], notChecked: [], named: [], lookFor: () => kit.say\`a thing\`,
+    warnings: () => [], notChecked: [], named: [], verificationHint: () => kit.say\`a thing\`,
   },
 `;
 
@@ -103,8 +103,8 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
   ],
   [
     'a trial that breaks the rules',
-    fileWith('trial: { arguments: { ids: 1 }, accepted: [] }'),
-    /trial\.arguments: id /,
+    fileWith('probe: { arguments: { ids: 1 }, accepted: [] }'),
+    /probe\.arguments: id /,
   ],
   [
     'an operation that throws when it is looked at',
@@ -142,13 +142,13 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
   ['an input that never ends', fileWith('input: () => { for (;;); }'), /input did not end within 2 seconds/],
   [
     'a read beside it of another API',
-    fileWith('beside: { operation: kit.operations.list_parts, input: () => undefined, maximumPages: 1 }'),
-    /beside\.operation: must be of the same service, things/,
+    fileWith('companionRead: { operation: kit.operations.list_parts, input: () => undefined, maximumPages: 1 }'),
+    /companionRead\.operation: must be of the same service, things/,
   ],
   [
     'a read before it that is none',
-    fileWith('before: { operation: kit.operations.restore_instance, input: () => ({}) }'),
-    /before\.operation: must be a read/,
+    fileWith('preflight: { operation: kit.operations.restore_instance, input: () => ({}) }'),
+    /preflight\.operation: must be a read/,
   ],
   [
     'instructions without end',
@@ -228,7 +228,7 @@ export const lyingFiles: readonly (readonly [what: string, source: string, probl
   [
     'a warning of plain text',
     changeWith(
-      'change: { costsMoney: false, continues: false, headline: () => kit.say`a`, accept: () => kit.say`a`, consequences: () => [], warnings: ({ id }) => [id + " is odd"], notChecked: [], named: [], lookFor: () => kit.say`a` }',
+      'change: { costsMoney: false, continues: false, headline: () => kit.say`a`, accept: () => kit.say`a`, consequences: () => [], warnings: ({ id }) => [id + " is odd"], notChecked: [], named: [], verificationHint: () => kit.say`a` }',
     ),
     /change\.warnings must answer with what kit\.say made/,
   ],
@@ -295,35 +295,35 @@ export const lyingFiles: readonly (readonly [what: string, source: string, probl
   [
     'a short decision of plain text',
     changeWith(
-      'change: { costsMoney: false, continues: false, headline: () => kit.say`A sentence that is much too long to be the first line of a question to a person`, brief: ({ id }) => "Change " + id, accept: () => kit.say`a`, consequences: () => [], warnings: () => [], notChecked: [], named: [], lookFor: () => kit.say`a` }',
+      'change: { costsMoney: false, continues: false, headline: () => kit.say`A sentence that is much too long to be the first line of a question to a person`, brief: ({ id }) => "Change " + id, accept: () => kit.say`a`, consequences: () => [], warnings: () => [], notChecked: [], named: [], verificationHint: () => kit.say`a` }',
     ),
     /change\.brief must answer with what kit\.say made/,
   ],
   [
     'a headline that is no text',
     changeWith(
-      'change: { costsMoney: false, continues: false, headline: () => 1, accept: () => kit.say`a`, consequences: () => [], warnings: () => [], notChecked: [], named: [], lookFor: () => kit.say`a` }',
+      'change: { costsMoney: false, continues: false, headline: () => 1, accept: () => kit.say`a`, consequences: () => [], warnings: () => [], notChecked: [], named: [], verificationHint: () => kit.say`a` }',
     ),
     /change\.headline does not answer/,
   ],
   [
     'consequences that are one text',
     changeWith(
-      'change: { costsMoney: false, continues: false, headline: () => kit.say`a`, accept: () => kit.say`a`, consequences: () => kit.say`costs`, warnings: () => [], notChecked: [], named: [], lookFor: () => kit.say`a` }',
+      'change: { costsMoney: false, continues: false, headline: () => kit.say`a`, accept: () => kit.say`a`, consequences: () => kit.say`costs`, warnings: () => [], notChecked: [], named: [], verificationHint: () => kit.say`a` }',
     ),
     /change\.consequences does not answer/,
   ],
   [
     'warnings that need all arguments',
     changeWith(
-      'change: { costsMoney: false, continues: false, headline: () => kit.say`a`, accept: () => kit.say`a`, consequences: () => [], warnings: ({ id }) => id.length > 1 ? [] : [kit.say`short`], notChecked: [], named: [], lookFor: () => kit.say`a` }',
+      'change: { costsMoney: false, continues: false, headline: () => kit.say`a`, accept: () => kit.say`a`, consequences: () => [], warnings: ({ id }) => id.length > 1 ? [] : [kit.say`short`], notChecked: [], named: [], verificationHint: () => kit.say`a` }',
     ),
     /change\.warnings threw/,
   ],
   [
     'contradictions that throw',
     changeWith(
-      'output: () => kit.z.object({ a: kit.z.object({ b: kit.z.string() }) }), change: { costsMoney: false, continues: false, headline: () => kit.say`a`, accept: () => kit.say`a`, consequences: () => [], warnings: () => [], notChecked: [], named: [], lookFor: () => kit.say`a`, contradictions: ({ a }) => [a.b] }',
+      'output: () => kit.z.object({ a: kit.z.object({ b: kit.z.string() }) }), change: { costsMoney: false, continues: false, headline: () => kit.say`a`, accept: () => kit.say`a`, consequences: () => [], warnings: () => [], notChecked: [], named: [], verificationHint: () => kit.say`a`, contradictions: ({ a }) => [a.b] }',
     ),
     /change\.contradictions threw/,
   ],

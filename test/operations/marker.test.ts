@@ -2,18 +2,18 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { EndedOutcome } from '../../src/answers/outcome.js';
-import { textOf } from '../../src/answers/text.js';
+import { resultText } from '../../src/calls/result-text.js';
 import { failureText, successText } from '../../src/cli/answer-for-people.js';
 import { changeLines } from '../../src/cli/journal-table.js';
-import type { Page } from '../../src/cli/layout.js';
+import type { HelpPage } from '../../src/cli/layout.js';
 import { serverLog } from '../../src/cli/terminal-log.js';
-import type { Asker } from '../../src/consent/asker.js';
+import type { Elicitor } from '../../src/consent/elicitor.js';
+import type { EndedOutcome } from '../../src/consent/outcome.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import type { RecordedChange } from '../../src/journal/entry.js';
 import { describe as journalLine } from '../../src/journal/journal.js';
 import { viewMeta } from '../../src/mcp/views/results.js';
-import { loadOperations } from '../../src/operations/load.js';
+import { loadOperations } from '../../src/operations/load-operations.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
@@ -83,7 +83,7 @@ const smallest = (operation: Operation): Record<string, unknown> =>
 function toldIn(outcome: EndedOutcome, args: Record<string, unknown>): [where: string, text: string][] {
   const result = outcome.kind === 'succeeded' ? outcome.success : outcome.failure;
   const { plan, answer: _, requestIds: __, ...rest } = { plan: undefined, answer: undefined, ...result };
-  const terminal = textOf(result)
+  const terminal = resultText(result)
     .replace(/\nRequest:\n[\s\S]*?\n\n/, '\n')
     .replace(/\nanswer:[\s\S]*\n\n/, '\n');
   const meta = viewMeta(outcome, { tool: 't', args }, { seal: () => 'ticket' });
@@ -154,7 +154,7 @@ function markedRecord(schema: unknown, flag: boolean): unknown {
 const now = () => new Date('2026-11-20T12:00:00Z');
 
 /** Not wrapped and without colours, as in a pipe. */
-const page: Page = { width: Number.POSITIVE_INFINITY, paint: (_format, text) => text, timeZone: 'UTC' };
+const page: HelpPage = { width: Number.POSITIVE_INFINITY, paint: (_format, text) => text, timeZone: 'UTC' };
 const tableOf = (change: RecordedChange) => changeLines(change, page).join('\n');
 
 /** The log of a server that a person started, and what it printed. */
@@ -172,7 +172,7 @@ async function toldByOne(
   way: 'asked' | 'shown' | 'alone',
 ): Promise<[string, string][]> {
   const told: [string, string][] = [];
-  const asker: Asker = {
+  const elicitor: Elicitor = {
     isDirect: true,
     ask: async (message, accept) => {
       told.push(['question', message], ['label', accept]);
@@ -189,7 +189,7 @@ async function toldByOne(
     log: (_level, event, fields) => log('error', event, fields),
   });
   const context = { signal: never, client: 'test 1', tokens, hasView: way === 'shown' };
-  const outcome = await carryOut(operation, args, way === 'asked' ? { ...context, asker } : context);
+  const outcome = await carryOut(operation, args, way === 'asked' ? { ...context, elicitor } : context);
   if (outcome.kind !== 'inputRequired') told.push(...toldIn(outcome, args));
   for (const change of await journal.list({})) told.push(['journal', journalLine(change)], ['table', tableOf(change)]);
   told.push(['log', printed.stderr]);

@@ -58,9 +58,9 @@ test.each([
 });
 
 test('a file without operations brings little to the start: all of zod only comes to one that asks for it', () => {
-  const loader = loadedWith(['src/main.ts', 'src/cli/run.ts', 'src/operations/load.ts']);
+  const loader = loadedWith(['src/main.ts', 'src/cli/run.ts', 'src/operations/load-operations.ts']);
   const own = loader.filter((file) => !start.includes(file));
-  expect(modulesIn(own)).toContain('src/operations/load.ts');
+  expect(modulesIn(own)).toContain('src/operations/load-operations.ts');
   expect(modulesIn(own).filter((module) => module.includes('node_modules'))).toEqual([]);
   expect(Buffer.byteLength(textOf(own))).toBeLessThan(20_000);
 });

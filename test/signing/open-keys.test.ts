@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { KeysUnavailable } from '../../src/signing/keys.js';
 import { type KeySettings, openKeys } from '../../src/signing/open-keys.js';
-import { words } from '../../src/util/say.js';
+import { words } from '../../src/util/safe-text.js';
 
 /** Keys are taken from where the settings say: as they are, from files that may be replaced, or from a program. */
 

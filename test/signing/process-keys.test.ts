@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createProcessKeys } from '../../src/signing/process-keys.js';
 import type { ProgramResult } from '../../src/signing/run-program.js';
-import { said, words } from '../../src/util/say.js';
+import { said, words } from '../../src/util/safe-text.js';
 
 /** Keys that a program prints, as AWS defines it for `credential_process`. */
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { KeysUnavailable } from '../../src/signing/keys.js';
 import { watchFiles } from '../../src/signing/watched-files.js';
-import { words } from '../../src/util/say.js';
+import { words } from '../../src/util/safe-text.js';
 
 /** Files are read again when they have changed, and only once all of them have been still for a second. */
 

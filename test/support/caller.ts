@@ -1,15 +1,14 @@
-import type { Failure } from '../../src/answers/failure.js';
-import type { Success } from '../../src/answers/success.js';
-import { textOf } from '../../src/answers/text.js';
 import type { Account, Accounts } from '../../src/calls/account.js';
-import { createCallTool } from '../../src/calls/call.js';
+import { createCallTool } from '../../src/calls/call-tool.js';
 import type { CallContext, CallDependencies } from '../../src/calls/context.js';
 import type { Cloud } from '../../src/calls/endpoint.js';
+import { createSecretFiles } from '../../src/calls/insert-secrets.js';
 import type { Policy } from '../../src/calls/policy.js';
-import { createSecretFiles } from '../../src/calls/secrets.js';
-import type { ConsentMode } from '../../src/consent/decision.js';
-import type { DecisionPage } from '../../src/consent/page.js';
+import { resultText } from '../../src/calls/result-text.js';
+import type { DecisionPage } from '../../src/consent/decision-page.js';
+import type { Failure, Success } from '../../src/consent/outcome.js';
 import type { Plans } from '../../src/consent/plans.js';
+import type { ConsentMode } from '../../src/consent/required-consent.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { type Budget, budgetState, mayBeMade } from '../../src/journal/budget.js';
 import {
@@ -32,7 +31,7 @@ import { createHttpClient, defaultLimits, type HttpClient, type Limits } from '.
 import { defaultAccount } from '../../src/transport/request.js';
 import { createSignedClients, type OpenClient } from '../../src/transport/signed-client.js';
 import type { Log } from '../../src/util/log.js';
-import type { Shown } from '../../src/util/say.js';
+import type { Shown } from '../../src/util/safe-text.js';
 
 /** Keys of nothing: they sign requests to servers that the tests start themselves. */
 export const testKeys = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test/secret+key' };
@@ -65,7 +64,7 @@ export interface TestCallerOptions {
   readonly page?: DecisionPage;
   readonly statusWaitMs?: number;
   /** In place of those reports. */
-  readonly takeReports?: CallDependencies['takeReports'];
+  readonly pendingNotices?: CallDependencies['pendingNotices'];
   /** Gets each event beside those that are kept. */
   readonly log?: Log;
   /** Whether a change goes on when its client has gone. */
@@ -119,7 +118,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
       accounts: options.accounts ?? { all: [account], byDefault: account, areNamed: false },
       journal: options.journal ?? createMemoryJournal(now),
       process: { pid: process.pid, host: 'test' },
-      takeReports: options.takeReports ?? (async () => options.reports?.splice(0) ?? []),
+      pendingNotices: options.pendingNotices ?? (async () => options.reports?.splice(0) ?? []),
       openSender: (calling) => ({
         call: createCallTool({
           ...calling,
@@ -145,9 +144,9 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
     const outcome = await wired.call(operation, args, { tokens, client: 'test 1', ...given });
     switch (outcome.kind) {
       case 'succeeded':
-        return { ok: true, structured: outcome.success, text: textOf(outcome.success) };
+        return { ok: true, structured: outcome.success, text: resultText(outcome.success) };
       case 'failed':
-        return { ok: false, failure: outcome.failure, text: textOf(outcome.failure) };
+        return { ok: false, failure: outcome.failure, text: resultText(outcome.failure) };
       default:
         throw new Error(`the call ended as ${outcome.kind}`);
     }
@@ -174,7 +173,7 @@ export function createMemoryJournal(now = () => new Date()): Journal {
       .filter(({ budget, ending }) => budget === key && mayBeMade(ending))
       .map(({ time }) => Date.parse(time));
   return {
-    examine: async () => [],
+    healthCheck: async () => [],
     unwritten: () => 0,
     findDuplicate: async (digest) => findDuplicate(all(), digest, now().getTime()),
     findByNonce: async (nonce) => findByNonce(all(), nonce),

@@ -1,5 +1,5 @@
 import { parseCommandLine } from '../../src/config/command-line.js';
-import { loadConfig } from '../../src/config/load.js';
+import { loadConfig } from '../../src/config/load-config.js';
 import type { OwnOperations } from '../../src/config/own-operations.js';
 
 /** The configuration of some variables, options and files. */

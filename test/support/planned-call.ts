@@ -1,6 +1,6 @@
-import type { PlannedCall } from '../../src/answers/plan.js';
+import type { PlannedCall } from '../../src/consent/plan.js';
 import { fixedKeys } from '../../src/signing/keys.js';
-import { apiProfile } from '../../src/signing/profiles.js';
+import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Change, Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 

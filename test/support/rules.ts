@@ -1,5 +1,5 @@
-import { Refusal } from '../../src/answers/refusal.js';
 import { validate } from '../../src/calls/validate.js';
+import { Refusal } from '../../src/consent/refusal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 
 /** `adminCluster.nodePools.0.name` set to a value in a copy of some arguments. */

@@ -1,4 +1,4 @@
-import type { Body } from '../../src/transport/body.js';
+import type { Body } from '../../src/transport/parse-body.js';
 import type { UnsignedApiRequest } from '../../src/transport/request.js';
 import type { Attempt, FinalReply, OpenClient } from '../../src/transport/signed-client.js';
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Asker, Reply } from '../../src/consent/asker.js';
+import type { Elicitor, UserReply } from '../../src/consent/elicitor.js';
 import type { Ending } from '../../src/journal/entry.js';
 import { operations } from '../../src/tools/index.js';
 import { createMemoryJournal, type Ended, never, type TestCallerOptions, testCaller } from './caller.js';
@@ -59,14 +59,14 @@ export const serialParts = (count: number, minutes: number, lastMinutesAgo: numb
   }));
 
 /** A client that shows the question to a person, who takes a while. */
-export const person = (reply: Reply): Asker => ({ isDirect: true, ask: async () => reply });
+export const person = (reply: UserReply): Elicitor => ({ isDirect: true, ask: async () => reply });
 
 export interface Situation {
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly options?: TestCallerOptions;
   readonly cloud?: (response: ServerResponse, count: number) => void;
-  readonly asker?: Asker;
+  readonly elicitor?: Elicitor;
   /** Calls again with the planId of the first answer. */
   readonly redeems?: boolean;
   /** The same change is in the journal already: what came of it, of whom. */
@@ -87,7 +87,7 @@ function journalWith(earlier: NonNullable<Situation['earlier']>) {
 
 /** The answer to a call in a situation, as text and as structure. */
 export async function answerOf(
-  { tool, args, options, cloud = answering(200), asker, redeems, earlier }: Situation,
+  { tool, args, options, cloud = answering(200), elicitor, redeems, earlier }: Situation,
   secretsDir: string,
 ) {
   const operation = operations.find(({ name }) => name === tool);
@@ -97,7 +97,7 @@ export async function answerOf(
   const caller = testCaller(server.origin, { now: () => now, secretsDir, ...journal, ...options });
   const context = {
     signal: never,
-    asker,
+    elicitor,
     ...(earlier !== undefined && { principal: { name: 'alice', scopes: ['cloudops:read', 'cloudops:write'] } }),
   };
   try {

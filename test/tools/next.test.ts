@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { Refusal, type RefusalCode, refusalCodes, refusalFailure } from '../../src/answers/refusal.js';
-import { httpFailureRemedies, knownCodes, remedyFor } from '../../src/answers/remedies.js';
+import { httpFailureRemedies, knownCodes, remedyFor } from '../../src/calls/remedies.js';
+import { Refusal, type RefusalCode, refusalCodes, refusalFailure } from '../../src/consent/refusal.js';
 import { operations } from '../../src/tools/index.js';
 import { textForOperator, textForUser } from '../../src/tools/next.js';
-import { fromServer } from '../../src/util/say.js';
+import { fromServer } from '../../src/util/safe-text.js';
 
 /** Steps are written for models. These are the same for people who read them themselves. */
 

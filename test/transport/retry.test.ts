@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import type { Reply } from '../../src/transport/reply.js';
+import type { AttemptReply } from '../../src/transport/reply.js';
 import { clockOffset, retryDelay } from '../../src/transport/retry.js';
 
 const now = new Date('2026-11-21T12:00:00Z');
-const answered = (status: number, headers: Record<string, string> = {}, code = ''): Reply => ({
+const answered = (status: number, headers: Record<string, string> = {}, code = ''): AttemptReply => ({
   kind: 'answered',
   response: { kind: 'response', status, headers },
   body: { kind: 'xml', value: { Error: { Code: code } } },
 });
-const failed = (code: 'ConnectionRefused' | 'ConnectionLost' | 'Cancelled', mayHaveArrived: boolean): Reply => ({
+const failed = (code: 'ConnectionRefused' | 'ConnectionLost' | 'Cancelled', mayHaveArrived: boolean): AttemptReply => ({
   kind: 'failed',
   failure: { kind: 'failure', code, detail: '', mayHaveArrived },
 });
@@ -39,8 +39,8 @@ describe("a signature is made for the service's time only if that is less than a
 });
 
 describe('a change is sent again only where it cannot have been acted on', () => {
-  const delay = (reply: Reply, repeatable: boolean) => retryDelay(reply, repeatable, 0, now, () => 0.5);
-  const rows: readonly (readonly [string, Reply, boolean, boolean])[] = [
+  const delay = (reply: AttemptReply, repeatable: boolean) => retryDelay(reply, repeatable, 0, now, () => 0.5);
+  const rows: readonly (readonly [string, AttemptReply, boolean, boolean])[] = [
     ['429', answered(429), true, true],
     ['a refused connection', failed('ConnectionRefused', false), true, true],
     ['a lost connection', failed('ConnectionLost', true), false, true],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { fixedKeys } from '../../src/signing/keys.js';
-import { s3Profile } from '../../src/signing/profiles.js';
+import { s3Profile } from '../../src/signing/signature-variants.js';
 import type { HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
 import { createSignedClients } from '../../src/transport/signed-client.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { counted, humanBytes, humanDuration, listed, sentences, withLocalTimes } from '../../src/util/human.js';
+import { countText, humanBytes, humanDuration, listText, sentences, withLocalTimes } from '../../src/util/human.js';
 
 test.each([
   [0, '0 bytes'],
@@ -24,14 +24,14 @@ test.each([
   [0, '0 parts'],
   [1, '1 part'],
   [2, '2 parts'],
-])('%i is %s', (count, text) => expect(counted(count, 'part')).toBe(text));
+])('%i is %s', (count, text) => expect(countText(count, 'part')).toBe(text));
 
 test.each([
   [[], ''],
   [['a'], 'a'],
   [['a', 'b'], 'a and b'],
   [['a', 'b', 'c'], 'a, b and c'],
-])('%j is %s', (words, text) => expect(listed(words)).toBe(text));
+])('%j is %s', (words, text) => expect(listText(words)).toBe(text));
 
 test('sentences that do not apply are left out, others stay in their order', () => {
   expect(sentences('A.', false, 'B.')).toEqual(['A.', 'B.']);

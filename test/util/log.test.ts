@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createLog, type LogLevel, ShownError, shownReason } from '../../src/util/log.js';
-import { say } from '../../src/util/say.js';
+import { say } from '../../src/util/safe-text.js';
 
 const written = (fields: Record<string, unknown>, minimum: LogLevel = 'info') => {
   const lines: string[] = [];

@@ -1,5 +1,5 @@
 import { decideTool } from '../../src/mcp/views/contract/apps.js';
-import type { Decision, ProposedChange } from '../../src/mcp/views/contract/change.js';
+import type { Decision, ProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { methodNotFound, RequestFailed } from '../../src/mcp/views/contract/json-rpc.js';
 import { humanDuration } from '../../src/util/human.js';
 import type { Host, ToolResult } from '../host/host.js';

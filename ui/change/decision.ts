@@ -4,8 +4,8 @@ import {
   type ProposedChange,
   readOutcome,
   readProposedChange,
-} from '../../src/mcp/views/contract/change.js';
-import { textOf } from '../../src/mcp/views/contract/read.js';
+} from '../../src/mcp/views/contract/change-data.js';
+import { readText } from '../../src/mcp/views/contract/read-fields.js';
 import type { ToolResult } from '../host/host.js';
 
 /** The state of a decision. A change that may have happened is never shown as one that did not. */
@@ -34,7 +34,7 @@ export function begin({ meta, structured, text }: ToolResult, now: number): Stag
   const outcome = readOutcome(meta);
   if (outcome !== undefined) return { kind: 'ended', change, outcome };
   if (change !== undefined) return expire({ kind: 'open', change }, now);
-  return { kind: 'plain', text: textOf(structured.summary) ?? text };
+  return { kind: 'plain', text: readText(structured.summary) ?? text };
 }
 
 /** A plan that nobody has clicked on closes when its time is over. A click that is under way does not. */

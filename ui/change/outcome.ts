@@ -1,4 +1,4 @@
-import { type ChangeOutcome, type OutcomeKind, outcomeTitles } from '../../src/mcp/views/contract/change.js';
+import { type ChangeOutcome, type OutcomeKind, outcomeTitles } from '../../src/mcp/views/contract/change-data.js';
 import { withLocalTimes } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, shownText } from '../shared/elements.js';

@@ -1,4 +1,4 @@
-import type { ProposedChange, RiskName } from '../../src/mcp/views/contract/change.js';
+import type { ProposedChange, RiskName } from '../../src/mcp/views/contract/change-data.js';
 import { sentenceCase, withLocalTimes } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, listSection, shownText } from '../shared/elements.js';

@@ -1,5 +1,5 @@
 import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
-import { type Fields, fieldsOf, textOf } from '../../src/mcp/views/contract/read.js';
+import { type Fields, fieldsOf, readText } from '../../src/mcp/views/contract/read-fields.js';
 
 /**
  * A view's side of MCP Apps (protocol 2026-01-26), as much of it as our views need. README.md beside this folder says why it is
@@ -116,8 +116,8 @@ function readContext({ theme, styles, locale, timeZone }: Fields): HostContext {
   return {
     theme: theme === 'light' || theme === 'dark' ? theme : undefined,
     variables: fieldsOf(variables),
-    fonts: textOf(fieldsOf(css).fonts),
-    locale: textOf(locale),
-    timeZone: textOf(timeZone),
+    fonts: readText(fieldsOf(css).fonts),
+    locale: readText(locale),
+    timeZone: readText(timeZone),
   };
 }

@@ -1,6 +1,6 @@
-import { readOutcome, readProposedChange } from '../../src/mcp/views/contract/change.js';
+import { readOutcome, readProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
-import { type Fields, fieldsOf, numberOf, textOf } from '../../src/mcp/views/contract/read.js';
+import { type Fields, fieldsOf, numberOf, readText } from '../../src/mcp/views/contract/read-fields.js';
 import { element } from '../shared/elements.js';
 
 /**
@@ -65,8 +65,8 @@ export function startHostPage(): void {
   async function begin(): Promise<void> {
     try {
       const { args, result, note: text, follows, shown } = await call;
-      note.textContent = textOf(text) ?? '';
-      if (follows === true) follow(textOf(shown)).catch(tellOfSilence);
+      note.textContent = readText(text) ?? '';
+      if (follows === true) follow(readText(shown)).catch(tellOfSilence);
       frame.hidden = result === undefined;
       entitle(fieldsOf(result));
       peer.notify('ui/notifications/tool-input', { arguments: fieldsOf(args) });
@@ -94,7 +94,7 @@ function shownBy({ _meta, structuredContent }: Fields): { heading: string; title
   const change = readProposedChange(_meta);
   if (change !== undefined) return { heading: 'A change to decide on', title: change.sentence };
   const { object } = fieldsOf(fieldsOf(structuredContent).answer);
-  return textOf(object) === undefined ? undefined : { heading: 'An upload', title: `Upload of ${textOf(object)}` };
+  return readText(object) === undefined ? undefined : { heading: 'An upload', title: `Upload of ${readText(object)}` };
 }
 
 /** Asks the process. Rejects where it does not answer. */

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, numberOf, textOf, timeOf } from '../../src/mcp/views/contract/read.js';
+import { type Fields, fieldsOf, numberOf, readText, timeOf } from '../../src/mcp/views/contract/read-fields.js';
 import type { UploadPart } from '../../src/tools/upload/part.js';
 import { humanBytes } from '../../src/util/human.js';
 import type { Host } from '../host/host.js';
@@ -69,7 +69,7 @@ const partsOf = (parts: unknown): UploadPart[] =>
         partNumber: number,
         size: numberOf(size) ?? 0,
         uploadedAt: timeOf(lastModified) ?? Number.NaN,
-        etag: textOf(etag),
+        etag: readText(etag),
       },
     ];
   });

@@ -1,4 +1,4 @@
-import { longestKey } from '../../src/tools/upload/keys.js';
+import { longestKey } from '../../src/tools/upload/object-keys.js';
 import { everyInvisible, quote } from '../../src/util/quote.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, setText } from '../shared/elements.js';

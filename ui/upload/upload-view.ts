@@ -1,6 +1,6 @@
-import { type Fields, fieldsOf, textOf, textsOf } from '../../src/mcp/views/contract/read.js';
+import { type Fields, fieldsOf, readText, textsOf } from '../../src/mcp/views/contract/read-fields.js';
 import { textForUser } from '../../src/tools/next.js';
-import { fromServer } from '../../src/util/say.js';
+import { fromServer } from '../../src/util/safe-text.js';
 import type { Host, ToolResult } from '../host/host.js';
 import { type FormatTime, timeFormat } from '../shared/appearance.js';
 import { startView } from '../shared/start-view.js';
@@ -80,13 +80,13 @@ export async function startUploadView(): Promise<void> {
     page.allowRefresh(host?.callsTools === true, refreshing);
     if (result.isError) {
       const { summary, problems, status, next } = result.structured;
-      const sentence = textOf(summary) ?? result.text.split('\n')[0] ?? 'The call failed.';
+      const sentence = readText(summary) ?? result.text.split('\n')[0] ?? 'The call failed.';
       // Without a status it was not sent, and what comes next is for the agent.
       fail(
         [
           sentence,
           ...textsOf(problems),
-          ...(status === undefined ? [] : [textForUser(fromServer(textOf(fieldsOf(next).text) ?? ''))]),
+          ...(status === undefined ? [] : [textForUser(fromServer(readText(fieldsOf(next).text) ?? ''))]),
         ]
           .join(' ')
           .trim(),

@@ -1,10 +1,10 @@
-import { partsKey, unpackParts } from '../../src/mcp/views/contract/parts.js';
-import { type Fields, fieldsOf, numberOf, textOf, timeOf } from '../../src/mcp/views/contract/read.js';
+import { partsKey, unpackParts } from '../../src/mcp/views/contract/parts-data.js';
+import { type Fields, fieldsOf, numberOf, readText, timeOf } from '../../src/mcp/views/contract/read-fields.js';
 import type { UploadPart } from '../../src/tools/upload/part.js';
 import { countOf, type Range, rangesOf } from '../../src/tools/upload/ranges.js';
 import { paceSentences } from '../../src/tools/upload/sentences.js';
-import { humanBytes, humanDuration, listed } from '../../src/util/human.js';
-import { fromServer, said } from '../../src/util/say.js';
+import { humanBytes, humanDuration, listText } from '../../src/util/human.js';
+import { fromServer, said } from '../../src/util/safe-text.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
 
@@ -51,18 +51,18 @@ const maximumNumbers = 100_000;
 export async function readUpload({ structured, text, meta }: ToolResult, args: Fields): Promise<Upload> {
   const answer = fieldsOf(structured.answer);
   // Parts that cannot be unpacked are of another version, or were cut on the way: the summary has the figures.
-  const { parts, unit = 1 } = (await unpackParts(textOf(meta[partsKey]) ?? '')) ?? {};
+  const { parts, unit = 1 } = (await unpackParts(readText(meta[partsKey]) ?? '')) ?? {};
   const inFlight = rangesIn(answer.inFlight);
   const last = [...inFlight, ...rangesIn(answer.toCome)].reduce(
     (highest, { to }) => Math.max(highest, to),
     parts?.at(-1)?.partNumber ?? 0,
   );
   return {
-    account: textOf(structured.account),
-    bucket: textOf(answer.bucket) ?? textOf(args.bucket) ?? '',
-    object: textOf(answer.object) ?? textOf(args.object) ?? '',
-    uploadId: textOf(answer.uploadId) ?? textOf(args.uploadId) ?? '',
-    summary: textOf(structured.summary) ?? text.split('\n')[0] ?? '',
+    account: readText(structured.account),
+    bucket: readText(answer.bucket) ?? readText(args.bucket) ?? '',
+    object: readText(answer.object) ?? readText(args.object) ?? '',
+    uploadId: readText(answer.uploadId) ?? readText(args.uploadId) ?? '',
+    summary: readText(structured.summary) ?? text.split('\n')[0] ?? '',
     partCount: numberOf(answer.partCount) ?? parts?.length ?? 0,
     totalBytes: numberOf(answer.totalBytes) ?? 0,
     expectedParts: numberOf(answer.expectedParts),
@@ -97,8 +97,8 @@ const paceIn = (answer: Fields, formatTime: FormatTime): string =>
       idleSeconds: numberOf(answer.idleSeconds),
       bytesPerSecond: numberOf(answer.bytesPerSecond),
       bytesPerSecondBefore: numberOf(answer.bytesPerSecondBefore),
-      rateSince: timeOf(answer.rateSince) === undefined ? undefined : textOf(answer.rateSince),
-      noRate: textOf(answer.noRate),
+      rateSince: timeOf(answer.rateSince) === undefined ? undefined : readText(answer.rateSince),
+      noRate: readText(answer.noRate),
       rateInSeconds: numberOf(answer.rateInSeconds),
       estimatedSecondsLeft: numberOf(answer.estimatedSecondsLeft),
       secondsLeftBetween: (Array.isArray(answer.secondsLeftBetween) ? answer.secondsLeftBetween : []).flatMap(
@@ -174,7 +174,7 @@ function rangesText(ranges: readonly Range[]): string {
   const shown = ranges.slice(0, namedRanges).map(({ from, to }) => (from === to ? `${from}` : `${from}–${to}`));
   const rest = countOf(ranges.slice(namedRanges));
   const all = rest === 0 ? shown : [...shown, `${rest.toLocaleString('en')} more`];
-  return `${countOf(ranges) === 1 ? 'part' : 'parts'} ${listed(all)}`;
+  return `${countOf(ranges) === 1 ? 'part' : 'parts'} ${listText(all)}`;
 }
 
 /** Its progress in one sentence. */

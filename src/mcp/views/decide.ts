@@ -1,24 +1,24 @@
-import type { EndedOutcome } from '../../answers/outcome.js';
-import { Refusal, refusalFailure } from '../../answers/refusal.js';
 import type { CallContext, CallOutcome } from '../../calls/context.js';
-import type { Ticket, Tickets } from '../../consent/tickets.js';
+import type { ActionToken, ActionTokens } from '../../consent/action-tokens.js';
+import type { EndedOutcome } from '../../consent/outcome.js';
+import { Refusal, refusalFailure } from '../../consent/refusal.js';
 import { InvalidToken } from '../../consent/tokens.js';
 import type { Operation } from '../../tools/define-operation.js';
 import { decideTool } from './contract/apps.js';
-import { decisionSchema } from './offer.js';
+import { decisionSchema } from './view-of-tool.js';
 
 /** The outcome of a click. */
 export interface Decided {
   readonly outcome: EndedOutcome;
   /** The call that the plan is of; that of the tool itself, where there is no plan. */
-  readonly call: Pick<Ticket, 'tool' | 'args'>;
+  readonly call: Pick<ActionToken, 'tool' | 'args'>;
   /** True if an earlier click decided. */
   readonly isEarlier: boolean;
 }
 
 type Call = (
   operation: Operation,
-  args: Ticket['args'],
+  args: ActionToken['args'],
   context: Pick<CallContext, 'click' | 'look'>,
 ) => Promise<CallOutcome>;
 
@@ -29,7 +29,7 @@ type Call = (
  */
 export async function decide(
   args: unknown,
-  tickets: Tickets,
+  tickets: ActionTokens,
   operations: readonly Operation[],
   call: Call,
 ): Promise<Decided> {
@@ -61,7 +61,7 @@ export async function decide(
 }
 
 /** Acts on a ticket that is still valid. */
-async function decideBy(ticket: string, act: () => Promise<Decided>, tickets: Tickets): Promise<Decided> {
+async function decideBy(ticket: string, act: () => Promise<Decided>, tickets: ActionTokens): Promise<Decided> {
   try {
     tickets.open(ticket);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { deflateSync } from 'node:zlib';
 import type { UploadPart } from '../../tools/upload/part.js';
-import { spellOut } from '../../util/quote.js';
-import { maximumPacked, maximumParts, type PartColumns } from './contract/parts.js';
+import { escapeInvisible } from '../../util/quote.js';
+import { maximumPacked, maximumParts, type PartColumns } from './contract/parts-data.js';
 
 /** An ETag is any text that a service likes. */
 const longestEtag = 200;
@@ -37,7 +37,7 @@ function pack(parts: readonly UploadPart[], unit: number, withEtags: boolean): s
     numbers: differences(parts.map(({ partNumber }) => partNumber)),
     sizes: differences(parts.map(({ size }) => Math.round(size / unit))),
     times: differences(parts.map(({ uploadedAt }) => (isWhole(uploadedAt) ? Math.round(uploadedAt / unit) : 0))),
-    ...(withEtags && { etags: parts.map(({ etag = '' }) => spellOut(etag.slice(0, longestEtag))) }),
+    ...(withEtags && { etags: parts.map(({ etag = '' }) => escapeInvisible(etag.slice(0, longestEtag))) }),
   };
   const packed = deflateSync(JSON.stringify(columns)).toString('base64');
   return packed.length <= maximumPacked ? packed : undefined;

@@ -1,14 +1,30 @@
-import type { Failure } from '../../answers/failure.js';
-import type { EndedOutcome } from '../../answers/outcome.js';
-import { requestLines } from '../../answers/request-lines.js';
-import { consentWays } from '../../answers/success.js';
-import type { Ticket, Tickets } from '../../consent/tickets.js';
+import type { ActionToken, ActionTokens } from '../../consent/action-tokens.js';
+import type { EndedOutcome, Failure } from '../../consent/outcome.js';
+import { consentWays } from '../../consent/outcome.js';
+import { requestLines } from '../../consent/request-lines.js';
 import { tokenLifetimeMs } from '../../consent/tokens.js';
 import { textForUser } from '../../tools/next.js';
 import { sentences } from '../../util/human.js';
-import { defined, own, quoted, type Shown, said, say, sentence, shortNames, without, words } from '../../util/say.js';
-import { type ChangeOutcome, changeKey, type OutcomeKind, outcomeKey, type ProposedChange } from './contract/change.js';
-import { partsKey } from './contract/parts.js';
+import {
+  defined,
+  own,
+  quoted,
+  type Shown,
+  said,
+  say,
+  sentence,
+  shortNames,
+  without,
+  words,
+} from '../../util/safe-text.js';
+import {
+  type ChangeOutcome,
+  changeKey,
+  type OutcomeKind,
+  outcomeKey,
+  type ProposedChange,
+} from './contract/change-data.js';
+import { partsKey } from './contract/parts-data.js';
 import { packParts } from './pack-parts.js';
 
 /** Where a view shows a result, and how it came there. */
@@ -22,8 +38,8 @@ interface Showing {
 /** The `_meta` of a result, which views get and models don't. */
 export function viewMeta(
   outcome: EndedOutcome,
-  call: Pick<Ticket, 'tool' | 'args'>,
-  tickets: Pick<Tickets, 'seal'>,
+  call: Pick<ActionToken, 'tool' | 'args'>,
+  tickets: Pick<ActionTokens, 'seal'>,
   { onPage = false, isEarlier = false }: Showing = {},
 ): Record<string, unknown> {
   if (outcome.kind === 'succeeded' && outcome.view?.kind === 'parts') {
@@ -49,8 +65,8 @@ type ShownOutcome = ChangeOutcome & {
 /** A plan that a person can decide on. */
 function proposedChange(
   outcome: EndedOutcome,
-  { tool, args }: Pick<Ticket, 'tool' | 'args'>,
-  tickets: Pick<Tickets, 'seal'>,
+  { tool, args }: Pick<ActionToken, 'tool' | 'args'>,
+  tickets: Pick<ActionTokens, 'seal'>,
   onPage: boolean,
 ): ShownChange | undefined {
   if (outcome.kind === 'failed' || outcome.success.plan === undefined || outcome.view?.kind !== 'plan')

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { sentenceCase } from '../../util/human.js';
 import { stepsOf } from '../../util/objects.js';
-import { defined, replaced, type Shown } from '../../util/say.js';
+import { defined, replaced, type Shown } from '../../util/safe-text.js';
 
 /** The fields of a schema in words for people. A field's `title` says what it is called, and otherwise its own name does. */
 export interface FieldNames {

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { sentences } from '../../util/human.js';
-import { join, own, quoted, type Shown, said, say, words } from '../../util/say.js';
+import { join, own, quoted, type Shown, said, say, words } from '../../util/safe-text.js';
 import { accountingTypes, nodeInstanceTypes, volumeTypes, workstationInstanceTypes } from './enumerations.js';
 import {
   clusterName,

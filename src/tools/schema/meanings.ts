@@ -1,4 +1,4 @@
-import { defined, own, quoted, type Said, said, say, words } from '../../util/say.js';
+import { defined, own, quoted, type Said, said, say, words } from '../../util/safe-text.js';
 
 /** A status as the service spells it, with its meaning from the reference, or a word that the reference has none. */
 export function withMeaning(value: string | undefined, meanings: Readonly<Record<string, string>>): Said {

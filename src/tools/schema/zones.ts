@@ -1,5 +1,16 @@
 import { sentences } from '../../util/human.js';
-import { defined, type Literal, listed, own, quoted, type Said, type Shown, said, say, words } from '../../util/say.js';
+import {
+  defined,
+  type Literal,
+  listed,
+  own,
+  quoted,
+  type Said,
+  type Shown,
+  said,
+  say,
+  words,
+} from '../../util/safe-text.js';
 
 /**
  * The region that a zone seems to be in: `east-11` is in jp-east-1, `west-13` in jp-west-1, `jp-west-21` in jp-west-2 (from the

@@ -1,4 +1,4 @@
-import { say } from '../../util/say.js';
+import { say } from '../../util/safe-text.js';
 import { type Next, next } from '../next.js';
 import type { Summary } from './sentences.js';
 

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { sentences } from '../../util/human.js';
 import { withoutUndefined } from '../../util/objects.js';
-import { counted, duration, join, type Shown, said, say, words } from '../../util/say.js';
+import { counted, duration, join, type Shown, said, say, words } from '../../util/safe-text.js';
 import type { Lenient } from '../define-operation.js';
 import { like, rare } from '../schema/outputs.js';
-import { countNotShown, firstThatFit, notShown } from './lists.js';
+import { countNotShown, firstThatFit, notShown } from './shorten-lists.js';
 
 /** A summary of the multipart uploads that are open in a bucket, in a size that does not depend on their number. */
 

@@ -1,7 +1,7 @@
 /** The pace of an upload, by the times at which its parts arrived. Times in milliseconds since 1970, sizes in bytes. */
 import { firstBurstOf, median, type Work, workOf } from './connections.js';
 import type { UploadPart } from './part.js';
-import { clearFactor, type Effort, lastSegment, presentOf, type Slowness, slownessOf } from './rounds.js';
+import { clearFactor, type Effort, lastSegment, presentOf, type Slowness, slownessOf } from './part-speed.js';
 
 /**
  * Whether an upload is going, and how fast:
@@ -12,7 +12,7 @@ import { clearFactor, type Effort, lastSegment, presentOf, type Slowness, slowne
  */
 export type Pace =
   | { readonly kind: 'unknown' }
-  | (Known & { readonly kind: 'live'; readonly rate: Rate; readonly between?: Between; readonly changed?: Change })
+  | (Known & { readonly kind: 'live'; readonly rate: Rate; readonly between?: Between; readonly changed?: SpeedChange })
   | (Known & { readonly kind: 'unclear'; readonly why: Why; readonly clearAt?: number; readonly between?: Between })
   | (Known & { readonly kind: 'stopped'; readonly rate?: Rate });
 
@@ -39,7 +39,7 @@ export interface Rate {
 
 type Between = readonly [Rate, Rate];
 
-export interface Change {
+export interface SpeedChange {
   readonly bytesPerSecondBefore: number;
   readonly since: number;
 }

@@ -1,5 +1,5 @@
-import { bytes, quoted, type Shown, said, say, words } from '../../util/say.js';
-import { longestKey } from './keys.js';
+import { bytes, quoted, type Shown, said, say, words } from '../../util/safe-text.js';
+import { longestKey } from './object-keys.js';
 
 /** A page of parts, as far as its sentences need it: any field may be missing. */
 interface PageOfParts {

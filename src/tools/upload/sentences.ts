@@ -13,7 +13,7 @@ import {
   say,
   sentence,
   words,
-} from '../../util/say.js';
+} from '../../util/safe-text.js';
 import type { Lenient } from '../define-operation.js';
 import { countOf } from './ranges.js';
 import type { summaryFields } from './summary.js';

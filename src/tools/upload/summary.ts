@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import { once, withoutUndefined } from '../../util/objects.js';
+import { lazy, withoutUndefined } from '../../util/objects.js';
 import { like, rare } from '../schema/outputs.js';
-import { absentOf, stepOf } from './absent.js';
 import { median } from './connections.js';
-import { countNotShown, notShown } from './lists.js';
+import { absentOf, stepOf } from './missing-parts.js';
 import { bytesOf, type Pace, paceOf, type Rate, secondsLeft } from './pace.js';
 import type { UploadPart } from './part.js';
 import { rangesOf } from './ranges.js';
+import { countNotShown, notShown } from './shorten-lists.js';
 
 /** A summary of a multipart upload by its parts, in a size that does not depend on their number. */
 
@@ -17,7 +17,7 @@ const sizedRanges = () =>
 const count = () => z.int().optional();
 
 /** The fields of a summary. */
-export const summaryFields = once(() => ({
+export const summaryFields = lazy(() => ({
   partCount: count(),
   highestPart: count(),
   totalBytes: count(),

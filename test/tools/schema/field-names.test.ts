@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { provisionKubeResourceGroup } from '../../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../../src/tools/restore-instance.js';
 import { fieldNames } from '../../../src/tools/schema/field-names.js';
-import { fromServer } from '../../../src/util/say.js';
+import { fromServer } from '../../../src/util/safe-text.js';
 
 const provision = fieldNames(provisionKubeResourceGroup.input());
 const restore = fieldNames(restoreInstance.input());

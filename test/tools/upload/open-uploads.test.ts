@@ -7,7 +7,7 @@ import {
   summariseOpen,
   type Wanted,
 } from '../../../src/tools/upload/open-uploads.js';
-import { say } from '../../../src/util/say.js';
+import { say } from '../../../src/util/safe-text.js';
 
 const checkedAt = '2026-11-20T12:00:00.000Z';
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { UploadPart } from '../../../src/tools/upload/part.js';
 import { summarySentences } from '../../../src/tools/upload/sentences.js';
 import { type Expectation, summarise } from '../../../src/tools/upload/summary.js';
-import { say } from '../../../src/util/say.js';
+import { say } from '../../../src/util/safe-text.js';
 
 const mebibyte = 1024 * 1024;
 const start = Date.parse('2026-11-20T12:00:00Z');

@@ -1,6 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { changeKey, outcomeKey, outcomeKinds, type ProposedChange } from '../../../src/mcp/views/contract/change.js';
+import {
+  changeKey,
+  outcomeKey,
+  outcomeKinds,
+  type ProposedChange,
+} from '../../../src/mcp/views/contract/change-data.js';
 import {
   answered,
   click,

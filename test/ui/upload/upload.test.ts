@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { partsKey } from '../../../src/mcp/views/contract/parts.js';
+import { partsKey } from '../../../src/mcp/views/contract/parts-data.js';
 import { packParts } from '../../../src/mcp/views/pack-parts.js';
 import type { ToolResult } from '../../../ui/host/host.js';
 import { timeFormat } from '../../../ui/shared/appearance.js';

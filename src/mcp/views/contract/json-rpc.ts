@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, numberOf, textOf } from './read.js';
+import { type Fields, fieldsOf, numberOf, readText } from './read-fields.js';
 
 /** A request that got no result. */
 export class RequestFailed extends Error {
@@ -49,7 +49,7 @@ export function createPeer(send: (message: Fields) => void, { onRequest, onNotif
     pending.delete(id);
     const { code, message } = fieldsOf(error);
     if (error === undefined) waiting?.resolve(fieldsOf(result));
-    else waiting?.reject(new RequestFailed('error', textOf(message) ?? 'an error without a message', numberOf(code)));
+    else waiting?.reject(new RequestFailed('error', readText(message) ?? 'an error without a message', numberOf(code)));
   };
 
   return {
@@ -79,7 +79,7 @@ export function createPeer(send: (message: Fields) => void, { onRequest, onNotif
     receive(message) {
       const fields = fieldsOf(message);
       const { jsonrpc, id } = fields;
-      const method = textOf(fields.method);
+      const method = readText(fields.method);
       const params = fieldsOf(fields.params);
       if (jsonrpc !== '2.0') return;
       if (method === undefined) {

@@ -1,0 +1,67 @@
+import { Refusal } from '../consent/refusal.js';
+import type { Budget, BudgetState } from '../journal/budget.js';
+import type { Journal } from '../journal/journal.js';
+import { next } from '../tools/next.js';
+import { digestOf } from '../util/digest.js';
+import { counted, join, own, type Said, type Shown, said, say } from '../util/safe-text.js';
+import type { Cloud } from './endpoint.js';
+
+/** The budget of an account and a caller. */
+export interface CallBudget {
+  /** Entries of the journal with the same key count together, whatever key of the account signed them. */
+  readonly key: string;
+  /** Undefined if changes are not limited. */
+  readonly limit: Budget | undefined;
+}
+
+/** The budget of a caller, undefined where callers are not told apart, in the account of a cloud. */
+export function budgetOf(
+  { account, endpoints, keys }: Cloud,
+  limit: Budget | undefined,
+  caller: string | undefined,
+): CallBudget {
+  const source = 'missing' in keys ? '' : keys.id;
+  return { key: digestOf([account, endpoints, source, caller ?? null]), limit };
+}
+
+/**
+ * Says what a change leaves of its budget, if there is one.
+ * @throws Refusal if nothing is left, or if nobody knows; never if only a plan is wanted
+ */
+export async function checkBudget(
+  journal: Journal,
+  { key, limit }: CallBudget,
+  planOnly: boolean,
+): Promise<Shown | undefined> {
+  if (limit === undefined) return undefined;
+  const state = await journal.budgetState(key, limit).catch(() => {
+    if (!planOnly) throw new Refusal('JournalUnavailable', [say`the changes in it cannot be counted`]);
+  });
+  if (state === undefined) return undefined;
+  const spent = budgetSpent(limit, state);
+  if (state.left > 0)
+    return say`This is change ${limit.mostChanges - state.left + 1} of ${limit.mostChanges} that are possible within ${spanOf(limit)}.`;
+  if (!planOnly) throw spent;
+  return say`It cannot be sent: ${said(join(spent.problems, '; '))}.`;
+}
+
+/** The refusal of a change beyond its budget. */
+export function budgetSpent(limit: Budget, { nextAt }: Pick<BudgetState, 'nextAt'>): Refusal {
+  if (nextAt === undefined)
+    return new Refusal('BudgetSpent', [say`CLOUDOPS_MAX_CHANGES is 0, so that only plans are shown`], {
+      next: next(
+        'operator',
+        'configure',
+        'Call with planOnly: true to show the user the plan. Only the person who runs this server can change the setting.',
+      ),
+    });
+  const possibleAt = new Date(nextAt).toISOString();
+  return new Refusal('BudgetSpent', [
+    say`CLOUDOPS_MAX_CHANGES allows ${counted(limit.mostChanges, 'change')} within ${spanOf(limit)}; the next is possible at ${own(possibleAt)}`,
+  ]);
+}
+
+function spanOf({ windowMs }: Budget): Said {
+  const minutes = windowMs / 60_000;
+  return minutes % 60 === 0 ? counted(minutes / 60, 'hour') : counted(minutes, 'minute');
+}

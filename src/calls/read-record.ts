@@ -1,0 +1,155 @@
+import type * as z from 'zod';
+import { toDotPath } from 'zod/v4/core';
+import { sentences } from '../util/human.js';
+import { isObject, withoutNulls } from '../util/objects.js';
+import { escapeInvisible } from '../util/quote.js';
+import { defined, listed, own, quoted, type Shown, said, say, words } from '../util/safe-text.js';
+
+/** The record of an answer, as far as it can be used, and what was odd, one sentence each. */
+export interface Reading {
+  readonly record: Record<string, unknown>;
+  readonly warnings: readonly Shown[];
+  /** Fields that are expected and not there, by path. */
+  readonly missingFields: readonly string[];
+}
+
+const maximumWarnings = 20;
+
+/**
+ * Reads the record of an answer by its schema without ever refusing it. A field of the wrong type is converted where that loses
+ * nothing and left out where it would, with a warning; a missing one is left out; an unknown one stays.
+ */
+export function readRecord(schema: z.ZodObject, value: unknown): Reading {
+  const given = withoutNulls(value);
+  const parsed = schema.safeParse(given, { reportInput: true });
+  if (parsed.success) return { record: isObject(given) ? { ...given } : {}, warnings: [], missingFields: [] };
+  if (!isObject(given))
+    return {
+      record: {},
+      warnings: [say`The answer is ${show(value)}, not an object; it was left out.`],
+      missingFields: [],
+    };
+  const { issues } = parsed.error;
+  const missingFields = issues.filter(({ input }) => input === undefined).map(({ path }) => toDotPath(path));
+  const odd = issues.filter(({ input }) => input !== undefined);
+  const repaired = structuredClone(given);
+  const warnings = odd.map((issue) => repair(repaired, issue));
+  return {
+    record: { ...compact(repaired) },
+    missingFields,
+    warnings: sentences(
+      ...warnings.slice(0, maximumWarnings),
+      warnings.length > maximumWarnings && say`${warnings.length - maximumWarnings} more fields were odd.`,
+    ),
+  };
+}
+
+/**
+ * The warning about missing fields that a person would want to know of.
+ * @param named what each of them is, by path, `[]` for each element of a list
+ */
+export function missingWarning(
+  missingFields: readonly string[],
+  named: Readonly<Record<string, string>> = {},
+): Shown[] {
+  const paths = missingFields.map((path) => path.replace(/\[\d+\]/g, '[]'));
+  const missing = Object.keys(named).filter((path) => paths.some((one) => path === one || path.startsWith(`${one}.`)));
+  return missing.length === 0
+    ? []
+    : [
+        say`The answer does not say ${listed(
+          missing.map((path) => say`${defined(named[path] ?? path)}`),
+          'or',
+        )}.`,
+      ];
+}
+
+/** Converts or takes out the value that an issue is about. Returns the warning. */
+function repair(record: unknown, issue: z.core.$ZodIssue): Shown {
+  const name = toDotPath(issue.path);
+  const expected = issue.code === 'invalid_type' ? issue.expected : 'unknown';
+  const converted = convert(issue.input, expected);
+  const parent = issue.path.slice(0, -1).reduce<unknown>((at, step) => Object(at)[step], record);
+  const [last = ''] = issue.path.slice(-1);
+  if (typeof parent === 'object' && parent !== null) Reflect.set(parent, last, converted);
+  const fate = said(words(converted === undefined ? 'it was left out' : 'it was converted'));
+  return say`${own(name)} in the answer is ${show(issue.input)}, not ${defined(called[expected] ?? 'what it should be')}; ${fate}.`;
+}
+
+const called: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a whole number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+};
+
+/** The value in the type that is expected, if that loses nothing. */
+function convert(value: unknown, expected: string): unknown {
+  if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')) return String(value);
+  if (expected === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+  // An empty XML element and an empty structure look the same.
+  if (expected === 'object' && value === '') return {};
+  const number = typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
+  return expected === 'number' || expected === 'int' ? number : undefined;
+}
+
+const show = (value: unknown) => quoted(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing'), 100);
+
+/** Without what `repair` took out. */
+function compact(value: unknown): object {
+  const keep = (inner: unknown) => (typeof inner === 'object' && inner !== null ? compact(inner) : inner);
+  if (Array.isArray(value)) return value.filter((element) => element !== undefined).map(keep);
+  const fields = Object.entries(Object(value)).filter(([, field]) => field !== undefined);
+  return Object.fromEntries(fields.map(([name, field]) => [name, keep(field)]));
+}
+
+/** About 25,000 tokens: more would fill an agent's context. */
+const maximumCharacters = 60_000;
+const longestText = 2000;
+const longestName = 100;
+
+/**
+ * Makes data of a service fit to be shown: what is invisible or changes the reading order is spelled out, in names too, and long
+ * texts and the whole are cut. What is left out is counted. Texts in fields of `exact` names stay as they are: they are passed back.
+ */
+export function truncateRecord(
+  record: Readonly<Record<string, unknown>>,
+  exact: readonly string[] = [],
+): Omit<Reading, 'missingFields'> {
+  let left = maximumCharacters;
+  let leftOut = 0;
+  const text = (given: string, longest: number) => {
+    const shown = escapeInvisible(
+      given.length > longest ? `${given.slice(0, longest)}… (${given.length} characters)` : given,
+    );
+    left -= shown.length + 4;
+    return shown;
+  };
+  const fits = () => {
+    if (left <= 0) leftOut += 1;
+    return left > 0;
+  };
+  /** `start` is what the line of a value begins with: it is written again for each element that has lines of its own. */
+  const copy = (value: unknown, start: number): unknown => {
+    if (typeof value === 'string') return text(value, longestText);
+    left -= typeof value === 'object' ? start + 6 : 6;
+    if (Array.isArray(value)) return value.flatMap((element) => (fits() ? [copy(element, start)] : []));
+    if (!isObject(value)) return value;
+    return Object.fromEntries(
+      Object.keys(value).flatMap((name) => {
+        if (!fits() || name === '__proto__') return [];
+        const shownName = text(name, longestName);
+        const inner = value[name];
+        if (typeof inner !== 'string' || !exact.includes(name)) return [[shownName, copy(inner, shownName.length + 2)]];
+        left -= inner.length + 4;
+        return [[shownName, inner.slice(0, longestText)]];
+      }),
+    );
+  };
+  const shown = copy(record, 0);
+  const warnings =
+    leftOut === 0 ? [] : [say`The answer is too long to show: ${leftOut} fields or entries were left out.`];
+  return { record: { ...Object(shown) }, warnings };
+}

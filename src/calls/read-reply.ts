@@ -1,0 +1,78 @@
+import type { Failure, RequestIds } from '../consent/outcome.js';
+import type { Operation } from '../tools/define-operation.js';
+import type { Body } from '../transport/parse-body.js';
+import { requestIdsOf } from '../transport/service-error.js';
+import type { FinalReply } from '../transport/signed-client.js';
+import { defined, own, type Shown, said, say, words } from '../util/safe-text.js';
+import { errorAnswer, type FailedCall, noAnswer } from './failure.js';
+import { type Reading, readRecord } from './read-record.js';
+
+/** A reply, read as an answer of the API. */
+export type Answer =
+  | ({
+      readonly kind: 'read';
+      readonly status: number;
+      readonly requestIds: RequestIds;
+      /** The service's time, from its `Date` header. */
+      readonly answeredAt: string | undefined;
+    } & Reading)
+  | {
+      readonly kind: 'unread';
+      readonly status: number;
+      readonly requestIds: RequestIds;
+      readonly problem: Shown;
+      /** Set if it may come from something in between, such as a proxy: then nobody knows whether the API got the request. */
+      readonly isForeign: boolean;
+    }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+/** Reads what came of a request: the record of a success, or why there is none. */
+export function readAnswer(
+  call: FailedCall,
+  input: Readonly<Record<string, unknown>>,
+  reply: FinalReply,
+  origin: string,
+): Answer {
+  const { operation } = call;
+  const { attempts } = reply;
+  if (reply.kind === 'failed') return { kind: 'failed', failure: noAnswer(call, reply.failure, origin, { attempts }) };
+  const { status, headers, bodyFailure } = reply.response;
+  const requestIds = requestIdsOf(headers);
+  if (status < 200 || status > 299) return { kind: 'failed', failure: errorAnswer(call, reply, requestIds) };
+  const isRead = operation.effect === 'read';
+  if (bodyFailure !== undefined && isRead)
+    return { kind: 'failed', failure: noAnswer(call, bodyFailure, origin, { requestIds, attempts }) };
+
+  const unread = { kind: 'unread', status, requestIds, isForeign: reply.body.kind === 'html' } as const;
+  if (bodyFailure !== undefined)
+    return { ...unread, problem: say`its body was lost on the way (${own(bodyFailure.code)})` };
+  const problem = unreadable(reply.body, operation.answer);
+  if (problem !== undefined) return { ...unread, problem };
+  const value = 'value' in reply.body ? operation.extract(reply.body.value, input) : undefined;
+  if (isRead && operation.answer !== 'none' && value === undefined)
+    return { ...unread, problem: say`it is not an answer to ${own(operation.api)}` };
+  const reading =
+    operation.answer === 'none'
+      ? { record: {}, warnings: [], missingFields: [] }
+      : readRecord((operation.pages?.page ?? operation.output)(), value);
+  return { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date), ...reading };
+}
+
+function isoDate(httpDate = ''): string | undefined {
+  const time = Date.parse(httpDate);
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
+}
+
+function unreadable(body: Body, format: Operation['answer']): Shown | undefined {
+  if (body.kind === (format === 'none' ? 'empty' : format)) return undefined;
+  const called = {
+    xml: 'XML',
+    json: 'JSON',
+    html: 'an HTML page',
+    text: 'plain text',
+    empty: 'empty',
+    none: 'empty',
+  } as const;
+  if (body.kind === 'malformed') return say`it looks like ${own(body.format)}, but ${defined(body.problem)}`;
+  return say`it is ${said(words(called[body.kind]))}, not ${said(words(called[format]))}`;
+}

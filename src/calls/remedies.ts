@@ -1,0 +1,187 @@
+import { type Next, next, operatorMust } from '../tools/next.js';
+import type { FailureCode, HttpFailure } from '../transport/http-client.js';
+import type { ServiceError } from '../transport/service-error.js';
+import { defined, type Literal, own, quoted, type Shown, said, say, words } from '../util/safe-text.js';
+
+/** The facts that advice on an error of the service depends on. */
+export interface RemedyFacts {
+  /** The operation's name in the API, and whether it goes to object storage. */
+  readonly api: string;
+  readonly isStorage: boolean;
+  readonly account: string;
+  /** The wait that the service asks for, if it does. */
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+type Advice = Next | ((facts: RemedyFacts) => Next);
+
+const noPermission = ({ api, account }: RemedyFacts) =>
+  next(
+    'user',
+    'ask',
+    say`Tell the user that account ${own(account)} may not do ${own(api)} here. Whoever administers the account can grant it; calling again before that will not help.`,
+  );
+
+const operatorChecks = <const What extends string>(what: Literal<What>) =>
+  operatorMust(say`check ${said(words(what))}`);
+
+const keys = operatorChecks('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_SECRET_ACCESS_KEY, the region and CLOUDOPS_…_SERVICE');
+const sessionToken = operatorChecks('CLOUDOPS_SESSION_TOKEN, which is wrong or expired');
+
+const callLater = ({ retryAfterSeconds = 60 }: RemedyFacts) =>
+  next('agent', 'wait', say`Call again in about ${Math.min(Math.max(Math.ceil(retryAfterSeconds), 1), 3600)} s.`);
+
+const otherArguments = next(
+  'agent',
+  'call',
+  'If what the cloud says names an argument, correct it and call again; ask the user for values that are theirs to choose. Otherwise tell the user.',
+);
+
+const inTheWay = next(
+  'user',
+  'check',
+  'Something stands in the way, such as a name in use or a change that is not finished. Have the user look in the console, and call again only when they say that it is out of the way.',
+);
+
+/** The signature does not fit another address: nobody follows a redirect, and only storage can be told another region by its caller. */
+const redirected = ({ isStorage }: RemedyFacts) =>
+  isStorage
+    ? next(
+        'user',
+        'ask',
+        "Ask the user for the bucket's region, which the cloud may have named, and call again with `region`.",
+      )
+    : operatorChecks('the address of the endpoint (CLOUDOPS_…_URL), which redirects');
+
+/**
+ * Advice on errors, by the beginning of the service's code: the first that fits counts. Codes are not in the reference;
+ * these were seen on similar services.
+ */
+const byCode: Readonly<Record<string, Advice>> = {
+  NoSuchBucket: next(
+    'user',
+    'ask',
+    'Ask the user whether the bucket name is right, and which region the bucket is in; then call again with them.',
+  ),
+  InvalidBucketName: next('user', 'ask', 'Ask the user for the right name of the bucket, and call again with it.'),
+  SignatureDoesNotMatch: next(
+    'operator',
+    'configure',
+    say`${said(keys.text)} With CLOUDOPS_LOG_LEVEL=debug the log shows what was signed.`,
+  ),
+  InvalidAccessKeyId: operatorChecks('CLOUDOPS_ACCESS_KEY_ID, and that it belongs to this endpoint'),
+  InvalidToken: sessionToken,
+  ExpiredToken: sessionToken,
+  RequestTimeTooSkewed: operatorChecks(
+    'the clock of its machine: it and the clock of the cloud differ by more than 15 minutes',
+  ),
+  AccessDenied: noPermission,
+  AuthorizationHeaderMalformed: operatorChecks('the region (CLOUDOPS_REGION) and CLOUDOPS_…_SERVICE'),
+  PermanentRedirect: redirected,
+  TemporaryRedirect: redirected,
+  NotImplemented: operatorChecks('whether the endpoint (CLOUDOPS_…_URL) supports this operation'),
+  SlowDown: callLater,
+  ServiceUnavailable: callLater,
+  'Client.InvalidParameterDuplicate': inTheWay,
+  'Client.InvalidParameter': otherArguments,
+  'Client.AuthFailurePermission': noPermission,
+  'Client.AuthFailure': keys,
+  'Client.URLNotFound': next(
+    'user',
+    'ask',
+    'Ask the user whether the names in the arguments are right. If they are, the person who runs this server has to check the endpoint (CLOUDOPS_…_URL).',
+  ),
+};
+
+/** The codes that advice is known for, or how they begin. */
+export const knownCodes: readonly string[] = Object.keys(byCode);
+
+const byStatus: Readonly<Record<number, Advice>> = {
+  400: otherArguments,
+  401: keys,
+  403: noPermission,
+  404: next('user', 'ask', 'Ask the user whether the names in the arguments and the region are right.'),
+  409: inTheWay,
+  429: callLater,
+};
+
+/** Advice on an error of the service, and the code of our own by which it was found. */
+export interface Remedy {
+  /** Never the service's words: an entry of a table here or of the operation, or else the HTTP status as `Http409`. */
+  readonly code: string;
+  readonly next: Next;
+}
+
+/**
+ * The step after an error of the service, from its code or, failing that, the HTTP status.
+ * @param own an operation's own errors, which come first: what to tell or ask the user
+ */
+export function remedyFor(
+  own: Readonly<Record<string, string>> | undefined,
+  code: ServiceError['code'],
+  status: number,
+  facts: RemedyFacts,
+): Remedy {
+  const table: readonly (readonly [string, Advice])[] = [
+    ...Object.entries(own ?? {}).map(([start, text]) => [start, next('user', 'ask', say`${defined(text)}`)] as const),
+    ...Object.entries(byCode),
+  ];
+  const found = table.find(([start]) => code?.startsWith(start));
+  const [known, advice] = found ?? [`Http${status}`, byStatus[status] ?? ofClass(status)];
+  return { code: known, next: typeof advice === 'function' ? advice(facts) : advice };
+}
+
+function ofClass(status: number): Advice {
+  if (status >= 300 && status < 400) return redirected;
+  return status >= 500 ? callLater : otherArguments;
+}
+
+/** The reason for a missing answer, as the end of a sentence. */
+export function httpFailureText({ code, detail }: HttpFailure, origin: string): Shown {
+  const problem = {
+    NameNotResolved: 'the host name cannot be resolved',
+    ConnectionRefused: 'the connection was refused',
+    ConnectTimeout: 'no connection was made in time',
+    TlsFailed: 'no secure connection could be made',
+    ConnectFailed: 'no connection could be made',
+    ConnectionLost: 'the connection was lost before the whole answer came',
+    ResponseTimeout: 'no answer came in time',
+    BodyTimeout: 'the answer stopped midway',
+    CallTimeout: 'the time for the whole call (CLOUDOPS_TIMEOUT_MS) ran out',
+    Cancelled: 'the client cancelled the call',
+    MalformedResponse: 'the answer is not proper HTTP',
+    ResponseTooLarge: 'the answer is larger than this server reads',
+    BodyIncomplete: 'the answer is incomplete',
+  } as const satisfies Record<FailureCode, string>;
+  const reason = words(problem[code]);
+  const ownWords: readonly FailureCode[] = ['CallTimeout', 'Cancelled', 'ResponseTooLarge'];
+  return ownWords.includes(code) ? reason : say`${said(reason)} (${defined(origin)}: ${quoted(detail, 200)})`;
+}
+
+const tryAgain = next(
+  'agent',
+  'wait',
+  'Call again in about 60 s. If it fails again, tell the user that the network or the cloud may be down.',
+);
+
+export const httpFailureRemedies: Readonly<Record<FailureCode, Next>> = {
+  NameNotResolved: operatorChecks('the endpoint (CLOUDOPS_…_URL) and the name resolution of its machine'),
+  ConnectionRefused: operatorChecks('the endpoint and its port (CLOUDOPS_…_URL), and whether the cloud is up'),
+  ConnectTimeout: operatorChecks('the endpoint (CLOUDOPS_…_URL), the network and HTTPS_PROXY'),
+  TlsFailed: operatorChecks(
+    'that the endpoint speaks https and that its certificate is trusted (NODE_EXTRA_CA_CERTS adds a CA)',
+  ),
+  ConnectFailed: operatorChecks('the endpoint (CLOUDOPS_…_URL), the network and HTTPS_PROXY'),
+  ConnectionLost: tryAgain,
+  ResponseTimeout: tryAgain,
+  BodyTimeout: tryAgain,
+  CallTimeout: next(
+    'agent',
+    'call',
+    'Call again once. If it fails again, tell the user: the person who runs this server can raise CLOUDOPS_TIMEOUT_MS.',
+  ),
+  Cancelled: next('nobody', 'none', 'Nothing needs to be done.'),
+  MalformedResponse: operatorChecks('that the endpoint (CLOUDOPS_…_URL) is the right one'),
+  ResponseTooLarge: next('agent', 'call', 'Call again and ask for less at once, for example with a smaller maxParts.'),
+  BodyIncomplete: tryAgain,
+};

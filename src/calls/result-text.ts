@@ -1,0 +1,129 @@
+import type { EarlierCall, Failure, RequestIds, ServiceSays, Success } from '../consent/outcome.js';
+import { requestLines } from '../consent/request-lines.js';
+import { isObject, leavesOf } from '../util/objects.js';
+import { quote } from '../util/quote.js';
+import { join, own, quoted, type Shown, said, say, words } from '../util/safe-text.js';
+import { attemptsText } from './attempts-text.js';
+import { headlineOf } from './headline.js';
+
+/**
+ * The same facts as the structured content, as text for hosts that show only text. The service's words are quoted, and its answer
+ * stands indented under `answer:`: they are data. The last line is the matter again, because some hosts show people the end.
+ */
+export function resultText(result: Success | Failure): string {
+  const { summary, problems = [], plan, show, answer, next } = anyOf(result);
+  const { account, code, status, serviceSays, mayHaveHappened } = anyOf(result);
+  const { outcome, consent, sentAt, planId, decideAt, planExpires } = anyOf(result);
+  const { requestIds, attempts = [], earlier } = anyOf(result);
+  const { where = [], effects = [], defaults = [], warnings = [], notes = [] } = anyOf(result);
+  const line = (name: string, value: string | number | undefined) => (value === undefined ? [] : [`${name}: ${value}`]);
+  return [
+    ...(summary === undefined ? [] : [summary]),
+    ...(problems.length === 0 ? [] : ['', ...problems.map((problem) => `- ${problem}`)]),
+    ...(show === undefined ? [] : ['', 'show:', show]),
+    ...(plan === undefined ? [] : ['', 'Request:', ...requestLines(plan)]),
+    '',
+    ...line('account', account),
+    ...line('outcome', outcome),
+    ...line('consent', consent),
+    ...line('sentAt', sentAt),
+    ...line('where', where.join(', ') || undefined),
+    ...effects.flatMap((effect) => line('effect', effect)),
+    ...line('planId', planId),
+    ...line('decideAt', decideAt),
+    ...line('planExpires', planExpires),
+    ...line('code', code),
+    ...line('status', status),
+    ...line('the cloud says', saidBy(serviceSays)),
+    ...line('requestIds', idList(requestIds)),
+    ...line('mayHaveHappened', mayHaveHappened === undefined ? undefined : mayHaveHappened ? 'yes' : 'no'),
+    ...line('attempts', attemptsText(attempts)),
+    ...line('earlier call', earlierText(earlier)),
+    ...defaults.flatMap((one) => line('default', one)),
+    ...warnings.flatMap((warning) => line('warning', warning)),
+    ...notes.flatMap((note) => line('note', note)),
+    ...line('to act', next && `${next.who} (${next.action})`),
+    ...line('next', next?.text),
+    ...(answer === undefined ? [] : render({ answer })),
+    '',
+    ...(summary === undefined ? [] : [headlineOf(summary)]),
+  ].join('\n');
+}
+
+/** A result of either kind: a success has no code, a failure no answer. */
+const anyOf = (result: Partial<Success> & Partial<Failure>) => result;
+
+/** `x-ext-request-id "…", x-ext-id-2 "…"` */
+export const idList = (requestIds: RequestIds = {}): Shown | undefined =>
+  joined(Object.entries(requestIds).map(([name, id]) => say`${own(name)} ${quoted(id, 200)}`));
+
+const joined = (texts: readonly Shown[]): Shown | undefined => (texts.length === 0 ? undefined : join(texts, ', '));
+
+/** `"Slow down." (code "SlowDown")` */
+export function saidBy({ message, ...more }: ServiceSays = {}): Shown | undefined {
+  const rest = joined(Object.entries(more).map(([name, value]) => say`${own(name)} ${quoted(value ?? '', 500)}`));
+  if (message === undefined) return rest;
+  return say`${quoted(message, 500)}${said(rest === undefined ? words('') : say` (${said(rest)})`)}`;
+}
+
+/** `accepted, sent at 2026-11-20T12:00:00.000Z, x-ext-request-id "…"` */
+export function earlierText(earlier: EarlierCall | undefined): Shown | undefined {
+  if (earlier === undefined) return undefined;
+  const { outcome, sentAt, requestIds } = earlier;
+  const ids = said(idList(requestIds) ?? words('no request IDs'));
+  return say`${said(words(outcome))}, sent at ${own(sentAt)}, ${ids}`;
+}
+
+/**
+ * Writes a record as indented lines. Lists of alike records become tables, with a column for each field however deep, because that
+ * takes a third of the space. Text of the service is quoted. The record is bounded already (see `presentable`).
+ */
+export function render(record: Readonly<Record<string, unknown>>, indent = ''): string[] {
+  return Object.entries(record).flatMap(([name, value]) => field(label(name), value, indent));
+}
+
+function field(name: string, value: unknown, indent: string): string[] {
+  if (Array.isArray(value)) return list(name, value, indent);
+  if (!isObject(value)) return [`${indent}${name}: ${scalar(value)}`];
+  const inner = render(value, `${indent}  `);
+  return inner.length === 0 ? [`${indent}${name}: none`] : [`${indent}${name}:`, ...inner];
+}
+
+function list(name: string, values: readonly unknown[], indent: string): string[] {
+  if (values.length === 0) return [`${indent}${name}: none`];
+  if (values.every((value) => typeof value !== 'object' || value === null))
+    return [`${indent}${name}: ${values.map(scalar).join(', ')}`];
+  return table(name, values, indent) ?? values.flatMap((value, index) => field(`${name}[${index}]`, value, indent));
+}
+
+/** More columns than this make no table: rows with different fields would fill the memory with empty cells. */
+const maximumColumns = 30;
+
+const hasFields = (value: unknown) => isObject(value) && Object.keys(value).length > 0;
+
+function table(name: string, values: readonly unknown[], indent: string): string[] | undefined {
+  if (values.length === 1 || !values.every(hasFields)) return undefined;
+  const columns = new Set<string>();
+  const rows: ReadonlyMap<string, unknown>[] = [];
+  for (const value of values) {
+    const row = new Map(leavesOf(value));
+    for (const column of row.keys()) columns.add(column);
+    if (columns.size > maximumColumns) return undefined;
+    rows.push(row);
+  }
+  const cells = (row: ReadonlyMap<string, unknown>) =>
+    [...columns].map((column) => (row.has(column) ? scalar(row.get(column)) : ''));
+  return [
+    `${indent}${name} (${[...columns].map(label).join(' | ')}):`,
+    ...rows.map((row) => `${indent}  ${cells(row).join(' | ')}`),
+  ];
+}
+
+/** Words, numbers and dates need no quotation marks; everything else could be mistaken for our own text. */
+function scalar(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return 'none';
+  return typeof value === 'string' && !/^[\w.:/@+-]{1,80}$/.test(value) ? quote(value, 2500) : String(value);
+}
+
+/** The name of a field, or the path to it: `volumes[0].size`. */
+const label = (path: string) => (/^[\w.[\]-]{1,120}$/.test(path) ? path : quote(path, 240));

@@ -1,0 +1,255 @@
+import { realpathSync } from 'node:fs';
+import { delimiter, dirname, join, posix, resolve, sep, win32 } from 'node:path';
+import { hiddenBySandbox } from '../config/describe.js';
+import type { Config } from '../config/load-config.js';
+import { inputs, variableName } from '../config/settings.js';
+import { sentences } from '../util/human.js';
+import { defined, exact, join as joined, listed, namesOf, own, type Shown, say } from '../util/safe-text.js';
+import { isLoopback } from '../util/uri.js';
+import type { Block, LocalServer, Quote } from './client-formats.js';
+import { clients, type McpHost } from './client-formats-by-client.js';
+import { type Command, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
+import { type HelpPage, wrapped } from './layout.js';
+
+/** `cloudops-mcp client-config`: prints the configuration of an MCP client and the place for it. No secret is in it. */
+export const clientConfigCommand: Command = {
+  usage: '<client> [--http URL] [--absolute] [--windows] [--json]',
+  about:
+    'print the configuration of an MCP client; --http for a server that runs elsewhere, --absolute with the full paths of Node.js and the server, --json for the block alone',
+  positionals: 1,
+  options: { http: 'value', absolute: 'switch', windows: 'switch', json: 'switch' },
+  run: async (invocation) => {
+    const { options, terminal } = invocation;
+    const [name = ''] = invocation.positionals;
+    const config = validConfig(invocation);
+    const client = Object.hasOwn(clients, name) ? clients[name] : undefined;
+    if (client === undefined) throw new UsageError(notOneOf('client', name, Object.keys(clients)));
+    const isWindows = options.windows !== undefined || terminal.platform === 'win32';
+    const quote = quoteFor(isWindows);
+    const instructions =
+      options.http === undefined
+        ? forLocal(client, config, {
+            launch: options.absolute === undefined ? launchCommand(terminal) : [terminal.node, terminal.script],
+            isAbsolute: options.absolute !== undefined,
+            isWindows,
+            home: isWindows ? terminal.env.USERPROFILE : terminal.env.HOME,
+            quote,
+          })
+        : forRemote(client, options.http, quote);
+    if (options.json === undefined) terminal.stdout.write(textOf(client, instructions, pageOf(terminal, 'stdout')));
+    else if (instructions.block === undefined)
+      throw new UsageError(say`${defined(client.title)} has no file for that.`);
+    else terminal.stdout.write(`${instructions.block}\n`);
+    return 0;
+  },
+};
+
+interface Instructions {
+  /** Where it goes. */
+  readonly places: readonly string[];
+  /** Content for the client's configuration file; absent where people enter it by hand. */
+  readonly block: string | undefined;
+  /** The client's own command that does the same. */
+  readonly command: string | undefined;
+  readonly secrets: readonly string[];
+  readonly notes: readonly Shown[];
+}
+
+/** How the client starts the server, and on what machine. */
+interface Launch {
+  readonly launch: readonly string[];
+  readonly isAbsolute: boolean;
+  readonly isWindows: boolean;
+  readonly home: string | undefined;
+  readonly quote: Quote;
+}
+
+/** @throws UsageError */
+function forLocal(client: McpHost, config: Config, start: Launch): Instructions {
+  const { title, places, local, commands, notes = [], downloadNote, isOnDesktop } = client;
+  if (local === undefined)
+    throw new UsageError(say`${defined(title)} starts no programs: serve over HTTP, and name the URL with --http.`);
+  const { server, toSet } = localServer(client, config, start);
+  const hasEndpoint = config.sandbox || hasEndpoints(config.accounts);
+  const [program = ''] = start.launch;
+  const hidden = hiddenBySandbox(config);
+  return {
+    places,
+    block: written(local(server)),
+    command: commands?.local(server, start.quote),
+    secrets: toSet,
+    notes: sentences(
+      ...notes.map(noteOf),
+      ...decisionNotes(client, config),
+      hidden.length > 0 &&
+        say`CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores ${listed(hidden)}. Unset it for your account.`,
+      program === 'npx' && downloadNote !== undefined && noteOf(downloadNote),
+      isOnDesktop === true &&
+        !start.isAbsolute &&
+        say`If ${defined(title)} does not find ${own(program)}, add --absolute: what the desktop starts has a shorter PATH than your shell.`,
+      !hasEndpoint && say`No endpoint is set. Add --storage-url, --catalog-url or --devops-url, or try with --sandbox.`,
+    ),
+  };
+}
+
+/** A note of the table of clients. */
+const noteOf = (note: string): Shown => say`${defined(note)}`;
+
+const hasEndpoints = ({ all }: Config['accounts']) =>
+  all.some(({ cloud }) => Object.values(cloud.endpoints).some((url) => url !== undefined));
+
+/** True if a model may carry out a plan itself, once somebody said yes to it in the conversation. */
+const takesPlanIds = ({ accounts }: Config) =>
+  accounts.all.some(({ confirm, policy }) => confirm === 'ask' && !policy.readOnly);
+
+/** What to know about who decides, where the server cannot ask the user through the client. */
+function decisionNotes({ title, decides, permissions }: McpHost, config: Config): readonly Shown[] {
+  if (decides === 'by form' || !takesPlanIds(config)) return [];
+  if (decides === 'by view')
+    return [
+      say`${defined(title)} does not show questions from servers, but it shows plans with a button. With CLOUDOPS_CONFIRM=human, only that button counts, not a yes that an agent reports.`,
+    ];
+  const warning = sentences(
+    say`Warning: ${defined(title)} does not show questions from servers. An agent can carry out a change with two calls: the first returns the plan, the second carries it out.`,
+    permissions !== undefined && noteOf(permissions),
+    say`With CLOUDOPS_CONFIRM=human, you decide outside of it, with cloudops-mcp view or cloudops-mcp call.`,
+  );
+  return [joined(warning, ' ')];
+}
+
+const written = (block: Block) => (typeof block === 'string' ? block : JSON.stringify(block, null, 2));
+
+/** Not a name with our prefix: a server that finds an unknown setting in its environment does not start. */
+const tokenVariable = 'MCP_CLOUDOPS_TOKEN';
+
+/** @throws UsageError */
+function forRemote(
+  { places, remote, commands, permissions, notes = [] }: McpHost,
+  url: string,
+  quote: Quote,
+): Instructions {
+  checkUrl(url);
+  if (typeof remote !== 'function') {
+    const { place, about } = remote;
+    return { places: [place, url], block: undefined, command: undefined, secrets: [], notes: [noteOf(about)] };
+  }
+  const server = { url, token: tokenVariable };
+  const noToken = say`Leave the token out if the server asks for none, or if its OAuth issuer signs users in.`;
+  return {
+    places,
+    block: written(remote(server)),
+    command: commands?.remote(server, quote),
+    secrets: [tokenVariable],
+    notes: [...notes.map(noteOf), ...sentences(permissions !== undefined && noteOf(permissions)), noToken],
+  };
+}
+
+/**
+ * The URL of a server is not shown: it may hold a password.
+ * @throws UsageError
+ */
+function checkUrl(text: string): void {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new UsageError(say`--http takes the URL of the server, such as https://cloudops.example.com/mcp.`);
+  if (url.username !== '' || url.password !== '')
+    throw new UsageError(say`The URL of --http must not hold a user name or password.`);
+  if (url.protocol === 'http:' && !isLoopback(url.hostname))
+    throw new UsageError(
+      say`The URL of --http must begin with https://: over plain http, others could read the bearer token.`,
+    );
+}
+
+/** The server as a client starts it, and the secrets that somebody has to put somewhere. */
+function localServer(
+  { keepsNoSecrets, decides }: McpHost,
+  config: Config,
+  start: Launch,
+): { readonly server: LocalServer; readonly toSet: readonly string[] } {
+  const { origins, sandbox } = config;
+  const shown = origins.filter(({ secret }) => !secret);
+  const isGiven = (name: string) => shown.some((origin) => origin.name.replace(/_FILE$/, '') === name);
+  const required = sandbox ? [] : ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'];
+  const hidden = origins.filter(({ secret }) => secret).map(({ name }) => name);
+  const toSet = [...new Set([...required.filter((name) => !isGiven(name)), ...hidden])];
+  const inFiles = keepsNoSecrets ? toSet.filter(hasFile) : [];
+  const asksPeople = decides === 'by view' && takesPlanIds(config) && !isGiven('CLOUDOPS_CONFIRM');
+  const { launch, isAbsolute, isWindows } = start;
+  // On Windows, what npm installs are scripts of cmd.
+  const isScript = isWindows && !isAbsolute && launch[0] !== 'node';
+  const [command = '', ...args] = isScript ? ['cmd', '/c', ...launch] : launch;
+  const env = Object.fromEntries([
+    // Clients start the server in a folder of their own choice.
+    ...shown.map(({ name, value, isPath }) => [name, isPath ? resolve(value) : value]),
+    ...inFiles.map((name) => [`${name}_FILE`, fileFor(name, start)]),
+    ...(asksPeople ? [['CLOUDOPS_CONFIRM', 'human']] : []),
+  ]);
+  return { server: { command, args, env, secrets: toSet.filter((name) => !inFiles.includes(name)) }, toSet };
+}
+
+/** True if a setting may come from a file. */
+const hasFile = (name: string) => inputs.some((input) => input.isFile && variableName(input.setting) === name);
+
+/** A file for a secret, where other programs keep theirs. */
+function fileFor(name: string, { home, isWindows }: Launch): string {
+  const file = name
+    .replace(/^CLOUDOPS_/, '')
+    .toLowerCase()
+    .replaceAll('_', '-');
+  return isWindows
+    ? win32.join(home ?? 'C:\\Users\\YOUR NAME', '.config', 'cloudops-mcp', file)
+    : posix.join(home ?? '/home/YOUR NAME', '.config', 'cloudops-mcp', file);
+}
+
+/** PowerShell and POSIX shells differ in how a quotation mark is written between quotation marks. */
+const quoteFor =
+  (windows: boolean): Quote =>
+  (value) =>
+    /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", windows ? "''" : `'\\''`)}'`;
+
+function textOf(
+  { title, secrets: secretsNote }: McpHost,
+  { places, block, command, secrets, notes }: Instructions,
+  { width }: HelpPage,
+): string {
+  return [
+    block === undefined ? say`${defined(title)}: enter this at` : say`${defined(title)}: add this to`,
+    ...places.map((place) => say`  ${exact(place)}`),
+    // In JSON, TOML and YAML, an escape is the character that it spells.
+    ...(block === undefined ? [] : ['', ...block.split('\n').map((line) => say`${exact(line)}`)]),
+    ...(command === undefined ? [] : ['', 'or run', say`  ${exact(command)}`]),
+    ...(secrets.length === 0 ? [] : ['', ...wrapped(say`${namesOf(secrets)}: ${defined(secretsNote)}`, width)]),
+    ...notes.flatMap((note) => ['', ...wrapped(note, width)]),
+    '',
+  ].join('\n');
+}
+
+/** True once `npx -y cloudops-mcp` can install the package. Nothing else has to change then. */
+const isPublished = false;
+
+/** The command that starts this very server again, for a client that runs it elsewhere: program and arguments. */
+export function launchCommand(
+  { script, env, platform }: Pick<Terminal, 'script' | 'env' | 'platform'>,
+  published = isPublished,
+): readonly string[] {
+  if (isOnPath(script, env.PATH ?? env.Path ?? '', platform)) return ['cloudops-mcp'];
+  const byNpx = script.split(sep).includes('_npx');
+  return byNpx && published ? ['npx', '-y', 'cloudops-mcp'] : ['node', script];
+}
+
+/** True if `cloudops-mcp` in a shell runs this script, as it does after a global installation or `npm link`. */
+function isOnPath(script: string, path: string, platform: NodeJS.Platform): boolean {
+  // npm adds folders to the PATH of its scripts that clients do not have.
+  const folders = path
+    .split(delimiter)
+    .filter((folder) => folder !== '' && !/node_modules[\\/]\.bin[\\/]?$/.test(folder));
+  return folders.some((folder) => {
+    // On Windows, npm puts a script beside the folder of global packages instead of a link to one of them.
+    if (platform === 'win32') return dirname(dirname(script)) === join(folder, 'node_modules', 'cloudops-mcp');
+    try {
+      return realpathSync(join(folder, 'cloudops-mcp')) === script;
+    } catch {
+      return false;
+    }
+  });
+}

@@ -1,0 +1,242 @@
+import {
+  type Block,
+  type ByHand,
+  bearer,
+  commandLine,
+  connector,
+  envInBraces,
+  envOptions,
+  gooseExtension,
+  header,
+  inBraces,
+  jsonFile,
+  type LocalServer,
+  launch,
+  opencodeAsks,
+  opencodeReference,
+  promptInputs,
+  type Quote,
+  type RemoteServer,
+  tomlTable,
+  vscodeFile,
+  withReferences,
+} from './client-formats.js';
+
+/** Facts about MCP clients: the places and the format of their configuration, and notes for their users. */
+
+export interface McpHost {
+  readonly title: string;
+  readonly places: readonly string[];
+  /** A block for a program that the client starts; absent if it starts none. */
+  readonly local?: (server: LocalServer) => Block;
+  /** A block for a URL, or where to enter it. */
+  readonly remote: ((server: RemoteServer) => Block) | ByHand;
+  /**
+   * Its user's way to decide on a change: in a form that the server asks for, with the button of a view, or not at all, so that models carry
+   * out plans themselves once the user says yes.
+   */
+  readonly decides: 'by form' | 'by view' | 'not';
+  /** The part that the client's own permissions can play in that. */
+  readonly permissions?: string;
+  /** The client's own command that adds the server; `local` is undefined where that cannot pass secrets on. */
+  readonly commands?: {
+    readonly local: (server: LocalServer, quote: Quote) => string | undefined;
+    readonly remote: (server: RemoteServer, quote: Quote) => string;
+  };
+  /** The client's way to the value of a secret. */
+  readonly secrets: string;
+  /** Set if secrets could only stand in the block itself: it then names files that have them. */
+  readonly keepsNoSecrets?: true;
+  /** Set if the desktop starts it, without the PATH of a shell. */
+  readonly isOnDesktop?: true;
+  /** Peculiarities of the client that users should know. */
+  readonly notes?: readonly string[];
+  /** A note for the case that npx has to download the package first. */
+  readonly downloadNote?: string;
+}
+
+const inHome = (path: string) => `~/${path} (Windows: %USERPROFILE%\\${path.replaceAll('/', '\\')})`;
+const inFiles = 'put the value into the file that the block names. Only you should be able to read it (mode 600).';
+const inherited = 'the client reads it from the environment that it is started in. Set it there.';
+
+const haveItAsk = (title: string) =>
+  `Have ${title} ask you before it calls a tool that changes something, and do not allow such a tool for good.`;
+
+export const clients: Readonly<Record<string, McpHost>> = {
+  'claude-desktop': {
+    title: 'Claude Desktop',
+    places: [
+      'macOS: ~/Library/Application Support/Claude/claude_desktop_config.json',
+      'Windows: %APPDATA%\\Claude\\claude_desktop_config.json',
+      'Linux: ~/.config/Claude/claude_desktop_config.json',
+    ],
+    local: jsonFile(inBraces).local,
+    remote: connector('Settings > Connectors > Add custom connector'),
+    decides: 'by view',
+    secrets: inFiles,
+    keepsNoSecrets: true,
+    isOnDesktop: true,
+    notes: ['Quit Claude Desktop and start it again: it reads the file when it starts.'],
+  },
+  'claude-ai': {
+    title: 'claude.ai',
+    places: [],
+    remote: connector('Settings > Connectors > Add custom connector'),
+    decides: 'by view',
+    secrets: inherited,
+  },
+  chatgpt: {
+    title: 'ChatGPT',
+    places: [],
+    remote: connector('Settings > Apps & Connectors, once its advanced settings have the developer mode on'),
+    decides: 'by view',
+    secrets: inherited,
+  },
+  'claude-code': {
+    title: 'Claude Code',
+    places: ['.mcp.json in the folder of the project'],
+    decides: 'by form',
+    ...jsonFile(inBraces, { local: { type: 'stdio' }, remote: { type: 'http' } }),
+    commands: {
+      local: (server, quote) =>
+        commandLine(
+          'claude mcp add --scope project',
+          envOptions(server, quote),
+          '--transport stdio cloudops --',
+          launch(server, quote),
+        ),
+      remote: ({ url, token }, quote) =>
+        commandLine(
+          'claude mcp add --scope project --transport http cloudops',
+          quote(url),
+          '--header',
+          header(quote, token),
+        ),
+    },
+    secrets: inherited,
+    notes: [
+      'Claude Code asks once for approval of the servers in .mcp.json. Until then it does not start them: see /mcp.',
+    ],
+  },
+  vscode: {
+    title: 'VS Code',
+    places: [
+      '.vscode/mcp.json in the folder of the project',
+      'or the file that the command "MCP: Open User Configuration" opens',
+    ],
+    decides: 'by form',
+    local: (server) => ({ inputs: promptInputs(server.secrets), ...vscodeFile.local(server) }),
+    remote: (server) => ({ inputs: promptInputs([server.token]), ...vscodeFile.remote(server) }),
+    secrets: 'VS Code asks for the value, and stores it encrypted.',
+    notes: ['VS Code asks once whether you trust the server, and starts it after that.'],
+  },
+  cursor: {
+    title: 'Cursor',
+    places: [inHome('.cursor/mcp.json'), 'or .cursor/mcp.json in the folder of a project'],
+    ...jsonFile(envInBraces, { local: { type: 'stdio' } }),
+    decides: 'by form',
+    secrets: inherited,
+    isOnDesktop: true,
+  },
+  windsurf: {
+    title: 'Windsurf',
+    places: [inHome('.codeium/windsurf/mcp_config.json')],
+    ...jsonFile(envInBraces, { urlField: 'serverUrl' }),
+    decides: 'not',
+    permissions: haveItAsk('Windsurf'),
+    secrets: inherited,
+    isOnDesktop: true,
+  },
+  zed: {
+    title: 'Zed',
+    places: ['macOS and Linux: ~/.config/zed/settings.json', 'Windows: %APPDATA%\\Zed\\settings.json'],
+    ...jsonFile(inBraces, { servers: 'context_servers' }),
+    decides: 'not',
+    permissions: haveItAsk('Zed'),
+    secrets: inFiles,
+    keepsNoSecrets: true,
+    isOnDesktop: true,
+  },
+  goose: {
+    title: 'Goose',
+    places: ['macOS and Linux: ~/.config/goose/config.yaml', 'Windows: %APPDATA%\\Block\\goose\\config\\config.yaml'],
+    local: ({ command, args, env, secrets }) =>
+      gooseExtension({ type: 'stdio', cmd: command, args, envs: env, env_keys: secrets }),
+    remote: ({ url, token }) => {
+      const headers = { Authorization: bearer(inBraces, token) };
+      return gooseExtension({ type: 'streamable_http', uri: url, headers, env_keys: [token] });
+    },
+    decides: 'by view',
+    secrets: 'Goose reads it from its keychain, or from the environment that it is started in. Set it there.',
+    isOnDesktop: true,
+  },
+  codex: {
+    title: 'Codex',
+    places: [inHome('.codex/config.toml')],
+    decides: 'by form',
+    local: ({ command, args, env, secrets }) =>
+      [
+        tomlTable('mcp_servers.cloudops', { command, args, env_vars: secrets }),
+        tomlTable('mcp_servers.cloudops.env', env),
+      ].join('\n\n'),
+    remote: ({ url, token }) => tomlTable('mcp_servers.cloudops', { url, bearer_token_env_var: token }),
+    commands: {
+      // It has no option for env_vars.
+      local: (server, quote) =>
+        server.secrets.length > 0
+          ? undefined
+          : commandLine('codex mcp add cloudops', envOptions(server, quote), '--', launch(server, quote)),
+      remote: ({ url, token }, quote) =>
+        commandLine('codex mcp add cloudops --url', quote(url), '--bearer-token-env-var', token),
+    },
+    secrets: 'Codex reads what the block names from the environment that it is started in. Set it there.',
+    downloadNote:
+      'Codex waits 10 seconds for a server to start, and the first download may take longer. Run the command once before, or set startup_timeout_sec.',
+  },
+  gemini: {
+    title: 'Gemini CLI',
+    places: [inHome('.gemini/settings.json'), 'or .gemini/settings.json in the folder of a project'],
+    ...jsonFile(inBraces, { urlField: 'httpUrl' }),
+    commands: {
+      local: (server, quote) =>
+        commandLine(
+          'gemini mcp add --scope user cloudops',
+          envOptions(server, quote),
+          quote(server.command),
+          server.args.length === 0 ? [] : ['--', ...server.args.map(quote)],
+        ),
+      remote: ({ url, token }, quote) =>
+        commandLine('gemini mcp add --scope user -t http -H', header(quote, token), 'cloudops', quote(url)),
+    },
+    decides: 'not',
+    permissions: haveItAsk('Gemini CLI'),
+    secrets: inherited,
+    notes: ['Gemini CLI starts servers only in folders that it trusts: see /permissions.'],
+  },
+  qwen: {
+    title: 'Qwen Code',
+    places: [inHome('.qwen/settings.json'), 'or .qwen/settings.json in the folder of a project'],
+    ...jsonFile(inBraces, { urlField: 'httpUrl' }),
+    // It declares views, and shows none in a terminal.
+    decides: 'not',
+    permissions: haveItAsk('Qwen Code'),
+    secrets: inherited,
+  },
+  opencode: {
+    title: 'opencode',
+    places: [inHome('.config/opencode/opencode.json'), 'or opencode.json in the folder of a project'],
+    local: (server) => {
+      const command = [server.command, ...server.args];
+      const environment = withReferences(server, opencodeReference);
+      return { mcp: { cloudops: { type: 'local', command, environment, enabled: true } }, ...opencodeAsks };
+    },
+    remote: ({ url, token }) => {
+      const headers = { Authorization: bearer(opencodeReference, token) };
+      return { mcp: { cloudops: { type: 'remote', url, headers, enabled: true } }, ...opencodeAsks };
+    },
+    decides: 'not',
+    permissions:
+      'opencode calls tools without asking unless its permissions say otherwise: with those of the block, it asks before each call of this server.',
+    secrets: inherited,
+  },
+};

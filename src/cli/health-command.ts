@@ -1,0 +1,44 @@
+import { readFile } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
+import { parseCommandLine } from '../config/command-line.js';
+import { shownReason } from '../util/log.js';
+import { exact, say } from '../util/safe-text.js';
+import { addressOptions, type Command, type CommandAddress, defaultAddress, portOf } from './command.js';
+import { printLine } from './layout.js';
+
+/** `cloudops-mcp health`: the health check of a container, which has no other program that could ask. */
+export const healthCommand: Command = {
+  usage: '[--host 127.0.0.1] [--port 8080]',
+  about: 'ask a running http server whether it is ready; in a container, the server of the container',
+  options: addressOptions,
+  run: async ({ options, terminal: { stdout, stderr } }) => {
+    const started = await readFile('/proc/1/cmdline', 'utf8').catch(() => '');
+    const { host, port } = { ...defaultAddress, ...addressIn(started.split('\0')), ...options };
+    const origin = `http://${isIPv6(host) ? `[${host}]` : host}:${portOf(port)}`;
+    try {
+      const response = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(answerMs), redirect: 'error' });
+      await response.body?.cancel();
+      if (response.ok) printLine(stdout, 'ready');
+      else printLine(stderr, say`${exact(origin)} is not ready (HTTP status ${response.status}); its log says why.`);
+      return response.ok ? 0 : 1;
+    } catch (error) {
+      const cause = error instanceof Error ? (error.cause ?? error) : error;
+      printLine(stderr, say`${exact(origin)} does not answer (${shownReason(cause)}).`);
+      return 1;
+    }
+  },
+};
+
+/** Less than the timeout of the image's health check. */
+const answerMs = 2_000;
+
+/** The address to ask, if a process was started as `cloudops-mcp http`, by an init program or not. */
+export function addressIn(args: readonly string[]): CommandAddress {
+  const command = args.findIndex(
+    (arg, index) => arg === 'http' && /(main\.js|cloudops-mcp)$/.test(args[index - 1] ?? ''),
+  );
+  if (command < 0) return {};
+  const { host, port } = parseCommandLine(args.slice(command + 1), { options: addressOptions }).options;
+  const own: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+  return { ...(host !== undefined && { host: own[host] ?? host }), ...(port !== undefined && { port }) };
+}

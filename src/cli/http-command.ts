@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { isIPv6 } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { allowChanges } from '../calls/account.js';
+import type { Principal } from '../calls/policy.js';
+import { describeConfig } from '../config/describe.js';
+import type { Config } from '../config/load-config.js';
+import type { Authenticate } from '../http/auth.js';
+import type { DecisionsOptions } from '../http/decisions.js';
+import { authenticateByIssuer, type IssuerOptions } from '../http/issuer.js';
+import { createIssuerKeys, documentBytes } from '../http/issuer-keys.js';
+import { defaultHttpLimits } from '../http/limits.js';
+import { serveHttp } from '../http/serve.js';
+import { signInAtIssuer, signInByToken } from '../http/sign-in.js';
+import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
+import { watchJournal } from '../journal/health-check.js';
+import { openSharedMessages, type Runtime } from '../runtime.js';
+import { createHttpClient, defaultLimits, type HttpClient, type Proxies } from '../transport/http-client.js';
+import { sentences } from '../util/human.js';
+import { type Log, shownReason } from '../util/log.js';
+import { exact, own, say, words } from '../util/safe-text.js';
+import { isLoopback } from '../util/uri.js';
+import { addressOptions, type Command, defaultAddress, portOf, UsageError, validConfig } from './command.js';
+import { printLine } from './layout.js';
+import { runUntilSignal } from './run-until-signal.js';
+
+/** Time for calls under way to end when the process is asked to. */
+const graceMs = 30_000;
+
+/** `cloudops-mcp http`: serves many clients over HTTP. */
+export const httpCommand: Command = {
+  usage: '[--host 127.0.0.1] [--port 8080]',
+  about: 'serve MCP over HTTP at /mcp',
+  serves: true,
+  options: addressOptions,
+  run: async (invocation) => {
+    const { terminal } = invocation;
+    const { host, port } = { ...defaultAddress, ...invocation.options };
+    const config = validConfig(invocation);
+    const listen = { host, port: portOf(port) };
+    const access = await accessOf(host, config, terminal.now);
+    return runUntilSignal(config, terminal, async (runtime, log, stop) => {
+      const { server, inFlight, journal, questions, plans } = runtime;
+      if (access.identify !== undefined && config.stateKeys === undefined)
+        log('warn', 'state key', {
+          message: words(
+            'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the plans and answers of this process.',
+          ),
+        });
+      // A change carries on when its connection is lost, and its outcome is recorded.
+      inFlight.detach();
+      const shared = await openSharedMessages(config, terminal.now, log);
+      const watch = allowChanges(server.accounts, server.operations) ? watchJournal(journal, log) : undefined;
+      const identity = access.identify?.(log);
+      const { rate, metrics: metricsAt } = config.http;
+      const decisions = decisionsOf(config, runtime, identity, log, terminal.now);
+      const http = await serveHttp({
+        ...{ listen, metricsAt, rate, log, now: terminal.now },
+        server: { ...server, stop, configuration: (names) => describeConfig(config, 'caller', names) },
+        shared,
+        newId: randomUUID,
+        hosts: access.hosts,
+        resource: access.resource,
+        authenticate: identity?.authenticate,
+        decisions,
+        limits: defaultHttpLimits,
+        timeoutMs: config.timeoutMs,
+        isReady: watch?.wasReady ?? (() => true),
+        state: {
+          journalReachable: watch?.reachable,
+          unwrittenOutcomes: journal.unwritten,
+          issuerReachable: identity?.reachable,
+          waitingQuestions: questions.callers,
+          waitingPlans: decisions && plans.countWaiting,
+        },
+      });
+      log('info', 'listening', { host, port: http.port, metricsPort: http.metricsPort });
+      if (terminal.stderr.isTTY)
+        printLine(
+          terminal.stderr,
+          say`Listening on ${exact(`http://${isIPv6(host) ? `[${host}]` : host}:${http.port}/mcp`)}. Ctrl-C ends it.`,
+        );
+      if (!stop.aborted) await once(stop, 'abort');
+      await http.stop(graceMs);
+      await shared?.close();
+      watch?.stop();
+      await identity?.close?.();
+      return 0;
+    });
+  },
+};
+
+/** The page for decisions, if people can sign in to one. */
+function decisionsOf(
+  { http, publicUrl }: Config,
+  { plans, server: { accounts, operations, call, stateKeys } }: Runtime,
+  identity: Identity | undefined,
+  log: Log,
+  now: () => Date,
+): DecisionsOptions | undefined {
+  const { issuer, audience, clientId, clientSecret } = http;
+  if (publicUrl === undefined || identity === undefined) return undefined;
+  const { authenticate, principalNamed, httpClient } = identity;
+  const signIn =
+    issuer === undefined || audience === undefined || clientId === undefined || httpClient === undefined
+      ? signInByToken(authenticate, now)
+      : signInAtIssuer({ issuer, audience, clientId, clientSecret, publicUrl, httpClient, authenticate, now });
+  // An issuer tells nobody's scopes of now. Those that the caller had are as good as its token, which may be as old.
+  const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) => {
+    if (caller === undefined) return undefined;
+    return principalNamed === undefined ? { name: caller, scopes } : principalNamed(caller);
+  };
+  return { publicUrl, signIn, plans, accounts, operations, call, stateKeys, callerOf, now, log };
+}
+
+/**
+ * The host names under which the server is reached, and how it authenticates callers.
+ * @throws UsageError
+ */
+async function accessOf(host: string, { http, proxies, publicUrl }: Config, now: () => Date) {
+  const { tokensFile, issuer, audience, scopeClaim } = http;
+  const publicHost = hostOf(audience) ?? hostOf(publicUrl);
+  const { hosts, stranger } = hostsOf(host, http.allowedHosts, publicHost);
+  const isOpen = tokensFile === undefined && issuer === undefined;
+  const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
+  const problems = sentences(
+    isOpen &&
+      stranger !== undefined &&
+      say`${own(stranger)} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
+    publicUrl !== undefined &&
+      isOpen &&
+      say`CLOUDOPS_HTTP_PUBLIC_URL is set, but nobody could sign in to /decisions: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER.`,
+    publicUrl !== undefined &&
+      issuer !== undefined &&
+      http.clientId === undefined &&
+      say`CLOUDOPS_HTTP_CLIENT_ID must be set, so that people can sign in to /decisions with the issuer.`,
+    hosts.length === 0 && say`CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.`,
+    ...(tokens?.problems ?? []),
+  );
+  if (problems.length > 0) throw new UsageError(...problems);
+  if (issuer !== undefined && audience !== undefined)
+    return {
+      hosts,
+      resource: { url: publicHost === undefined ? `https://${hosts[0]}/mcp` : audience, issuer },
+      identify: (log: Log) => openIssuer({ issuer, audience, scopeClaim, now, log }, proxies),
+    };
+  return {
+    hosts,
+    resource: undefined,
+    identify: tokens && ((log: Log): Identity => openTokensFile({ ...tokens, now, log })),
+  };
+}
+
+/** A way to tell callers apart. */
+interface Identity {
+  readonly authenticate: Authenticate;
+  /** For a tokens file: the caller with a name and its scopes of now. */
+  readonly principalNamed?: (name: string) => Promise<Principal | undefined>;
+  /** For an issuer: what asks it. */
+  readonly httpClient?: HttpClient;
+  /** For an issuer: true if it answered last. */
+  readonly reachable?: () => boolean;
+  close?(): Promise<void>;
+}
+
+function openTokensFile(options: Parameters<typeof authenticateByTokensFile>[0]): Identity {
+  const authenticate = authenticateByTokensFile(options);
+  return { authenticate, principalNamed: authenticate.principalNamed };
+}
+
+/** Fetches the issuer's keys at once: a mistake in its address shows in the log, and the first caller need not wait. */
+function openIssuer(options: Omit<IssuerOptions, 'keys'>, proxies: Proxies): Identity {
+  const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
+  const sleep = (milliseconds: number) => delay(milliseconds);
+  const keys = createIssuerKeys({ ...options, httpClient, sleep });
+  void keys.fetch();
+  return {
+    authenticate: authenticateByIssuer({ ...options, keys }),
+    reachable: keys.reachable,
+    httpClient,
+    close: httpClient.close,
+  };
+}
+
+/** The host names of a server that listens on `host`. `stranger` is what other machines can reach it by, if they can. */
+function hostsOf(host: string, allowed: readonly string[], publicHost: string | undefined) {
+  const named = allowed.length === 0 && publicHost !== undefined ? [publicHost] : allowed;
+  if (!isLoopback(host === '::1' ? '[::1]' : host)) return { hosts: named, stranger: host };
+  const stranger = named.every(isLoopback) ? undefined : named.join(', ');
+  return { hosts: [...named, 'localhost', '127.0.0.1', '[::1]'], stranger };
+}
+
+/** The host name in a text, if that is a URL: the audience of tokens need not be one. */
+function hostOf(text: string | undefined): string | undefined {
+  const isUrl = text !== undefined && /^https?:/i.test(text) && URL.canParse(text);
+  return isUrl ? new URL(text).hostname : undefined;
+}
+
+/** The tokens file as it is at the start, when a problem in it keeps the server from starting. */
+async function tokensAtStart(path: string) {
+  const read = () => readTokensFile(path);
+  try {
+    const text = await read();
+    return { text, read, problems: parseTokens(text).problems };
+  } catch (error) {
+    const problem = say`The file that CLOUDOPS_HTTP_TOKENS_FILE names cannot be read (${shownReason(error)}).`;
+    return { text: '', read, problems: [problem] };
+  }
+}

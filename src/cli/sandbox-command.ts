@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+import { startSandbox } from '../../sandbox/sandbox.js';
+import { exact, own, say } from '../util/safe-text.js';
+import { type Command, portOf, validConfig } from './command.js';
+import { printLine } from './layout.js';
+
+/** `cloudops-mcp sandbox`: the sandbox alone, for servers, agents and clients under test, until a signal ends it. */
+export const sandboxCommand: Command = {
+  usage: '[--port N] [--state FILE] [--seed TEXT] [--fault PLAN] [--json]',
+  about: 'run the sandbox alone, and print what points servers and S3 clients at it',
+  serves: true,
+  options: { port: 'value', state: 'value', seed: 'value', fault: 'value', json: 'switch' },
+  run: async (invocation) => {
+    const { stdout, now, interrupted } = invocation.terminal;
+    const { sandboxOptions } = validConfig(invocation);
+    const { port = '0', state, seed, fault, json } = invocation.options;
+    const sandbox = await startSandbox({
+      now,
+      port: portOf(port),
+      stateFile: state ?? sandboxOptions.stateFile,
+      seed: seed ?? sandboxOptions.seed,
+      fault: fault ?? sandboxOptions.fault,
+    });
+    const stop = interrupted();
+    const { credentials, endpoints } = sandbox.cloud;
+    const variables = {
+      CLOUDOPS_ACCESS_KEY_ID: credentials.accessKeyId,
+      CLOUDOPS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+      CLOUDOPS_STORAGE_URL: endpoints.storage,
+      CLOUDOPS_CATALOG_URL: endpoints.catalog,
+      CLOUDOPS_DEVOPS_URL: endpoints.devops,
+      // Variables for the AWS CLI and SDKs.
+      AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+      AWS_ENDPOINT_URL_S3: endpoints.storage,
+      AWS_REGION: 'jp-east-1',
+      AWS_DEFAULT_REGION: 'jp-east-1',
+      AWS_REQUEST_CHECKSUM_CALCULATION: 'when_required',
+    };
+    if (json === undefined)
+      for (const [name, value] of Object.entries(variables))
+        printLine(stdout, say`export ${own(name)}=${exact(value)}`);
+    else stdout.write(`${JSON.stringify(variables)}\n`);
+    if (!stop.aborted) await once(stop, 'abort');
+    await sandbox.close();
+    return 0;
+  },
+};

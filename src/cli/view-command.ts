@@ -1,0 +1,177 @@
+import { once } from 'node:events';
+import { InMemoryTransport } from '@modelcontextprotocol/server';
+import * as z from 'zod';
+import { withConfirm } from '../config/load-config.js';
+import { serveViewPage } from '../http/view-page.js';
+import { appsExtension, decideTool, viewMimeType } from '../mcp/views/contract/apps.js';
+import {
+  type ChangeOutcome,
+  type OutcomeKind,
+  outcomeTitles,
+  readOutcome,
+  readProposedChange,
+} from '../mcp/views/contract/change-data.js';
+import { createPeer, type Peer } from '../mcp/views/contract/json-rpc.js';
+import { readView, viewOf } from '../mcp/views/view-of-tool.js';
+import { startRuntime } from '../runtime.js';
+import { createServer, type ServerDependencies } from '../server.js';
+import { isObject, textAt } from '../util/objects.js';
+import { exact, fromServer, own, said, say, words } from '../util/safe-text.js';
+import { type Call, failureCode, readCall } from './call-command.js';
+import { type Command, portOf, type Terminal, UsageError } from './command.js';
+import { printLine } from './layout.js';
+import { openBrowser } from './open-browser.js';
+import { commandLog } from './terminal-log.js';
+
+/** `cloudops-mcp view`: shows a call of a tool in the browser, with the view of chats, for people without such a chat. */
+export const viewCommand: Command = {
+  usage: '<tool> [<json>|@<file>|-] [--account <name>] [--port N] [--no-open]',
+  about: 'show an upload, or a change to decide on, in the browser, until it is decided or Ctrl-C',
+  positionals: 2,
+  options: { account: 'value', port: 'value', 'no-open': 'switch' },
+  async run(invocation) {
+    const { port = '0', 'no-open': noOpen } = invocation.options;
+    const call = await readCall(invocation);
+    return show(call, portOf(port), noOpen === undefined, invocation.terminal);
+  },
+};
+
+const graceMs = 10_000;
+
+/** After a decision, the page can be loaded again for so long. */
+const lingerMs = 20_000;
+
+/** The server ends each call before this. */
+const answerMs = 15 * 60_000;
+
+async function show(
+  { operation, args, config }: Call,
+  port: number,
+  open: boolean,
+  terminal: Terminal,
+): Promise<number> {
+  const { version, now, stdout, stderr } = terminal;
+  const name = viewOf(operation);
+  if (name === undefined) throw new UsageError(say`${own(operation.name)} has no view.`);
+  const log = commandLog(config, terminal);
+  // Nothing is done before the button of the page is clicked, whatever is set for agents.
+  const runtime = await startRuntime(withConfirm(config, 'human'), version, log, now);
+  const { peer, close } = await connect(runtime.server, version);
+  try {
+    const call = (params: unknown) => peer.request('tools/call', isObject(params) ? params : {}, answerMs);
+    const result = await call({ name: operation.name, arguments: args });
+    const failed = failureOf(result);
+    if (failed !== undefined) {
+      printLine(stderr, fromServer(failed.text));
+      return failed.exitCode;
+    }
+    const reads = operation.effect === 'read';
+    const stop = terminal.interrupted();
+    const over = new AbortController();
+    /** For a page that is loaded again: the plan, in time with what came of it. */
+    let shown: unknown = result;
+    /** The answer to the click that decided the change. Later clicks send nothing. */
+    let decided: unknown;
+    const take = (answer: unknown) => {
+      const outcome = decisionIn(answer);
+      if (outcome === undefined) {
+        if (readProposedChange(metaOf(answer)) !== undefined) shown = answer;
+        return;
+      }
+      if (decided !== undefined) return;
+      shown = { ...Object(answer), _meta: { ...metaOf(shown), ...metaOf(answer) } };
+      decided = answer;
+      printLine(stdout, say`${said(words(outcomeTitles[outcome.kind]))}: ${said(fromServer(outcome.sentence))}`);
+      if (stdout.isTTY)
+        printLine(stderr, 'It ends in 20 seconds; until then the page can be loaded again. Ctrl-C ends it now.');
+      setTimeout(() => over.abort(), lingerMs).unref();
+    };
+    const page = await serveViewPage({
+      port,
+      host: await readView('page'),
+      view: await readView(name),
+      // The arguments of a change may hold a secret, and its view does not need them.
+      call: async () => ({ ...(reads && { args }), result: shown }),
+      async callTool(params) {
+        if (textAt(params, 'name') !== (reads ? operation.name : decideTool))
+          throw new Error('this view calls no other tool');
+        const answer = await call(params);
+        if (!reads) take(answer);
+        return answer;
+      },
+    });
+    printLine(stdout, say`${exact(page.url)}`);
+    if (stdout.isTTY) printLine(stderr, reads ? 'Ctrl-C ends it.' : 'Decide there, or end it with Ctrl-C.');
+    const opened =
+      open && stdout.isTTY ? await openBrowser(page.url, terminal.platform).catch(() => undefined) : undefined;
+    const end = AbortSignal.any([stop, over.signal]);
+    if (!end.aborted) await once(end, 'abort');
+    runtime.inFlight.detach();
+    if (runtime.inFlight.count() > 0) printLine(stderr, 'A change is under way: it gets ten seconds to end.');
+    await runtime.inFlight.finish(graceMs);
+    await page.close();
+    await opened?.remove();
+    if (reads) return 0;
+    return decided === undefined ? withoutDecision : (failureOf(decided)?.exitCode ?? 0);
+  } finally {
+    await close();
+    await runtime.close(graceMs);
+  }
+}
+
+/** The exit code of a plan that nobody decided on: that of `call` without consent. */
+const withoutDecision = 3;
+
+const decisions: readonly OutcomeKind[] = ['accepted', 'rejected', 'unknown', 'declined'];
+
+const decisionIn = (result: unknown): ChangeOutcome | undefined => {
+  const outcome = readOutcome(metaOf(result));
+  return outcome !== undefined && decisions.includes(outcome.kind) ? outcome : undefined;
+};
+
+const metaOf = (result: unknown) => Object(toolResult.parse(result)._meta);
+
+/** The text of a result that is an error, and its exit code. */
+function failureOf(result: unknown): { readonly text: string; readonly exitCode: number } | undefined {
+  const { isError, content, structuredContent } = toolResult.parse(result);
+  if (!isError) return undefined;
+  return { text: content.map(({ text }) => text).join('\n'), exitCode: failureCode(structuredContent) };
+}
+
+const toolResult = z.object({
+  _meta: z.unknown(),
+  isError: z.boolean().default(false),
+  content: z.array(z.object({ text: z.string() })),
+  structuredContent: z.object({
+    code: z.string().default(''),
+    status: z.number().optional(),
+    mayHaveHappened: z.boolean().optional(),
+  }),
+});
+
+/** Connects to a server of this process as a client that shows views, so that it answers as it answers a chat. */
+async function connect(
+  dependencies: ServerDependencies,
+  version: string,
+): Promise<{ peer: Peer; close(): Promise<void> }> {
+  const server = createServer(dependencies);
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  const peer = createPeer((message) => void ours.send(JSON.parse(JSON.stringify(message))), {
+    onRequest: (method) => (method === 'ping' ? Promise.resolve({}) : undefined),
+    onNotification: () => undefined,
+  });
+  ours.onmessage = (message) => peer.receive(message);
+  await server.connect(theirs);
+  await ours.start();
+  const capabilities = { extensions: { [appsExtension]: { mimeTypes: [viewMimeType] } } };
+  const clientInfo = { name: 'cloudops-mcp view', version };
+  await peer.request('initialize', { protocolVersion: '2025-11-25', capabilities, clientInfo }, answerMs);
+  peer.notify('notifications/initialized', {});
+  return {
+    peer,
+    close: async () => {
+      await server.close();
+      peer.close();
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import { endpointSetting } from '../calls/endpoint.js';
+import { type ConsentMode, isAsStrict } from '../consent/required-consent.js';
+import type { Service } from '../tools/define-operation.js';
+import { operations as builtIn } from '../tools/index.js';
+import type { Proxies } from '../transport/http-client.js';
+import { type Shown, said, say, words } from '../util/safe-text.js';
+import type { AccountConfig, AccountsConfig } from './account-settings.js';
+import {
+  accountsOfFile,
+  isPlainHttp,
+  onlyAccount,
+  type Parsed,
+  parseEndpoints,
+  reportContradictions,
+  reportKeySources,
+} from './accounts.js';
+import { asksForTraces, defaultJournal, readProxies } from './environment.js';
+import { noOwnOperations, ownServices } from './own-operations.js';
+import { parseTexts, type SettingValues } from './setting-values.js';
+import { prefix, saidVariable } from './settings.js';
+import { type ConfigSources, type Gathered, gather, type Report, readSettingFile } from './sources.js';
+
+export type Config = ReturnType<typeof configOf>;
+
+export type ConfigResult =
+  | { readonly ok: true; readonly config: Config }
+  /** All problems, one sentence each. No value of a secret is in them. */
+  | { readonly ok: false; readonly problems: readonly Shown[] };
+
+/** Reads the configuration. Reports every problem at once, misspelt names included. */
+export function loadConfig(sources: ConfigSources): ConfigResult {
+  // An account that inherits a problem has the same one.
+  const problems = new Set<Shown>();
+  const report: Report = (problem) => void problems.add(words(problem));
+  const gathered = gather(sources, report);
+  const { own = noOwnOperations } = sources;
+  for (const problem of own.problems) report(problem);
+  const operations = [...builtIn, ...own.operations];
+  const { values, texts } = parseTexts(gathered.texts, saidVariable, report);
+  const proxies = readProxies(sources.env, report);
+  const written = Object.fromEntries(
+    ownServices(own.operations).map((service) => [service, gathered.endpoints[endpointSetting(service)]]),
+  );
+  const nameOf = (service: Service) => saidVariable(endpointSetting(service));
+  const endpoints = parseEndpoints(written, values.ALLOW_HTTP, nameOf, report);
+  reportContradictions(values, operations, saidVariable, report);
+  reportKeySources(
+    texts,
+    said(words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE')),
+    report,
+  );
+  reportHttp(values, gathered.texts, report);
+  const environment = { values, texts, files: gathered.files, endpoints, operations };
+  const accounts = loadAccounts(environment, sources.readFile, report);
+  reportDecisions(values, accounts, report);
+  return problems.size > 0
+    ? { ok: false, problems: [...problems] }
+    : { ok: true, config: configOf(environment, accounts, gathered, proxies, sources) };
+}
+
+function configOf(
+  { values, operations }: Pick<Parsed, 'values' | 'operations'>,
+  accounts: AccountsConfig,
+  { origins }: Gathered,
+  proxies: Proxies,
+  { env }: Pick<ConfigSources, 'env'>,
+) {
+  return {
+    /** Those built in, and those of CLOUDOPS_OPERATIONS. */
+    operations,
+    sandbox: values.SANDBOX,
+    sandboxOptions: { stateFile: values.SANDBOX_STATE, seed: values.SANDBOX_SEED, fault: values.SANDBOX_FAULT },
+    accounts,
+    viewsForAll: values.VIEWS === 'on',
+    /** The first signs tokens that clients bring back, and all verify them; undefined means one of this process's own. */
+    stateKeys: values.STATE_KEY,
+    opensBrowser: values.OPEN_BROWSER === 'on',
+    /** The time that a plan waits for a person on the page. */
+    planLifetimeMs: values.PLAN_HOURS * 3_600_000,
+    webhook:
+      values.DECISIONS_WEBHOOK === undefined
+        ? undefined
+        : { url: values.DECISIONS_WEBHOOK, key: values.DECISIONS_WEBHOOK_KEY },
+    /** The origin under which people reach the page for decisions: set only together with a state key. */
+    publicUrl: values.HTTP_PUBLIC_URL === undefined ? undefined : new URL(values.HTTP_PUBLIC_URL).origin,
+    secretsDir: values.SECRETS_DIR,
+    /** Path of a file, or the address of a PostgreSQL database, which may hold a password. */
+    journal: values.JOURNAL ?? defaultJournal(env, values.SANDBOX),
+    /** Time limit of a whole call, with all its attempts. */
+    timeoutMs: values.TIMEOUT_MS,
+    maximumAttempts: values.MAX_ATTEMPTS,
+    logLevel: values.LOG_LEVEL,
+    /** True if the usual OTEL_* variables ask for traces. */
+    telemetry: asksForTraces(env),
+    /** True if NODE_TLS_REJECT_UNAUTHORIZED=0 makes Node accept any certificate. */
+    insecureTls: env.NODE_TLS_REJECT_UNAUTHORIZED === '0',
+    http: {
+      tokensFile: values.HTTP_TOKENS_FILE,
+      /** With `audience`: the OAuth issuer whose tokens are accepted. */
+      issuer: values.HTTP_ISSUER,
+      audience: values.HTTP_AUDIENCE,
+      scopeClaim: values.HTTP_SCOPE_CLAIM,
+      clientId: values.HTTP_CLIENT_ID,
+      clientSecret: values.HTTP_CLIENT_SECRET,
+      allowedHosts: values.HTTP_ALLOWED_HOSTS ?? [],
+      /** Calls per second for each caller. */
+      rate: values.HTTP_RATE,
+      metrics: values.HTTP_METRICS_PORT,
+    },
+    proxies,
+    /** Variables that are not ours, for programs that are run. */
+    otherVariables: Object.fromEntries(Object.entries(env).filter(([name]) => !name.toUpperCase().startsWith(prefix))),
+    /** Every setting that was given, for people to read. */
+    origins,
+  };
+}
+
+/** A configuration in which every account asks for consent that is at least as strict as a mode. */
+export const withConfirm = (config: Config, least: ConsentMode): Config => {
+  const strict = (account: AccountConfig) =>
+    isAsStrict(account.confirm, least) ? account : { ...account, confirm: least };
+  const [first, ...others] = config.accounts.all;
+  const all = [strict(first), ...others.map(strict)] as const;
+  return { ...config, accounts: { ...config.accounts, all } };
+};
+
+/** The accounts of the file that is named, or the one that the environment describes. */
+function loadAccounts(environment: Parsed, readFile: ConfigSources['readFile'], report: Report): AccountsConfig {
+  const { ACCOUNTS_FILE: path } = environment.values;
+  const content = path && readSettingFile('ACCOUNTS_FILE', path, readFile, report, saidVariable('ACCOUNTS_FILE'));
+  return (content && accountsOfFile(content, environment, readFile, report)) || onlyAccount(environment);
+}
+
+/** Settings for HTTP that are fine alone and not together. */
+function reportHttp(values: SettingValues, texts: Gathered['texts'], report: Report): void {
+  const { HTTP_ISSUER: issuer, HTTP_AUDIENCE: audience, HTTP_TOKENS_FILE: tokensFile } = texts;
+  for (const name of ['HTTP_ISSUER', 'HTTP_PUBLIC_URL', 'DECISIONS_WEBHOOK'] as const)
+    if (isPlainHttp(values[name]))
+      report(say`${saidVariable(name)} is not usable: plain http is for loopback only; use https.`);
+  if ((issuer === undefined) !== (audience === undefined))
+    report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE go together; set both.');
+  if (issuer === undefined && texts.HTTP_SCOPE_CLAIM !== undefined)
+    report('CLOUDOPS_HTTP_SCOPE_CLAIM is of use only with CLOUDOPS_HTTP_ISSUER; set both, or neither.');
+  if (issuer !== undefined && tokensFile !== undefined)
+    report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_TOKENS_FILE are both set; set one.');
+}
+
+/** Settings of the page for decisions that are fine alone and not together. */
+function reportDecisions(values: SettingValues, { all }: AccountsConfig, report: Report): void {
+  const { HTTP_PUBLIC_URL: publicUrl, STATE_KEY: stateKeys } = values;
+  if (publicUrl !== undefined && new URL(publicUrl).pathname !== '/')
+    report('CLOUDOPS_HTTP_PUBLIC_URL must have no path.');
+  if (publicUrl !== undefined && stateKeys === undefined)
+    report('CLOUDOPS_HTTP_PUBLIC_URL needs CLOUDOPS_STATE_KEY: plans wait sealed for those who decide there.');
+  if (publicUrl === undefined && all.some(({ confirm }) => confirm === 'approval'))
+    report('CLOUDOPS_CONFIRM=approval needs CLOUDOPS_HTTP_PUBLIC_URL: somebody else decides there.');
+}

@@ -1,0 +1,289 @@
+import { createHash } from 'node:crypto';
+import type { Change, Default, Operation } from '../tools/define-operation.js';
+import type { RequestBody } from '../tools/request-body.js';
+import { fieldNames } from '../tools/schema/field-names.js';
+import { place, regionWarnings } from '../tools/schema/zones.js';
+import { contentOf } from '../transport/encode-content.js';
+import { type Endpoint, type UnsignedApiRequest, wireForm } from '../transport/request.js';
+import { sentences } from '../util/human.js';
+import { textAt, valueAt, withText } from '../util/objects.js';
+import { quote } from '../util/quote.js';
+import {
+  beginning,
+  defined,
+  join,
+  listed,
+  longestName,
+  own,
+  type Shown,
+  said,
+  say,
+  shortNames,
+  words,
+} from '../util/safe-text.js';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The request and the effect of a change, for a person to decide on. It holds no secret. */
+export interface Plan {
+  /** The whole decision in one sentence. */
+  readonly summary: Shown;
+  readonly method: string;
+  /** With the query, exactly as it goes on the wire. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** A JSON value, or an XML document as text, as it is signed. Absent for a request without one. */
+  readonly body?: unknown;
+  /** The account if it has a name, region, zone, and the key of an account without one; each with where it comes from. */
+  readonly where: readonly Shown[];
+  /** The present state, in sentences with the time at which it was read, or the reason why it was not. */
+  readonly found?: Shown;
+  /** Everything that will be created, changed or billed. */
+  readonly consequences: readonly Shown[];
+  /** The reasons to think twice. */
+  readonly risks: readonly Risk[];
+  /** Set if it goes to the built-in sandbox, and nothing real happens. */
+  readonly sandbox?: true;
+  readonly defaults: readonly NamedDefault[];
+  readonly warnings: readonly Shown[];
+  readonly notChecked: readonly Shown[];
+}
+
+/** What nobody may overlook, in the words of a button. */
+export type Risk = 'costs money' | 'no way back';
+
+/** A default, with its field in words. */
+export interface NamedDefault {
+  readonly name: Shown;
+  readonly value: Shown;
+}
+
+export type RegionSource = 'given' | 'configured' | 'default';
+
+/** A change as it would be sent. */
+export interface PlannedCall {
+  readonly operation: Operation;
+  readonly change: Change;
+  /** Arguments, without those that steer the call. */
+  readonly input: Fields;
+  /** Arguments as the client gave them, with `allowRepeat` and the account: the same call can be made of them. They hold no secret that has a name. */
+  readonly args: Fields;
+  readonly request: UnsignedApiRequest;
+  readonly endpoint: Endpoint;
+  /** Name of the account, where accounts have names of their own. */
+  readonly accountName?: string | undefined;
+  /** ID of the key that would sign it now. Another key of the account may sign it later. */
+  readonly keyId: string;
+  readonly regionSource: RegionSource;
+  /** What a read before it found: see `Plan.found`. */
+  readonly found?: Shown | undefined;
+  /** Names of the secrets that were given by name, by the dotted path of the secret. */
+  readonly secretNames?: Readonly<Record<string, string>>;
+}
+
+/** Makes the plan of a change. Nothing is sent, looked up or changed for it. */
+export function makePlan(call: PlannedCall): Plan {
+  const { operation, change, input, request, endpoint, accountName, keyId } = call;
+  const { origin, region, service, profile, isSandbox = false } = endpoint;
+  const { path, query, headers } = wireForm(endpoint, request);
+  const { defaults, warnings } = hintsOf(operation, change, input, region);
+  const names = fieldNames(operation.input());
+  return {
+    summary: say`${said(change.headline(input, region))}.`,
+    method: request.method,
+    url: origin + path + query,
+    headers: {
+      ...headers,
+      [profile.dateHeader]: 'the time of sending',
+      authorization: `signed as ${keyId} for service ${service} in ${region}`,
+    },
+    ...(request.body !== undefined && { body: shownBody(call, request.body) }),
+    where: sentences(
+      isSandbox && say`the built-in sandbox`,
+      accountName !== undefined && accountText(call),
+      regionOf(call),
+      zoneOf(defaults, input),
+      accountName === undefined && accountText(call),
+    ),
+    ...(call.found !== undefined && { found: call.found }),
+    consequences: sentences(
+      operation.effect === 'delete' && say`This is destructive.`,
+      ...change.consequences(input, region),
+    ).map(names.in),
+    risks: risksOf(call),
+    ...(isSandbox && { sandbox: true }),
+    defaults: defaults.map(({ path, value }) => ({
+      name: say`${defined(names.of(path) ?? path)}`,
+      value: say`${defined(value)}`,
+    })),
+    warnings: [...pastedSecrets(call), ...warnings].map(names.in),
+    notChecked: change.notChecked.map((what) => names.in(say`${defined(what)}`)),
+  };
+}
+
+/** The account of a plan, by its name, or else by the key that would sign. */
+export const accountText = ({ accountName, keyId }: Pick<PlannedCall, 'accountName' | 'keyId'>): Shown =>
+  say`account ${own(accountName ?? keyId)}`;
+
+function risksOf({ operation, change }: Pick<PlannedCall, 'operation' | 'change'>): readonly Risk[] {
+  const { costsMoney, irreversible = operation.effect === 'delete' } = change;
+  return [...(costsMoney ? ['costs money' as const] : []), ...(irreversible ? ['no way back' as const] : [])];
+}
+
+/** The words that agree, with what they bring about: `Create server "wiki" (costs money)`. */
+export function acceptOf(call: Pick<PlannedCall, 'operation' | 'change' | 'input'>): Shown {
+  const risks = risksOf(call);
+  const accept = call.change.accept(call.input);
+  if (risks.length === 0) return shortNames(accept);
+  const risk = say` (${said(risksIn(risks))})`;
+  const room = longestAccept - risk.length;
+  let most = longestName;
+  while (most > shortestName && shortNames(accept, most).length > room) most -= 1;
+  return say`${said(beginning(shortNames(accept, most), room))}${said(risk)}`;
+}
+
+/** One character of a name, and the mark that the others are left out. */
+const shortestName = 2;
+/** In a terminal of 80 columns, some clients cut an option after so many characters. */
+const longestAccept = 48;
+
+const risksIn = (risks: readonly Risk[]): Shown =>
+  join(
+    risks.map((risk) => words(risk)),
+    ', ',
+  );
+
+/** For secrets that came with the call although a name would have done. */
+const pastedSecrets = ({
+  operation: { secrets = [], secretNames = {} },
+  input,
+  secretNames: named = {},
+}: PlannedCall) =>
+  secrets.flatMap((path) => {
+    if (textAt(input, path) === undefined || named[path] !== undefined) return [];
+    const [byName] = Object.entries(secretNames).find(([, secret]) => secret === path) ?? [];
+    const other =
+      byName === undefined
+        ? words('')
+        : say` Give ${own(byName)} instead: it takes the name of a secret on this server.`;
+    return [
+      say`${own(path)} came with the call, so the client and the provider of its model have seen it and may keep it.${said(other)}`,
+    ];
+  });
+
+const regionSources = { given: 'given', configured: 'configured', default: "this server's default" } as const;
+
+/** The region that the arguments name, and the one whose endpoint gets the request: the same only where an argument chooses both. */
+function regionOf({ operation, input, endpoint: { region }, regionSource }: PlannedCall): Shown {
+  const given = textOf(input.region ?? input.regions);
+  const source = said(words(regionSources[regionSource]));
+  if (given === region) return say`region ${place(region)} (given)`;
+  if (given !== undefined) return say`region ${place(given)} (given), request sent to ${place(region)} (${source})`;
+  const what = 'region' in operation.input().shape ? 'region' : 'request sent to';
+  return say`${said(words(what))} ${place(region)} (${source})`;
+}
+
+function zoneOf(defaults: readonly Default[], input: Fields): Shown | false {
+  const given = textOf(input.availabilityZone ?? input.availabilityZones);
+  const preset = defaults.find(({ path }) => path === 'availabilityZone');
+  if (given !== undefined) return say`zone ${place(given)} (given)`;
+  return preset !== undefined && say`zone ${defined(preset.value)} (the cloud's default)`;
+}
+
+/** A text, or the first one of a list. */
+const textOf = (value: unknown) => [value].flat().find((one) => typeof one === 'string');
+
+/**
+ * The cloud's defaults for absent arguments, and warnings of values that are allowed but probably not meant.
+ * @param given all the arguments, where some are wrong and so not in `input`
+ */
+export function hintsOf(operation: Operation, change: Change, input: Fields, region: string, given: Fields = input) {
+  const { regions, unknownDefaults = [], costDrivers = [] } = operation;
+  const isAbsent = (path: string) => valueAt(given, path) === undefined;
+  const isOmitted = (path: string) => {
+    const parent = path.split('.').slice(0, -1).join('.');
+    return isAbsent(path) && (parent === '' || !isAbsent(parent));
+  };
+  const isKnown = ({ inRegion }: Default) => inRegion === undefined || inRegion[region] !== undefined;
+  const defaults = operation.defaults.filter(({ path }) => isAbsent(path));
+  const unknown = [
+    ...unknownDefaults.filter(isOmitted),
+    ...defaults.filter((one) => !isKnown(one)).map(({ path }) => path),
+  ];
+  const costly = unknown.filter((path) => costDrivers.includes(path));
+  const names = (paths: readonly string[]) => paths.map((path) => say`${own(path)}`);
+  const costs = costly.length === 0 ? words('') : say`, and the cost depends on ${listed(names(costly))}`;
+  return {
+    defaults: defaults
+      .filter(isKnown)
+      .map(({ path, value, inRegion }) => ({ path, value: inRegion?.[region] ?? value })),
+    warnings: sentences(
+      ...regionWarnings(regions, region),
+      ...new Set(change.warnings(input, region)),
+      unknown.length > 0 &&
+        say`Not given: ${said(join(names(unknown), ', '))}. What the cloud uses instead is not documented${said(costs)}.`,
+    ),
+  };
+}
+
+/** A copy in which secrets are their names, or else fingerprints. */
+export const withoutSecrets = <Fields>({ operation, input, secretNames = {} }: PlannedCall, fields: Fields): Fields =>
+  (operation.secrets ?? []).reduce((copy, path) => {
+    const secret = textAt(input, path);
+    if (secret === undefined) return copy;
+    const name = secretNames[path];
+    return withText(
+      copy,
+      secret,
+      name === undefined ? fingerprint(secret) : `the secret ${quote(name)} of this server`,
+    );
+  }, fields);
+
+/** The body of a request as a plan shows it: a request may put secrets wherever it wants. */
+function shownBody(call: PlannedCall, body: RequestBody): unknown {
+  if (body.kind === 'json') return withoutSecrets(call, body.value);
+  return contentOf({ ...body, value: withoutSecrets(call, body.value) }).text;
+}
+
+/** Tells one secret from another without showing any. */
+export const fingerprint = (secret: string): string =>
+  `the secret as it was given (not shown here; its SHA-256 begins with ${createHash('sha256').update(secret).digest('hex').slice(0, 12)})`;
+
+/**
+ * The plan as text for a person, without the request. What is invisible is spelled out.
+ * @param until the time until which it can be carried out, if it can be
+ */
+export function planText(plan: Plan, until: string | undefined): Shown {
+  const short = shortNames(plan.summary);
+  return join(
+    [
+      short,
+      ...sentences(short !== plan.summary && say`In full: ${said(plan.summary)}`),
+      ...riskLine(plan.risks),
+      say`Where: ${said(join(plan.where, ', '))}.`,
+      ...(plan.found === undefined ? [] : [plan.found]),
+      ...section(words('What will happen:'), plan.consequences),
+      ...section(words('Warnings:'), plan.warnings),
+      ...section(
+        words('Defaults that the cloud applies:'),
+        plan.defaults.map(({ name, value }) => say`${said(name)}: ${said(value)}`),
+      ),
+      ...section(words('Not checked:'), plan.notChecked),
+      ...(until === undefined ? [] : [words(''), say`This plan holds until ${defined(until)}.`]),
+    ],
+    '\n',
+  );
+}
+
+const riskLine = (risks: readonly Risk[]): Shown[] => (risks.length === 0 ? [] : [say`Risk: ${said(risksIn(risks))}.`]);
+
+/** A default of the cloud, as its definition has it. */
+export const defaultText = ({ path, value }: Default): Shown => say`${own(path)}: ${defined(value)}`;
+
+const section = (title: Shown, lines: readonly Shown[]) =>
+  lines.length === 0 ? [] : [words(''), title, ...lines.map((line) => say`- ${said(line)}`)];
+
+/** A plan with more than this in its request could not be reviewed by anybody (characters of JSON). */
+const largestPlan = 40_000;
+
+export const canBeShown = ({ body }: Plan): boolean => (JSON.stringify(body)?.length ?? 0) <= largestPlan;

@@ -1,0 +1,198 @@
+import type { Change } from '../tools/define-operation.js';
+import { type Next, next, operatorMust, reportMistake } from '../tools/next.js';
+import { defined, own, type Said, type Shown, said, say, words } from '../util/safe-text.js';
+import type { Failure } from './outcome.js';
+
+/** A call that is stopped before anything is sent. Thrown where it is found, and turned into a failure in one place. */
+export class Refusal extends Error {
+  readonly code: RefusalCode;
+  readonly problems: readonly Shown[];
+  /** Fields that the failure has in addition, or in place of its usual ones. `reason` ends its summary. */
+  readonly more: Partial<Pick<Failure, 'defaults' | 'warnings' | 'next' | 'earlier'>> & { readonly reason?: Shown };
+  constructor(code: RefusalCode, problems: readonly Shown[], more: Refusal['more'] = {}) {
+    super(code);
+    this.code = code;
+    this.problems = problems;
+    this.more = more;
+  }
+}
+
+/** The failure that a refusal is for the caller. @param tool its name, or the words that stand for it */
+export function refusalFailure(tool: string | Said, { code, problems, more }: Refusal, changes: boolean): Failure {
+  const { reason, next: step } = refusals[code];
+  const { reason: known = words(reason), ...fields } = more;
+  return {
+    summary: say`${typeof tool === 'string' ? own(tool) : tool} was not sent: ${said(known)}.`,
+    code,
+    problems,
+    ...(changes && { mayHaveHappened: false }),
+    next: step,
+    requestIds: {},
+    ...fields,
+  };
+}
+
+/** The way out for what is larger than a question: `split` says in one sentence what to do instead. */
+export const splitUp = (split: Shown): Next =>
+  next(
+    'agent',
+    'call',
+    say`${said(split)} The person who runs this server can set CLOUDOPS_CONFIRM=plan to review plans of any size.`,
+  );
+
+/** The refusal of a change that nobody could review, with what its operation says to do instead. */
+export const tooLargeToShow = ({ change: { ifTooLarge } }: { readonly change: Pick<Change, 'ifTooLarge'> }): Refusal =>
+  new Refusal('TooLargeToShow', [], ifTooLarge === undefined ? {} : { next: splitUp(say`${defined(ifTooLarge)}`) });
+
+const refusals = {
+  InvalidArguments: {
+    reason: 'its arguments need correcting',
+    next: next(
+      'agent',
+      'call',
+      'Correct all that is listed and call again. Ask the user for values that are theirs to choose; do not make them up.',
+    ),
+  },
+  Usage: {
+    reason: 'the command line or the configuration is not right',
+    next: next('user', 'call', 'Correct what is listed; cloudops-mcp --help lists commands and settings.'),
+  },
+  NotAllowed: {
+    reason: 'this server is configured not to do it',
+    next: next(
+      'operator',
+      'configure',
+      'Tell the user, and do not look for another way: only the person who runs this server can allow it.',
+    ),
+  },
+  NotConfigured: {
+    reason: 'this server is not configured for it yet',
+    next: operatorMust('set what is missing, or CLOUDOPS_SANDBOX=1 to try it without an account'),
+  },
+  KeysUnavailable: {
+    reason: 'there are no keys to sign it with',
+    next: operatorMust('correct what is listed'),
+  },
+  Declined: {
+    reason: 'the user has not agreed to it',
+    next: next('nobody', 'none', 'Leave it at that: call again only if the user asks for it.'),
+  },
+  NobodyAsked: {
+    reason: "the answer came too soon to be a person's",
+    next: next(
+      'operator',
+      'configure',
+      'Tell the user. For unattended use, the person who runs this server can set CLOUDOPS_CONFIRM=plan or CLOUDOPS_CONFIRM=off.',
+    ),
+  },
+  TooManyRefusals: {
+    reason: 'several changes were refused in the last ten minutes, so this server has stopped asking',
+    next: next(
+      'user',
+      'ask',
+      'Ask the user in the conversation what they want. Questions are possible again in ten minutes at the latest.',
+    ),
+  },
+  TooLargeToShow: {
+    reason: 'it has more values than can be shown to a person in one question',
+    next: splitUp(say`Split it into smaller changes.`),
+  },
+  TooManyQuestions: {
+    reason: 'too many questions wait for an answer already',
+    next: next('agent', 'wait', 'Wait until the user has answered those, then call again.'),
+  },
+  Stopping: {
+    reason: 'this server is about to end, and nobody has answered yet',
+    next: next('agent', 'call', 'Call again: nothing was decided, and the next server asks again.'),
+  },
+  NeedsHuman: {
+    reason: 'only a person can agree to it',
+    next: next(
+      'user',
+      'decide',
+      'Tell the user that it needs a client that asks its user (elicitation) or shows views (MCP Apps), or a terminal (cloudops-mcp call). Here, planOnly: true shows the plan and does no more.',
+    ),
+  },
+  Repeated: {
+    reason: 'the same call was sent before',
+    next: next('user', 'decide', 'Tell the user that the same change was sent before.'),
+  },
+  InternalError: {
+    reason: 'this server made a mistake',
+    next: reportMistake,
+  },
+  SenderUnavailable: {
+    reason: 'a part of this server cannot be loaded',
+    next: operatorMust('start it again, or install it again if its files are gone'),
+  },
+  BudgetSpent: {
+    reason: 'the changes that may be made for now are used up',
+    next: next(
+      'user',
+      'wait',
+      'Tell the user when the next change is possible. Do not look for another way, and do not split or merge changes because of it.',
+    ),
+  },
+  JournalUnavailable: {
+    reason: 'the journal of changes cannot be written, and nothing is changed without it',
+    next: operatorMust('make the journal that CLOUDOPS_JOURNAL names reachable and writable'),
+  },
+  AlreadyDecided: {
+    reason: 'an earlier click decided its plan',
+    next: next(
+      'agent',
+      'check',
+      'Read the outcome in the journal (cloudops://journal), and tell the user. A new plan needs a new call.',
+    ),
+  },
+  TicketExpired: {
+    reason: 'its plan has expired',
+    next: next('agent', 'call', 'If the user still wants it, call the tool of the change again for a new plan.'),
+  },
+  TicketRefused: {
+    reason: 'only a click on a plan of this server carries it out, and this was not one',
+    next: next(
+      'agent',
+      'call',
+      'Do not call this tool: it belongs to the buttons that the user sees. Call the tool of the change itself.',
+    ),
+  },
+  TooManyWaiting: {
+    reason: 'too many plans of this caller wait for a decision',
+    next: next(
+      'user',
+      'decide',
+      'Ask the user to have them decided, or withdraw those that are no longer wanted (withdraw: true with their planId).',
+    ),
+  },
+  SecretByValue: {
+    reason: 'it holds a secret, and a plan with a secret cannot wait for a decision',
+    next: next(
+      'agent',
+      'call',
+      'Give the name of the secret instead: see cloudops://reference/{operation}. The person who runs this server sets CLOUDOPS_SECRETS_DIR.',
+    ),
+  },
+  Withdrawn: {
+    reason: 'its caller withdrew the plan',
+    next: next('nobody', 'none', 'Nothing else is needed.'),
+  },
+  PlanRefused: {
+    reason: 'its plan is not valid',
+    next: next(
+      'agent',
+      'call',
+      'Call without planId to get a new plan, show it to the user, and after a yes call with exactly its arguments.',
+    ),
+  },
+} as const satisfies Readonly<Record<string, { readonly reason: string; readonly next: Next }>>;
+
+export type RefusalCode = keyof typeof refusals;
+
+/** Codes of refusals that are faults of this server. */
+const ownFaults: readonly string[] = ['InternalError', 'SenderUnavailable'];
+
+/** True for the code of a call that its caller, a person or the configuration stopped. */
+export const isRefusal = (code: string): boolean => Object.hasOwn(refusals, code) && !ownFaults.includes(code);
+/** All of them. */
+export const refusalCodes: readonly string[] = Object.keys(refusals);

@@ -1,0 +1,28 @@
+import type { Log } from '../util/log.js';
+import { type Shown, said, say, words } from '../util/safe-text.js';
+
+/** A difference that operators are told of, in milliseconds. */
+export const tellableMs = 1_000;
+
+/** @param offsetMs the server's clock less that of the journal, in milliseconds */
+export function clockWarnings(offsetMs: number): readonly Shown[] {
+  if (Math.abs(offsetMs) <= tellableMs) return [];
+  const seconds = Math.round(Math.abs(offsetMs) / 1000);
+  return [
+    say`the clock of this server is ${seconds} s ${said(words(offsetMs < 0 ? 'behind' : 'ahead of'))} that of the journal`,
+  ];
+}
+
+/** @param byMs how far somebody set the clock of a server, in milliseconds; negative for back */
+export const clockWasSet = (byMs: number): string =>
+  `the clock of this server was set ${byMs < 0 ? 'back' : 'forward'} by ${Math.round(Math.abs(byMs) / 1000)} s`;
+
+/** Logs once that a clock differs, and again after it was right. */
+export function createClockWarning(log: Log) {
+  let isTold = false;
+  return (offsetMs: number): void => {
+    const [warning] = clockWarnings(offsetMs);
+    if (warning !== undefined && !isTold) log('warn', 'clock', { problem: warning });
+    isTold = warning !== undefined;
+  };
+}

@@ -1,0 +1,67 @@
+import { type Log, reasonOf } from '../util/log.js';
+import { type Shown, words } from '../util/safe-text.js';
+import type { Journal } from './journal.js';
+
+/** Pauses between two checks in milliseconds: until the first that succeeds, and after it. */
+const untilReadyMs = 3_000;
+const afterwardsMs = 30_000;
+
+/** The state of a journal, for readiness and metrics. */
+export interface JournalWatch {
+  /** True once changes could be recorded. It stays true: reads go on without a journal, and a restart would not bring it back. */
+  wasReady(): boolean;
+  /** The result of the last check; false before the first. */
+  reachable(): boolean;
+  stop(): void;
+}
+
+/** Checks a journal now and again, and logs what refuses every change, once until that is different. */
+export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): JournalWatch {
+  let ready = false;
+  let problem: string | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  const known = new Set<string>();
+
+  const note = (found: string | undefined): void => {
+    if (found !== problem && found !== undefined)
+      log('error', 'journal', { error: found, message: everyChangeRefused });
+    if (found !== problem && found === undefined)
+      log('info', 'journal', { message: words('Changes can be recorded again.') });
+    problem = found;
+    ready ||= found === undefined;
+  };
+  const warn = (warnings: readonly Shown[]): void => {
+    for (const message of warnings) if (!known.has(message)) log('warn', 'journal', { message });
+    for (const message of warnings) known.add(message);
+  };
+  const check = async (): Promise<void> => {
+    try {
+      warn(await journal.healthCheck());
+      note(undefined);
+    } catch (error) {
+      note(reasonOf(error));
+    }
+    if (!stopped) timer = setTimeout(check, ready ? afterwardsMs : untilReadyMs).unref();
+  };
+  void check();
+  return {
+    wasReady: () => ready,
+    reachable: () => ready && problem === undefined,
+    stop: () => {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Checks a journal once, and logs what refuses every change. */
+export async function reportJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): Promise<void> {
+  try {
+    for (const message of await journal.healthCheck()) log('warn', 'journal', { message });
+  } catch (error) {
+    log('error', 'journal', { error: reasonOf(error), message: everyChangeRefused });
+  }
+}
+
+const everyChangeRefused = words('Every change is refused until the journal of CLOUDOPS_JOURNAL can be written.');

@@ -1,0 +1,138 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { said, say } from '../util/safe-text.js';
+import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable } from './keys.js';
+import { createProcessKeys } from './process-keys.js';
+import type { RunProgram } from './run-program.js';
+import type { Credentials } from './sign.js';
+import { type Looking, watchFiles } from './watched-files.js';
+
+/** Settings of a profile that are not keys. */
+export interface ProfileFacts {
+  readonly region: string | undefined;
+  readonly endpointUrl: string | undefined;
+}
+
+/** The files of profiles, which other AWS tools read too. */
+interface ProfileFiles {
+  readonly config: string;
+  readonly credentials: string;
+}
+
+/** The files, where the usual variables say that they are, or in `~/.aws`. */
+export function filesOfProfiles(env: Readonly<Record<string, string | undefined>>): ProfileFiles {
+  const home = env.HOME || env.USERPROFILE || homedir();
+  const inHome = (path: string) => (path.startsWith('~/') ? join(home, path.slice(2)) : path);
+  return {
+    config: inHome(env.AWS_CONFIG_FILE || '~/.aws/config'),
+    credentials: inHome(env.AWS_SHARED_CREDENTIALS_FILE || '~/.aws/credentials'),
+  };
+}
+
+/** Profiles by name. */
+type Profiles = Readonly<Record<string, Readonly<Record<string, string | undefined>>>>;
+
+/** Reads profiles: `parseKnownFiles` of `@smithy/shared-ini-file-loader`. */
+export type ParseProfiles = (init: {
+  readonly profile: string;
+  readonly configFilepath: string;
+  readonly filepath: string;
+  readonly ignoreCache: boolean;
+}) => Promise<Profiles>;
+
+export interface ProfileOptions extends Looking {
+  readonly name: string;
+  readonly files: ProfileFiles;
+  /** Loads the reader: most servers need none. */
+  readonly load: () => Promise<ParseProfiles>;
+  readonly run: RunProgram;
+}
+
+/** Settings that get keys from somewhere else, which is for AWS's own tools to do. */
+const federated = /^(role_arn|source_profile|credential_source|web_identity_token_file|login_session|sso_\w+)$/;
+
+/** A profile, as far as it is understood. */
+interface Profile extends ProfileFacts {
+  readonly keys: Credentials | { readonly command: readonly string[] };
+}
+
+/** Keys, region and endpoint of a profile. Its files are read again when they change. */
+export function openProfile(options: ProfileOptions): {
+  readonly keys: KeySource;
+  readonly profile: () => Promise<ProfileFacts>;
+} {
+  const { name, files, load, run, now, log } = options;
+  const read = async (): Promise<Profile> => {
+    const init = { profile: name, configFilepath: files.config, filepath: files.credentials, ignoreCache: true };
+    const profiles = await (await load())(init);
+    const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+    if (found === undefined)
+      throw new KeysUnavailable(say`there is no profile ${name} in ${files.config} or ${files.credentials}`);
+    return readProfile(name, found);
+  };
+  const watched = watchFiles({ ...options, paths: [files.config, files.credentials], initial: undefined, read });
+  const sourceOf = memoized((profile: Profile) => {
+    const { keys } = profile;
+    if (!('command' in keys)) return fixedKeys(keys);
+    return createProcessKeys({
+      id: '',
+      command: keys.command,
+      name: said(say`credential_process of ${name}`),
+      run,
+      now,
+      log,
+    });
+  });
+  return {
+    keys: {
+      id: `profile ${name}`,
+      current: async () => sourceOf(await watched.current()).current(),
+      renewed: async (refused) => {
+        const source = sourceOf(await watched.settled());
+        const keys = await source.current();
+        return areSameKeys(keys, refused) ? source.renewed(refused) : keys;
+      },
+    },
+    profile: watched.current,
+  };
+}
+
+/** @throws KeysUnavailable if the profile has no keys of its own and no program that prints some */
+function readProfile(name: string, settings: Readonly<Record<string, string | undefined>>): Profile {
+  const shown = said(say`${name}`);
+  const { region, endpoint_url: endpointUrl, credential_process: program } = settings;
+  const {
+    aws_access_key_id: accessKeyId,
+    aws_secret_access_key: secretAccessKey,
+    aws_session_token: sessionToken,
+  } = settings;
+  if (Object.keys(settings).some((setting) => federated.test(setting)))
+    throw new KeysUnavailable(
+      say`the profile ${shown} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${shown}, "--format", "process"], which is aws configure export-credentials --format process`,
+    );
+  if (accessKeyId !== undefined && secretAccessKey !== undefined)
+    return { region, endpointUrl, keys: { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) } };
+  const command = splitCommand(program ?? '');
+  if (command === undefined)
+    throw new KeysUnavailable(say`credential_process of the profile ${shown} has a quotation mark without its pair`);
+  if (command.length === 0) throw new KeysUnavailable(say`the profile ${shown} has no keys and no credential_process`);
+  return { region, endpointUrl, keys: { command } };
+}
+
+/** A function that answers with the same as the last time while its argument is the same. */
+function memoized<Argument, Result>(make: (argument: Argument) => Result): (argument: Argument) => Result {
+  let last: { readonly argument: Argument; readonly result: Result } | undefined;
+  return (argument) => {
+    if (last === undefined || last.argument !== argument) last = { argument, result: make(argument) };
+    return last.result;
+  };
+}
+
+/**
+ * The words of a command line, with the quoting that AWS documents for `credential_process`: words end at white space, and double
+ * quotation marks hold a word together. Undefined if one has no pair.
+ */
+export function splitCommand(text: string): readonly string[] | undefined {
+  if ((text.match(/"/g) ?? []).length % 2 === 1) return undefined;
+  return [...text.matchAll(/(?:"[^"]*"|[^\s"])+/g)].map(([word]) => word.replaceAll('"', ''));
+}

@@ -1,0 +1,92 @@
+import { valueAt } from '../util/objects.js';
+import { escapeInvisible } from '../util/quote.js';
+import type { Body } from './parse-body.js';
+
+/** The service's own account of an error, as far as it gives one. */
+export interface ServiceError {
+  readonly code?: string;
+  readonly message?: string;
+  readonly requestId?: string;
+  /** The endpoint that the service names for the request. */
+  readonly region?: string;
+  readonly host?: string;
+}
+
+/** Finds code and message in an error body: XML, JSON or HTML (errors are not in the reference; shapes are as seen on similar services). */
+export function readServiceError(body: Body, headers: Readonly<Record<string, string>>): ServiceError {
+  return {
+    ...inBody(body),
+    ...withText('region', headers['x-amz-bucket-region']),
+    ...withText('host', headers.location),
+  };
+}
+
+function inBody(body: Body): ServiceError {
+  switch (body.kind) {
+    case 'xml':
+      return pick(body.value.Error ?? valueAt(body.value, 'ErrorResponse.Error') ?? Object.values(body.value)[0]);
+    case 'json':
+      return pick(valueAt(body.value, 'error') ?? valueAt(body.value, 'Error') ?? body.value);
+    case 'html':
+      return withText('message', pageText(body.text));
+    case 'text':
+      return withText('message', body.text);
+    case 'malformed':
+      return { message: `(the body looked like ${body.format}, but ${body.problem})` };
+    case 'empty':
+      return {};
+  }
+}
+
+const pick = (source: unknown): ServiceError => ({
+  ...withText('code', valueAt(source, 'Code') ?? valueAt(source, 'code')),
+  ...withText(
+    'message',
+    typeof source === 'string' ? source : (valueAt(source, 'Message') ?? valueAt(source, 'message')),
+  ),
+  ...withText('requestId', valueAt(source, 'RequestId') ?? valueAt(source, 'requestId')),
+  ...withText('region', valueAt(source, 'Region')),
+  ...withText('host', valueAt(source, 'Endpoint')),
+});
+
+/** Characters that are kept of each. */
+const longest: Readonly<Record<keyof ServiceError, number>> = {
+  code: 200,
+  message: 2000,
+  requestId: 200,
+  region: 100,
+  host: 300,
+};
+
+/** Text on one line, so that no line of it can pass for one of ours. */
+const withText = (name: keyof ServiceError, value: unknown): ServiceError => {
+  const line = typeof value === 'string' ? value.slice(0, longest[name]).replace(/\s+/g, ' ').trim() : '';
+  return line === '' ? {} : { [name]: escapeInvisible(line) };
+};
+
+const pageText = (html: string) =>
+  html
+    .slice(0, 20_000)
+    .replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ')
+    .replace(/<[^>]*>/g, ' ');
+
+/** Response headers that name a request to the service's support (docs/API.md: Request IDs). */
+const idHeaders = [
+  'x-ext-request-id',
+  'x-ext-id-2',
+  'x-store-sg-trace-id',
+  'x-gw-endpoint-request',
+  'x-amz-request-id',
+  'x-amz-id-2',
+  'x-amzn-requestid',
+  'x-trans-id',
+  'x-request-id',
+];
+
+export const requestIdsOf = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    idHeaders.flatMap((name) => {
+      const id = headers[name];
+      return id === undefined ? [] : [[name, escapeInvisible(id.slice(0, longest.requestId))]];
+    }),
+  );

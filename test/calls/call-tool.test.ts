@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import { writeScope } from '../../src/calls/policy.js';
+import { listParts } from '../../src/tools/list-parts.js';
+import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
+import { json } from '../../src/tools/request-body.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import type { FinalReply } from '../../src/transport/signed-client.js';
+import type { Span } from '../../src/util/trace.js';
+import { never, type TestCallerOptions, testCaller, testKeys } from '../support/caller.js';
+import { answered, answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
+
+/** What every call has in common: how its requests are sent, what becomes of a fault, and what the log has of it. */
+
+const parts = { bucket: 'b', object: 'o', uploadId: 'u' };
+const restore = { backupId: 'a'.repeat(32), instanceId: 'one' };
+const accepted = async () => answered(200, { instance: { instanceId: 'one' } });
+const page = async () => answeredBy(200, { kind: 'xml', value: { ListPartsResult: { IsTruncated: 'false' } } });
+
+const span: Span = { child: () => span, end: () => undefined };
+
+function setUp(reply: () => Promise<FinalReply>, options: TestCallerOptions = {}) {
+  const client = scriptedClient(reply);
+  const { openClient } = client;
+  return { ...client, ...testCaller('http://127.0.0.1:1', { openClient, ...options }) };
+}
+
+describe('a client for the requests of a call', () => {
+  test('of a read may send them twice, follows the caller, and is closed', async () => {
+    const { call, opened, requests, closed } = setUp(page);
+    expect(await call(listParts, { ...parts, region: 'jp-west-1' }, { signal: never, span })).toMatchObject({
+      ok: true,
+    });
+    expect(opened).toMatchObject([
+      [
+        { region: 'jp-west-1', service: 's3' },
+        { repeatable: true, secrets: [] },
+      ],
+    ]);
+    expect(opened[0]?.[1].signal).toBe(never);
+    expect(opened[0]?.[1].span).toBe(span);
+    expect(requests).toMatchObject([{ method: 'GET', path: '/b/o', query: { uploadId: 'u' } }]);
+    expect(closed).toEqual([1]);
+  });
+
+  test('of a change may not, and is closed', async () => {
+    const { call, opened, requests, closed } = setUp(accepted);
+    expect(
+      await call(restoreInstance, { ...restore, planId: 'x', allowRepeat: true }, { signal: never }),
+    ).toMatchObject({
+      ok: true,
+    });
+    expect(opened).toMatchObject([[{ region: 'jp-east-1', service: 'devops' }, { repeatable: false }]]);
+    expect(requests).toEqual([{ method: 'POST', path: '/v1/instances:restore', query: {}, body: json(restore) }]);
+    expect(closed).toEqual([1]);
+  });
+
+  test.each([
+    ['a read', listParts, parts],
+    ['a change', restoreInstance, restore],
+  ])('is closed if sending breaks: %s', async (_what, operation, args) => {
+    const { call, closed } = setUp(() => Promise.reject(new Error('broken')));
+    expect(await call(operation, args, { signal: never })).toMatchObject({ ok: false });
+    expect(closed).toEqual([1]);
+  });
+
+  test('knows the credentials and the secrets of the call, which must not come back in an answer', async () => {
+    const credentials = { ...testKeys, sessionToken: 'session-token' };
+    const { call, opened } = setUp(accepted, { cloud: { credentials } });
+    const serviceAccountKey = '{"private_key":"MARKER"}';
+    const args = { resourceGroupName: 'g', externalCloudConfig: { serviceAccountKey } };
+    await call(provisionKubeResourceGroup, args, { signal: never });
+    expect(opened).toMatchObject([[{}, { secrets: [serviceAccountKey] }]]);
+    expect(await opened[0]?.[0].keys.current()).toEqual(credentials);
+  });
+});
+
+describe('a fault of this server', () => {
+  const openClient = (error: unknown) => () => {
+    throw error;
+  };
+
+  test.each([
+    ['a read', listParts, parts, undefined],
+    ['a change, which was not sent', restoreInstance, restore, false],
+  ])('is told and logged without its words: %s', async (_what, operation, args, mayHaveHappened) => {
+    const { call, logged } = setUp(accepted, { openClient: openClient(new TypeError('MARKER')) });
+    const result = await call(operation, args, { signal: never });
+    expect(result).toMatchObject({ ok: false, failure: { code: 'InternalError' } });
+    expect('failure' in result && result.failure.mayHaveHappened).toBe(mayHaveHappened);
+    expect(logged).toContainEqual({
+      level: 'error',
+      event: 'unexpected',
+      fields: { tool: operation.name, error: 'TypeError' },
+    });
+    expect(JSON.stringify([result, logged])).not.toContain('MARKER');
+  });
+
+  test('that is no error is logged as such', async () => {
+    const { call, logged } = setUp(accepted, { openClient: openClient('MARKER') });
+    await call(listParts, parts, { signal: never });
+    expect(logged).toContainEqual(expect.objectContaining({ fields: { tool: 'list_parts', error: 'not an error' } }));
+  });
+
+  test('after which nobody knows what happened is for the user to look into', async () => {
+    const { call } = setUp(() => Promise.reject(new Error('broken')));
+    const result = await call(restoreInstance, restore, { signal: never });
+    expect(result).toMatchObject({
+      failure: { mayHaveHappened: true, next: { who: 'user', text: expect.stringMatching(/^Do not repeat it/) } },
+    });
+  });
+});
+
+test.each([
+  ['a success', accepted, 'info', { ok: true }],
+  [
+    'a refusal of the service',
+    async () => answered(400, {}),
+    'info',
+    { ok: false, code: 'Http400', mayHaveHappened: false },
+  ],
+  [
+    'an unknown outcome',
+    async () => unanswered(true),
+    'warn',
+    { ok: false, code: 'ConnectionLost', mayHaveHappened: true },
+  ],
+] as const)('the log has %s, and whose call it was', async (_what, reply, level, fields) => {
+  const { call, logged } = setUp(reply);
+  await call(restoreInstance, restore, { signal: never, principal: { name: 'alice', scopes: [writeScope] } });
+  expect(logged.filter(({ event }) => event === 'call')).toEqual([
+    { level, event: 'call', fields: { tool: 'restore_instance', caller: 'alice', ...fields } },
+  ]);
+});

@@ -1,0 +1,111 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { consentDigest } from '../../src/consent/consent-digest.js';
+import { makePlan, type PlannedCall } from '../../src/consent/plan.js';
+import { repetitionKey } from '../../src/journal/repetition-key.js';
+import { fixedKeys } from '../../src/signing/keys.js';
+import { apiProfile } from '../../src/signing/signature-variants.js';
+import type { Operation } from '../../src/tools/define-operation.js';
+import { operations } from '../../src/tools/index.js';
+import { leavesOf } from '../../src/util/objects.js';
+import { never, testCaller, testKeys } from '../support/caller.js';
+import { type CapturingServer, startServer } from '../support/http-server.js';
+import { openPolicy } from '../support/operations.js';
+import { problems, withValue } from '../support/rules.js';
+import { runs } from '../support/runs.js';
+
+/** What a plan shows is what arrives: method, path, query and body, whole. */
+
+let server: CapturingServer;
+beforeAll(async () => {
+  server = await startServer((_request, response) => response.writeHead(200).end('{}'));
+});
+afterAll(() => server.close());
+
+/** The example of an operation with some of its texts replaced, as far as its rules allow that. */
+const argumentsOf = ({ name, example, ...rest }: Operation) => {
+  const paths = [...leavesOf(example)].flatMap(([path, value]) =>
+    typeof value === 'string' ? [path.replace(/\[(\d+)\]/g, '.$1')] : [],
+  );
+  const text = fc.oneof(
+    fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }),
+    fc.stringMatching(/^[a-z][a-z0-9-]{0,20}[a-z0-9]$/),
+    fc.constantFrom('a b', 'ü/日本', '50%', 'a&b=c', "it's (1)!", '..'),
+  );
+  const changes = fc.array(fc.tuple(fc.constantFrom(...paths), text), { maxLength: 4 });
+  return changes.map((all) =>
+    all.reduce<Record<string, unknown>>(
+      (args, [path, value]) => {
+        const changed = withValue(args, path, value);
+        return problems({ name, example, ...rest }, changed).length === 0 ? changed : args;
+      },
+      { ...example },
+    ),
+  );
+};
+
+const plannedCall = (operation: Operation, input: Record<string, unknown>): PlannedCall => {
+  if (operation.change === undefined) throw new Error(`${operation.name} is a read`);
+  const { region = 'jp-east-1', query = {}, ...request } = operation.request(input);
+  const { service } = operation;
+  const endpoint = {
+    origin: server.origin,
+    pathPrefix: service === 'storage' ? '' : `/${service}`,
+    region,
+    service,
+    profile: apiProfile,
+    account: 'default',
+    keys: fixedKeys(testKeys),
+  };
+  const unsigned = { method: operation.method, query, ...request };
+  const { accessKeyId: keyId } = testKeys;
+  return {
+    operation,
+    change: operation.change,
+    input,
+    request: unsigned,
+    endpoint,
+    keyId,
+    regionSource: 'default',
+    args: {},
+  };
+};
+
+const keyOf = ({ endpoint, request }: PlannedCall) => repetitionKey(endpoint, request);
+
+const changing = operations.filter(({ change }) => change !== undefined).map((one) => [one.name, one] as const);
+
+describe.each(changing)('%s', (_name, operation) => {
+  test('the plan is the request', async () => {
+    const caller = testCaller(server.origin, { maximumAttempts: 1, policy: { ...openPolicy, extensions: ['s3'] } });
+    const again = operation.repeatable === true ? {} : { allowRepeat: true };
+    await fc.assert(
+      fc.asyncProperty(argumentsOf(operation), async (args) => {
+        const plan = makePlan(plannedCall(operation, args));
+        await caller.call(operation, { ...args, ...again }, { signal: never });
+        const sent = server.requests.pop();
+        expect(`${sent?.method} ${server.origin}${sent?.url}`).toBe(`${plan.method} ${plan.url}`);
+        expect(sent?.body === '' || sent?.body === undefined).toBe(plan.body === undefined);
+        const secret = (operation.secrets ?? []).length > 0;
+        const isText = typeof plan.body === 'string';
+        if (plan.body !== undefined && !secret)
+          expect(isText ? sent?.body : JSON.parse(sent?.body ?? '')).toEqual(plan.body);
+      }),
+      { numRuns: runs(100) },
+    );
+    await caller.close();
+  });
+
+  test('other arguments have another digest, and another request another key', () => {
+    fc.assert(
+      fc.property(argumentsOf(operation), argumentsOf(operation), (one, other) => {
+        const isSame = JSON.stringify(one) === JSON.stringify(other);
+        const [a, b] = [plannedCall(operation, one), plannedCall(operation, other)];
+        expect(consentDigest(a, false) === consentDigest(b, false)).toBe(isSame);
+        expect(keyOf(a) === keyOf(b)).toBe(isSame);
+        expect(consentDigest(a, 'earlier')).not.toBe(consentDigest(a, false));
+      }),
+      { numRuns: runs(100) },
+    );
+  });
+});

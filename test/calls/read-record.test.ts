@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { missingWarning, readRecord } from '../../src/calls/read-record.js';
+
+const schema = z.object({
+  name: z.string(),
+  count: z.int(),
+  on: z.boolean(),
+  tags: z.array(z.string()),
+  inner: z.object({ note: z.string().optional() }),
+});
+const complete = { name: 'n', count: 1, on: true, tags: ['a'], inner: {} };
+
+test('a complete answer is read as it is, without a warning', () => {
+  expect(readRecord(schema, complete)).toEqual({ record: complete, warnings: [], missingFields: [] });
+});
+
+test('unknown fields stay, wherever they are', () => {
+  const answer = { ...complete, extra: { deep: [1] }, inner: { more: 2 } };
+  expect(readRecord(schema, answer)).toEqual({ record: answer, warnings: [], missingFields: [] });
+});
+
+test('an expected field that is missing is noted, an optional one is not', () => {
+  const { name: _, ...rest } = complete;
+  expect(readRecord(schema, rest)).toEqual({ record: rest, warnings: [], missingFields: ['name'] });
+});
+
+test.each([
+  ['count', '7', 7],
+  ['name', 5, '5'],
+  ['on', 'false', false],
+])('an odd type that loses nothing is converted and said so: %s %j', (field, given, read) => {
+  const reading = readRecord(schema, { ...complete, [field]: given });
+  expect(reading.record).toEqual({ ...complete, [field]: read });
+  expect(reading.warnings).toHaveLength(1);
+});
+
+test.each([
+  ['count', 'seven'],
+  ['count', 1.5],
+  ['count', 2 ** 53],
+  ['name', { a: 1 }],
+  ['on', 'maybe'],
+  ['tags', 'a'],
+  ['tags', { 0: 'a' }],
+  ['inner', 'x'],
+  ['inner', []],
+])('what cannot be converted is left out and quoted in a warning: %s %j', (field, given) => {
+  const { record, warnings } = readRecord(schema, { ...complete, [field]: given });
+  expect(record).not.toHaveProperty(field);
+  expect(warnings).toEqual([expect.stringMatching(`^${field} in the answer is ".*", not .*; it was left out\\.$`)]);
+});
+
+test('a number past 2^53 is not wrapped, and null is no value', () => {
+  const given = { ...complete, count: '99999999999999999999', name: null };
+  const { record, warnings, missingFields } = readRecord(schema, given);
+  expect(record).toEqual({ on: true, tags: ['a'], inner: {} });
+  expect(missingFields).toEqual(['name']);
+  expect(warnings).toEqual(['count in the answer is "99999999999999999999", not a whole number; it was left out.']);
+});
+
+test.each([
+  ['one field', ['place.region'], 'The answer does not say its region.'],
+  ['the structure that holds several', ['place'], 'The answer does not say its region or its zone.'],
+  [
+    'a field of any entry of a list',
+    ['parts[0].size', 'parts[7].size'],
+    'The answer does not say the size of each part.',
+  ],
+])('of what is missing, a person hears what they would want to know, in words: %s', (_what, missingFields, warning) => {
+  const words = {
+    'place.region': 'its region',
+    'place.zone': 'its zone',
+    'parts[].size': 'the size of each part',
+  };
+  expect(missingWarning([...missingFields, 'other'], words)).toEqual([warning]);
+  expect(missingWarning(missingFields, {})).toEqual([]);
+});
+
+test.each([undefined, null, 'x', 5, []])(
+  'an answer that is no object at all is a warning, not an error: %j',
+  (answer) => {
+    const { record, warnings } = readRecord(schema, answer);
+    expect(record).toEqual({});
+    expect(warnings).toHaveLength(1);
+  },
+);
+
+test('the number of warnings is bounded', () => {
+  const { warnings } = readRecord(schema, { ...complete, tags: Array.from({ length: 500 }, () => null) });
+  expect(warnings).toHaveLength(21);
+  expect(warnings.at(-1)).toBe('480 more fields were odd.');
+});

@@ -1,0 +1,347 @@
+import { describe, expect, test, vi } from 'vitest';
+import * as z from 'zod';
+import type { Policy } from '../../src/calls/policy.js';
+import { createConsentTokens } from '../../src/consent/tokens.js';
+import type { Operation, Page } from '../../src/tools/define-operation.js';
+import { listParts } from '../../src/tools/list-parts.js';
+import { next } from '../../src/tools/next.js';
+import type { FinalReply } from '../../src/transport/signed-client.js';
+import { say } from '../../src/util/safe-text.js';
+import { type Ended, never, testCaller } from '../support/caller.js';
+import { openPolicy } from '../support/operations.js';
+import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
+
+/** The answer to a read: one record of all its pages, with what there is to say of each. */
+
+const args = { bucket: 'b', object: 'o', uploadId: 'u', view: 'summary' };
+const part = (number: number, size: unknown = '10') => ({
+  PartNumber: `${number}`,
+  LastModified: '2026-11-20T12:00:00.000Z',
+  ETag: '"e"',
+  Size: size,
+});
+interface FakePage {
+  readonly parts?: readonly object[];
+  readonly next?: number;
+  readonly attempts?: number;
+}
+const page = ({ parts = [], next, attempts = 1 }: FakePage): FinalReply => {
+  const marker = next === undefined ? {} : { NextPartNumberMarker: `${next}` };
+  const result = { IsTruncated: `${next !== undefined}`, Part: parts, ...marker };
+  return answeredBy(200, { kind: 'xml', value: { ListPartsResult: result } }, attempts);
+};
+
+async function read(replies: readonly FinalReply[], operation: Operation = listParts, given: object = args) {
+  const left = [...replies];
+  const { openClient, requests } = scriptedClient(async () => left.shift() ?? unanswered(false));
+  const { call } = testCaller('http://127.0.0.1:1', { openClient });
+  const seen: unknown[] = [];
+  const result = await call(operation, given, { signal: never, onPage: (...counts) => seen.push(counts) });
+  return Object.assign(result, { seen, requests });
+}
+
+const successOf = (result: Ended) => {
+  if (!result.ok) throw new Error(`the call failed: ${result.text}`);
+  return result.structured;
+};
+
+test('pages are counted with their entries, while they come', async () => {
+  const { seen } = await read([page({ parts: [part(1), part(2)], next: 2 }), page({ parts: [part(3)] })]);
+  expect(seen).toEqual([
+    [1, 2],
+    [2, 3],
+  ]);
+});
+
+test('what there is to warn of is said once, though it is on each page', async () => {
+  const odd = page({ parts: [part(1, 'many')], next: 1 });
+  const result = await read([odd, page({ parts: [part(2, 'many')] })]);
+  expect(successOf(result).warnings.filter((warning) => warning.includes('many'))).toHaveLength(1);
+});
+
+test.each([
+  ['jp-east-1', 0],
+  ['us-east-1', 1],
+])('a region that the reference does not list is warned of: %s', async (region, count) => {
+  const { warnings } = successOf(await read([page({ parts: [part(1)] })], listParts, { ...args, region }));
+  expect(warnings.filter((warning) => warning.includes(`"${region}"`))).toHaveLength(count);
+});
+
+test('a region that the reference does not list may be why a read failed', async () => {
+  const failed = await read([answeredBy(404, { kind: 'empty' })], listParts, { ...args, region: 'us-east-1' });
+  expect(failed).toMatchObject({ failure: { status: 404, warnings: [expect.stringContaining('"us-east-1"')] } });
+});
+
+describe('the attempts', () => {
+  test('are those of the pages that took several', async () => {
+    const result = await read([page({ parts: [part(1)], next: 1, attempts: 2 }), page({ parts: [part(2)] })]);
+    const attempts = [{ result: '429', waitedMs: 150 }, { result: '200' }];
+    expect(result).toMatchObject({ structured: { attempts, requestIds: { 'x-request-id': 'r-1' } } });
+  });
+
+  test('are left out if all pages came at once', async () => {
+    const result = await read([page({ parts: [part(1)], next: 1 }), page({})]);
+    expect(successOf(result)).not.toHaveProperty('attempts');
+  });
+});
+
+describe('a page that ends the reading', () => {
+  const requestIds = { 'x-request-id': 'r-1' };
+  const attempts = [{ result: '429', waitedMs: 150 }, { result: '200' }];
+
+  test.each([
+    [
+      'is no answer of the API',
+      answeredBy(200, { kind: 'html', text: '<html>' }, 2),
+      'UnreadableAnswer',
+      { status: 200 },
+    ],
+    ['says that there are more after it, and not where', page({ next: 0, attempts: 2 }), 'InconsistentPages', {}],
+  ])('because it %s', async (_what, reply, code, more) => {
+    const result = await read([reply]);
+    expect(result).toMatchObject({ failure: { code, requestIds, attempts, ...more } });
+    expect(result.requests).toHaveLength(1);
+  });
+});
+
+test('what to do next is said where the operation knows it', async () => {
+  const { next: _, ...rest } = listParts;
+  const look = next('user', 'check', 'Look again.');
+  const nextOf = (operation: Operation) => read([page({})], operation);
+  expect(await nextOf({ ...rest, next: () => look })).toMatchObject({ structured: { next: look } });
+  const result = await nextOf(rest);
+  expect(successOf(result)).not.toHaveProperty('next');
+});
+
+test('each page has the time of the service, where it says one', async () => {
+  const { pages, ...rest } = listParts;
+  const times: unknown[] = [];
+  const add = (state: unknown, one: Page<object>) => {
+    times.push(one);
+    return one.number === 1 ? { kind: 'next', state, after: { marker: '1' } } : { kind: 'end', state };
+  };
+  const operation = { ...rest, pages: { ...pages, add }, summarize: () => say`` } as Operation;
+  const record = expect.any(Object);
+  const body = { kind: 'xml', value: { ListPartsResult: { IsTruncated: 'true', NextPartNumberMarker: '1' } } } as const;
+  const dated = answeredBy(200, body, 1, { date: 'Fri, 20 Nov 2026 12:00:00 GMT' });
+  successOf(await read([dated, page({})], operation));
+  expect(times).toStrictEqual([
+    { record, number: 1, answeredAt: '2026-11-20T12:00:00.000Z' },
+    { record, number: 2 },
+  ]);
+});
+
+describe('pages', () => {
+  /** An operation that goes wherever its pages send it, and keeps their number. */
+  const { pages, ...rest } = listParts;
+  const following = (placeAfter: (number: number) => string): Operation => ({
+    ...rest,
+    request: (_input, after) => ({ path: '/', query: { ...after } }),
+    pages: {
+      page: () => z.object({}),
+      start: () => 0,
+      count: () => 1,
+      add: (_state, { number }) => ({ kind: 'next', state: number, after: { token: placeAfter(number) } }),
+      result: () => ({}),
+    },
+    summarize: () => say``,
+  });
+  const pagesOf = (operation: Operation) => {
+    if (operation.pages === undefined) throw new Error('it has no pages');
+    return operation.pages;
+  };
+  const replies = (count: number) => Array.from({ length: count }, () => page({}));
+
+  test('go on from where the one before says, which is no argument', async () => {
+    const { requests } = await read(replies(3), following(String));
+    expect(requests.slice(0, 3).map(({ query }) => query)).toEqual([{}, { token: '1' }, { token: '2' }]);
+  });
+
+  test.each([
+    ['the page itself', () => 'same', 2, 'page 2 leads back'],
+    ['an earlier one', (number: number) => String(number % 3), 4, 'page 4 leads back'],
+  ])('that lead to %s end the call', async (_where, placeAfter, count, problem) => {
+    const { requests, ...result } = await read(replies(count + 1), following(placeAfter));
+    expect(result).toMatchObject({
+      failure: { code: 'InconsistentPages', summary: expect.stringContaining(problem) },
+    });
+    expect(requests).toHaveLength(count);
+  });
+
+  test.each([
+    ['100 pages', 1, 100, 100],
+    ['20,000 entries', 4_000, 5, 20_000],
+  ])('that go on for ever end after %s, and the answer says of what it is', async (_bound, entries, count, sum) => {
+    const rests: unknown[] = [];
+    const endless = following(String);
+    const operation: Operation = {
+      ...endless,
+      pages: {
+        ...pagesOf(endless),
+        count: () => entries,
+        result: (state, _input, _beside, rest) => {
+          rests.push(rest);
+          return { state };
+        },
+      },
+    };
+    const { requests, ...result } = await read(replies(count + 1), operation);
+    expect(requests).toHaveLength(count);
+    expect(rests).toEqual([{ token: String(count) }]);
+    const { answer, warnings } = successOf(result);
+    expect(answer).toEqual({ state: count });
+    expect(warnings).toEqual([
+      expect.stringMatching(`^Only the first ${count} pages with ${sum} entries were read, as much as one call reads.`),
+    ]);
+  });
+
+  test('that are the whole list say nothing of a rest', async () => {
+    const { warnings } = successOf(await read([page({ parts: [part(1)], next: 1 }), page({ parts: [part(2)] })]));
+    expect(warnings).toEqual([]);
+  });
+});
+
+test('a read for which there is no room beside the others fails after five seconds, and says when to call again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  let answer = (_reply: FinalReply): void => undefined;
+  const answered = new Promise<FinalReply>((resolve) => {
+    answer = resolve;
+  });
+  const { openClient, requests } = scriptedClient(() => answered);
+  const { call } = testCaller('http://127.0.0.1:1', { openClient });
+  const calls = Array.from({ length: 128 }, () => call(listParts, args, { signal: never }));
+  while (requests.length < 128) await turn();
+  const beyond = call(listParts, args, { signal: never });
+  for (let turns = 0; turns < 100; turns += 1) await turn();
+  await vi.advanceTimersByTimeAsync(5000);
+  const { ok, text } = await beyond;
+  vi.useRealTimers();
+  expect(ok).toBe(false);
+  expect(text).toMatch(/^list_parts failed: this server is reading as much as it can hold for other calls\./);
+  expect(text).toContain('code: TooManyReads');
+  expect(text).toContain('next: Call again in about 10 s.');
+  answer(page({ parts: [part(1)] }));
+  expect((await Promise.all(calls)).filter((each) => !each.ok)).toEqual([]);
+  expect((await call(listParts, args, { signal: never })).ok).toBe(true);
+});
+
+test('an operation without pages is read with one request', async () => {
+  const { pages: _, ...rest } = listParts;
+  const single = { ...rest, extract: () => ({ partCount: 3 }), summarize: () => say`Read.` } as Operation;
+  const { seen, requests, ...result } = await read([page({})], single);
+  expect(result).toMatchObject({ ok: true, structured: { summary: 'Read.', answer: { partCount: 3 } } });
+  expect([seen, requests.length]).toEqual([[[1, 1]], 1]);
+});
+
+describe('a client that shows views', () => {
+  const viewOf = async (hasView: boolean | undefined, operation: Operation = listParts, view = 'summary') => {
+    const { openClient } = scriptedClient(async () => page({ parts: [part(1), part(2)] }));
+    const { carryOut } = testCaller('http://127.0.0.1:1', { openClient });
+    const tokens = createConsentTokens(
+      () => ['k'.repeat(32)],
+      '',
+      () => new Date(),
+    );
+    const context = { signal: never, client: 'test 1', tokens, ...(hasView !== undefined && { hasView }) };
+    return carryOut(operation, { ...args, view }, context);
+  };
+
+  test('gets the parts of an upload', async () => {
+    const outcome = await viewOf(true);
+    const view = outcome.kind === 'succeeded' && outcome.view?.kind === 'parts' ? outcome.view : { parts: [] };
+    expect(view.parts.map(({ partNumber }) => partNumber)).toEqual([1, 2]);
+  });
+
+  const { pages: _, ...rest } = listParts;
+  const { parts: __, ...withoutParts } = listParts.pages ?? {};
+  test.each([
+    ['for another client', false, listParts, 'summary'],
+    ['for a client that says nothing', undefined, listParts, 'summary'],
+    ['for one page of parts', true, listParts, 'parts'],
+    ['for an operation without a view', true, { ...rest, pages: withoutParts } as Operation, 'summary'],
+    [
+      'for an operation without pages',
+      true,
+      { ...rest, extract: () => ({}), summarize: () => say`` } as Operation,
+      'summary',
+    ],
+  ])('and nothing more %s', async (_what, hasView, operation, view) => {
+    const outcome = await viewOf(hasView, operation as Operation, view);
+    expect(outcome.kind).toBe('succeeded');
+    expect(outcome).not.toHaveProperty('view');
+  });
+});
+
+describe('a read beside another one', () => {
+  const startedAt = '2026-11-20T11:00:00.000Z';
+  const upload = (id: string) => ({ Key: 'o', UploadId: id, Initiated: startedAt });
+  const uploads = (ids: readonly string[], next: object = {}) =>
+    answeredBy(200, {
+      kind: 'xml',
+      value: { ListMultipartUploadsResult: { IsTruncated: 'false', Upload: ids.map(upload), ...next } },
+    });
+  const refused = answeredBy(403, { kind: 'xml', value: { Error: { Code: 'AccessDenied' } } });
+
+  async function readBoth(
+    beside: () => Promise<FinalReply>,
+    { given = args, policy = s3 }: { given?: object; policy?: Policy } = {},
+  ) {
+    const { openClient, requests } = scriptedClient(async (request) =>
+      request.query?.uploads === true ? beside() : page({ parts: [part(1)] }),
+    );
+    const { call } = testCaller('http://127.0.0.1:1', { openClient, policy });
+    const result = await call(listParts, given, { signal: never });
+    const { answer } = successOf(result);
+    return { startedAt: answer?.startedAt, asked: requests.filter(({ query }) => query?.uploads === true).length };
+  }
+  const s3: Policy = { ...openPolicy, extensions: ['s3'] };
+
+  test('adds what it knows to the answer', async () => {
+    expect(await readBoth(async () => uploads(['other', 'u']))).toEqual({ startedAt, asked: 1 });
+  });
+
+  test.each([
+    ['fails', async () => refused],
+    ['breaks', () => Promise.reject(new Error('broken'))],
+    ['knows nothing of it', async () => uploads(['other'])],
+  ])('is left out where it %s', async (_, beside) => {
+    expect(await readBoth(beside)).toEqual({ startedAt: undefined, asked: 1 });
+  });
+
+  test('is not made where the policy does not allow its operation, or where it is not needed', async () => {
+    const nothing = { startedAt: undefined, asked: 0 };
+    const beside = async () => uploads(['u']);
+    expect(await readBoth(beside, { policy: openPolicy })).toEqual(nothing);
+    expect(await readBoth(beside, { policy: { ...openPolicy, tools: ['list_parts'] } })).toEqual(nothing);
+    expect(await readBoth(beside, { given: { ...args, view: 'parts' } })).toEqual(nothing);
+  });
+
+  test('goes no further than its last page', async () => {
+    const first = uploads(['u'], { IsTruncated: 'true', NextKeyMarker: 'o', NextUploadIdMarker: 'u' });
+    expect(await readBoth(async () => first)).toEqual({ startedAt, asked: 1 });
+  });
+
+  test('is given up after three seconds, and leaves no timer behind', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const { openClient, opened } = scriptedClient(async (request) =>
+        request.query?.uploads === true ? untilAborted() : page({ parts: [part(1)] }),
+      );
+      const untilAborted = () =>
+        new Promise<never>((_resolve, reject) => {
+          const limited = opened.map(([, { signal }]) => signal).find((signal) => signal !== never);
+          limited?.addEventListener('abort', () => reject(limited.reason));
+        });
+      const { call } = testCaller('http://127.0.0.1:1', { openClient, policy: s3 });
+      const called = call(listParts, args, { signal: never });
+      await vi.advanceTimersByTimeAsync(2999);
+      expect(await Promise.race([called, 'pending'])).toBe('pending');
+      await vi.advanceTimersByTimeAsync(1);
+      expect(successOf(await called).answer).not.toHaveProperty('startedAt');
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});

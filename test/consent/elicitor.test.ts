@@ -1,0 +1,38 @@
+import { getEventListeners } from 'node:events';
+import { expect, test } from 'vitest';
+import { unlessStopped } from '../../src/consent/elicitor.js';
+
+/** Whoever is asked while the server ends answers too late, and has refused nothing. */
+
+const stopping = { code: 'Stopping', problems: [] };
+
+test('without a stop, or before it, work has its own end', async () => {
+  const gone = () => Promise.reject(new Error('gone'));
+  for (const stop of [undefined, new AbortController().signal]) {
+    expect(await unlessStopped(stop, async () => 'yes')).toBe('yes');
+    await expect(unlessStopped(stop, gone)).rejects.toThrow('gone');
+  }
+});
+
+test('after the stop no work begins', async () => {
+  let begun = 0;
+  const work = async () => {
+    begun += 1;
+  };
+  await expect(unlessStopped(AbortSignal.abort(), work)).rejects.toMatchObject(stopping);
+  expect(begun).toBe(0);
+});
+
+test('at the stop nobody waits for work any longer', async () => {
+  const stop = new AbortController();
+  const never = new Promise<never>(() => {});
+  const waiting = unlessStopped(stop.signal, () => never);
+  stop.abort();
+  await expect(waiting).rejects.toMatchObject(stopping);
+});
+
+test('a stop after the end of the work is nothing to it', async () => {
+  const { signal } = new AbortController();
+  await unlessStopped(signal, async () => 'yes');
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});

@@ -1,0 +1,136 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createMemoryPlanStore } from '../../src/consent/plan-store.js';
+import { createPlans, type Plans } from '../../src/consent/plans.js';
+import { createRefusals } from '../../src/consent/refusals.js';
+import { declinePlan, undecidedAnswer, withdrawPlan } from '../../src/consent/undecided-plan.js';
+import { say } from '../../src/util/safe-text.js';
+import { createMemoryJournal } from '../support/caller.js';
+import { intentAt } from '../support/journal.js';
+
+/** What a call is told of a plan that waits, and what ends one without anything sent: that is recorded, and happens once. */
+
+const tool = 'restore_instance';
+const nonce = '0123456789abcdef';
+const start = Date.parse('2026-11-21T12:00:00Z');
+const now = () => new Date(start);
+const waiting = {
+  ...{
+    nonce,
+    digest: 'd',
+    requestKey: 'r',
+    repeats: false,
+    issuedAt: start,
+    tool,
+    args: {},
+    caller: 'alice',
+    client: 'c',
+  },
+  plan: {
+    ...{ summary: say`Create server wiki.`, method: 'POST' as const, url: 'https://devops.example.com/', headers: {} },
+    ...{ where: [], consequences: [], defaults: [], warnings: [], notChecked: [], risks: [] },
+  },
+  accept: say`Create server wiki`,
+};
+
+let journal: ReturnType<typeof createMemoryJournal>;
+let plans: Plans;
+beforeEach(() => {
+  journal = createMemoryJournal(now);
+  plans = createPlans({ store: createMemoryPlanStore(), keys: () => ['k'.repeat(32)], now, lifetimeMs: 60_000 });
+});
+
+/** Ends the plan. The journal's entry of it has another ID at each attempt. */
+const ends = {
+  withdrawn: (id: string, with_ = plans) =>
+    withdrawPlan(tool, nonce, ending(id), { plans: with_, refusals: refusals() }),
+  declined: (id: string, with_ = plans) => declinePlan(nonce, ending(id), { plans: with_, refusals: refusals() }),
+};
+const ending = (id: string) => ({
+  entry: intentAt(start, { id, tool, digest: 'd', caller: 'alice', client: 'c' }),
+  now,
+});
+const refusals = () =>
+  createRefusals(
+    journal,
+    now,
+    () => 'again',
+    () => undefined,
+  );
+
+describe('a plan that nobody has decided on', () => {
+  const open = { kind: 'open', nonce, isRedeemable: true, expiresAt: start + 60_000 } as const;
+  const stored = { ...waiting, state: 'waiting', expiresAt: open.expiresAt } as const;
+  const waitsFor = { whom: say`a person`, decideAt: 'https://cloudops.example.com/decisions/1/' };
+
+  test('waits until it expires, with where to decide if it is kept there', () => {
+    expect(undecidedAnswer(tool, 'p', { ...open, plan: stored }, waitsFor)).toMatchObject({
+      kind: 'succeeded',
+      success: {
+        ...{ outcome: 'waiting', planId: 'p', planExpires: '2026-11-21T12:01:00.000Z', decideAt: waitsFor.decideAt },
+        next: { who: 'user', action: 'decide' },
+      },
+    });
+  });
+
+  test.each([
+    ['that is kept nowhere', { ...open }, waitsFor],
+    ['where there is no page', { ...open, plan: stored }, { whom: say`a person` }],
+    ['that is under way', { kind: 'underWay' }, waitsFor],
+  ] as const)('has no address %s', (_what, standing, given) => {
+    expect(undecidedAnswer(tool, 'p', standing, given)).not.toHaveProperty('success.decideAt');
+  });
+
+  test('has no time and no decision left while it is carried out', () => {
+    const { success } = Object(undecidedAnswer(tool, undefined, { kind: 'underWay' }));
+    expect(success).toMatchObject({ outcome: 'waiting', next: { who: 'agent', action: 'wait' } });
+    expect(Object.keys(success)).not.toEqual(expect.arrayContaining([expect.stringMatching(/^plan/)]));
+  });
+});
+
+describe.each([
+  [
+    'withdrawn',
+    { kind: 'succeeded', success: { outcome: 'withdrawn', next: { who: 'nobody' } } },
+    'withdrawn',
+    'Withdrawn',
+  ],
+  ['declined', { code: 'Declined', problems: ['the user declined to open the page'] }, 'asked', 'Declined'],
+] as const)('a plan that is %s', (how, told, consent, code) => {
+  const end = ends[how];
+
+  test('is told, is in the journal as declined, and tells whoever asks about it', async () => {
+    await plans.add(waiting);
+    expect(await end('c-1')).toMatchObject(told);
+    expect(await journal.findByNonce(nonce)).toMatchObject({ id: 'c-1', consent, ending: { outcome: 'declined' } });
+    expect(await plans.find(nonce)).toMatchObject({
+      state: 'decided',
+      outcome: { kind: 'failed', failure: { code } },
+    });
+  });
+
+  test('is ended as well if it is kept nowhere', async () => {
+    expect(await end('c-1')).toMatchObject(told);
+    expect(await journal.findByNonce(nonce)).toMatchObject({ consent });
+  });
+
+  test('and cannot tell what became of it, is ended all the same', async () => {
+    await plans.add(waiting);
+    const mute = { ...plans, settle: () => Promise.reject(new Error('the disk is full')) };
+    expect(await end('c-1', mute)).toMatchObject(told);
+  });
+
+  test('was not, if somebody has decided on it', async () => {
+    await plans.add(waiting);
+    await plans.claim(nonce);
+    const again = Promise.resolve(end('c-1')).catch((error: unknown) => error);
+    expect(await again).toMatchObject({ code: 'AlreadyDecided', problems: [] });
+    expect(await journal.findByNonce(nonce)).toBeUndefined();
+  });
+
+  test('was not, if the journal knows of a decision', async () => {
+    await end('c-1');
+    const again = Promise.resolve(end('c-2')).catch((error: unknown) => error);
+    expect(await again).toMatchObject({ code: 'AlreadyDecided', problems: [] });
+    expect(await journal.findByNonce(nonce)).toMatchObject({ id: 'c-1' });
+  });
+});

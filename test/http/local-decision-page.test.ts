@@ -1,0 +1,168 @@
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, expect, test, vi } from 'vitest';
+import { createMemoryPlanStore } from '../../src/consent/plan-store.js';
+import { createPlans } from '../../src/consent/plans.js';
+import { createConsentTokens } from '../../src/consent/tokens.js';
+import { serveLocalPage } from '../../src/http/local-decision-page.js';
+import { operations } from '../../src/tools/index.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { answered, scriptedClient } from '../support/scripted-client.js';
+
+/** The page in the browser of this machine, without a browser. */
+
+const key = 'k'.repeat(32);
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function setUp(confirm: 'ask' | 'human' | 'approval' | 'plan' = 'human') {
+  let waitedMs = 0;
+  const now = () => new Date(Date.now() + waitedMs);
+  const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'one' } }));
+  const plans = createPlans({ store: createMemoryPlanStore(), keys: () => [key], now, lifetimeMs: 3_600_000 });
+  const opened: string[] = [];
+  const removed = vi.fn(async () => undefined);
+  const journal = createMemoryJournal();
+  const show = vi.fn(() => void shown());
+  const shown = () => page.show();
+  const caller = testCaller('http://127.0.0.1:1', {
+    ...{ confirm, openClient, journal, now, plans },
+    page: { kind: 'local', show },
+  });
+  const { accounts, call, stateKeys } = caller.server;
+  const logged: unknown[] = [];
+  const page = await serveLocalPage({
+    ...{ plans, accounts, operations, call, stateKeys, now },
+    open: async (url) => {
+      opened.push(url);
+      return { remove: removed };
+    },
+    log: (_level, event, fields) => void logged.push({ event, fields }),
+  });
+  closing.push(() => page.close());
+  const ask = async (instanceId: string, more: object = {}, context: object = {}) => {
+    const given = { backupId: 'a'.repeat(32), instanceId, ...more };
+    const tokens = createConsentTokens(() => [key], '', now);
+    const outcome = await caller.carryOut(restoreInstance, given, {
+      tokens,
+      client: 'test 1',
+      signal: never,
+      ...context,
+    });
+    waitedMs += 2000;
+    return outcome;
+  };
+  const post = async (path: string, body: object = {}, signal?: AbortSignal) => {
+    const headers = { 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify(body), ...(signal && { signal }) };
+    const response = await fetch(new URL(path, opened[0]), init);
+    return { status: response.status, body: Object(await response.json()) };
+  };
+  const click = (ticket: string, decision: string) =>
+    post('tool', { name: 'decide_change', arguments: { ticket, decision } });
+  const pass = (milliseconds: number) => {
+    waitedMs += milliseconds;
+  };
+  return { pass, ask, click, post, opened, removed, show, requests, journal, logged };
+}
+
+const answerOf = (outcome: unknown) => Object(Object(outcome).success ?? Object(outcome).failure);
+
+test('a plan that nobody else could decide on opens the page, is decided there, and the agent learns it by its planId', async () => {
+  const { ask, click, post, opened, requests, journal, logged } = await setUp();
+  const plan = answerOf(await ask('one'));
+  expect(plan).toMatchObject({ outcome: 'waiting', planId: expect.any(String) });
+  expect(plan.next.text).toContain('a browser tab');
+  await vi.waitFor(() => expect(opened).toHaveLength(1));
+  const { body } = await post('call');
+  expect(body).toMatchObject({ follows: true, note: expect.stringContaining('"test 1"') });
+  expect((await click(body.shown, 'accept')).status).toBe(200);
+  expect(requests).toHaveLength(1);
+  expect(answerOf(await ask('one', { planId: plan.planId }))).toMatchObject({ outcome: 'accepted' });
+  expect(await journal.list({})).toMatchObject([{ consent: 'page', ending: { outcome: 'accepted' } }]);
+  // The address is all that a decision needs.
+  const { pathname } = new URL(opened[0] ?? '');
+  expect(JSON.stringify([plan, logged])).not.toContain(pathname.slice(1, -1));
+});
+
+test('a plan that is turned down binds, and its planId carries nothing out', async () => {
+  const { ask, click, post, opened, requests } = await setUp('ask');
+  const { planId } = answerOf(await ask('one'));
+  await vi.waitFor(() => expect(opened).toHaveLength(1));
+  const { shown } = (await post('call')).body;
+  await click(shown, 'decline');
+  expect(answerOf(await ask('one', { planId }))).toMatchObject({ code: 'Declined' });
+  expect(answerOf(await click(shown, 'accept'))).not.toMatchObject({ outcome: 'accepted' });
+  expect(requests).toEqual([]);
+});
+
+test.each<readonly [string, 'human' | 'approval' | 'plan', object]>([
+  ['a client that asks its user', 'human', { elicitor: { isDirect: true, ask: async () => 'declined' } }],
+  ['a client that shows the plan with its buttons', 'human', { hasView: true }],
+  ['changes that somebody else approves', 'approval', {}],
+  ['changes for which the planId is enough', 'plan', {}],
+])('%s: it stays closed', async (_what, confirm, context) => {
+  const { ask, show } = await setUp(confirm);
+  await ask('one', {}, context);
+  expect(show).not.toHaveBeenCalled();
+});
+
+test('one tab shows one plan after the other; a new one is opened only when it is gone', async () => {
+  const { pass, ask, click, post, opened, removed, show } = await setUp();
+  await ask('one');
+  await ask('two');
+  await vi.waitFor(() => expect(show).toHaveBeenCalledTimes(2));
+  expect(opened).toHaveLength(1);
+  const first = (await post('call')).body;
+  const next = post('next', { shown: first.shown });
+  await click(first.shown, 'accept');
+  expect((await next).body).toEqual({ waits: true });
+  const second = (await post('call')).body;
+  expect(second.shown).not.toBe(first.shown);
+  const tab = new AbortController();
+  const polling = post('next', { shown: second.shown }, tab.signal).catch(() => 'gone');
+  await delay(300);
+  pass(60_000);
+  await ask('three');
+  expect(opened).toHaveLength(1);
+  tab.abort();
+  expect(await polling).toBe('gone');
+  await delay(1000);
+  pass(6_000);
+  await ask('four');
+  await vi.waitFor(() => expect(opened).toHaveLength(2));
+  expect(opened[1]).toBe(opened[0]);
+  expect(removed).toHaveBeenCalled();
+});
+
+test('nothing waits: the page says so, and nothing else can be decided', async () => {
+  const { ask, click, post, opened } = await setUp();
+  await ask('one');
+  await vi.waitFor(() => expect(opened).toHaveLength(1));
+  const { shown } = (await post('call')).body;
+  await click(shown, 'decline');
+  expect((await post('call')).body).toEqual({ follows: true, note: 'No change waits for a decision.' });
+  expect((await click('0'.repeat(16), 'accept')).status).toBe(500);
+  expect((await post('tool', { name: 'restore_instance', arguments: {} })).status).toBe(500);
+});
+
+test('has 64 connections at most: other users of the machine can open them too', async () => {
+  const { ask, opened } = await setUp();
+  await ask('one');
+  const { port } = new URL(opened[0] ?? '');
+  let closed = 0;
+  const sockets = Array.from({ length: 100 }, () =>
+    connect(Number(port), '127.0.0.1')
+      .on('error', () => undefined)
+      .once('close', () => {
+        closed += 1;
+      })
+      .resume(),
+  );
+  await vi.waitFor(() => expect(closed).toBe(36));
+  for (const socket of sockets) socket.destroy();
+  await vi.waitFor(async () => expect((await fetch(opened[0] ?? '')).status).toBe(200));
+});

@@ -1,0 +1,92 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createPostgresMessages } from '../../src/http/postgres-replica-messages.js';
+import type { SharedMessages } from '../../src/http/replica-messages.js';
+import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
+
+describe.skipIf(!hasPostgres())('messages in PostgreSQL', () => {
+  let postgres: Postgres;
+  let database: string;
+  let number = 0;
+  /** Two processes. */
+  let waiting: SharedMessages;
+  let other: SharedMessages;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  }, 120_000);
+  afterAll(() => postgres.remove());
+  beforeEach(() => {
+    number += 1;
+    database = `messages_${number}`;
+    const url = postgres.url(database);
+    waiting = createPostgresMessages(url, now, () => undefined);
+    other = createPostgresMessages(url, now, () => undefined);
+  });
+  afterEach(() => Promise.all([waiting.close(), other.close()]));
+
+  const now = () => new Date();
+  const keys = () => postgres.sql(database, 'select key from cloudops_messages order by key').split('\n');
+
+  test('one that is expected reaches the process that waits for it', async () => {
+    await waiting.expect('answer');
+    await waiting.expect('end');
+    expect(await waiting.read(['answer', 'end'])).toEqual([]);
+    await other.put('answer', 'sealed');
+    expect(await waiting.read(['answer', 'end'])).toEqual([{ key: 'answer', message: 'sealed' }]);
+    expect(await waiting.read(['end'])).toEqual([]);
+  });
+
+  test('the first counts', async () => {
+    await waiting.expect('answer');
+    await other.put('answer', 'first');
+    await other.put('answer', 'second');
+    expect(await waiting.read(['answer'])).toEqual([{ key: 'answer', message: 'first' }]);
+  });
+
+  test('a key that is expected anew has no message of before', async () => {
+    await waiting.expect('answer');
+    await other.put('answer', 'first');
+    await waiting.expect('answer');
+    expect(await waiting.read(['answer'])).toEqual([]);
+  });
+
+  test('one that nobody expects is not kept, nor is one that was forgotten', async () => {
+    await waiting.expect('answer');
+    await waiting.expect('end');
+    await other.put('unknown', 'sealed');
+    await waiting.forget('answer');
+    await other.put('answer', 'sealed');
+    expect(await waiting.read(['unknown', 'answer'])).toEqual([]);
+    expect(keys()).toEqual(['end']);
+  });
+
+  test('what a process left behind when it was killed is gone after a quarter of an hour', async () => {
+    await waiting.expect('old');
+    await waiting.expect('older');
+    const age = (key: string, minutes: number) =>
+      postgres.sql(
+        database,
+        `update cloudops_messages set expected = now() - interval '${minutes} min' where key = '${key}'`,
+      );
+    age('old', 14);
+    age('older', 16);
+    await other.expect('new');
+    expect(keys()).toEqual(['new', 'old']);
+  });
+
+  test('processes that start together share one table', async () => {
+    const url = postgres.url(database);
+    const many = Array.from({ length: 10 }, () => createPostgresMessages(url, now, () => undefined));
+    await Promise.all(many.map((each, index) => each.expect(`key-${index}`)));
+    expect(keys()).toHaveLength(10);
+    await Promise.all(many.map((each) => each.close()));
+  });
+
+  test('a database that is down is an error, and no longer one when it is back', async () => {
+    await waiting.expect('answer');
+    await postgres.stop();
+    await expect(other.put('answer', 'sealed')).rejects.toThrow();
+    await postgres.start();
+    await other.put('answer', 'sealed');
+    expect(await waiting.read(['answer'])).toHaveLength(1);
+  });
+});

@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { reportJournal, watchJournal } from '../../src/journal/health-check.js';
+import { words } from '../../src/util/safe-text.js';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A journal with the problem or the warnings of the moment. */
+function broken() {
+  const journal = {
+    problem: '',
+    warnings: [words('Replication is asynchronous.')],
+    checks: 0,
+    healthCheck: async () => {
+      journal.checks += 1;
+      if (journal.problem !== '') throw Object.assign(new Error(), { code: journal.problem });
+      return journal.warnings;
+    },
+  };
+  const logged: string[] = [];
+  const log = (level: string, event: string, fields: object = {}) => {
+    logged.push([level, ...(event === 'journal' ? [] : [event]), ...Object.values(fields)].join(' '));
+  };
+  return { journal, logged, log };
+}
+
+test('is ready as soon as changes can be recorded, and stays so in an outage, which metrics show', async () => {
+  const { journal, log, logged } = broken();
+  journal.problem = 'ECONNREFUSED';
+  const watch = watchJournal(journal, log);
+  const after = async (milliseconds: number) => {
+    await vi.advanceTimersByTimeAsync(milliseconds);
+    return [watch.wasReady(), watch.reachable()];
+  };
+  expect(await after(10_000)).toEqual([false, false]);
+  journal.problem = '';
+  expect(await after(3_000)).toEqual([true, true]);
+  journal.problem = 'ECONNREFUSED';
+  expect(await after(60_000)).toEqual([true, false]);
+  journal.problem = '';
+  expect(await after(30_000)).toEqual([true, true]);
+  expect(await after(90_000)).toEqual([true, true]);
+  expect(logged.map((line) => line.replace(/ Every change.*/, ''))).toEqual([
+    'error ECONNREFUSED',
+    'warn Replication is asynchronous.',
+    'info Changes can be recorded again.',
+    'error ECONNREFUSED',
+    'info Changes can be recorded again.',
+  ]);
+  const { checks } = journal;
+  watch.stop();
+  await after(600_000);
+  expect(journal.checks).toBe(checks);
+});
+
+test('is not looked at again after the end, also if that came during a look', async () => {
+  const { journal, log } = broken();
+  const { healthCheck } = journal;
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const watch = watchJournal({ healthCheck: () => ended.then(healthCheck) }, log);
+  watch.stop();
+  end();
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(journal.checks).toBe(1);
+});
+
+test('a server that is not watched logs once, at its start, what refuses every change', async () => {
+  const { journal, log, logged } = broken();
+  await reportJournal(journal, log);
+  journal.problem = 'EROFS';
+  await reportJournal(journal, log);
+  expect(logged).toEqual(['warn Replication is asynchronous.', expect.stringMatching(/^error EROFS Every change/)]);
+});

@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { contractProblems } from '../../src/operations/check-by-trial.js';
+import { loadOperations } from '../../src/operations/load-operations.js';
+import type { TimeLimits } from '../../src/operations/run-with-limit.js';
+import { operations } from '../../src/tools/index.js';
+import { never, testCaller } from '../support/caller.js';
+import { startServer } from '../support/http-server.js';
+import { openPolicy } from '../support/operations.js';
+import { changeWith, fileWith, lyingFiles, timeLimitsFor } from './faulty.js';
+
+/** Whatever an operation is given, no function of it throws, and nothing that was not sent is unknown. */
+
+const folder = mkdtempSync(join(tmpdir(), 'cloudops-contract-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let count = 0;
+/** The operations of a file that can be loaded. */
+async function operationsOf(source: string, limits?: TimeLimits) {
+  count += 1;
+  const path = join(folder, `platform-${count}.mjs`);
+  writeFileSync(path, source);
+  const loaded = await loadOperations(path, limits);
+  expect(loaded.problems).toEqual([]);
+  return loaded.operations;
+}
+
+const check = async (source: string, limits?: TimeLimits) =>
+  (await Promise.all((await operationsOf(source, limits)).map(contractProblems))).flat();
+
+test.each(operations.map((operation) => [operation.name, operation] as const))('%s holds', async (_name, operation) => {
+  expect(await contractProblems(operation)).toEqual([]);
+});
+
+describe('an operation from outside', () => {
+  test.each([
+    ['read', fileWith()],
+    ['change', changeWith()],
+  ])('holds: a %s', async (_kind, source) => {
+    expect(await check(source)).toEqual([]);
+  });
+
+  test('sends the request that was checked, whatever it says when it is looked at again', async () => {
+    const source = fileWith(
+      "request: () => { let at = 0; return { get path() { return ['/ok', '/../x?y'][at++] ?? '/z'; } }; }",
+    );
+    const server = await startServer((_request, response) => response.end('{}'));
+    const { call, close } = testCaller('', { cloud: { endpoints: { things: server.origin } }, policy: openPolicy });
+    for (const operation of await operationsOf(source)) await call(operation, operation.example, { signal: never });
+    expect(server.requests.map(({ url }) => url)).toEqual(['/ok']);
+    await close();
+    await server.close();
+  });
+
+  test.each(lyingFiles)('does not: %s', async (_what, source, problem) => {
+    expect((await check(source, timeLimitsFor(problem))).join('\n')).toMatch(problem);
+  });
+
+  test.each(lyingFiles)(
+    'neither ends a call without an answer nor makes its outcome unknown: %s',
+    async (_what, source, problem) => {
+      const server = await startServer((_request, response) => response.end('{"thing": {"name": "a"}}'));
+      const { call, close } = testCaller('', { cloud: { endpoints: { things: server.origin } }, policy: openPolicy });
+      for (const operation of await operationsOf(source, timeLimitsFor(problem))) {
+        const result = await call(operation, operation.example, { signal: never });
+        if (operation.effect !== 'read') {
+          const wasSent = server.requests.length > 0;
+          expect(result).toMatchObject(wasSent ? { ok: true } : { ok: false, failure: { mayHaveHappened: false } });
+        }
+      }
+      await close();
+      await server.close();
+    },
+  );
+});

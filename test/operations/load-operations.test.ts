@@ -1,0 +1,108 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { instructionsFor } from '../../src/mcp/instructions.js';
+import { loadOperations } from '../../src/operations/load-operations.js';
+import { defaultTimeLimits } from '../../src/operations/run-with-limit.js';
+import { never, testCaller } from '../support/caller.js';
+import { faultyFiles, fileWith, timeLimitsFor } from './faulty.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'cloudops-operations-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let count = 0;
+/** Writes a file under a name of its own: a module is imported once. */
+function written(source: string): string {
+  count += 1;
+  const path = join(folder, `platform-${count}.mjs`);
+  writeFileSync(path, source);
+  return path;
+}
+
+describe('a file', () => {
+  test('adds its operations, with the schemas that hosts are shown', async () => {
+    const { operations, problems } = await loadOperations(written(fileWith()));
+    expect(problems).toEqual([]);
+    expect(operations).toMatchObject([
+      { name: 'get_thing', defaults: [], schemas: { input: { required: ['id'], additionalProperties: false } } },
+    ]);
+  });
+
+  test('of no operations adds none', async () => {
+    expect(await loadOperations(written('export default () => [];'))).toEqual({ operations: [], problems: [] });
+  });
+
+  test('has sentences for models, which stand in the instructions unless a tool that is offered makes them wrong', async () => {
+    const { operations } = await loadOperations(
+      written(
+        fileWith("instructions: [{ text: 'Things are old.' }, { text: 'No tool lists them.', unless: 'list_things' }]"),
+      ),
+    );
+    const listThings = operations.map((operation) => ({ ...operation, name: 'list_things', instructions: [] }));
+    const told = (offered: typeof operations) =>
+      instructionsFor(offered, { all: [], byDefault: undefined, areNamed: false });
+    expect(told(operations)).toContain('get_thing only reads. Things are old. No tool lists them.\n');
+    expect(told([...operations, ...listThings])).toContain('get_thing and list_things only read. Things are old.\n');
+  });
+
+  test('that is not there is a problem', async () => {
+    const { problems } = await loadOperations(join(folder, 'none.mjs'));
+    expect(problems).toEqual([
+      expect.stringMatching(/^CLOUDOPS_OPERATIONS: ".*none\.mjs" cannot be read \(ENOENT\)\.$/),
+    ]);
+  });
+
+  test('that never settles is given up', async () => {
+    const { operations, problems } = await loadOperations(written('await new Promise(() => {});'), {
+      ...defaultTimeLimits,
+      loadMs: 1000,
+    });
+    expect(operations).toEqual([]);
+    expect(problems).toEqual([expect.stringMatching(/did not end loading within 1 seconds/)]);
+  });
+
+  test.each(faultyFiles)('is refused with the field and without a stack: %s', async (_what, source, problem) => {
+    const { operations, problems } = await loadOperations(written(source), timeLimitsFor(problem));
+    expect(operations).toEqual([]);
+    expect(problems.join('\n')).toMatch(problem);
+    for (const line of problems) expect(line).toMatch(/^CLOUDOPS_OPERATIONS: platform-\d+\.mjs[: ][^\n]*$/);
+  });
+});
+
+test('a file that adds a field to every object is refused', async () => {
+  try {
+    const { operations, problems } = await loadOperations(
+      written('Object.prototype.admin = true; export default () => [];'),
+    );
+    expect(operations).toEqual([]);
+    expect(problems.join()).toMatch(/platform-\d+\.mjs adds admin to every object there is\.$/);
+  } finally {
+    Reflect.deleteProperty(Object.prototype, 'admin');
+  }
+});
+
+test('a request that XML cannot hold is refused before anything is sent', async () => {
+  const source = fileWith(
+    "input: () => kit.z.strictObject({ id: kit.fields.text(20).describe('x') }), method: 'POST', answer: 'none', request: ({ id }) => ({ path: '/', body: kit.xml('A', { B: id }) })",
+  );
+  const { operations } = await loadOperations(written(source));
+  const [operation] = operations;
+  if (operation === undefined) throw new Error('there is none');
+  const { call, close } = testCaller('', { cloud: { endpoints: { things: 'http://127.0.0.1:1' } } });
+  expect(await call(operation, { id: 'a\u0000' }, { signal: never })).toMatchObject({
+    failure: { code: 'InvalidArguments', problems: [expect.stringContaining('it has a control character')] },
+  });
+  await close();
+});
+
+test('a folder adds the operations of its files, in the order of their names', async () => {
+  const path = join(folder, 'several');
+  mkdirSync(path);
+  writeFileSync(join(path, 'b.mjs'), fileWith("name: 'second'"));
+  writeFileSync(join(path, 'a.mjs'), fileWith("name: 'first'"));
+  writeFileSync(join(path, 'README.md'), 'no module');
+  const { operations, problems } = await loadOperations(path);
+  expect(problems).toEqual([]);
+  expect(operations.map(({ name }) => name)).toEqual(['first', 'second']);
+});
