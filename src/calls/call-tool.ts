@@ -9,7 +9,7 @@ import { join, own, type Shown, said, say } from '../util/safe-text.js';
 import { accountNameOf, resolveAccount } from './account.js';
 import { budgetOf } from './check-budget.js';
 import type { CallContext, CallDependencies, CallOutcome, CallTool } from './context.js';
-import { checkContent, checkPath, keysRefusal, regionSourceOf, resolveEndpoint, unsignedRequest } from './endpoint.js';
+import { keysRefusal, regionSourceOf, resolveEndpoint, wireRequest } from './endpoint.js';
 import { serverFault } from './failure.js';
 import { insertSecrets } from './insert-secrets.js';
 import { checkPolicy, checkRegions, isAllowed } from './policy.js';
@@ -36,11 +36,9 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
 
     const wanted = operation.request(input);
     const { region } = wanted;
-    const request = unsignedRequest(operation, wanted);
     checkRegions(policy, region ?? cloud.region, input);
     const endpoint = resolveEndpoint(cloud, operation, region);
-    checkPath(endpoint, request.path);
-    checkContent(request);
+    const request = wireRequest(operation, wanted, endpoint);
     const secrets = (operation.secrets ?? []).map((path) => textAt(input, path));
     const open = (signal: AbortSignal, admit?: Admit) =>
       openClient(endpoint, {

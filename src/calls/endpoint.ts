@@ -9,8 +9,7 @@ import {
   type Service,
   type Signing,
 } from '../tools/define-operation.js';
-import { contentOf } from '../transport/encode-content.js';
-import type { Endpoint, UnsignedApiRequest } from '../transport/request.js';
+import { type Endpoint, encodeRequest, type WireRequest } from '../transport/request.js';
 import { defined, own, say } from '../util/safe-text.js';
 
 /** Keys that are not configured, or only in part. */
@@ -79,37 +78,31 @@ export const endpointSetting = (service: Service): string => {
   return `${isBuiltIn ? '' : 'ENDPOINT_'}${service.toUpperCase().replaceAll('-', '_')}_URL`;
 };
 
-/** The request of an operation, for the endpoint of its region. */
-export const unsignedRequest = ({ method }: Operation, { path, query = {}, body }: ApiRequest): UnsignedApiRequest => ({
-  method,
-  path,
-  query,
-  ...(body !== undefined && { body }),
-});
+/**
+ * Encodes the request of an operation for an endpoint.
+ * @throws Refusal if its path would leave the endpoint's prefix, or if its body cannot be written
+ */
+export function wireRequest({ method }: Operation, request: ApiRequest, endpoint: Endpoint): WireRequest {
+  checkPath(endpoint, request.path);
+  try {
+    return encodeRequest(method, request, endpoint);
+  } catch (error) {
+    // XML, for example, has no form for control characters.
+    if (!(error instanceof TypeError)) throw error;
+    throw new Refusal('InvalidArguments', [say`arguments: cannot be sent, because ${defined(error.message)}`]);
+  }
+}
 
 /**
  * Checks that a path stays below the endpoint's path prefix. Servers and proxies that resolve dot segments would act on another
- * path than the one that was signed, outside the prefix too.
+ * path than the signed one, even outside the prefix.
  * @throws Refusal
  */
-export function checkPath({ pathPrefix }: Endpoint, path: string): void {
+function checkPath({ pathPrefix }: Endpoint, path: string): void {
   if (pathPrefix !== '' && path.split('/').some((segment) => segment === '.' || segment === '..'))
     throw new Refusal('InvalidArguments', [
       say`object: must have no "." or ".." between slashes, because the endpoint in the configuration has a path`,
     ]);
-}
-
-/**
- * Checks that a body can be written: XML has no form for control characters.
- * @throws Refusal
- */
-export function checkContent({ body }: UnsignedApiRequest): void {
-  try {
-    contentOf(body);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw new Refusal('InvalidArguments', [say`arguments: cannot be sent, because ${defined(error.message)}`]);
-  }
 }
 
 /** The refusal of a call for which there are no keys, if that is what an error is about. */

@@ -10,7 +10,6 @@ import { type ConsentMode, decideConsent } from '../consent/required-consent.js'
 import type { Budget } from '../journal/budget.js';
 import type { RecordedChange } from '../journal/entry.js';
 import { repetitionKey } from '../journal/repetition-key.js';
-import { wireForm } from '../transport/request.js';
 import type { SignedClient } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
 import { escapeInvisible } from '../util/quote.js';
@@ -141,12 +140,11 @@ function entryOf(
   context: CallContext,
   dependencies: CallDependencies,
 ): PendingEntry {
-  const { path, query } = wireForm(endpoint, request);
   return {
     id: dependencies.newId(),
     tool: operation.name,
     what: escapeInvisible(`${change.headline(input, endpoint.region)}.`),
-    target: `${request.method} ${endpoint.origin}${path}${query}`,
+    target: `${request.method} ${endpoint.origin}${request.target}`,
     account: endpoint.account,
     key: keyId,
     client: context.client,

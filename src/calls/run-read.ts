@@ -2,7 +2,7 @@ import type { EndedOutcome, Failure, RequestIds, Success } from '../consent/outc
 import type { Operation, PageStart } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
 import type { Admit } from '../transport/http-client.js';
-import type { Endpoint, UnsignedApiRequest } from '../transport/request.js';
+import type { Endpoint, WireRequest } from '../transport/request.js';
 import type { Attempt, FinalReply, SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
 import type { Log } from '../util/log.js';
@@ -10,7 +10,7 @@ import { textAt } from '../util/objects.js';
 import { counted, type Shown, said, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
 import type { CallContext, PageListeners } from './context.js';
-import { unsignedRequest } from './endpoint.js';
+import { wireRequest } from './endpoint.js';
 import { type FailedCall, inconsistentPages, tooManyReads, unreadableAnswer } from './failure.js';
 import type { ReadBound, ReadRoom, ReadShare } from './read-memory-limit.js';
 import { missingWarning, truncateRecord } from './read-record.js';
@@ -21,7 +21,7 @@ export interface ReadCall {
   readonly operation: Operation;
   readonly input: Readonly<Record<string, unknown>>;
   /** For the first page. */
-  readonly request: UnsignedApiRequest;
+  readonly request: WireRequest;
   readonly endpoint: Endpoint;
   /** Name of the account, where accounts have names of their own. */
   readonly accountName?: string | undefined;
@@ -84,7 +84,7 @@ async function readBeside(
   const input = inputOf(given);
   if (input === undefined) return undefined;
   const pages = operation.pages ?? onePage;
-  const request = unsignedRequest(operation, operation.request(input));
+  const request = wireRequest(operation, operation.request(input), endpoint);
   using limit = timeLimit(besideMs, callerSignal);
   const { signal } = limit;
   using share = room.share(signal);
@@ -156,7 +156,7 @@ async function takeIn(
   { number, state, after }: Place,
 ): Promise<Place | Ended> {
   const call = { operation, accountName };
-  const asked = after === undefined ? request : unsignedRequest(operation, operation.request(input, after));
+  const asked = after === undefined ? request : wireRequest(operation, operation.request(input, after), endpoint);
   const reply = await send(asked, client, share);
   if (typeof reply === 'string')
     return after === undefined ? seen.failed(tooManyReads(call)) : seen.reduced(state, { after, bound: reply });
@@ -178,11 +178,7 @@ async function takeIn(
 }
 
 /** The reply, or the bound that leaves no room for it. */
-async function send(
-  request: UnsignedApiRequest,
-  client: SignedClient,
-  share: ReadShare,
-): Promise<FinalReply | ReadBound> {
+async function send(request: WireRequest, client: SignedClient, share: ReadShare): Promise<FinalReply | ReadBound> {
   if (!(await share.enter())) return 'others';
   const reply = await client.send(request).finally(share.leave);
   return share.exceeded ?? reply;

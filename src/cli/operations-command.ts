@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
-import { resolveEndpoint, unsignedRequest } from '../calls/endpoint.js';
+import { resolveEndpoint, wireRequest } from '../calls/endpoint.js';
 import { makePlan, type PlannedCall, planText } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
@@ -8,7 +8,7 @@ import { contractProblems } from '../operations/check-by-trial.js';
 import { loadOperations } from '../operations/load-operations.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { Operation } from '../tools/define-operation.js';
-import { defaultAccount, wireForm } from '../transport/request.js';
+import { defaultAccount } from '../transport/request.js';
 import { defined, exact, linesOf, own, type Shown, said, say } from '../util/safe-text.js';
 import { type Command, type Invocation, type Terminal, UsageError, validConfig } from './command.js';
 import { printLine } from './layout.js';
@@ -125,7 +125,6 @@ function exampleLines(operation: Operation): Shown[] {
     ...input
   } = operation.input().parse(operation.example);
   const wanted = operation.request(input);
-  const request = unsignedRequest(operation, wanted);
   const { service, change } = operation;
   const keyId = 'EXAMPLE';
   const cloud = {
@@ -137,10 +136,10 @@ function exampleLines(operation: Operation): Shown[] {
     storageHeaders: 'amz',
   } as const;
   const endpoint = resolveEndpoint(cloud, operation, wanted.region);
+  const request = wireRequest(operation, wanted, endpoint);
   if (change !== undefined)
     return shownPlan({ operation, change, input, args: input, request, endpoint, keyId, regionSource: 'default' });
-  const { path, query } = wireForm(endpoint, request);
-  return [say`${own(request.method)} ${exact(`${endpoint.origin}${path}${query}`)}`];
+  return [say`${own(request.method)} ${exact(endpoint.origin + request.target)}`];
 }
 
 function shownPlan(call: PlannedCall): Shown[] {

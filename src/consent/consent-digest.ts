@@ -1,4 +1,3 @@
-import { wireForm } from '../transport/request.js';
 import { digestOf } from '../util/digest.js';
 import { makePlan, type PlannedCall } from './plan.js';
 
@@ -15,6 +14,6 @@ export function consentDigest({ found: _, ...call }: PlannedCall, repeats: strin
   const { origin, pathPrefix, region, service, account, keys } = endpoint;
   const target = [origin, pathPrefix, region, service, account, keys.id];
   const plan = makePlan({ ...call, keyId: '' });
-  const bound = [operation.name, input, target, request.method, wireForm(endpoint, request), plan, repeats];
+  const bound = [operation.name, input, target, request, plan, repeats];
   return digestOf(bound).slice(0, digits);
 }

@@ -4,7 +4,7 @@ import type { RequestBody } from '../tools/request-body.js';
 import { fieldNames } from '../tools/schema/field-names.js';
 import { place, regionWarnings } from '../tools/schema/zones.js';
 import { contentOf } from '../transport/encode-content.js';
-import { type Endpoint, type UnsignedApiRequest, wireForm } from '../transport/request.js';
+import type { Endpoint, WireRequest } from '../transport/request.js';
 import { sentences } from '../util/human.js';
 import { textAt, valueAt, withText } from '../util/objects.js';
 import { quote } from '../util/quote.js';
@@ -68,7 +68,7 @@ export interface PlannedCall {
   readonly input: Fields;
   /** Arguments as the client gave them, with `allowRepeat` and the account: the same call can be made of them. They hold no secret that has a name. */
   readonly args: Fields;
-  readonly request: UnsignedApiRequest;
+  readonly request: WireRequest;
   readonly endpoint: Endpoint;
   /** Name of the account, where accounts have names of their own. */
   readonly accountName?: string | undefined;
@@ -85,19 +85,18 @@ export interface PlannedCall {
 export function makePlan(call: PlannedCall): Plan {
   const { operation, change, input, request, endpoint, accountName, keyId } = call;
   const { origin, region, service, profile, isSandbox = false } = endpoint;
-  const { path, query, headers } = wireForm(endpoint, request);
   const { defaults, warnings } = hintsOf(operation, change, input, region);
   const names = fieldNames(operation.input());
   return {
     summary: say`${said(change.headline(input, region))}.`,
     method: request.method,
-    url: origin + path + query,
+    url: origin + request.target,
     headers: {
-      ...headers,
+      ...request.headers,
       [profile.dateHeader]: 'the time of sending',
       authorization: `signed as ${keyId} for service ${service} in ${region}`,
     },
-    ...(request.body !== undefined && { body: shownBody(call, request.body) }),
+    ...(request.content !== undefined && { body: shownBody(call, request.content) }),
     where: sentences(
       isSandbox && say`the built-in sandbox`,
       accountName !== undefined && accountText(call),

@@ -1,5 +1,6 @@
 import type { KeySource } from '../signing/keys.js';
 import type { SigningProfile } from '../signing/signature-variants.js';
+import type { ApiRequest } from '../tools/define-operation.js';
 import type { RequestBody } from '../tools/request-body.js';
 import { encodeQuery, type Query } from '../util/uri.js';
 import { contentOf } from './encode-content.js';
@@ -25,18 +26,41 @@ export interface Endpoint {
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
-/** A request to sign and send. */
-export interface UnsignedApiRequest {
+/** A request as it goes on the wire, without its signature. */
+export interface WireRequest {
   readonly method: HttpMethod;
-  /** Absolute path below the endpoint, percent-encoded once. */
+  /** Absolute path with the endpoint's prefix, percent-encoded once. */
   readonly path: string;
+  /** Not encoded: signing encodes it. */
   readonly query: Query;
-  readonly body?: RequestBody;
+  /** Path and encoded query, as in the request line. */
+  readonly target: string;
+  /** Lower-case names of the headers that describe the body. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The body before it became text. */
+  readonly content?: RequestBody;
 }
 
-/** Path, query (with its question mark), body and the headers that describe it, as they go on the wire. */
-export function wireForm({ pathPrefix }: Pick<Endpoint, 'pathPrefix'>, { path, query, body }: UnsignedApiRequest) {
-  const encoded = encodeQuery(query);
-  const { text, headers } = contentOf(body);
-  return { path: pathPrefix + path, query: encoded === '' ? '' : `?${encoded}`, body: text, headers };
+/**
+ * Encodes a request of an API.
+ * @throws TypeError for values that JSON or XML cannot hold
+ */
+export function encodeRequest(
+  method: HttpMethod,
+  { path: apiPath, query = {}, body: content }: ApiRequest,
+  { pathPrefix }: Pick<Endpoint, 'pathPrefix'>,
+): WireRequest {
+  const path = pathPrefix + apiPath;
+  const search = encodeQuery(query);
+  const { text, headers } = contentOf(content);
+  return {
+    method,
+    path,
+    query,
+    target: search === '' ? path : `${path}?${search}`,
+    headers,
+    ...(text !== undefined && { body: text }),
+    ...(content !== undefined && { content }),
+  };
 }

@@ -5,7 +5,7 @@ import type { Attributes, Span } from '../util/trace.js';
 import type { Admit, HttpClient } from './http-client.js';
 import { createRedactor, type Redactor } from './redact.js';
 import { type AttemptReply, describeReply, replyOf } from './reply.js';
-import { type Endpoint, type UnsignedApiRequest, wireForm } from './request.js';
+import type { Endpoint, WireRequest } from './request.js';
 import { clockOffset, refusesKeys, retryDelay } from './retry.js';
 
 /** One attempt: its result, and the milliseconds until the next one. */
@@ -28,7 +28,7 @@ export interface SignedClient extends Disposable {
    * Signs and sends a request, again where that is safe and useful.
    * @throws NotSent if it could not be signed; its cause may be `KeysUnavailable`. After any other error it may have been sent
    */
-  send(request: UnsignedApiRequest): Promise<FinalReply>;
+  send(request: WireRequest): Promise<FinalReply>;
 }
 
 /** A fault of this program, before the first byte was sent. */
@@ -95,13 +95,9 @@ function createSignedClient(
   let renewed = false;
   const redactors = new Set(secrets.length === 0 ? [] : [createRedactor(secrets)]);
 
-  const attempt = async (
-    request: UnsignedApiRequest,
-    number: number,
-    fresh: Credentials | undefined,
-  ): Promise<Signed> => {
+  const attempt = async (request: WireRequest, number: number, fresh: Credentials | undefined): Promise<Signed> => {
     const attemptSpan = span?.child(request.method, requestAttributes(endpoint, request, number));
-    const { path, headers, body, credentials } = await signRequest(
+    const { headers, credentials } = await signRequest(
       endpoint,
       request,
       fresh,
@@ -111,8 +107,9 @@ function createSignedClient(
       throw new NotSent('the request could not be signed', { cause });
     });
     redactors.add(redactorOf(credentials));
-    const { method } = request;
-    const sent = { method, origin: endpoint.origin, path, headers, newConnection: !repeatable, ...(body && { body }) };
+    const { method, target, body } = request;
+    const { origin } = endpoint;
+    const sent = { method, origin, path: target, headers, newConnection: !repeatable, ...(body && { body }) };
     const result = await httpClient.send(sent, signal, admit);
     // Secrets are removed after parsing, because a comment or anything else that parsers drop may stand inside a secret.
     // A service may repeat those of an earlier attempt too.
@@ -160,25 +157,18 @@ function createSignedClient(
   };
 }
 
-/** Path, headers and body of a request as they go on the wire. Every attempt is signed afresh. */
+/** The headers of a request with its signature, and the credentials that signed it. Each attempt has its own signature. */
 async function signRequest(
   endpoint: Endpoint,
-  request: UnsignedApiRequest,
+  request: WireRequest,
   fresh: Credentials | undefined,
   date: Date,
   log: Log,
 ) {
   const credentials = fresh ?? (await endpoint.keys.current());
-  const { path, query, body, headers: contentHeaders } = wireForm(endpoint, request);
+  const { host } = new URL(endpoint.origin);
   const { headers, canonicalRequest, stringToSign } = await sign(
-    {
-      method: request.method,
-      host: new URL(endpoint.origin).host,
-      path,
-      query: request.query,
-      headers: contentHeaders,
-      ...(body !== undefined && { body }),
-    },
+    { ...request, host },
     { ...endpoint, credentials, date },
   );
   const { sessionToken } = credentials;
@@ -186,11 +176,11 @@ async function signRequest(
     canonicalRequest: sessionToken === undefined ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***'),
     stringToSign,
   });
-  return { path: path + query, headers, body, credentials };
+  return { headers, credentials };
 }
 
 /** Attributes by OpenTelemetry's conventions for HTTP clients, without path and query: those name the user's resources. */
-function requestAttributes({ origin }: Endpoint, { method }: UnsignedApiRequest, resendCount: number): Attributes {
+function requestAttributes({ origin }: Endpoint, { method }: WireRequest, resendCount: number): Attributes {
   const { hostname, port, protocol } = new URL(origin);
   return {
     'http.request.method': method,

@@ -50,7 +50,18 @@ describe('a client for the requests of a call', () => {
       ok: true,
     });
     expect(opened).toMatchObject([[{ region: 'jp-east-1', service: 'devops' }, { repeatable: false }]]);
-    expect(requests).toEqual([{ method: 'POST', path: '/v1/instances:restore', query: {}, body: json(restore) }]);
+    const path = '/devops/v1/instances:restore';
+    expect(requests).toEqual([
+      {
+        method: 'POST',
+        path,
+        query: {},
+        target: path,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(restore),
+        content: json(restore),
+      },
+    ]);
     expect(closed).toEqual([1]);
   });
 

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
   type Cloud,
-  checkContent,
   endpointSetting,
   keysRefusal,
   missingSettings,
   regionSourceOf,
   resolveEndpoint,
-  unsignedRequest,
+  wireRequest,
 } from '../../src/calls/endpoint.js';
 import { Refusal } from '../../src/consent/refusal.js';
 import { fixedKeys, KeysUnavailable } from '../../src/signing/keys.js';
@@ -129,12 +128,23 @@ test.each([
   expect(endpointSetting(service)).toBe(setting);
 });
 
+const devops = resolveEndpoint(cloud, { service: 'devops' });
+const plain = { method: 'GET', path: '/p', query: {}, target: '/p', headers: {} };
+
 test.each([
-  ['content', { body: json({ a: 1 }) }],
-  ['no content', {}],
-])('a request with %s is sent with that', (_what, content) => {
-  const expected = { method: 'GET', path: '/p', query: {}, ...content };
-  expect(unsignedRequest(listParts, { path: '/p', ...content })).toStrictEqual(expected);
+  ['no content', { path: '/p' }, plain],
+  [
+    'a query',
+    { path: '/p', query: { a: 'b c', d: true } } as const,
+    { query: { a: 'b c', d: true }, target: '/p?a=b%20c&d' },
+  ],
+  [
+    'content',
+    { path: '/p', body: json({ a: 1 }) },
+    { headers: { 'content-type': 'application/json' }, body: '{"a":1}', content: json({ a: 1 }) },
+  ],
+] as const)('a request with %s is sent with that', (_what, request, sent) => {
+  expect(wireRequest(listParts, request, devops)).toStrictEqual({ ...plain, ...sent });
 });
 
 test.each([
@@ -142,10 +152,10 @@ test.each([
   ['XML takes no control characters', { body: xml('A', { B: '\u0001' }) }, /^arguments: cannot be sent, because \S/],
   ['no content takes none', {}, undefined],
 ])('text of a request: %s', (_what, content, problem) => {
-  const check = () => checkContent({ method: 'POST', path: '/', query: {}, ...content });
-  if (problem === undefined) expect(check).not.toThrow();
+  const encode = () => wireRequest(listParts, { path: '/', ...content }, devops);
+  if (problem === undefined) expect(encode).not.toThrow();
   else
-    expect(check).toThrow(
+    expect(encode).toThrow(
       expect.objectContaining({ code: 'InvalidArguments', problems: [expect.stringMatching(problem)] }),
     );
 });

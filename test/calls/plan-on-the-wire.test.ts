@@ -7,6 +7,7 @@ import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
+import { encodeRequest } from '../../src/transport/request.js';
 import { leavesOf } from '../../src/util/objects.js';
 import { never, testCaller, testKeys } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
@@ -46,7 +47,7 @@ const argumentsOf = ({ name, example, ...rest }: Operation) => {
 
 const plannedCall = (operation: Operation, input: Record<string, unknown>): PlannedCall => {
   if (operation.change === undefined) throw new Error(`${operation.name} is a read`);
-  const { region = 'jp-east-1', query = {}, ...request } = operation.request(input);
+  const { region = 'jp-east-1', ...request } = operation.request(input);
   const { service } = operation;
   const endpoint = {
     origin: server.origin,
@@ -57,13 +58,12 @@ const plannedCall = (operation: Operation, input: Record<string, unknown>): Plan
     account: 'default',
     keys: fixedKeys(testKeys),
   };
-  const unsigned = { method: operation.method, query, ...request };
   const { accessKeyId: keyId } = testKeys;
   return {
     operation,
     change: operation.change,
     input,
-    request: unsigned,
+    request: encodeRequest(operation.method, request, endpoint),
     endpoint,
     keyId,
     regionSource: 'default',

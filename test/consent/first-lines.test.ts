@@ -6,6 +6,7 @@ import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
+import { encodeRequest } from '../../src/transport/request.js';
 import { runs } from '../support/runs.js';
 
 /**
@@ -20,7 +21,6 @@ const visibleLabel = 48;
 
 function callOf(operation: Operation, input: Readonly<Record<string, unknown>>, accountName?: string): PlannedCall {
   if (operation.change === undefined) throw new Error(`${operation.name} is no change`);
-  const { region: _, query = {}, ...request } = operation.request(input);
   const endpoint = {
     origin: 'https://api.example.com',
     pathPrefix: '',
@@ -31,7 +31,8 @@ function callOf(operation: Operation, input: Readonly<Record<string, unknown>>, 
     keys: fixedKeys({ accessKeyId: 'AKIDTEST', secretAccessKey: 's' }),
   };
   const call = { operation, change: operation.change, input, args: {}, endpoint, keyId: 'AKIDTEST' } as const;
-  return { ...call, request: { method: 'POST', query, ...request }, regionSource: 'default', accountName };
+  const request = encodeRequest('POST', operation.request(input), endpoint);
+  return { ...call, request, regionSource: 'default', accountName };
 }
 
 const changes = operations.filter(({ change }) => change !== undefined);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { acceptOf, fingerprint, makePlan, planText } from '../../src/consent/plan.js';
 import { tooLargeToShow } from '../../src/consent/refusal.js';
 import { json, xml } from '../../src/tools/request-body.js';
+import { encodeRequest } from '../../src/transport/request.js';
 import { say } from '../../src/util/safe-text.js';
 import { callOf, endpoint } from '../support/planned-call.js';
 
@@ -95,13 +96,14 @@ describe('a secret', () => {
     ['JSON', json({ password: secret })],
     ['XML', xml('Root', document)],
   ])('is in no %s body of a plan, but for what tells it from others', (_what, body) => {
-    const { body: shown } = makePlan({ ...call, request: { ...call.request, body } });
+    const { body: shown } = makePlan({ ...call, request: encodeRequest('POST', { path: '/', body }, endpoint) });
     expect(JSON.stringify(shown)).not.toContain(secret);
     expect(JSON.stringify(shown)).toContain(fingerprint(secret).slice(0, 20));
   });
 
   test('that was given by its name is that name', () => {
-    const named = { ...call, secretNames: { password: 'db' }, request: { ...call.request, body: json({ p: secret }) } };
+    const request = encodeRequest('POST', { path: '/', body: json({ p: secret }) }, endpoint);
+    const named = { ...call, secretNames: { password: 'db' }, request };
     expect(makePlan(named)).toMatchObject({ body: { p: 'the secret "db" of this server' }, warnings: [] });
   });
 

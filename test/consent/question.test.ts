@@ -4,15 +4,20 @@ import { canBeShown, fingerprint, hintsOf, makePlan, type PlannedCall, planText 
 import { questionText } from '../../src/consent/question.js';
 import { requestLines } from '../../src/consent/request-lines.js';
 import { repetitionKey } from '../../src/journal/repetition-key.js';
-import type { Operation } from '../../src/tools/define-operation.js';
+import type { ApiRequest, Operation } from '../../src/tools/define-operation.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { json } from '../../src/tools/request-body.js';
+import { encodeRequest } from '../../src/transport/request.js';
 import { defined, say } from '../../src/util/safe-text.js';
 import { callOf, endpoint, keyId, keysOf } from '../support/planned-call.js';
 
 /** What a person reads before they decide: everything that would be sent, or no question at all. */
 
 const keyOf = ({ endpoint, request }: PlannedCall) => repetitionKey(endpoint, request);
+/** The request of `input`, some of it replaced. */
+const requestFor = (more: Partial<ApiRequest>) =>
+  encodeRequest('POST', { path: '/v1/instances:restore', body: json(input), ...more }, endpoint);
+
 const question = (call: PlannedCall) => questionText(makePlan(call), call);
 const input = { backupId: 'a'.repeat(32), instanceId: 'one' };
 
@@ -170,13 +175,12 @@ describe('the plan', () => {
     const operation = provisionKubeResourceGroup as Operation;
     if (operation.change === undefined) throw new Error('it is a change');
     const given = { resourceGroupName: 'g', externalCloudConfig: { serviceAccountKey: 'MARKER-key' } };
-    const { region: _, query = {}, ...request } = operation.request(given);
     return {
       operation,
       change: operation.change,
       input: given,
       args: given,
-      request: { method: 'POST', query, ...request },
+      request: encodeRequest('POST', operation.request(given), endpoint),
       endpoint,
       keyId,
       regionSource: 'default',
@@ -210,7 +214,7 @@ describe('the plan', () => {
 
   test('of a request without a body has neither a body nor its type', () => {
     const call = callOf(input);
-    const { body: _, ...request } = call.request;
+    const request = encodeRequest('POST', { path: '/v1/instances:restore' }, endpoint);
     const plan = makePlan({ ...call, request });
     expect(Object.keys(plan)).not.toContain('body');
     expect(Object.keys(plan.headers)).toEqual(['x-amz-date', 'authorization']);
@@ -372,7 +376,7 @@ test('consent is bound to operation, arguments, endpoint, account and repetition
     consentDigest(call, false),
     consentDigest(call, 'earlier'),
     consentDigest(call, 'later'),
-    consentDigest({ ...call, request: { ...call.request, path: '/v1/other' } }, false),
+    consentDigest({ ...call, request: requestFor({ path: '/v1/other' }) }, false),
     ...others.map((one) => consentDigest(one, false)),
   ];
   expect(new Set(digests).size).toBe(digests.length);
@@ -384,9 +388,9 @@ test('the key of a request is the same for the same fields in any order, and ano
   const key = keyOf(call);
   const others: PlannedCall[] = [
     { ...call, request: { ...call.request, method: 'PUT' } },
-    { ...call, request: { ...call.request, path: '/v1/other' } },
-    { ...call, request: { ...call.request, query: { a: 'b' } } },
-    { ...call, request: { ...call.request, body: json({ ...input, instanceId: 'two' }) } },
+    { ...call, request: requestFor({ path: '/v1/other' }) },
+    { ...call, request: requestFor({ query: { a: 'b' } }) },
+    { ...call, request: requestFor({ body: json({ ...input, instanceId: 'two' }) }) },
     { ...call, endpoint: { ...endpoint, origin: 'https://other.example.com' } },
     { ...call, endpoint: { ...endpoint, account: 'other' } },
     { ...call, endpoint: { ...endpoint, keys: keysOf('AKIDOTHER') } },

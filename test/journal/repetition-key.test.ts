@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { repetitionKey } from '../../src/journal/repetition-key.js';
 import { fixedKeys, type KeySource } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
-import type { UnsignedApiRequest } from '../../src/transport/request.js';
+import type { ApiRequest } from '../../src/tools/define-operation.js';
+import { encodeRequest, type HttpMethod } from '../../src/transport/request.js';
 
 /** The key of a repetition is a frozen format: a server that made another one would forget what an older one sent. */
 
@@ -16,45 +17,54 @@ const endpoint = {
   account: 'default',
   keys: source('key AKIDTEST'),
 };
-const request: UnsignedApiRequest = {
-  method: 'POST',
+const request: ApiRequest = {
   path: '/instances:restore',
-  query: {},
   body: { kind: 'json', value: { instanceId: 'i-1', backupId: 'b-1' } },
 };
 
-test.each<readonly [string, Partial<typeof endpoint>, Partial<UnsignedApiRequest>, string]>([
-  ['the account of the environment', {}, {}, 'f91004ec3b688db93f982b6fa63e97b25bdf1a9c5ceb582d56cdd3ff5f53c2d7'],
+test.each<readonly [string, Partial<typeof endpoint>, Partial<ApiRequest>, HttpMethod, string]>([
+  [
+    'the account of the environment',
+    {},
+    {},
+    'POST',
+    'f91004ec3b688db93f982b6fa63e97b25bdf1a9c5ceb582d56cdd3ff5f53c2d7',
+  ],
   [
     'a named account whose keys are in a file',
     { account: 'prod', keys: source('file /run/keys/id') },
     {},
+    'POST',
     'c297240a6dc88fca5a31ad13c9780b7d1494cdfef76bb2ce54465b1bad3d24ca',
   ],
   [
     'a profile',
     { account: 'prod', keys: source('profile prod') },
     {},
+    'POST',
     '4ed439ff7fa416f2b272ce970dd2e442519a1a63f344f877ef21b5502d299328',
   ],
   [
     'a request of an empty object, with a query',
     {},
-    { method: 'DELETE', query: { uploadId: 'u 1' }, body: { kind: 'json', value: {} } },
+    { query: { uploadId: 'u 1' }, body: { kind: 'json', value: {} } },
+    'DELETE',
     '21109726f8bac0404c97129a024a56c75ba86ce7e71166b7adc53f1226b82150',
   ],
-])('%s', (_what, place, asked, key) => {
-  expect(repetitionKey({ ...endpoint, ...place }, { ...request, ...asked })).toBe(key);
+])('%s', (_what, place, asked, method, key) => {
+  const sent = encodeRequest(method, { ...request, ...asked }, endpoint);
+  expect(repetitionKey({ ...endpoint, ...place }, sent)).toBe(key);
 });
 
 test('a request without a body', () => {
   const { body: _, ...bare } = request;
-  expect(repetitionKey(endpoint, { ...bare, method: 'DELETE' })).toBe(
+  expect(repetitionKey(endpoint, encodeRequest('DELETE', bare, endpoint))).toBe(
     '15f63cc2ac0fff39ec856fdee1bb78064bc33789be207868bc390f58b1b08778',
   );
 });
 
 test('keys that were rotated in one place sign the same change; the name of a profile is not that of a file', () => {
+  const sent = encodeRequest('POST', request, endpoint);
   const rotated = { ...fixedKeys({ accessKeyId: 'NEW', secretAccessKey: 't' }), id: endpoint.keys.id };
-  expect(repetitionKey({ ...endpoint, keys: rotated }, request)).toBe(repetitionKey(endpoint, request));
+  expect(repetitionKey({ ...endpoint, keys: rotated }, sent)).toBe(repetitionKey(endpoint, sent));
 });

@@ -3,6 +3,7 @@ import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Change, Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { encodeRequest } from '../../src/transport/request.js';
 
 export const keyId = 'AKIDTEST';
 export const keysOf = (accessKeyId: string) => fixedKeys({ accessKeyId, secretAccessKey: 'MARKER' });
@@ -24,7 +25,6 @@ export function callOf(
 ): PlannedCall {
   const base = restoreInstance as Operation;
   if (base.change === undefined) throw new Error('restore_instance is a change');
-  const { region: _, query = {}, ...request } = base.request(input);
   const all = { ...base.change, warnings: () => [], notChecked: [], ...change };
   const operation = { ...base, defaults: [], unknownDefaults: [], change: all, ...more };
   return {
@@ -32,7 +32,7 @@ export function callOf(
     change: all,
     input,
     args: {},
-    request: { method: 'POST', query, ...request },
+    request: encodeRequest('POST', base.request(input), endpoint),
     endpoint,
     keyId,
     regionSource: 'given',

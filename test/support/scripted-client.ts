@@ -1,11 +1,11 @@
 import type { Body } from '../../src/transport/parse-body.js';
-import type { UnsignedApiRequest } from '../../src/transport/request.js';
+import type { WireRequest } from '../../src/transport/request.js';
 import type { Attempt, FinalReply, OpenClient } from '../../src/transport/signed-client.js';
 
 /** A client that sends nothing and has its reply ready. It keeps what it was asked for. */
-export function scriptedClient(reply: (request: UnsignedApiRequest) => Promise<FinalReply>) {
+export function scriptedClient(reply: (request: WireRequest) => Promise<FinalReply>) {
   const opened: Parameters<OpenClient>[] = [];
-  const requests: UnsignedApiRequest[] = [];
+  const requests: WireRequest[] = [];
   const closed: number[] = [];
   const openClient: OpenClient = (...given) => {
     opened.push(given);

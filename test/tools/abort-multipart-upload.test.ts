@@ -3,7 +3,7 @@ import type { CallContext } from '../../src/calls/context.js';
 import type { Policy } from '../../src/calls/policy.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
-import type { UnsignedApiRequest } from '../../src/transport/request.js';
+import type { WireRequest } from '../../src/transport/request.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { never, testCaller } from '../support/caller.js';
 import { problems } from '../support/rules.js';
@@ -44,7 +44,7 @@ function setUp({ replies, policy = twoTools, confirm = 'plan' }: Given) {
   return { requests, call: (given: object = args) => caller.call(abortMultipartUpload, given, context) };
 }
 
-const methods = (requests: readonly UnsignedApiRequest[]) => requests.map(({ method }) => method);
+const methods = (requests: readonly WireRequest[]) => requests.map(({ method }) => method);
 
 test('bucket, object and uploadId are required', () => {
   expect(problems(abortMultipartUpload, {})).toEqual([
@@ -57,7 +57,15 @@ test('bucket, object and uploadId are required', () => {
 test('it sends a DELETE without content, and an empty answer is its success', async () => {
   const { call, requests } = setUp({ replies: [aborted], confirm: 'off' });
   expect(await call()).toMatchObject({ structured: { outcome: 'accepted', warnings: [] } });
-  expect(requests).toEqual([{ method: 'DELETE', path: '/b/a%20b/c', query: { uploadId: 'u/1' } }]);
+  expect(requests).toEqual([
+    {
+      method: 'DELETE',
+      path: '/b/a%20b/c',
+      query: { uploadId: 'u/1' },
+      target: '/b/a%20b/c?uploadId=u%2F1',
+      headers: {},
+    },
+  ]);
 });
 
 describe('its plan', () => {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { s3Profile } from '../../src/signing/signature-variants.js';
 import type { HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
+import { encodeRequest } from '../../src/transport/request.js';
 import { createSignedClients } from '../../src/transport/signed-client.js';
 
 const secret = 'a-secret+key/of-forty-characters-in-tests';
@@ -33,6 +34,8 @@ const endpointOf = (secretAccessKey: string, sessionToken?: string) => ({
   }),
 });
 
+const request = encodeRequest('GET', { path: '/' }, { pathPrefix: '' });
+
 const options = (...secrets: readonly string[]) => ({
   repeatable: false,
   secrets,
@@ -48,7 +51,7 @@ test.each<[string, HttpResponse | HttpFailure]>([
   ['why there is none', lost],
 ])('a reply that holds a secret is given without it: %s', async (_where, result) => {
   using client = clientFor(result)(endpointOf(secret), options());
-  const reply = await client.send({ method: 'GET', path: '/', query: {} });
+  const reply = await client.send(request);
   const told = JSON.stringify(reply);
   expect(told).toContain('[removed: it held a secret]');
   expect(told).not.toMatch(/a-secret|forty|in-tests/);
@@ -68,7 +71,7 @@ test('a client takes out the credentials and the secrets of its own call, and no
     [endpointOf(newer), []],
   ] as const) {
     using client = createClient(endpoint, options(...secrets));
-    const told = JSON.stringify(await client.send({ method: 'GET', path: '/', query: {} }));
+    const told = JSON.stringify(await client.send(request));
     shown.push(said.filter((one) => told.includes(one)));
   }
   expect(shown).toEqual([
