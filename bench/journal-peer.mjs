@@ -12,7 +12,8 @@ const intent = () => ({
   tool: 'restore_instance',
   what: 'A server "bench" is created.',
   target: 'POST https://devops.example.com/v1/instances:restore',
-  account: 'AKIDBENCH',
+  account: 'default',
+  key: 'access-key-1',
   client: 'bench 1',
   consent: 'planId',
   digest: randomBytes(32).toString('hex'),
@@ -26,7 +27,8 @@ async function change() {
   const started = performance.now();
   const { kind } = await journal.begin(own, { allowRepeat: false });
   if (kind !== 'begun') throw new Error(kind);
-  await journal.end({ id: own.id, time: new Date().toISOString(), outcome: 'accepted', status: 200 });
+  const time = new Date().toISOString();
+  await journal.end({ id: own.id, time, key: 'access-key-1', outcome: 'accepted', status: 200 });
   return performance.now() - started - (flushed() - before);
 }
 const cpu = process.cpuUsage();
@@ -37,7 +39,7 @@ const next = [];
 for (let index = 0; index < Number(count); index += 1) next.push(await change());
 next.sort((one, other) => one - other);
 const started = performance.now();
-await journal.listOpen();
+await journal.listUnfinished();
 const open = performance.now() - started;
 await journal.close();
 console.log(

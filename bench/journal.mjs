@@ -64,7 +64,8 @@ function* linesOf(count, time) {
       id,
       tool: 'restore_instance',
       target: 'POST https://devops.example.com/v1/instances:restore',
-      account: 'AKIDBENCH',
+      account: 'default',
+      key: 'access-key-1',
       client: 'bench 1',
       caller: 'alice',
       digest: createHash('sha256').update(id).digest('hex'),
@@ -74,7 +75,8 @@ function* linesOf(count, time) {
       consent: 'planId',
       nonce: randomUUID(),
     };
-    const ending = { id, time: at, outcome: 'accepted', status: 200, requestIds: { 'x-request-id': randomUUID() } };
+    const requestIds = { 'x-request-id': randomUUID() };
+    const ending = { id, time: at, key: 'access-key-1', outcome: 'accepted', status: 200, requestIds };
     yield `${JSON.stringify({ intent })}\n${JSON.stringify({ ending })}\n`;
   }
 }

@@ -39,7 +39,7 @@ async function* entriesNewestFirst(path: string, since: number, maximumBytes: nu
     await using file = opened;
     if (file !== undefined)
       for await (const line of linesFromEnd(file)) {
-        bytes += line.length;
+        bytes += Buffer.byteLength(line);
         if (bytes > maximumBytes) return;
         const entry = readEntry(line);
         if (entry !== undefined) yield entry;

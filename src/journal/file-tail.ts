@@ -11,8 +11,6 @@ interface Position {
   readonly last: Buffer;
 }
 
-const comparedBytes = 256;
-
 /**
  * Follows a journal in a file, which others write to and rotate as well. `read` gives the lines that were appended since the last time:
  * at first those of all files that were written to since a time (milliseconds). Where it cannot tell what is new it calls `onRestart`
@@ -24,9 +22,7 @@ export function createTail(path: string) {
 
   async function* add(file: FileHandle, from: number): AsyncGenerator<Lines['lines']> {
     const { dev, ino } = await file.stat();
-    for await (const { lines, end } of linesAfter(file, from)) {
-      const [line = ''] = lines.slice(-1);
-      const last = Buffer.from(`${line.slice(-comparedBytes)}\n`, 'latin1');
+    for await (const { lines, end, last } of linesAfter(file, from)) {
       yield lines;
       position = { dev, ino, offset: end, last };
     }

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Log } from '../util/log.js';
-import { budgetState } from './budget.js';
-import { clockWarnings, createClockWarning } from './clock-warnings.js';
+import { budgetState, longestWindowMs } from './budget.js';
+import { clockWarnings, clockWasSet, createClockWarning } from './clock-warnings.js';
 import { findByNonce, findConflict, findDuplicate, findOverspending, isNonceSpent } from './conflict.js';
 import {
   bounded,
@@ -13,16 +13,19 @@ import {
   type Entry,
   type RecordedChange,
 } from './entry.js';
-import { append, checkWritable } from './file-open.js';
+import { linesAfter } from './file-lines.js';
+import { append, checkWritable, readRotatedFile, rotatedFiles } from './file-open.js';
 import { listNewest, readChanges } from './file-read.js';
-import { createFileWindow } from './file-window.js';
+import { createTail } from './file-tail.js';
 import { type Journal, unwritable } from './journal.js';
+import { type IntentLine, readId, readLine } from './line.js';
 import { createPersistence } from './retry-writes.js';
+import { createWindow } from './window.js';
 
 /**
- * A journal of JSON lines. Each entry is appended in one write and flushed to disk before anything is sent, so the order of
- * lines decides between processes: no lock is needed, and none can be left behind.
- * @param uptime milliseconds of a clock that nobody sets; without it, the server's own is trusted when it leaps
+ * A journal of JSON lines. Each entry is appended in one write and flushed to disk before anything is sent, so the order of the
+ * lines decides between processes. There is no lock that a process could leave behind.
+ * @param uptime milliseconds of a monotonic clock. Without it, changes of the server's clock go unnoticed.
  */
 export function createFileJournal(
   path: string,
@@ -42,17 +45,22 @@ export function createFileJournal(
   return {
     healthCheck: async () => {
       await checkWritable(path);
-      return clockWarnings(-(await window.upToDate()).behind(now().getTime()));
+      const recent = await window.upToDate();
+      return clockWarnings(-recent.clockSkew(now().getTime()));
     },
     unwritten: persistence.count,
     end,
     findDuplicate: async (digest) => {
       const time = now().getTime();
-      return findDuplicate((await window.upToDate()).related(digest, time), digest, time);
+      const recent = await window.upToDate();
+      return findDuplicate(recent.related(digest, time), digest, time);
     },
-    findByNonce: async (nonce) => findByNonce((await window.upToDate()).withNonce(nonce, now().getTime()), nonce),
-    begin: async (given, { allowRepeat, budget }) => {
-      const intent = boundedIntent(given);
+    findByNonce: async (nonce) => {
+      const recent = await window.upToDate();
+      return findByNonce(recent.withNonce(nonce, now().getTime()), nonce);
+    },
+    begin: async (unbounded, { allowRepeat, budget }) => {
+      const intent = boundedIntent(unbounded);
       let mayBeWritten = false;
       try {
         await write([{ intent }], () => {
@@ -60,7 +68,7 @@ export function createFileJournal(
         });
         const time = now().getTime();
         const recent = await window.upToDate();
-        warnOfClock(-recent.behind(time));
+        warnOfClock(-recent.clockSkew(time));
         const conflict = findConflict(recent.before(intent, time), intent, { allowRepeat }, time);
         const result =
           conflict.kind === 'begun' && budget !== undefined
@@ -75,35 +83,124 @@ export function createFileJournal(
     },
     budgetState: async (key, budget) => {
       const time = now().getTime();
-      return budgetState((await window.upToDate()).spent(key, time), budget, time);
+      const recent = await window.upToDate();
+      return budgetState(recent.spent(key, time), budget, time);
     },
-    decline: async (given) => {
-      const intent = boundedIntent(given);
+    decline: async (unbounded) => {
+      const intent = boundedIntent(unbounded);
       const ending = { id: intent.id, time: now().toISOString(), outcome: 'declined' } as const;
       await write([{ intent }, { ending }]);
-      const earlier = (await window.upToDate()).before(intent, now().getTime());
-      if (!isNonceSpent(earlier, intent.nonce)) return true;
+      const recent = await window.upToDate();
+      if (!isNonceSpent(recent.before(intent, now().getTime()), intent.nonce)) return true;
       await endUnsent(intent.id, 'consentUsed');
       return false;
     },
     listDeclined: async (since, caller, client) => {
-      const name = boundedCaller(caller);
-      const program = caller === undefined && client !== undefined ? bounded(client, clientBytes) : undefined;
+      const callerName = boundedCaller(caller);
+      const clientName = caller === undefined && client !== undefined ? bounded(client, clientBytes) : undefined;
       const time = now().getTime();
-      const isDeclined = ({ ending, consent, caller: other, client: through }: RecordedChange) => {
-        const refused = Date.parse(ending?.time ?? '');
-        // By the clocks of those who refused: one that was ahead must not keep people from being asked for as long as it was.
-        const isTheirs = other === name && (program === undefined || through === program);
-        return consent !== 'withdrawn' && isTheirs && refused >= since && refused <= time;
+      const isListed = (change: RecordedChange): boolean => {
+        // Not by the clock of the journal, because a server whose clock was ahead would then keep people from being asked for that long.
+        const declinedAt = Date.parse(change.ending?.time ?? '');
+        const isRecent = declinedAt >= since && declinedAt <= time;
+        const isOfClient = clientName === undefined || change.client === clientName;
+        return change.consent !== 'withdrawn' && change.caller === callerName && isOfClient && isRecent;
       };
-      return (await window.upToDate())
+      const recent = await window.upToDate();
+      return recent
         .listDeclined(time)
-        .filter(isDeclined)
+        .filter(isListed)
         .map(({ digest }) => digest);
     },
     list: (options) => listNewest(path, options),
-    listOpen: async () => (await window.withLeftOpen()).listOpen(now().getTime()),
+    listUnfinished: async () => (await window.withUnfinished()).listUnfinished(now().getTime()),
     read: (options) => readChanges(path, options),
     close: persistence.close,
   };
+}
+
+type Window = ReturnType<typeof createWindow>;
+
+/** A larger difference between two clocks, in milliseconds, means that one was set. The uptime may be in whole seconds. */
+const clockToleranceMs = 2_000;
+
+/**
+ * The window of a journal in a file. `upToDate` first adds the lines that were appended since the last time. `withUnfinished` also
+ * adds the unfinished changes of older files. Both throw if a file cannot be read or is not a journal.
+ */
+function createFileWindow(path: string, now: () => Date, uptime: () => number, log: Log) {
+  const tail = createTail(path);
+  const window = createWindow();
+  let lastRefresh: Promise<unknown> = Promise.resolve();
+  /** Files last written before this time are not in the window. Undefined once their unfinished changes were added. */
+  let readSince: number | undefined;
+  /** Both clocks at the last refresh, in milliseconds. */
+  let lastClocks: { readonly time: number; readonly uptime: number } | undefined;
+
+  const noticeClockChange = (time: number): void => {
+    const clocks = { time, uptime: uptime() };
+    const expected = lastClocks === undefined ? time : lastClocks.time + clocks.uptime - lastClocks.uptime;
+    lastClocks = clocks;
+    const byMs = time - expected;
+    if (Math.abs(byMs) <= clockToleranceMs) return;
+    window.setClock(byMs, expected);
+    log('warn', 'clock', { problem: clockWasSet(byMs) });
+  };
+  const refresh = async (): Promise<Window> => {
+    const time = now().getTime();
+    noticeClockChange(time);
+    const onRestart = () => {
+      window.clear();
+      readSince = time - longestWindowMs;
+    };
+    for await (const lines of tail.read(time - longestWindowMs, onRestart))
+      for (const text of lines) {
+        const line = readLine(text);
+        if (line !== undefined) window.add(line, time);
+      }
+    window.prune(time);
+    return window;
+  };
+  const upToDate = (): Promise<Window> => {
+    const refreshed = lastRefresh.then(refresh);
+    lastRefresh = refreshed.catch(() => undefined);
+    return refreshed;
+  };
+  const withUnfinished = async (): Promise<Window> => {
+    await upToDate();
+    const until = readSince;
+    if (until === undefined) return window;
+    const unfinished = await unfinishedIn(await rotatedFiles(path, 0, until));
+    await upToDate();
+    if (until === readSince) {
+      window.addUnfinished(unfinished);
+      readSince = undefined;
+    }
+    return window;
+  };
+  return { upToDate, withUnfinished };
+}
+
+/** The intents in files that have no ending in the same files. */
+async function unfinishedIn(paths: readonly string[]): Promise<IntentLine[]> {
+  const unfinished = new Map<string, IntentLine>();
+  for (const path of paths) {
+    await using file = await readRotatedFile(path);
+    if (file !== undefined) for await (const { lines } of linesAfter(file, 0)) trackUnfinished(unfinished, lines);
+  }
+  return [...unfinished.values()];
+}
+
+/** Parses only the intents that do not end within these lines, because this reads all of a journal and most changes end soon. */
+function trackUnfinished(unfinished: Map<string, IntentLine>, lines: readonly string[]): void {
+  const begun = new Map<string, string>();
+  for (const text of lines) {
+    const line = readId(text);
+    if (line?.kind === 'intent') begun.set(line.id, text);
+    else if (line?.kind === 'ending' && !begun.delete(line.id)) unfinished.delete(line.id);
+  }
+  for (const [id, text] of begun) {
+    const line = readLine(text);
+    if (line?.kind === 'intent') unfinished.set(id, line);
+  }
 }

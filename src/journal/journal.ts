@@ -98,7 +98,7 @@ export interface Journal {
    * Changes without an outcome, oldest first.
    * @throws if the journal cannot be read
    */
-  listOpen(): Promise<readonly RecordedChange[]>;
+  listUnfinished(): Promise<readonly RecordedChange[]>;
   /**
    * All changes as a stream: each when its outcome is read, again if that changes, and at the end those that have none.
    * @throws if the journal cannot be read

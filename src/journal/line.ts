@@ -1,165 +1,104 @@
 import * as z from 'zod';
-import { isObject, lazy, valueAt } from '../util/objects.js';
-import { type Ending, type Entry, endingSchema, type Intent, intentSchema, outcomes } from './entry.js';
+import { isObject, lazy } from '../util/objects.js';
+import { type Ending, type Entry, endingSchema, type Intent, intentSchema } from './entry.js';
 import { keyFormat } from './repetition-key.js';
 
-/** An intent as the journal's window keeps it: what the rules look for, and the whole as text until somebody asks for it. */
+/** An intent as the journal's window keeps it: the fields that the rules read, and all fields for `parseIntent`. */
 export interface IntentLine {
   readonly kind: 'intent';
   readonly id: string;
-  /** Milliseconds, by the clock of whoever wrote it. */
+  /** Milliseconds, by the clock of the server that wrote the line. NaN if the line has no valid time. */
   readonly time: number;
   readonly digest: string;
-  readonly nonce: string | undefined;
-  readonly budget: string | undefined;
-  /** The bytes of the line as Latin-1, which takes a byte a character whatever it holds. */
-  readonly text: string;
+  readonly nonce?: string | undefined;
+  readonly budget?: string | undefined;
+  readonly fields: unknown;
 }
 
 export interface EndingLine extends Pick<Ending, 'id' | 'outcome'> {
   readonly kind: 'ending';
   readonly time: number;
-  readonly text: string;
+  readonly fields: unknown;
 }
 
-/** An intent that cannot be read, perhaps of a newer version. It may be in conflict with any other. */
+/** An intent that this version cannot read, perhaps of a newer version. It may be in conflict with any other intent. */
 export interface NotUnderstood {
   readonly kind: 'notUnderstood';
-  /** The time when it was written, in milliseconds; infinite if that cannot be read either. */
+  /** Milliseconds; infinite if the line has no valid time. */
   readonly time: number;
 }
 
 export type Line = IntentLine | EndingLine | NotUnderstood;
 
-const timeSchema = lazy(() => z.iso.datetime());
+/** The fields that the rules read. Later versions may change all others, so these alone decide whether a line is understood. */
+const intentFields = lazy(() =>
+  intentSchema()
+    .pick({ id: true, time: true, digest: true, nonce: true, budget: true })
+    .extend({ keyFormat: z.literal(keyFormat).optional() }),
+);
+const endingFields = lazy(() => endingSchema().pick({ id: true, time: true, outcome: true }));
+const timeField = lazy(() => z.object({ time: z.iso.datetime() }));
 
-/**
- * A line of the journal; undefined if it is none, as one that a crash cut short.
- * @param text its bytes as Latin-1
- */
+/** Reads a line of the journal. Returns undefined if the line is no entry, for example because a crash cut it short. */
 export function readLine(text: string): Line | undefined {
-  return readUsual(text) ?? readPlain(text) ?? readWhole(text);
+  const { intent, ending } = parseLine(text);
+  if (intent === undefined) return readEnding(ending);
+  const { data } = intentFields().safeParse(intent);
+  if (data === undefined) return notUnderstood(intent);
+  const { id, time, digest, nonce, budget } = data;
+  return { kind: 'intent', id, time: Date.parse(time), digest, nonce, budget, fields: intent };
 }
 
-/**
- * Whole lines with the fields in the order in which servers write them, and plain text in those that the rules look for. Matching them
- * takes half as long as parsing, which took most of the time of a first change. At each place of a line there is one way to go on, so
- * that no time is lost with those that don't match.
- */
-const [usualIntent, usualEnding] = (() => {
-  const plain = '"([\\w:.+-]*)"';
-  const letters = '[^"\\\\\\x00-\\x1f]*';
-  const text = `"${letters}(?:\\\\(?:["\\\\/bfnrt]|u[\\da-fA-F]{4})${letters})*"`;
-  const number = '(?:0|[1-9]\\d*)(?:\\.\\d+)?';
-  const process = `"process":\\{"pid":${number},"host":${text}\\}`;
-  const otherText = `"(?!(?:id|time|digest|nonce|budget|keyFormat)")\\w+":${text}`;
-  const others = `(?:,(?:${otherText}|${process}|"answeredAfterMs":${number}))*`;
-  const intent = `"id":${plain}${others},"digest":${plain}${others}(?:,"budget":${plain}${others})?,"time":${plain}${others}(?:,"nonce":${plain}${others})?`;
-  const requestIds = `"requestIds":\\{(?:${text}:${text}(?:,${text}:${text})*)?\\}`;
-  const rest = `(?:,(?:"(?:key|code)":${text}|"status":${number}|${requestIds}))*`;
-  const ending = `"id":${plain},"time":${plain},"outcome":"(${outcomes.join('|')})"${rest}`;
-  return [new RegExp(`^\\{"intent":\\{${intent}\\}\\}$`), new RegExp(`^\\{"ending":\\{${ending}\\}\\}$`)];
-})();
-
-function readUsual(text: string): Line | undefined {
-  const [, ended, endedAt = '', outcome] = usualEnding.exec(text) ?? [];
-  const known = outcomes.find((each) => each === outcome);
-  if (ended !== undefined && known !== undefined)
-    return { kind: 'ending', id: ended, time: Date.parse(endedAt), outcome: known, text };
-  const [, id, digest, budget, time, nonce] = usualIntent.exec(text) ?? [];
-  if (id === undefined || digest === undefined || time === undefined) return undefined;
-  return { kind: 'intent', id, time: Date.parse(time), digest, nonce, budget, text };
+function readEnding(ending: unknown): EndingLine | undefined {
+  const { data } = endingFields().safeParse(ending);
+  if (data === undefined) return undefined;
+  return { kind: 'ending', id: data.id, time: Date.parse(data.time), outcome: data.outcome, fields: ending };
 }
 
-/** Reads only what the rules look for. */
-function readPlain(text: string): Line | undefined {
-  // The bytes of UTF-8 are valid in JSON as Latin-1 too, and what is plain is the same in both.
-  const { intent, ending } = fieldsOf(parseJson(text));
-  return intent === undefined ? endingIn(fieldsOf(ending), text) : intentIn(fieldsOf(intent), text);
-}
-
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
-
-const isPlain = (value: unknown): value is string => typeof value === 'string' && /^[\w:.+-]*$/.test(value);
-const isPlainIfThere = (value: unknown): value is string | undefined => value === undefined || isPlain(value);
-
-function intentIn(fields: Readonly<Record<string, unknown>>, text: string): IntentLine | undefined {
-  const { id, time, digest, nonce, budget, keyFormat: format } = fields;
-  if (!isPlain(id) || !isPlain(time) || !isPlain(digest) || format !== undefined) return undefined;
-  if (!isPlainIfThere(nonce) || !isPlainIfThere(budget)) return undefined;
-  return { kind: 'intent', id, time: Date.parse(time), digest, nonce, budget, text };
-}
-
-function endingIn({ id, time, outcome }: Readonly<Record<string, unknown>>, text: string): EndingLine | undefined {
-  const known = outcomes.find((each) => each === outcome);
-  if (!isPlain(id) || !isPlain(time) || known === undefined) return undefined;
-  return { kind: 'ending', id, time: Date.parse(time), outcome: known, text };
+function notUnderstood(intent: unknown): NotUnderstood {
+  const { data } = timeField().safeParse(intent);
+  return { kind: 'notUnderstood', time: data === undefined ? Number.POSITIVE_INFINITY : Date.parse(data.time) };
 }
 
 const beginning = /^\{"(intent|ending)":\{"id":"([\w-]{1,64})"/;
 
-/** The kind and the id of a line, without reading more of it than that takes. */
+/** Reads the kind and the id of a line. Servers write both first, so most lines need not be parsed. */
 export function readId(text: string): { readonly kind: Line['kind']; readonly id: string } | undefined {
   const [, kind, id] = beginning.exec(text) ?? [];
   if (id !== undefined) return { kind: kind === 'intent' ? 'intent' : 'ending', id };
-  const read = readLine(text);
-  return read === undefined || read.kind === 'notUnderstood' ? undefined : read;
+  const line = readLine(text);
+  return line === undefined || line.kind === 'notUnderstood' ? undefined : line;
 }
 
-/** The entry in a line; undefined if there is none that is understood. */
-export const readEntry = (text: string): Entry | undefined => entryOf(parseJson(decoded(text)));
-
-function entryOf(entry: unknown): Entry | undefined {
-  const intent = valueAt(entry, 'intent');
-  if (intent !== undefined) {
-    const { data } = intentSchema().safeParse(intent);
-    return data === undefined || isOfAnotherFormat(data) ? undefined : { intent: data };
+/** Reads a whole entry. Returns undefined if this version does not understand all of its fields. */
+export function readEntry(text: string): Entry | undefined {
+  const { intent, ending } = parseLine(text);
+  if (intent === undefined) {
+    const { data } = endingSchema().safeParse(ending);
+    return data && { ending: data };
   }
-  const { data } = endingSchema().safeParse(valueAt(entry, 'ending'));
-  return data === undefined ? undefined : { ending: data };
+  if (!intentFields().safeParse(intent).success) return undefined;
+  const { data } = intentSchema().safeParse(intent);
+  return data && { intent: data };
 }
 
 /**
  * The whole intent of a line.
- * @throws if it is not understood
+ * @throws if this version does not understand all of its fields
  */
-export const parseIntent = ({ text }: Pick<IntentLine, 'text'>): Intent =>
-  intentSchema().parse(valueAt(parseJson(decoded(text)), 'intent'));
+export const parseIntent = ({ fields }: Pick<IntentLine, 'fields'>): Intent => intentSchema().parse(fields);
 
-/** The whole ending of a line, or as much of it as is understood. */
-export function parseEnding({ id, time, outcome, text }: Omit<EndingLine, 'kind'>): Ending {
-  const { data } = endingSchema().safeParse(valueAt(parseJson(decoded(text)), 'ending'));
+/** The whole ending of a line, or only the fields that the rules read if this version does not understand the others. */
+export function parseEnding({ id, time, outcome, fields }: Omit<EndingLine, 'kind'>): Ending {
+  const { data } = endingSchema().safeParse(fields);
   return data ?? { id, time: new Date(time).toISOString(), outcome };
 }
 
-function readWhole(text: string): Line | undefined {
-  const parsed = parseJson(decoded(text));
-  const entry = entryOf(parsed);
-  if (entry === undefined) return notUnderstood(parsed);
-  if ('ending' in entry) {
-    const { id, time, outcome } = entry.ending;
-    return { kind: 'ending', id, time: Date.parse(time), outcome, text };
-  }
-  const { id, time, digest, nonce, budget } = entry.intent;
-  return { kind: 'intent', id, time: Date.parse(time), digest, nonce, budget, text };
-}
-
-function notUnderstood(entry: unknown): NotUnderstood | undefined {
-  const intent = valueAt(entry, 'intent');
-  if (intent === undefined) return undefined;
-  const { data: time } = timeSchema().safeParse(valueAt(intent, 'time'));
-  return { kind: 'notUnderstood', time: time === undefined ? Number.POSITIVE_INFINITY : Date.parse(time) };
-}
-
-/** An entry whose key was made in another way: whether it stands for the same change cannot be told. */
-const isOfAnotherFormat = ({ keyFormat: format = 1 }: Intent) => format !== keyFormat;
-
-const decoded = (text: string) => Buffer.from(text, 'latin1').toString('utf8');
-
-function parseJson(text: string): unknown {
+function parseLine(text: string): Readonly<Record<string, unknown>> {
   try {
-    return JSON.parse(text);
+    const entry: unknown = JSON.parse(text);
+    return isObject(entry) ? entry : {};
   } catch {
-    return undefined;
+    return {};
   }
 }

@@ -143,7 +143,7 @@ export function createPostgresJournal(
         );
         return understoodIn(rows).reverse();
       }),
-    listOpen: () =>
+    listUnfinished: () =>
       database.run(async ({ client }) => {
         const { rows } = await client.query(
           'select intent, ending from cloudops_mutations where outcome is null order by number limit $1',

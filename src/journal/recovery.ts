@@ -24,7 +24,7 @@ export interface RecoveryOptions {
 export async function recoverInterrupted(options: RecoveryOptions): Promise<readonly RecordedChange[]> {
   const { journal, log, now } = options;
   try {
-    const interrupted = (await journal.listOpen()).filter((change) => isGone(change, options));
+    const interrupted = (await journal.listUnfinished()).filter((change) => isGone(change, options));
     for (const { id, tool, time, target } of interrupted) {
       log('warn', 'unresolved', { id, tool, time, target });
       await journal.end({ id, time: now().toISOString(), outcome: 'unknown', code: 'ProcessEnded' }, once);

@@ -3,263 +3,240 @@ import { abandonedMs, type DatedChange } from './conflict.js';
 import type { Ending, Intent } from './entry.js';
 import { type EndingLine, type IntentLine, type Line, parseEnding, parseIntent } from './line.js';
 
-/** A change in the window. Most of them get an ending and are never looked at again, so it is altered in place, and little is kept. */
-interface Held {
-  readonly line: IntentLine;
-  /** Its place among the intents. */
+/** A change in the window. It is altered in place. */
+interface WindowChange {
+  readonly intent: IntentLine;
+  /** The position of the intent among all intents. */
   readonly order: number;
-  /** The times of its intent and of its last entry, in milliseconds, by the clock of the journal. */
+  /** When the intent and the last entry of the change were written, in milliseconds by the clock of the journal. */
   begun: number;
   lastTime: number;
-  ending: Pick<EndingLine, 'outcome' | 'time' | 'text'> | undefined;
+  ending: EndingLine | undefined;
 }
 
 /**
- * The changes of a journal that the rules have to know: those without an outcome, and those of the last `longestWindowMs`. They are found by
- * digest, nonce and budget, so that a change costs the same however many there are.
- *
- * The clock of the journal never goes back: an entry counts as no earlier than the one before it, and now as no earlier than the
- * newest. When a server's clock was set back, more changes count as recent than are, never fewer. When it was set forward, what is known
- * keeps its age.
+ * The changes of a journal that the rules have to know: changes without an outcome, and changes of the last `longestWindowMs`.
+ * Times of the server and of entries are milliseconds.
  */
 export function createWindow() {
-  /** By id, until their outcome is final: those without one, and those that are unknown or were declined. */
-  const unsettled = new Map<string, Held>();
-  const byDigest = createIndex();
-  const byNonce = createIndex();
-  const byBudget = createIndex();
-  /** Endings of intents that are not in the window, until those are known that were left open before it. */
-  let strangers: Set<string> | undefined = new Set();
-  /** In the order of their endings, from `first` on. */
-  let ended: Held[] = [];
-  let first = 0;
-  let notUnderstood: number[] = [];
-  let newest = Number.NEGATIVE_INFINITY;
-  let order = 0;
-  /** The milliseconds by which the server's clock was set forward and not back, and the time before that, which tells earlier entries. */
-  let ahead = 0;
-  let aheadSince = Number.NEGATIVE_INFINITY;
+  const clock = createJournalClock();
+  /** By id: changes that are unfinished, unknown or declined. No other outcome can change. */
+  const unsettled = new Map<string, WindowChange>();
+  const byDigest: Index = new Map();
+  const byNonce: Index = new Map();
+  const byBudget: Index = new Map();
+  /** Ids of endings whose intents are not in the window. Undefined once the unfinished changes from before the window were added. */
+  let orphanEndings: Set<string> | undefined = new Set();
+  /** In the order of their endings. */
+  let ended: WindowChange[] = [];
+  let timesNotUnderstood: number[] = [];
+  let intents = 0;
 
-  /** Finds a change by what its ending leaves of it, or by nothing. */
-  const index = (held: Held, isHeld: boolean): void => {
-    const { line, ending } = held;
-    const isMade = isHeld && mayBeMade(ending);
-    byDigest.put(line.digest, held, isMade);
-    byNonce.put(line.nonce, held, isHeld && ending?.outcome !== 'not sent');
-    byBudget.put(line.budget, held, isMade);
+  /** Updates the three indexes for one change, which is in the window or was forgotten. */
+  const index = (change: WindowChange, isInWindow: boolean): void => {
+    const { intent, ending } = change;
+    const isMade = isInWindow && mayBeMade(ending);
+    const usesConsent = isInWindow && ending?.outcome !== 'not sent';
+    updateIndex(byDigest, intent.digest, change, isMade);
+    updateIndex(byBudget, intent.budget, change, isMade);
+    updateIndex(byNonce, intent.nonce, change, usesConsent);
   };
-  const hold = (held: Held): void => {
-    unsettled.set(held.line.id, held);
-    index(held, true);
-    if (held.ending !== undefined) ended.push(held);
+  const forget = (change: WindowChange): void => {
+    const { id } = change.intent;
+    if (unsettled.get(id) === change) unsettled.delete(id);
+    index(change, false);
   };
-  const forget = (held: Held): void => {
-    if (unsettled.get(held.line.id) === held) unsettled.delete(held.line.id);
-    index(held, false);
+  const addIntent = (intent: IntentLine): void => {
+    intents += 1;
+    const time = clock.advance(intent.time);
+    // An id that is there twice counts at its last position. If two processes write while the file is rotated, both may then
+    // stop, but they never both send.
+    const earlier = unsettled.get(intent.id);
+    if (earlier !== undefined) forget(earlier);
+    const change = { intent, order: intents, begun: time, lastTime: time, ending: earlier?.ending };
+    unsettled.set(intent.id, change);
+    index(change, true);
+    if (change.ending !== undefined) ended.push(change);
   };
-  const end = (held: Held, { id, outcome, time, text }: EndingLine, lastTime: number): void => {
-    held.ending = { outcome, time, text };
-    held.lastTime = lastTime;
-    if (isFinal(outcome)) unsettled.delete(id);
-    if (!mayBeMade(held.ending)) index(held, true);
-    ended.push(held);
-  };
-  const prune = (now: number): void => {
-    const since = now - longestWindowMs;
-    // Endings come in the order of the journal's clock.
-    for (; first < ended.length; first += 1) {
-      const held = ended[first];
-      if (held === undefined || held.lastTime >= since) break;
-      forget(held);
+  const addEnding = (ending: EndingLine): void => {
+    const time = clock.advance(ending.time);
+    const change = unsettled.get(ending.id);
+    if (change === undefined) {
+      orphanEndings?.add(ending.id);
+      return;
     }
-    if (first <= ended.length / 2) return;
-    ended = ended.slice(first);
-    first = 0;
+    // A process that takes another process to be gone writes `unknown`. That does not replace a known outcome.
+    if (change.ending !== undefined && ending.outcome === 'unknown') return;
+    change.ending = ending;
+    change.lastTime = time;
+    if (isFinal(ending.outcome)) unsettled.delete(ending.id);
+    index(change, true);
+    ended.push(change);
   };
-  const time = (now: number): number => Math.max(now, newest);
-  const advance = (written: number): number => {
-    if (written > newest) newest = written;
-    return newest <= aheadSince ? newest + ahead : newest;
-  };
-  /** The later of what both clocks say, so that neither of them makes a change seem older than it is. */
-  const dated = (told: number, byJournal: number, now: number) => Math.max(told, now - (time(now) - byJournal));
-  const change = ({ line, ending, lastTime }: Held, now: number): DatedChange => ({
-    ...parseIntent(line),
-    ending: ending && parseEnding({ id: line.id, ...ending }),
-    endedAt: ending && dated(ending.time, lastTime, now),
+
+  const recordedChange = ({ intent, ending, lastTime }: WindowChange, now: number): DatedChange => ({
+    ...parseIntent(intent),
+    ending: ending && parseEnding(ending),
+    endedAt: ending && clock.latest(ending.time, lastTime, now),
   });
-  const inOrder = (held: readonly Held[], now: number) =>
-    [...held].sort((one, other) => one.order - other.order).map((each) => change(each, now));
-  const withOutcome = (outcome: Ending['outcome'] | undefined, now: number) =>
+  const inOrder = (changes: Iterable<WindowChange>, now: number): DatedChange[] =>
+    [...changes].sort((a, b) => a.order - b.order).map((change) => recordedChange(change, now));
+  const withOutcome = (outcome: Ending['outcome'] | undefined, now: number): DatedChange[] =>
     inOrder(
       [...unsettled.values()].filter(({ ending }) => ending?.outcome === outcome),
       now,
     );
   const requireUnderstood = (now: number): void => {
-    notUnderstood = notUnderstood.filter((written) => written >= now - abandonedMs);
-    if (notUnderstood.length > 0) throw new Error('it has a recent entry that this version does not understand');
+    timesNotUnderstood = timesNotUnderstood.filter((time) => time >= now - abandonedMs);
+    if (timesNotUnderstood.length > 0) throw new Error('it has a recent entry that this version does not understand');
   };
-  /** The place of an intent, which only what was written before it can be in conflict with. */
-  const placeOf = ({ id }: Intent): number => {
-    const own = unsettled.get(id);
-    if (own === undefined) throw new Error('the intent is not in the journal');
-    return own.order;
+  /** The position of an intent. Only changes with an earlier position can be in conflict with it. */
+  const orderOf = ({ id }: Intent): number => {
+    const change = unsettled.get(id);
+    if (change === undefined) throw new Error('the intent is not in the journal');
+    return change.order;
   };
-  const related = (digest: string, nonce: string | undefined, now: number, before = Number.POSITIVE_INFINITY) => {
+  const relatedBefore = (order: number, digest: string, nonce: string | undefined, now: number): DatedChange[] => {
     requireUnderstood(now);
-    const found = [...new Set([...byDigest.get(digest), ...byNonce.get(nonce)])];
+    const related = new Set([...indexed(byDigest, digest), ...indexed(byNonce, nonce)]);
     return inOrder(
-      found.filter(({ order: place }) => place < before),
+      [...related].filter((change) => change.order < order),
       now,
     );
   };
-
-  const spent = (key: string, now: number, before = Number.POSITIVE_INFINITY): number[] => {
+  const spentBefore = (order: number, budget: string | undefined, now: number): number[] => {
     requireUnderstood(now);
-    return byBudget
-      .get(key)
-      .filter(({ order: place }) => place < before)
-      .map(({ line, begun }) => dated(line.time, begun, now));
-  };
-
-  const addIntent = (line: IntentLine): void => {
-    order += 1;
-    const lastTime = advance(line.time);
-    // An id that is there twice counts at its last place: of two processes that write while the file is rotated, both may then
-    // stop, but never both send.
-    const known = unsettled.get(line.id);
-    if (known !== undefined) forget(known);
-    hold({ line, order, begun: lastTime, lastTime, ending: known?.ending });
-  };
-  const addEnding = (line: EndingLine): void => {
-    const lastTime = advance(line.time);
-    const held = unsettled.get(line.id);
-    if (held === undefined) strangers?.add(line.id);
-    // A known outcome does not become unknown when a process takes another to be gone.
-    else if (held.ending === undefined || line.outcome !== 'unknown') end(held, line, lastTime);
+    return [...indexed(byBudget, budget)]
+      .filter((change) => change.order < order)
+      .map(({ intent, begun }) => clock.latest(intent.time, begun, now));
   };
 
   return {
-    /** Adds the next line; `now` is the server's time in milliseconds. */
+    /** Adds the next line, at the server's time `now`. */
     add: (line: Line, now: number): void => {
-      // A time that cannot be read makes no change old.
+      // An invalid time makes no change old.
       const dated = Number.isNaN(line.time) ? { ...line, time: now } : line;
-      if (dated.kind === 'notUnderstood') notUnderstood.push(dated.time);
+      if (dated.kind === 'notUnderstood') timesNotUnderstood.push(dated.time);
       else if (dated.kind === 'intent') addIntent(dated);
       else addEnding(dated);
-      prune(now);
     },
-    /** Forgets what no rule asks for any more. */
-    prune,
-    /** Does a part of the work by which changes are found sooner. */
-    sortIn: (): void => {
-      for (const each of [byDigest, byNonce, byBudget]) each.sortIn();
+    /** Forgets the changes that ended before the longest window. */
+    prune: (now: number): void => {
+      // The clock of the journal never goes back, so these come first.
+      const kept = ended.findIndex(({ lastTime }) => lastTime >= now - longestWindowMs);
+      for (const change of ended.splice(0, kept === -1 ? ended.length : kept)) forget(change);
     },
-    /** Adds the intents that were left open before all others, oldest first, without those whose ending is known by now. */
-    addLeftOpen: (lines: readonly IntentLine[]): void => {
-      for (const [index, line] of lines.entries())
-        if (!unsettled.has(line.id) && !strangers?.has(line.id))
-          hold({ line, order: index - lines.length, begun: line.time, lastTime: line.time, ending: undefined });
-      strangers = undefined;
+    /** Adds the intents, oldest first, that were unfinished before the window. Some may have their ending in the window. */
+    addUnfinished: (lines: readonly IntentLine[]): void => {
+      for (const [place, intent] of lines.entries()) {
+        if (unsettled.has(intent.id) || orphanEndings?.has(intent.id)) continue;
+        const order = place - lines.length;
+        const change = { intent, order, begun: intent.time, lastTime: intent.time, ending: undefined };
+        unsettled.set(intent.id, change);
+        index(change, true);
+      }
+      orphanEndings = undefined;
     },
     clear: (): void => {
-      for (const each of [unsettled, byDigest, byNonce, byBudget]) each.clear();
-      strangers = new Set();
+      for (const map of [unsettled, byDigest, byNonce, byBudget]) map.clear();
+      orphanEndings = new Set();
       ended = [];
-      first = 0;
-      notUnderstood = [];
-      newest = Number.NEGATIVE_INFINITY;
+      timesNotUnderstood = [];
+      clock.clear();
     },
-    /**
-     * Moves what is known with the server's clock, which was set by some milliseconds when it should have told `expected`. Back, it is
-     * moved only as far as it was moved forward: nothing seems older than both clocks say.
-     */
-    setClock: (by: number, expected: number): void => {
-      const moved = Math.max(by, -ahead);
-      ahead += moved;
-      if (by > 0) aheadSince = expected;
-      for (const held of new Set([...unsettled.values(), ...ended.slice(first)])) {
-        held.begun += moved;
-        held.lastTime += moved;
+    /** Moves all times with the server's clock, which was set by `byMs` when it should have shown `expected`. */
+    setClock: (byMs: number, expected: number): void => {
+      const movedMs = clock.set(byMs, expected);
+      for (const change of new Set([...unsettled.values(), ...ended])) {
+        change.begun += movedMs;
+        change.lastTime += movedMs;
       }
-      notUnderstood = notUnderstood.map((written) => written + moved);
+      timesNotUnderstood = timesNotUnderstood.map((time) => time + movedMs);
     },
-    /** Milliseconds by which a server's clock is behind the newest entry; 0 if it is not. */
-    behind: (now: number): number => time(now) - now,
+    clockSkew: clock.skew,
     /**
-     * The changes that may be in conflict with one of a digest, oldest first.
-     * @throws if there is a recent one that is not understood: it may be in conflict with any
+     * The changes that may be in conflict with a change of this digest, oldest first.
+     * @throws if the journal has a recent entry that is not understood, because it may be in conflict with any change
      */
-    related: (digest: string, now: number): DatedChange[] => related(digest, undefined, now),
-    /** The changes whose consent has a nonce, oldest first. */
-    withNonce: (nonce: string, now: number): DatedChange[] => inOrder(byNonce.get(nonce), now),
+    related: (digest: string, now: number): DatedChange[] => relatedBefore(anyOrder, digest, undefined, now),
+    /** The changes whose consent has this nonce, oldest first. */
+    withNonce: (nonce: string, now: number): DatedChange[] => inOrder(indexed(byNonce, nonce), now),
     /**
      * The changes that may be in conflict with an intent and were written before it, oldest first.
-     * @throws like `related`, and if the intent itself is not there: then nobody knows which ones are before it
+     * @throws like `related`, and if the intent is not in the window, because then its position is unknown
      */
-    before: (intent: Intent, now: number): DatedChange[] => related(intent.digest, intent.nonce, now, placeOf(intent)),
+    before: (intent: Intent, now: number): DatedChange[] =>
+      relatedBefore(orderOf(intent), intent.digest, intent.nonce, now),
     /**
-     * The times (milliseconds) of changes that count against a budget, by its key.
+     * The times of the changes that count against the budget with this key.
      * @throws like `related`
      */
-    spent: (key: string, now: number): number[] => spent(key, now),
+    spent: (budget: string, now: number): number[] => spentBefore(anyOrder, budget, now),
     /**
-     * The times of those that were written before an intent of the budget.
+     * The times of the changes that count against the budget of an intent and were written before it.
      * @throws like `before`
      */
     spentBefore: (intent: Intent, now: number): number[] =>
-      intent.budget === undefined ? [] : spent(intent.budget, now, placeOf(intent)),
-    listOpen: (now: number): DatedChange[] => withOutcome(undefined, now),
+      intent.budget === undefined ? [] : spentBefore(orderOf(intent), intent.budget, now),
+    listUnfinished: (now: number): DatedChange[] => withOutcome(undefined, now),
     listDeclined: (now: number): DatedChange[] => withOutcome('declined', now),
   };
 }
 
-/** True if no other outcome can follow. A decision is taken back if another one was earlier. */
+/** No intent has this position, so all come before it. */
+const anyOrder = Number.POSITIVE_INFINITY;
+
+/** True if no other outcome can follow. A declined change can still become `not sent`, if its nonce was spent before. */
 const isFinal = (outcome: Ending['outcome']): boolean => outcome !== 'unknown' && outcome !== 'declined';
 
-/** So many entries are sorted into an index at once. */
-const sortedAtOnce = 2_000;
+/** Changes by a key. */
+type Index = Map<string, Set<WindowChange>>;
+
+const indexed = (index: Index, key: string | undefined): Iterable<WindowChange> =>
+  (key === undefined ? undefined : index.get(key)) ?? [];
+
+function updateIndex(index: Index, key: string | undefined, change: WindowChange, isIndexed: boolean): void {
+  if (key === undefined) return;
+  const changes = index.get(key);
+  if (!isIndexed) {
+    changes?.delete(change);
+    if (changes?.size === 0) index.delete(key);
+  } else if (changes === undefined) index.set(key, new Set([change]));
+  else changes.add(change);
+}
 
 /**
- * Changes by a key. Most keys have one, which then needs no set of its own. Sorting in a hundred thousand at once would be a quarter of
- * the first change's work: they wait in a list, which is searched, and are sorted in bit by bit.
+ * The clock of the journal, which never goes back. An entry counts as no earlier than the entry before it, and the present as no
+ * earlier than the newest entry. After a server's clock was set back, too many changes count as recent, never too few. After it was set
+ * forward, all changes keep their age.
  */
-function createIndex() {
-  const found = new Map<string, Held | Set<Held>>();
-  let waiting: { readonly key: string; readonly held: Held; readonly isIn: boolean }[] = [];
-  const add = (key: string, held: Held): void => {
-    const known = found.get(key);
-    if (known === undefined) found.set(key, held);
-    else if (known instanceof Set) known.add(held);
-    else if (known !== held) found.set(key, new Set([known, held]));
-  };
-  const remove = (key: string, held: Held): void => {
-    const known = found.get(key);
-    if (known instanceof Set) known.delete(held);
-    if (known === held || (known instanceof Set && known.size === 0)) found.delete(key);
-  };
-  const sorted = (key: string): readonly Held[] => {
-    const held = found.get(key);
-    if (held instanceof Set) return [...held];
-    return held === undefined ? [] : [held];
-  };
+function createJournalClock() {
+  let newest = Number.NEGATIVE_INFINITY;
+  /** How far the server's clock was set forward and not back since. */
+  let aheadMs = 0;
+  /** The time when it was set forward. Entries with an earlier time were written before. */
+  let aheadSince = Number.NEGATIVE_INFINITY;
+
+  /** How far a server's clock is behind the newest entry. */
+  const skew = (now: number): number => Math.max(0, newest - now);
   return {
-    get: (key: string | undefined): readonly Held[] => {
-      if (key === undefined) return [];
-      const held = new Set(sorted(key));
-      for (const change of waiting) if (change.key === key) held[change.isIn ? 'add' : 'delete'](change.held);
-      return [...held];
-    },
-    /** Adds a change to those of a key, or removes it. */
-    put: (key: string | undefined, held: Held, isIn: boolean): void => {
-      if (key !== undefined) waiting.push({ key, held, isIn });
-    },
-    sortIn: (): void => {
-      for (const { key, held, isIn } of waiting.splice(0, sortedAtOnce)) (isIn ? add : remove)(key, held);
-    },
+    skew,
     clear: (): void => {
-      found.clear();
-      waiting = [];
+      newest = Number.NEGATIVE_INFINITY;
+    },
+    /** The time of the next entry, which was written at `written` by the clock of its server. */
+    advance: (written: number): number => {
+      newest = Math.max(newest, written);
+      return newest <= aheadSince ? newest + aheadMs : newest;
+    },
+    /** The later of the times that both clocks give for an entry, so that neither clock makes it seem too old. */
+    latest: (written: number, byJournal: number, now: number): number => Math.max(written, byJournal - skew(now)),
+    /** Returns how far times have to be moved. They move back only as far as they were moved forward. */
+    set: (byMs: number, expected: number): number => {
+      const movedMs = Math.max(byMs, -aheadMs);
+      aheadMs += movedMs;
+      if (byMs > 0) aheadSince = expected;
+      return movedMs;
     },
   };
 }

@@ -167,7 +167,7 @@ const forgetful: Journal = {
   decline: async () => true,
   listDeclined: async () => [],
   list: async () => [],
-  listOpen: async () => [],
+  listUnfinished: async () => [],
   read: async function* () {
     yield* [];
   },

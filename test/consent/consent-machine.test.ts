@@ -138,7 +138,7 @@ function planIdOf(plan: Step['plan'], issued: ReadonlyMap<string, ConsentClaims>
 
 /** The next process settles what one that ended has left. */
 async function settle(journal: Journal): Promise<void> {
-  for (const { id } of await journal.listOpen())
+  for (const { id } of await journal.listUnfinished())
     await journal.end({ id, time: new Date().toISOString(), outcome: 'unknown' });
 }
 

@@ -181,7 +181,7 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
       expect(await open().list({})).toMatchObject([
         { nonce: 'n', consent: 'clicked', answeredAfterMs: 900, ending: { outcome: 'declined' } },
       ]);
-      expect(await journal.listOpen()).toEqual([]);
+      expect(await journal.listUnfinished()).toEqual([]);
       expect(await journal.findDuplicate('same')).toBeUndefined();
       expect((await begin({ nonce: 'other' })).kind).toBe('begun');
     });
@@ -200,7 +200,7 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
       await journal.begin(agreed, { allowRepeat: false });
       expect(await open().decline(intent({ nonce: 'n' }))).toBe(false);
       expect(await journal.listDeclined(0, undefined)).toEqual([]);
-      expect((await journal.listOpen()).map(({ id }) => id)).toEqual([agreed.id]);
+      expect((await journal.listUnfinished()).map(({ id }) => id)).toEqual([agreed.id]);
     });
 
     test('and agreed to at the same time is one or the other', async () => {
@@ -329,7 +329,7 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
   test('what is still open is read, however old it is', async () => {
     await begin();
     time += 3 * 24 * 60 * 60 * 1000;
-    expect(await journal.listOpen()).toHaveLength(1);
+    expect(await journal.listUnfinished()).toHaveLength(1);
   });
 
   test('an intent without an outcome is an orphan when its process is gone; a later outcome of its own is what counts', async () => {
@@ -340,7 +340,7 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
     await journal.begin(gone, { allowRepeat: false });
     await begin({ digest: 'running' });
     const isGone = ({ process: { pid } }: { process: { pid: number } }) => pid === 2;
-    expect((await journal.listOpen()).filter(isGone).map(({ digest }) => digest)).toEqual(['gone']);
+    expect((await journal.listUnfinished()).filter(isGone).map(({ digest }) => digest)).toEqual(['gone']);
     await journal.end(ending(gone.id, 'unknown'));
     await journal.end(ending(gone.id, 'accepted'));
     expect((await journal.list({})).find(({ id }) => id === gone.id)?.ending?.outcome).toBe('accepted');

@@ -144,7 +144,7 @@ describe('how much is read', () => {
     disk.bytesRead = 0;
     expect(await journal.findDuplicate('of another process')).toBeDefined();
     expect((await begin('new')).kind).toBe('begun');
-    expect(await journal.listOpen()).toHaveLength(5002);
+    expect(await journal.listUnfinished()).toHaveLength(5002);
     expect(disk.bytesRead).toBeLessThan(50_000);
   });
 
@@ -184,7 +184,7 @@ describe('how much is read', () => {
     const long = noon - 10 * longestWindowMs;
     writeFileSync(rotated, `${JSON.stringify({ intent: intentAt(long) })}\n`);
     utimesSync(rotated, new Date(long), new Date(long));
-    for (let look = 0; look < 2; look += 1) expect(await journal.listOpen()).toHaveLength(1);
+    for (let look = 0; look < 2; look += 1) expect(await journal.listUnfinished()).toHaveLength(1);
     expect(disk.opened).toEqual([rotated]);
   });
 
@@ -207,7 +207,7 @@ describe('how much is read', () => {
     expect(await late.listDeclined(0, 'alice')).toEqual(['same']);
     time += 1;
     expect(await late.listDeclined(0, 'alice')).toEqual([]);
-    expect(await late.listOpen()).toHaveLength(1);
+    expect(await late.listUnfinished()).toHaveLength(1);
   });
 });
 
@@ -217,15 +217,15 @@ describe('a write that is cut short', () => {
     Object.assign(disk, { shortWrites: 1, keptBytes: kept });
     expect(await begin('same')).toEqual({ kind: 'unwritable', reason: expect.stringMatching(/bytes were written/) });
     expect((await begin('same')).kind).toBe('begun');
-    expect(await open().listOpen()).toHaveLength(1);
-    expect(await journal.listOpen()).toHaveLength(1);
+    expect(await open().listUnfinished()).toHaveLength(1);
+    expect(await journal.listUnfinished()).toHaveLength(1);
   });
 
   test('an intent that is on disk, but not for sure, is ended as not sent as soon as that can be written', async () => {
     Object.assign(disk, { failedSyncs: 3 });
     expect(await begin('same')).toEqual({ kind: 'unwritable', reason: 'journal.jsonl: EIO' });
     await expect.poll(() => journal.list({})).toMatchObject([{ ending: { outcome: 'not sent', code: 'unwritable' } }]);
-    expect(await journal.listOpen()).toEqual([]);
+    expect(await journal.listUnfinished()).toEqual([]);
     expect((await begin('same')).kind).toBe('begun');
   });
 

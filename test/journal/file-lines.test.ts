@@ -65,11 +65,19 @@ describe.each(lengths.map((given) => [given.join(', ') || 'no', given] as const)
 
 test('forwards from an offset', async () => {
   await write('first\nsecond\nthird\n');
-  expect(await all(linesAfter(file, 6))).toEqual([{ lines: ['second', 'third'], end: 19 }]);
+  expect(await all(linesAfter(file, 6))).toEqual([
+    { lines: ['second', 'third'], end: 19, last: Buffer.from('second\nthird\n') },
+  ]);
 });
 
-test('a character of a line stands for a byte', async () => {
-  await write('é\n');
-  expect(await all(linesAfter(file, 0))).toEqual([{ lines: ['\u00c3\u00a9'], end: 3 }]);
-  expect(await all(linesFromEnd(file))).toEqual(['', '\u00c3\u00a9']);
+test('a character of several bytes is whole, also between two reads', async () => {
+  const lines = [0, 1, 2].map((start) => 'x'.repeat(start) + '日'.repeat(longest / 3));
+  await write(lines.map((each) => `${each}\n`).join(''));
+  expect((await all(linesAfter(file, 0))).flatMap((each) => each.lines)).toEqual(lines);
+  expect(await all(linesFromEnd(file))).toEqual(['', ...lines.toReversed()]);
+});
+
+test('of the lines that were read, the last 256 bytes are told', async () => {
+  await write(`${'a'.repeat(300)}\n`);
+  expect(await all(linesAfter(file, 0))).toMatchObject([{ last: Buffer.from(`${'a'.repeat(255)}\n`) }]);
 });

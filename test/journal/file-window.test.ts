@@ -29,7 +29,7 @@ const writeRotated = (second: number, ageMs: number, ...entries: readonly (Entry
   writeFileSync(rotated, text(entries));
   utimesSync(rotated, new Date(time - ageMs), new Date(time - ageMs));
 };
-const listed = async () => (await journal.listOpen()).map(({ digest }) => digest);
+const listed = async () => (await journal.listUnfinished()).map(({ digest }) => digest);
 
 const long = 30 * longestWindowMs;
 const left = intentAt(noon - long, { digest: 'left', target: 'サーバー "é"' });
@@ -66,17 +66,17 @@ describe('an intent in a file that was rotated long ago', () => {
     writeRotated(2, long, ...second);
     writeFileSync(path, text(today));
     const open = isOpen ? [left] : [];
-    expect(await journal.listOpen()).toEqual(open);
-    expect(await journal.listOpen()).toEqual(open);
+    expect(await journal.listUnfinished()).toEqual(open);
+    expect(await journal.listUnfinished()).toEqual(open);
   });
 
   test('stands in the way once it was found, as what came of it does', async () => {
     writeRotated(1, long, { intent: left });
-    await journal.listOpen();
+    await journal.listUnfinished();
     const begin = () => journal.begin(intentAt(time, { digest: 'left' }), { allowRepeat: false });
     expect(await begin()).toMatchObject({ kind: 'duplicate', earlier: { id: left.id } });
     await journal.end(endingOf(time, left.id, 'unknown'));
-    expect(await journal.listOpen()).toEqual([]);
+    expect(await journal.listUnfinished()).toEqual([]);
     expect(await begin()).toMatchObject({ kind: 'duplicate', earlier: { id: left.id } });
   });
 
@@ -104,10 +104,10 @@ test.each([
   const intent = intentAt(time - ageMs);
   writeRotated(1, ageMs, { intent });
   writeFileSync(path, '');
-  expect(await journal.listOpen()).toEqual([intent]);
+  expect(await journal.listUnfinished()).toEqual([intent]);
   await journal.end(endingOf(time, intent.id, 'accepted'));
-  expect(await journal.listOpen()).toEqual([]);
-  expect(await createFileJournal(path, () => new Date(time)).listOpen()).toEqual([]);
+  expect(await journal.listUnfinished()).toEqual([]);
+  expect(await createFileJournal(path, () => new Date(time)).listUnfinished()).toEqual([]);
 });
 
 test.each([

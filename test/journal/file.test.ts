@@ -174,7 +174,7 @@ test('a line longer than a chunk is read from either end', async () => {
 });
 
 test('a journal that nobody has written to is empty', async () => {
-  expect([await journal.list({}), await journal.listOpen(), await journal.findDuplicate('same')]).toEqual([
+  expect([await journal.list({}), await journal.listUnfinished(), await journal.findDuplicate('same')]).toEqual([
     [],
     [],
     undefined,

@@ -21,7 +21,7 @@ export function testFirstRelease(open: (now: () => Date) => Journal): void {
     expect(kinds).toEqual(['duplicate', 'begun', 'duplicate', 'begun', 'duplicate']);
     const again = await journal.begin(intentAt(later, { digest: 'new', nonce: 'nonce-1' }), { allowRepeat: true });
     expect(again.kind).toBe('consentUsed');
-    expect(await journal.listOpen()).toHaveLength(3);
+    expect(await journal.listUnfinished()).toHaveLength(3);
     const budget = { mostChanges: 4, windowMs: 3_600_000 };
     expect(await journal.budgetState('b'.repeat(64), budget)).toEqual({ left: 1 });
     await journal.close();

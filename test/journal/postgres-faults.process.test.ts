@@ -70,7 +70,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
       expect(inUse()).toBe(5);
       hang('');
       await ended;
-      await expect.poll(() => journal.listOpen(), { timeout: 20_000 }).toEqual([]);
+      await expect.poll(() => journal.listUnfinished(), { timeout: 20_000 }).toEqual([]);
       const outcomes = sql("select outcome || ' ' || (intent ->> 'digest') from cloudops_mutations order by 1");
       expect(outcomes.split('\n')).toEqual(['accepted first', ...digests.map((digest) => `not sent ${digest}`)]);
       expect(await begin(journal, { digest: 'a' })).toEqual({ kind: 'begun' });

@@ -218,7 +218,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     );
 
     test('so does an intent whose commit is still under way', async () => {
-      await open().listOpen();
+      await open().listUnfinished();
       let deliver = (_isDelivered: boolean) => {};
       const begun = beginAndLose(
         new Promise((resolve) => {

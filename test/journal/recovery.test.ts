@@ -67,7 +67,10 @@ test('a journal that cannot be read or written is logged, and nothing is told', 
     recovered: [],
     logged: ['unresolved', 'journal'],
   });
-  expect(await recover({ journal: { ...journal, listOpen: failing } })).toEqual({ recovered: [], logged: ['journal'] });
+  expect(await recover({ journal: { ...journal, listUnfinished: failing } })).toEqual({
+    recovered: [],
+    logged: ['journal'],
+  });
 });
 
 test('the log names the change that was left open, and why it cannot be ended', async () => {

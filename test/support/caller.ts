@@ -209,7 +209,7 @@ export function createMemoryJournal(now = () => new Date()): Journal {
       all()
         .filter((each) => caller === undefined || each.caller === caller)
         .slice(-limit),
-    listOpen: async () => all().filter(({ ending }) => ending === undefined),
+    listUnfinished: async () => all().filter(({ ending }) => ending === undefined),
     read: async function* () {
       yield* all();
     },

@@ -9,6 +9,7 @@ export const intentAt = (time: number, changes: Partial<Intent> = {}): Intent =>
   what: 'A server "s" is created.',
   target: 'POST https://devops.example.com/v1/instances:restore',
   account: 'default',
+  key: 'access-key-1',
   client: 'test 1',
   consent: 'asked',
   digest: 'same',
@@ -16,9 +17,11 @@ export const intentAt = (time: number, changes: Partial<Intent> = {}): Intent =>
   ...changes,
 });
 
+/** The ending of a change, with its fields in the order in which servers write them. */
 export const endingOf = (time: number, id: string, outcome: Ending['outcome']): Ending => ({
   id,
   time: new Date(time).toISOString(),
+  key: 'access-key-1',
   outcome,
 });
 
