@@ -16,6 +16,7 @@ import type { Wait } from './consent/elicitor.js';
 import type { EndedOutcome } from './consent/outcome.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
 import { type Client, clientOf } from './mcp/client.js';
+import { withoutAddedArguments } from './mcp/client-quirks.js';
 import { consentForm, elicitorFor, guideFor } from './mcp/elicitation.js';
 import { promptValues, servePrompts } from './mcp/prompts.js';
 import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
@@ -106,7 +107,9 @@ function serveTools(connection: Connection, tools: readonly Tool[], offered: rea
     const decide = views && changes.length > 0 ? [decideToolListing] : [];
     return { tools: [...offered.map((tool) => listing(tool, views)), ...decide] };
   });
-  server.setRequestHandler('tools/call', ({ params: { name, arguments: args = {} } }, context) => {
+  server.setRequestHandler('tools/call', ({ params }, context) => {
+    const { name } = params;
+    const args = withoutAddedArguments(params.arguments ?? {});
     const tool = tools.find(({ operation }) => operation.name === name);
     if (tool !== undefined) return callOperation(connection, tool.operation, args, context);
     if (name === decideToolListing.name && changes.length > 0 && clientFor(context).views)

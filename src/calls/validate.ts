@@ -15,14 +15,6 @@ const maximumValues = 5_000;
 /** Problems that are listed; the rest is counted. */
 const listedProblems = 20;
 
-/** Arguments that hosts add to every call, whatever the schema says. */
-const addedByHosts = [
-  // Gemini CLI 0.61 and Qwen Code add it to the schema of every tool that they show their models, and send it along.
-  'wait_for_previous',
-  // n8n before 2.2.5: https://github.com/n8n-io/n8n/issues/21716
-  'toolCallId',
-];
-
 /**
  * Checks a call's arguments. All problems are reported at once, one line each: path, value given, rule, way out.
  * @param region the one that is configured
@@ -37,7 +29,7 @@ export function validate(operation: Operation, args: unknown, region: string): R
     if (values > maximumValues)
       throw new Refusal('InvalidArguments', [say`arguments: must not hold more than ${maximumValues} values`]);
   }
-  const given = withoutAdditions(withoutNulls(args));
+  const given = withoutNulls(args);
   const parsed = operation.input().safeParse(given, { reportInput: true });
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
@@ -50,11 +42,6 @@ export function validate(operation: Operation, args: unknown, region: string): R
 }
 
 const planIdAlone = words('planId: does not replace the other arguments; give those of its plan again');
-
-function withoutAdditions(args: unknown): unknown {
-  if (!isObject(args)) return args;
-  return Object.fromEntries(Object.entries(args).filter(([name]) => !addedByHosts.includes(name)));
-}
 
 function problemsOf(issues: readonly Issue[], operation: Operation): Shown[] {
   const lines = new Set<Shown>();

@@ -9,8 +9,8 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
 import type { Wait } from '../consent/elicitor.js';
+import { correctHeaders } from '../mcp/client-quirks.js';
 import type { Log } from '../util/log.js';
-import { correctHeaders } from './correct-headers.js';
 import { type Conversation, serveRequest } from './serve-legacy-request.js';
 import { webRequest, whenOver } from './web-request.js';
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { JsonSchema } from '../tools/define-operation.js';
 import { listText } from '../util/human.js';
+import { refusedKeywords } from './client-quirks.js';
 
 /**
  * The JSON Schema of a tool's arguments, for every host: nothing but types, descriptions, enumerations of words and plain limits.
@@ -67,9 +68,6 @@ export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
   });
   return JSON.parse(JSON.stringify(jsonSchema, (_name, value) => (value?.rare === true ? undefined : value)));
 }
-
-/** Hosts are known that refuse any of these. */
-const refusedKeywords = ['$ref', '$defs', 'anyOf', 'oneOf', 'allOf', 'not', 'const', 'if', 'propertyNames', '$schema'];
 
 /** Parts of the schema of a tool's arguments that some host would refuse, with their paths. */
 export function schemaProblems(schema: JsonSchema, path = ''): string[] {

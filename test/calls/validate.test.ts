@@ -186,12 +186,6 @@ describe('a wrong value is told beside its rule', () => {
   });
 });
 
-test('what hosts add to every call is not looked at', () => {
-  const args = { ...restoreInstance.example, wait_for_previous: true, toolCallId: 'call_1' };
-  expect(validate(restoreInstance, args, 'jp-east-1')).not.toHaveProperty('toolCallId');
-  expect(problems(restoreInstance, args)).toEqual([]);
-});
-
 describe('with wrong arguments, a plan names what would apply to the right ones', () => {
   const hintsFor = (operation: Operation, args: object) => {
     try {
