@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { didYouMean } from '../util/did-you-mean.js';
 import { own, type Said, type Shown, said, say, words } from '../util/safe-text.js';
 import { inputs, optionName, saidVariable, settings } from './settings.js';
@@ -22,19 +23,21 @@ export interface CommandLine {
   readonly problems: readonly Shown[];
 }
 
-const asked = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
-const isAsked = (arg: string): arg is keyof typeof asked => Object.hasOwn(asked, arg);
+const requests = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
+const isRequest = (arg: string): arg is keyof typeof requests => Object.hasOwn(requests, arg);
 
-/** An option: its kind, and the record that its value goes into. */
 interface Option {
   readonly name: string;
-  readonly into: Record<string, string>;
+  /** Whose option it is: the command's own, or one that every command takes. */
+  readonly owner: 'options' | 'settings';
   readonly isSwitch: boolean;
   readonly isSecret: boolean;
 }
 
+type OptionsByFlag = ReadonlyMap<string, Option>;
+
 /**
- * Reads arguments: `--region jp-east-1`, `--region=jp-east-1`, `--read-only`, and the command's own. After `--`, none is an option.
+ * Parses arguments: `--region jp-east-1`, `--region=jp-east-1`, `--read-only`, and the command's own options.
  * @param furtherSettings names of settings that are not in the table, without prefix
  */
 export function parseCommandLine(
@@ -42,57 +45,72 @@ export function parseCommandLine(
   syntax: CommandSyntax = {},
   furtherSettings: readonly string[] = [],
 ): CommandLine {
-  const { positionals: most = 0 } = syntax;
+  const { positionals: mostPositionals = 0, options = {} } = syntax;
+  const optionsByFlag = listOptions(options, furtherSettings);
+  const positionals: string[] = [];
   const problems: Shown[] = [];
-  const line = { positionals: [] as string[], options: {}, settings: {}, problems };
-  const known = knownOptions(syntax, furtherSettings, line);
-  let wants: CommandLine['wants'];
-  const end = args.includes('--') ? args.indexOf('--') : args.length;
-  const rest = args.slice(0, end);
-  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
-    if (isAsked(arg)) wants ??= asked[arg];
-    else if (/^-./.test(arg)) line.problems.push(...takeOption(arg, rest, known));
-    else line.positionals.push(arg);
+  const values: Record<Option['owner'], Record<string, string>> = { options: {}, settings: {} };
+  const tokens = tokensOf(args);
+  const [wants] = tokens.flatMap(({ arg, isOption }) => (isOption && isRequest(arg) ? [requests[arg]] : []));
+  let valueIndex = -1;
+  for (const { arg, index, isOption } of tokens) {
+    if (index === valueIndex || (isOption && isRequest(arg))) continue;
+    if (!isOption) {
+      positionals.push(arg);
+      continue;
+    }
+    const parsed = parseOption(arg, args[index + 1], optionsByFlag);
+    if (parsed.takesNext) valueIndex = index + 1;
+    if (parsed.kind === 'problem') problems.push(parsed.problem);
+    else values[parsed.option.owner][parsed.option.name] = parsed.value;
   }
-  line.positionals.push(...args.slice(end + 1));
-  if (line.positionals.splice(most).length > 0)
-    line.problems.push(words('There is one argument too many: the command comes first, and options begin with --.'));
-  return { ...line, wants };
+  if (positionals.splice(mostPositionals).length > 0)
+    problems.push(words('There is one argument too many: the command comes first, and options begin with --.'));
+  return { positionals, options: values.options, settings: values.settings, problems, wants };
 }
 
-/** Every option by how it is written: those of settings, and the command's own. */
-function knownOptions(
-  { options = {} }: CommandSyntax,
+/** The arguments as Node tokenizes them. Our own code pairs options with values, to report every problem and no secret. */
+function tokensOf(args: readonly string[]) {
+  // A second hyphen keeps `-name` whole: Node would split it into four options.
+  const longArgs = args.map((arg) => (/^-[^-]./.test(arg) ? `-${arg}` : arg));
+  const { tokens } = parseArgs({ args: longArgs, strict: false, tokens: true });
+  return tokens
+    .filter(({ kind }) => kind !== 'option-terminator')
+    .map(({ kind, index }) => ({ index, arg: args[index] ?? '', isOption: kind === 'option' }));
+}
+
+function listOptions(
+  ownOptions: NonNullable<CommandSyntax['options']>,
   furtherSettings: readonly string[],
-  line: Record<'options' | 'settings', Record<string, string>>,
-) {
-  const known = new Map<string, Option>();
+): OptionsByFlag {
+  const byFlag = new Map<string, Option>();
   for (const { name, setting, isSecret } of inputs)
-    known.set(optionName(name), { name, into: line.settings, isSwitch: settings[setting].kind === 'switch', isSecret });
+    byFlag.set(optionName(name), { name, owner: 'settings', isSwitch: settings[setting].kind === 'switch', isSecret });
   for (const name of furtherSettings)
-    known.set(optionName(name), { name, into: line.settings, isSwitch: false, isSecret: false });
-  for (const [name, kind] of Object.entries(options))
-    known.set(`--${name}`, { name, into: line.options, isSwitch: kind === 'switch', isSecret: false });
-  return known;
+    byFlag.set(optionName(name), { name, owner: 'settings', isSwitch: false, isSecret: false });
+  for (const [name, kind] of Object.entries(ownOptions))
+    byFlag.set(`--${name}`, { name, owner: 'options', isSwitch: kind === 'switch', isSecret: false });
+  return byFlag;
 }
 
-/** Keeps the value of an option: after its `=`, or the first of the arguments that follow. Returns the problems with it. */
-function takeOption(arg: string, rest: string[], known: ReadonlyMap<string, Option>): Shown[] {
-  const [written = ''] = arg.split('=', 1);
-  const option = known.get(written);
-  const value = arg === written ? valueAfter(option, rest) : arg.slice(written.length + 1);
-  if (option === undefined) return [say`${own(written)} is not an option${hint(written, [...known.keys()])}`];
-  if (option.isSecret) return [secretOption(option.name)];
-  if (!value?.trim()) return [say`${own(written)} needs a value.`];
-  option.into[option.name] = value.trim();
-  return [];
-}
+/** An option with its value, or its problem. `takesNext` if the next argument is its value. */
+type ParsedOption = { readonly takesNext: boolean } & (
+  | { readonly kind: 'value'; readonly option: Option; readonly value: string }
+  | { readonly kind: 'problem'; readonly problem: Shown }
+);
 
-/** Takes the value of an option from the arguments that follow. That of a misspelt option is taken as well: it may be a secret. */
-function valueAfter(option: Option | undefined, rest: string[]): string | undefined {
-  if (option?.isSwitch) return '1';
-  const [next = '--'] = rest;
-  return next.startsWith('--') || isAsked(next) ? undefined : rest.shift();
+function parseOption(arg: string, next: string | undefined, optionsByFlag: OptionsByFlag): ParsedOption {
+  const [flag = ''] = arg.split('=', 1);
+  const option = optionsByFlag.get(flag);
+  const needsNext = arg === flag && option?.isSwitch !== true;
+  // The value of a misspelt option is taken as well, because it may be a secret.
+  const takesNext = needsNext && next !== undefined && !next.startsWith('--') && !isRequest(next);
+  const refuse = (problem: Shown): ParsedOption => ({ kind: 'problem', problem, takesNext });
+  if (option === undefined) return refuse(say`${own(flag)} is not an option${hint(flag, [...optionsByFlag.keys()])}`);
+  if (option.isSecret) return refuse(secretOption(option.name));
+  const written = arg === flag ? '1' : arg.slice(flag.length + 1);
+  const value = (needsNext ? (takesNext ? next : '') : written).trim();
+  return value === '' ? refuse(say`${own(flag)} needs a value.`) : { kind: 'value', option, value, takesNext };
 }
 
 /** The problem with a secret on the command line, which everybody on the machine can read. */
