@@ -17,7 +17,7 @@ const settingOf = (variable: string) => {
   const setting = settingNames.find((candidate) => candidate === name);
   if (setting === undefined) throw new Error(`${variable} is not a setting`);
   const { kind, secret = false, default: preset } = settings[setting];
-  return { kind, preset, secret: secret && !variable.endsWith('_FILE') };
+  return { kind, preset: preset?.toString(), secret: secret && !variable.endsWith('_FILE') };
 };
 
 const [repository = ''] = packageJson.homepage.split('#');

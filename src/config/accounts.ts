@@ -1,41 +1,58 @@
+import type { Account } from '../calls/account.js';
 import type { Cloud } from '../calls/endpoint.js';
-import { isAllowed } from '../calls/policy.js';
+import { isAllowed, type Policy } from '../calls/policy.js';
 import { isAsStrict } from '../consent/required-consent.js';
+import type { KeySettings } from '../signing/open-keys.js';
 import type { Operation, Service } from '../tools/define-operation.js';
 import { defaultAccount } from '../transport/request.js';
-import { namesOf, own, quoted, type Said, said, say, words } from '../util/safe-text.js';
+import { defined, namesOf, own, quoted, type Said, type Shown, said, say, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
-import { type AccountConfig, type AccountsConfig, parseAccount, policyOf } from './account-settings.js';
 import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
+import { isKeySetting, isWholeSource, keysOf, severalSourcesProblem } from './key-settings.js';
 import { ownServices } from './own-operations.js';
-import { parseTexts, type SettingValues } from './setting-values.js';
-import { type Setting, saidVariable, settingNames, settings } from './settings.js';
+import { endpoint } from './setting-schemas.js';
+import { type GivenValues, type NameOf, parseSettings, type SettingValues, withDefaults } from './setting-values.js';
+import { endpointSettings, isSetting, type Setting, saidVariable, settingNames } from './settings.js';
 import { type ConfigSources, type Gathered, type Report, readSettingFile } from './sources.js';
-import { endpoint } from './values.js';
 
-/** Settings, parsed, with the texts and files that they come from. */
-export interface Parsed extends Pick<Gathered, 'texts' | 'files'> {
+/** An account as it is configured, before its keys are opened. */
+export interface AccountConfig extends Pick<Account, 'name' | 'description' | 'policy' | 'confirm' | 'budget'> {
+  readonly cloud: Omit<Cloud, 'account' | 'keys'> & { readonly regionIsConfigured: boolean };
+  /** True if plain http to other hosts is allowed. */
+  readonly allowHttp: boolean;
+  readonly keys: KeySettings;
+}
+
+/** All accounts as they are configured. */
+export interface AccountsConfig {
+  readonly all: readonly [AccountConfig, ...AccountConfig[]];
+  /** Name of the account of calls that name none. */
+  readonly byDefault: string | undefined;
+  /** True if the accounts come from a file, which gives them names. */
+  readonly areNamed: boolean;
+}
+
+/** The settings of the environment and the command line, parsed. */
+export interface ParsedEnvironment extends Pick<Gathered, 'texts' | 'files'> {
+  readonly given: GivenValues;
   readonly values: SettingValues;
-  /** By service, for those beside the three. */
+  /** Endpoints of the APIs that files of operations name, by service. */
   readonly endpoints: Cloud['endpoints'];
-  /** All that there are, those from outside included. */
+  /** All operations, including those of files. */
   readonly operations: readonly Operation[];
 }
 
-/** The name of a setting in a sentence about it. */
-type NameOf = (setting: Setting) => Said;
-
-/** The account of the environment alone. */
-export const onlyAccount = (environment: Parsed): AccountsConfig => ({
-  all: [parseAccount(defaultAccount, environment.values, environment)],
+/** The account that the environment alone describes. */
+export const onlyAccount = ({ given, files, endpoints }: ParsedEnvironment): AccountsConfig => ({
+  all: [accountOf(defaultAccount, given, files, endpoints)],
   byDefault: defaultAccount,
   areNamed: false,
 });
 
-/** The accounts of a file. What an account does not say comes from the environment. Undefined if there is a problem, which is reported. */
+/** The accounts of a file. An account inherits the settings that it leaves out. Undefined if there is a problem, which is reported. */
 export function accountsOfFile(
   content: string,
-  environment: Parsed,
+  environment: ParsedEnvironment,
   readFile: ConfigSources['readFile'],
   report: Report,
 ): AccountsConfig | undefined {
@@ -47,45 +64,93 @@ export function accountsOfFile(
   return { all: [first, ...others], byDefault, areNamed: true };
 }
 
-const isKey = (setting: Setting) => settings[setting].account === 'keys';
-
 function accountOfFile(
   written: WrittenAccount,
-  environment: Parsed,
+  environment: ParsedEnvironment,
   readFile: ConfigSources['readFile'],
   report: Report,
 ): AccountConfig {
   const { name, description, files } = written;
-  const isOwn = (setting: Setting) => written.texts[setting] !== undefined || files[setting] !== undefined;
+  const isOwn = (setting: Setting) => written.values[setting] !== undefined || files[setting] !== undefined;
   const nameOf: NameOf = (setting) =>
     isOwn(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : saidVariable(setting);
-  const hasKeys = settingNames.some((setting) => isKey(setting) && isOwn(setting));
-  const inherited = <Text>(texts: Readonly<Partial<Record<Setting, Text>>>) => {
-    const kept = Object.entries(texts).filter(([setting]) => !(hasKeys && isKey(setting as Setting)));
-    return Object.fromEntries(kept) as Partial<Record<Setting, Text>>;
+  const hasOwnKeys = settingNames.some((setting) => isKeySetting(setting) && isOwn(setting));
+  // An account with keys of its own inherits none, because the halves of two keys do not fit.
+  const isInherited = (setting: string) =>
+    !(isSetting(setting) && isOwn(setting)) && !(hasOwnKeys && isKeySetting(setting));
+  const texts = readKeyFiles(files, nameOf, readFile, report);
+  const given: GivenValues = {
+    ...pick(environment.given, isInherited),
+    ...parseSettings({ ...written.values, ...texts }, nameOf, report),
   };
-  const read = Object.fromEntries(
-    settingNames.flatMap((setting) => {
-      const path = files[setting];
-      const found = path && readSettingFile(setting, path, readFile, report, nameOf(setting));
-      return found ? [[setting, found]] : [];
-    }),
-  );
-  const texts = { ...inherited(environment.texts), ...written.texts, ...read };
-  const values = parseTexts(texts, nameOf, report).values;
-  const endpoints = { ...environment.endpoints, ...ownEndpoints(written, values, environment, report) };
-  const parsed = { texts, files: { ...inherited(environment.files), ...files }, endpoints };
-  if (hasKeys) reportKeys({ texts, files }, name, report);
+  const values = withDefaults(given);
+  if (hasOwnKeys) reportKeys(isOwn, own(`accounts.${name}`), report);
   reportWidening(values, environment, isOwn, nameOf, report);
   reportContradictions(values, environment.operations, nameOf, report);
-  return { ...parseAccount(name, values, parsed), description };
+  const endpoints = { ...environment.endpoints, ...ownEndpoints(written, values, environment, report) };
+  return { ...accountOf(name, given, { ...pick(environment.files, isInherited), ...files }, endpoints), description };
 }
 
-/** The endpoints that an account has for services beside the three. */
+const pick = <Fields extends object>(fields: Fields, isPicked: (name: string) => boolean): Partial<Fields> => {
+  const picked: Partial<Fields> = { ...fields };
+  for (const name of Object.keys(fields)) if (!isPicked(name)) Reflect.deleteProperty(picked, name);
+  return picked;
+};
+
+function readKeyFiles(
+  files: WrittenAccount['files'],
+  nameOf: NameOf,
+  readFile: ConfigSources['readFile'],
+  report: Report,
+): Readonly<Partial<Record<Setting, string>>> {
+  const texts = settingNames.flatMap((setting) => {
+    const path = files[setting];
+    const text = path && readSettingFile(setting, path, readFile, report, nameOf(setting));
+    return text ? [[setting, text]] : [];
+  });
+  return Object.fromEntries(texts);
+}
+
+function accountOf(
+  name: string,
+  given: GivenValues,
+  files: Gathered['files'],
+  endpoints: Cloud['endpoints'],
+): AccountConfig {
+  const values = withDefaults(given);
+  return {
+    name,
+    cloud: {
+      region: values.REGION,
+      regionIsConfigured: given.REGION !== undefined,
+      endpoints: { ...endpoints, storage: values.STORAGE_URL, catalog: values.CATALOG_URL, devops: values.DEVOPS_URL },
+      signingServices: {
+        storage: values.STORAGE_SERVICE,
+        catalog: values.CATALOG_SERVICE,
+        devops: values.DEVOPS_SERVICE,
+      },
+      storageHeaders: values.STORAGE_HEADERS,
+    },
+    allowHttp: values.ALLOW_HTTP,
+    keys: keysOf(values, files),
+    policy: policyOf(values),
+    confirm: values.CONFIRM,
+    budget: values.MAX_CHANGES,
+  };
+}
+
+const policyOf = ({ READ_ONLY, TOOLS, REGIONS, STORAGE_HEADERS }: SettingValues): Policy => ({
+  readOnly: READ_ONLY,
+  tools: TOOLS,
+  regions: REGIONS,
+  extensions: STORAGE_HEADERS === 'amz' ? ['s3'] : [],
+});
+
+/** The endpoints that an account has for the APIs of operation files. */
 function ownEndpoints(
   { name, endpoints }: WrittenAccount,
   { ALLOW_HTTP: allowHttp }: SettingValues,
-  { operations }: Parsed,
+  { operations }: ParsedEnvironment,
   report: Report,
 ): Cloud['endpoints'] {
   const nameOf = (service: Service) => said(say`${own(`accounts.${name}`)}.endpoints.${own(service)}`);
@@ -95,64 +160,64 @@ function ownEndpoints(
   return parseEndpoints(endpoints, allowHttp, nameOf, report);
 }
 
-/** The endpoints that can be used, of services beside the three. They have the rules of all endpoints. */
+/** Checks the endpoints of APIs that files of operations name, and returns those without a problem. */
 export function parseEndpoints(
   texts: Cloud['endpoints'],
   allowHttp: boolean,
   nameOf: (service: Service) => Said,
   report: Report,
 ): Cloud['endpoints'] {
-  const valid = Object.entries(texts).filter(([service, text]) => {
-    const parsed = text === undefined ? undefined : endpoint(text);
-    if (parsed?.kind === 'problems')
-      for (const problem of parsed.problems) report(say`${nameOf(service)} ${said(problem)}.`);
-    else if (!allowHttp && isPlainHttp(text)) report(say`${nameOf(service)} ${plainHttp}`);
-    else return true;
-    return false;
+  const usable = Object.entries(texts).filter(([service, text]) => {
+    if (text === undefined) return true;
+    const problem = endpointProblem(text, allowHttp);
+    if (problem !== undefined) report(say`${nameOf(service)} ${said(problem)}`);
+    return problem === undefined;
   });
-  return Object.fromEntries(valid);
+  return Object.fromEntries(usable);
 }
 
-/** Keys come whole from one place. */
-export function reportKeySources(texts: Gathered['texts'], what: Said, report: Report): void {
-  const hasKey = texts.ACCESS_KEY_ID ?? texts.SECRET_ACCESS_KEY ?? texts.SESSION_TOKEN;
-  const sources = [hasKey, texts.CREDENTIAL_PROCESS, texts.PROFILE].filter((source) => source !== undefined);
-  if (sources.length > 1) report(say`${what}: set one of keys, a program that prints them, and a profile.`);
+/** The problem of an endpoint, if it has one: the end of a sentence. */
+function endpointProblem(url: string, allowHttp: boolean): Shown | undefined {
+  const [issue] = endpoint().safeParse(url).error?.issues ?? [];
+  if (issue !== undefined) return say`${defined(issue.message)}.`;
+  return !allowHttp && isPlainHttp(url) ? plainHttp : undefined;
 }
 
-function reportKeys({ texts, files }: Pick<Parsed, 'texts' | 'files'>, name: string, report: Report): void {
-  const where = own(`accounts.${name}`);
-  reportKeySources(texts, where, report);
-  const isWhole = files.ACCESS_KEY_ID !== undefined && files.SECRET_ACCESS_KEY !== undefined;
-  const isOther = texts.CREDENTIAL_PROCESS !== undefined || texts.PROFILE !== undefined;
-  if (!isWhole && !isOther)
-    report(say`${where} needs both accessKeyIdFile and secretAccessKeyFile: keys are not inherited in part.`);
+/** Reports keys from several sources: an ID from one and a secret from another would fit together only by chance. */
+export function reportKeySources(isGiven: (setting: Setting) => boolean, what: Said, report: Report): void {
+  const problem = severalSourcesProblem(isGiven);
+  if (problem !== undefined) report(say`${what}: ${said(problem)}.`);
 }
 
-/** An account may do no more than the environment allows, and may ask for no less consent than it asks for. */
+function reportKeys(isOwn: (setting: Setting) => boolean, account: Said, report: Report): void {
+  reportKeySources(isOwn, account, report);
+  if (!isWholeSource(isOwn))
+    report(say`${account} needs both accessKeyIdFile and secretAccessKeyFile: keys are not inherited in part.`);
+}
+
+/** Reports where an account may do more than the environment allows, or asks for less consent. */
 function reportWidening(
   values: SettingValues,
-  environment: Parsed,
+  environment: ParsedEnvironment,
   isOwn: (setting: Setting) => boolean,
   nameOf: NameOf,
   report: Report,
 ): void {
-  const given = environment.values;
-  if (given.READ_ONLY && !values.READ_ONLY)
+  const outer = environment.values;
+  if (outer.READ_ONLY && !values.READ_ONLY)
     report(say`${nameOf('READ_ONLY')} may not be false while ${saidVariable('READ_ONLY')} is set.`);
   for (const setting of ['TOOLS', 'REGIONS'] as const) {
-    const allowed: readonly string[] | undefined = given[setting];
-    const others = (values[setting] ?? []).filter((name) => allowed?.includes(name) === false);
+    const others = (values[setting] ?? []).filter((name) => outer[setting]?.includes(name) === false);
     if (others.length > 0)
       report(say`${nameOf(setting)} names ${namesOf(others)}, which ${saidVariable(setting)} leaves out.`);
   }
-  if (isOwn('CONFIRM') && environment.texts.CONFIRM !== undefined && !isAsStrict(values.CONFIRM, given.CONFIRM))
+  if (isOwn('CONFIRM') && environment.texts.CONFIRM !== undefined && !isAsStrict(values.CONFIRM, outer.CONFIRM))
     report(
-      say`${nameOf('CONFIRM')} may not be ${own(values.CONFIRM)} while ${saidVariable('CONFIRM')} is ${own(given.CONFIRM)}.`,
+      say`${nameOf('CONFIRM')} may not be ${own(values.CONFIRM)} while ${saidVariable('CONFIRM')} is ${own(outer.CONFIRM)}.`,
     );
 }
 
-/** Settings of an account that are fine alone and not together. */
+/** Reports settings of an account that contradict each other. */
 export function reportContradictions(
   values: SettingValues,
   operations: readonly Operation[],
@@ -160,8 +225,8 @@ export function reportContradictions(
   report: Report,
 ): void {
   const { REGION: region, REGIONS: regions } = values;
-  for (const setting of ['STORAGE_URL', 'CATALOG_URL', 'DEVOPS_URL'] as const)
-    if (!values.ALLOW_HTTP && isPlainHttp(values[setting])) report(say`${nameOf(setting)} ${plainHttp}`);
+  for (const setting of endpointSettings)
+    if (!values.ALLOW_HTTP && isPlainHttp(values[setting])) report(say`${nameOf(setting)} ${said(plainHttp)}`);
   if (regions?.includes(region) === false)
     report(say`${nameOf('REGIONS')} does not include ${own(region)}, which is ${nameOf('REGION')}.`);
   const names = operations.map(({ name }) => name);
@@ -172,9 +237,7 @@ export function reportContradictions(
     report(say`${nameOf('TOOLS')} and ${nameOf('READ_ONLY')} together leave no tool to offer.`);
 }
 
-const plainHttp = said(
-  words('is not usable: plain http is for loopback only; use https, or set CLOUDOPS_ALLOW_HTTP=1.'),
-);
+const plainHttp = words('is not usable: plain http is for loopback only; use https, or set CLOUDOPS_ALLOW_HTTP=1.');
 
 export function isPlainHttp(url: string | undefined): boolean {
   if (url === undefined) return false;

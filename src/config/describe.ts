@@ -1,9 +1,19 @@
 import { markdownTable, sentences } from '../util/human.js';
 import { quote } from '../util/quote.js';
 import { own, type Shown, say } from '../util/safe-text.js';
-import type { AccountsConfig } from './account-settings.js';
+import type { AccountsConfig } from './accounts.js';
+import { isKeySetting } from './key-settings.js';
 import type { Config } from './load-config.js';
-import { helpOf, type Setting, settingNames, settings, variableName } from './settings.js';
+import {
+  endpointSettings,
+  helpOf,
+  isSetting,
+  prefix,
+  type Setting,
+  settingNames,
+  settings,
+  variableName,
+} from './settings.js';
 
 /** Settings that callers over HTTP see: no key ID, no path, no address. Others are not shown. */
 const sharedSettings: readonly Setting[] = [
@@ -36,7 +46,7 @@ export function describeConfig(
       const name = variableName(setting);
       const [direct, file] = [byName.get(name), byName.get(`${name}_FILE`)];
       const value =
-        direct?.value ?? (file === undefined ? (row.default ?? 'not set') : `read from ${quote(file.value)}`);
+        direct?.value ?? (file === undefined ? String(row.default ?? 'not set') : `read from ${quote(file.value)}`);
       return [name, value, (direct ?? file)?.from ?? 'default', helpOf(row)];
     });
   const parts = sentences(
@@ -49,12 +59,16 @@ export function describeConfig(
   return `${parts.join('\n\n')}\n`;
 }
 
-/** The settings of an account that the sandbox makes of no use: whoever set both has forgotten one of them. */
+/** The settings of an account that the sandbox replaces. Users who set them and the sandbox have forgotten one of both. */
 export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly Shown[] =>
-  sandbox ? origins.filter(({ name }) => ofAccount.test(name)).map(({ name }) => say`${own(name)}`) : [];
+  sandbox ? origins.filter(({ name }) => isKeyOrEndpoint(name)).map(({ name }) => say`${own(name)}`) : [];
 
-const ofAccount =
-  /_(?:STORAGE|CATALOG|DEVOPS)_URL$|_ENDPOINT_.*_URL$|ACCESS_KEY|SESSION_TOKEN|CREDENTIAL_PROCESS$|PROFILE$/;
+/** True for the variables of keys and endpoints. Names that are not in the table are endpoints, too. */
+function isKeyOrEndpoint(variable: string): boolean {
+  const name = variable.slice(prefix.length).replace(/_FILE$/, '');
+  const isEndpoint = endpointSettings.some((setting) => setting === name);
+  return isEndpoint || isKeySetting(name) || !(isSetting(name) || isSetting(`${name}_FILE`));
+}
 
 /** The settings of each account that differ from one to the other and say what a call can do. */
 function accountsTable({ all, byDefault }: AccountsConfig, names: readonly string[]): string {

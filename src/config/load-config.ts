@@ -4,20 +4,21 @@ import type { Service } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
 import type { Proxies } from '../transport/http-client.js';
 import { type Shown, said, say, words } from '../util/safe-text.js';
-import type { AccountConfig, AccountsConfig } from './account-settings.js';
 import {
+  type AccountConfig,
+  type AccountsConfig,
   accountsOfFile,
   isPlainHttp,
   onlyAccount,
-  type Parsed,
+  type ParsedEnvironment,
   parseEndpoints,
   reportContradictions,
   reportKeySources,
 } from './accounts.js';
 import { asksForTraces, defaultJournal, readProxies } from './environment.js';
 import { noOwnOperations, ownServices } from './own-operations.js';
-import { parseTexts, type SettingValues } from './setting-values.js';
-import { prefix, saidVariable } from './settings.js';
+import { parseSettings, type SettingValues, withDefaults } from './setting-values.js';
+import { isSetting, prefix, saidVariable, valueOfText } from './settings.js';
 import { type ConfigSources, type Gathered, gather, type Report, readSettingFile } from './sources.js';
 
 export type Config = ReturnType<typeof configOf>;
@@ -36,7 +37,9 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
   const { own = noOwnOperations } = sources;
   for (const problem of own.problems) report(problem);
   const operations = [...builtIn, ...own.operations];
-  const { values, texts } = parseTexts(gathered.texts, saidVariable, report);
+  const { texts, files } = gathered;
+  const given = parseSettings(valuesOfTexts(texts), saidVariable, report);
+  const values = withDefaults(given);
   const proxies = readProxies(sources.env, report);
   const written = Object.fromEntries(
     ownServices(own.operations).map((service) => [service, gathered.endpoints[endpointSetting(service)]]),
@@ -45,12 +48,12 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
   const endpoints = parseEndpoints(written, values.ALLOW_HTTP, nameOf, report);
   reportContradictions(values, operations, saidVariable, report);
   reportKeySources(
-    texts,
+    (setting) => given[setting] !== undefined,
     said(words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE')),
     report,
   );
-  reportHttp(values, gathered.texts, report);
-  const environment = { values, texts, files: gathered.files, endpoints, operations };
+  reportHttp(values, texts, report);
+  const environment = { given, values, texts, files, endpoints, operations };
   const accounts = loadAccounts(environment, sources.readFile, report);
   reportDecisions(values, accounts, report);
   return problems.size > 0
@@ -58,8 +61,13 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
     : { ok: true, config: configOf(environment, accounts, gathered, proxies, sources) };
 }
 
+const valuesOfTexts = (texts: Gathered['texts']) =>
+  Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [name, isSetting(name) ? valueOfText(name, text) : undefined]),
+  );
+
 function configOf(
-  { values, operations }: Pick<Parsed, 'values' | 'operations'>,
+  { values, operations }: Pick<ParsedEnvironment, 'values' | 'operations'>,
   accounts: AccountsConfig,
   { origins }: Gathered,
   proxies: Proxies,
@@ -125,7 +133,11 @@ export const withConfirm = (config: Config, least: ConsentMode): Config => {
 };
 
 /** The accounts of the file that is named, or the one that the environment describes. */
-function loadAccounts(environment: Parsed, readFile: ConfigSources['readFile'], report: Report): AccountsConfig {
+function loadAccounts(
+  environment: ParsedEnvironment,
+  readFile: ConfigSources['readFile'],
+  report: Report,
+): AccountsConfig {
   const { ACCOUNTS_FILE: path } = environment.values;
   const content = path && readSettingFile('ACCOUNTS_FILE', path, readFile, report, saidVariable('ACCOUNTS_FILE'));
   return (content && accountsOfFile(content, environment, readFile, report)) || onlyAccount(environment);

@@ -5,11 +5,10 @@ import type { ProfileFacts } from '../signing/aws-profile.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { KeyDependencies, KeySettings, OpenKeys } from '../signing/open-keys.js';
 import type { Credentials } from '../signing/sign.js';
-import { type Shown, said, say, words } from '../util/safe-text.js';
-import type { AccountConfig, AccountsConfig } from './account-settings.js';
-import { isPlainHttp } from './accounts.js';
+import { defined, type Shown, said, say, words } from '../util/safe-text.js';
+import { type AccountConfig, type AccountsConfig, isPlainHttp } from './accounts.js';
+import { endpoint, regionName } from './setting-schemas.js';
 import { variableName } from './settings.js';
-import { endpoint, regionName } from './values.js';
 
 /** The sandbox's own endpoints and credentials. */
 export type SandboxCloud = Pick<Cloud, 'endpoints' | 'signingServices'> & { readonly credentials: Credentials };
@@ -72,7 +71,7 @@ function missingIn(keys: KeySettings): string[] {
  */
 function withProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl }: ProfileFacts) {
   const problems: Shown[] = [];
-  if (region !== undefined && regionName(region).kind === 'problems')
+  if (region !== undefined && !regionName().safeParse(region).success)
     problems.push(words('its region is not a region name'));
   if (endpointUrl !== undefined)
     problems.push(...endpointProblems(endpointUrl, allowHttp).map((problem) => say`its endpoint_url ${said(problem)}`));
@@ -89,7 +88,7 @@ function withProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl 
 }
 
 function endpointProblems(url: string, allowHttp: boolean): readonly Shown[] {
-  const parsed = endpoint(url);
-  if (parsed.kind === 'problems') return parsed.problems;
+  const { error } = endpoint().safeParse(url);
+  if (error !== undefined) return error.issues.map(({ message }) => say`${defined(message)}`);
   return !allowHttp && isPlainHttp(url) ? [words('is plain http')] : [];
 }

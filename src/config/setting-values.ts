@@ -1,46 +1,45 @@
-import { type Said, said, say } from '../util/safe-text.js';
+import type * as z from 'zod';
+import { defined, type Said, say } from '../util/safe-text.js';
 import { type Row, type Setting, settingNames, settings, type Table } from './settings.js';
 import type { Report } from './sources.js';
-import type { ParseText } from './values.js';
 
-type ValueOf<Name extends Setting> = Table[Name]['value'] extends ParseText<infer Value> ? Value : never;
+type ValueOf<Name extends Setting> = z.output<ReturnType<Table[Name]['schema']>>;
 
-/** A switch that is not set is off; without a default, any other setting may be absent. */
+/** Values of the settings that are given. */
+export type GivenValues = { readonly [Name in Setting]?: ValueOf<Name> | undefined };
+
+/** Values of all settings: a switch that is not given is off, and a setting without a default may be undefined. */
 export type SettingValues = {
-  readonly [Name in Setting]: Table[Name] extends { default: string } | { kind: 'switch' }
+  readonly [Name in Setting]: Table[Name] extends { default: string | number } | { kind: 'switch' }
     ? ValueOf<Name>
     : ValueOf<Name> | undefined;
 };
 
-type Texts = Readonly<Partial<Record<Setting, string>>>;
+/** The name of a setting in a sentence about it. */
+export type NameOf = (setting: Setting) => Said;
 
 /**
- * The values of texts, and the texts that have one. One that cannot be parsed counts as not given, so that the others can be checked
- * together.
- * @param nameOf the name of a setting in a sentence about it
+ * Checks the values that are given. A wrong value counts as undefined, so that the others are checked together.
  * @param report takes a problem, without the value of a secret
  */
-export function parseTexts(
-  texts: Texts,
-  nameOf: (setting: Setting) => Said,
+export function parseSettings(
+  given: Readonly<Partial<Record<Setting, unknown>>>,
+  nameOf: NameOf,
   report: Report,
-): { readonly values: SettingValues; readonly texts: Texts } {
-  const valid = { ...texts };
-  const values = settingNames.map((name) => {
-    const row = settings[name];
-    const text = texts[name];
-    if (text === undefined) return [name, absentValue(row)];
-    const parsed = row.value(text);
-    if (parsed.kind === 'value') return [name, parsed.value];
-    for (const problem of parsed.problems) report(say`${nameOf(name)} ${said(problem)}.`);
-    Reflect.deleteProperty(valid, name);
-    return [name, absentValue(row)];
+): GivenValues {
+  const values = settingNames.flatMap((name) => {
+    if (given[name] === undefined) return [];
+    const { data, error } = settings[name].schema().safeParse(given[name]);
+    for (const { message } of error?.issues ?? []) report(say`${nameOf(name)} ${defined(message)}.`);
+    return [[name, data]];
   });
-  // Object.fromEntries loses the type of each value.
-  return { values: Object.fromEntries(values) as unknown as SettingValues, texts: valid };
+  return Object.fromEntries(values);
 }
 
-function absentValue({ kind, value, default: preset }: Row): unknown {
-  const parsed = preset === undefined ? undefined : value(preset);
-  return kind === 'switch' ? false : parsed?.kind === 'value' ? parsed.value : undefined;
+export function withDefaults(given: GivenValues): SettingValues {
+  const values = settingNames.map((name) => [name, given[name] ?? defaultOf(settings[name])]);
+  // Object.fromEntries loses the type of each value.
+  return Object.fromEntries(values) as unknown as SettingValues;
 }
+
+const defaultOf = ({ kind, default: preset }: Row) => (kind === 'switch' ? false : preset);

@@ -41,60 +41,58 @@ export interface Origin {
 /** Takes a problem, one sentence, without the value of a secret. */
 export type Report = <const Text extends string>(problem: Literal<Text>) => void;
 
-type Given = (typeof inputs)[number] & { readonly text: string; readonly isOption: boolean };
-
-/** The endpoint of a service beside the three. */
-interface OwnEndpoint {
+/** A setting, or the endpoint of an API that a file of operations names, as the environment or the command line gives it. */
+interface Given {
   readonly name: string;
-  readonly text: string;
+  /** Undefined for the endpoint of such an API. */
+  readonly setting: Setting | undefined;
+  readonly isFile: boolean;
+  readonly isSecret: boolean;
   readonly isOption: boolean;
+  readonly text: string;
 }
-
-const originOfEndpoint = ({ name, text, isOption }: OwnEndpoint): Origin => ({
-  name: variableName(name),
-  value: text,
-  secret: false,
-  isPath: false,
-  from: isOption ? `option ${optionName(name)}` : 'environment',
-});
 
 /** The text of each setting: from the environment or the command line, or from the file that one of them names. */
 export function gather({ env, commandLine, own = noOwnOperations, readFile }: ConfigSources, report: Report): Gathered {
-  const further = ownSettings(own);
-  // Operations that could not be loaded have endpoints that nobody knows.
-  const isForUnknown = (name: string) => own.problems.length > 0 && /^CLOUDOPS_ENDPOINT_.*_URL$/.test(name);
-  const known = Object.fromEntries(Object.entries(env).filter(([name]) => !isForUnknown(name)));
-  const variables = readVariables(known, further, report);
   const { settings: options = {}, problems = [] } = commandLine ?? {};
+  const ownInputs = ownSettings(own).map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
+  const allInputs = [...inputs, ...ownInputs];
+  const variables = readVariables(
+    own.problems.length > 0 ? withoutEndpoints(env) : env,
+    allInputs.map(({ name }) => variableName(name)),
+    report,
+  );
   for (const problem of problems) report(problem);
-  const given = inputs.flatMap((input): Given[] => {
+  const all = allInputs.flatMap((input): Given[] => {
     const option = options[input.name];
     const text = option ?? variables[input.name];
     return text === undefined ? [] : [{ ...input, text, isOption: option !== undefined }];
   });
-  for (const each of given)
-    if (each.isOption && isDatabase(each) && holdsPassword(each.text)) report(secretOption(each.name));
-  const files = Object.fromEntries(given.filter(({ isFile }) => isFile).map(({ setting, text }) => [setting, text]));
-  const endpoints = further.flatMap((name): OwnEndpoint[] => {
-    const text = options[name] ?? variables[name];
-    return text === undefined ? [] : [{ name, text, isOption: options[name] !== undefined }];
-  });
+  for (const given of all)
+    if (given.isOption && isDatabase(given) && holdsPassword(given.text)) report(secretOption(given.name));
+  const files = all.filter(({ isFile }) => isFile).map(({ setting, text }) => [setting, text]);
+  const endpoints = all.filter(({ setting }) => setting === undefined).map(({ name, text }) => [name, text]);
   return {
-    texts: textsOf(given, readFile, report),
-    files,
-    endpoints: Object.fromEntries(endpoints.map(({ name, text }) => [name, text])),
-    origins: [...given.map(originOf), ...endpoints.map(originOfEndpoint)],
+    texts: textsOf(all, readFile, report),
+    files: Object.fromEntries(files),
+    endpoints: Object.fromEntries(endpoints),
+    origins: all.map(originOf),
   };
 }
 
-/** The texts of settings, those in files included. */
-function textsOf(given: readonly Given[], readFile: ConfigSources['readFile'], report: Report): Gathered['texts'] {
+/** Leaves out the endpoints of operations that could not be loaded, because their names are not known. */
+const withoutEndpoints = (env: Environment): Environment =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !/^CLOUDOPS_ENDPOINT_.*_URL$/.test(name)));
+
+/** The texts of settings, including the texts of files. */
+function textsOf(all: readonly Given[], readFile: ConfigSources['readFile'], report: Report): Gathered['texts'] {
   const texts: Partial<Record<Setting, string>> = {};
-  for (const { name, setting, isFile, text } of given) {
+  for (const { name, setting, isFile, text } of all) {
+    if (setting === undefined) continue;
     if (texts[setting] !== undefined)
       report(say`${saidVariable(setting)} and ${saidVariable(name)} are both set; set one.`);
-    const read = isFile ? readSettingFile(setting, text, readFile, report) : text;
-    if (read !== undefined) texts[setting] = read;
+    const content = isFile ? readSettingFile(setting, text, readFile, report) : text;
+    if (content !== undefined) texts[setting] = content;
   }
   return texts;
 }
@@ -102,22 +100,21 @@ function textsOf(given: readonly Given[], readFile: ConfigSources['readFile'], r
 function originOf(given: Given): Origin {
   const { name, setting, isFile, isSecret, isOption, text } = given;
   const inDatabase = isDatabase(given);
-  const shown = isSecret ? 'set, not shown' : text;
+  const value = isSecret ? 'set, not shown' : text;
   return {
     name: variableName(name),
-    value: inDatabase ? databaseName(text) : shown,
+    value: inDatabase ? databaseName(text) : value,
     secret: inDatabase || isSecret,
-    isPath: isFile || (settings[setting].kind === 'path' && !inDatabase),
+    isPath: isFile || (setting !== undefined && settings[setting].kind === 'path' && !inDatabase),
     from: isOption ? `option ${optionName(name)}` : 'environment',
   };
 }
 
 const isDatabase = ({ name, text }: Given): boolean => name === 'JOURNAL' && isDatabaseUrl(text);
 
-/** The variables with our prefix by setting. An empty value counts as none: clients send one for a field left empty. */
-function readVariables(env: Environment, further: readonly string[], report: Report): Readonly<Record<string, string>> {
-  const known = [...inputs.map(({ name }) => name), ...further].map(variableName);
-  const found: Record<string, string> = {};
+/** Our variables by setting. An empty value counts as none, because clients send one for a field that is left empty. */
+function readVariables(env: Environment, known: readonly string[], report: Report): Readonly<Record<string, string>> {
+  const values: Record<string, string> = {};
   for (const [variable, value = ''] of Object.entries(env)) {
     if (!variable.startsWith(prefix)) continue;
     const text = value.trim();
@@ -130,9 +127,9 @@ function readVariables(env: Environment, further: readonly string[], report: Rep
       report(
         say`${ownName(variable)} is a placeholder that your client did not replace: give it a value in the client's settings for this server, or remove it there.`,
       );
-    else if (text !== '') found[variable.slice(prefix.length)] = text;
+    else if (text !== '') values[variable.slice(prefix.length)] = text;
   }
-  return found;
+  return values;
 }
 
 /** The text in the file of a setting, if it can be read. It is never shown. */
@@ -149,7 +146,7 @@ export function readSettingFile(
     if (text === '') report(say`${file} is empty.`);
     else if (setting === 'JOURNAL' && !isDatabaseUrl(text))
       report(say`${file} must hold postgres://…; a journal in a file is ${saidVariable(setting)}.`);
-    return text;
+    return text === '' ? undefined : text;
   } catch (error) {
     report(say`${file} cannot be read (${shownReason(error)}).`);
     return undefined;

@@ -124,7 +124,12 @@ describe('refused, by the name of the field', () => {
       {},
       ['accounts.a.access'],
     ],
-    ['another type', { accounts: { a: { readOnly: 'yes', tools: 'all' } } }, {}, ['a.readOnly must', 'a.tools must']],
+    [
+      'another type',
+      { accounts: { a: { readOnly: 'yes', tools: 'all' } } },
+      {},
+      ['a.readOnly is "yes"; it must be true or false', 'a.tools must'],
+    ],
     ['values', { accounts: { a: { region: 'X', maxChanges: '5/2d' } } }, {}, ['accounts.a.region', 'accounts.a.maxCh']],
     ['plain http', { accounts: { a: { devopsUrl: 'http://api.example.com' } } }, {}, ['accounts.a.devopsUrl is not']],
     ['a region outside', { accounts: { a: { regions: ['jp-west-1'] } } }, {}, ['accounts.a.regions does not']],
@@ -151,6 +156,21 @@ describe('refused, by the name of the field', () => {
     expect(
       refused({ accounts: { a: { region: 'X' }, b: { confirm: 'never' } } }, { CLOUDOPS_LOG_LEVEL: 'x' }),
     ).toHaveLength(3);
+  });
+
+  test('a wrong structure does not hide wrong values, names or contradictions', () => {
+    const content = {
+      default: 'none',
+      accounts: { a: { region: 'X', regoin: 'x' }, B: { description: 1 }, c: { regions: ['jp-west-1'] } },
+    };
+    expect(refused(content)).toEqual([
+      expect.stringContaining('accounts.a.regoin is not a setting'),
+      expect.stringContaining('accounts.B.description must be a text'),
+      expect.stringContaining('B must be a name'),
+      expect.stringContaining('default is none'),
+      expect.stringContaining('accounts.a.region is "X"'),
+      expect.stringContaining('accounts.c.regions does not include jp-east-1'),
+    ]);
   });
 
   test('less consent is fine where the environment says nothing, and more always', () => {

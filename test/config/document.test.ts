@@ -9,3 +9,11 @@ test.each(settingNames)('%s is in docs/CONFIGURATION.md, with its help; a secret
   expect(row).toContain(settings[setting].help);
   expect(row?.includes('| `--')).toBe(settings[setting].secret !== true);
 });
+
+test.each(settingNames.filter((setting) => settings[setting].default !== undefined))(
+  'the default of %s is a value that can be set',
+  (setting) => {
+    const { default: preset, schema } = settings[setting];
+    expect(schema().parse(String(preset))).toBe(preset);
+  },
+);

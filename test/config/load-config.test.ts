@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { describeConfig } from '../../src/config/describe.js';
+import { settingNames, settings } from '../../src/config/settings.js';
 import { operations } from '../../src/tools/index.js';
 import { load, problems } from '../support/config.js';
 
@@ -51,6 +52,16 @@ test('without any setting, the defaults', () => {
     otherVariables: {},
     origins: [],
   });
+});
+
+test('only the settings that are given have a schema made', () => {
+  const spies = settingNames.map((setting) => ({ setting, spy: vi.spyOn(settings[setting], 'schema') }));
+  const called = () => spies.filter(({ spy }) => spy.mock.calls.length > 0).map(({ setting }) => setting);
+  config({});
+  expect(called()).toEqual([]);
+  config({ CLOUDOPS_REGION: 'jp-west-2' });
+  expect(called()).toEqual(['REGION']);
+  vi.restoreAllMocks();
 });
 
 test('flags have the names of the variables and win over them; empty values count as none', () => {

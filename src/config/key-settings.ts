@@ -1,0 +1,70 @@
+import type * as z from 'zod';
+import type { KeySettings } from '../signing/open-keys.js';
+import { type Shown, words } from '../util/safe-text.js';
+import { anyText, command, headerText } from './setting-schemas.js';
+
+/** The settings that say where keys come from. A new source of keys is added here and in `signing/open-keys.ts`. */
+export const keySettings = {
+  ACCESS_KEY_ID: { file: true, account: true, help: 'access key of the account', schema: headerText },
+  SECRET_ACCESS_KEY: { secret: true, file: true, account: true, help: 'its secret', schema: anyText },
+  SESSION_TOKEN: {
+    secret: true,
+    file: true,
+    account: true,
+    help: 'session token of temporary credentials',
+    schema: headerText,
+  },
+  CREDENTIAL_PROCESS: {
+    kind: 'command',
+    account: true,
+    help: 'program that prints the keys as for credential_process of AWS: a JSON array of its name and arguments',
+    schema: command,
+  },
+  PROFILE: {
+    account: true,
+    help: 'profile of ~/.aws/config and ~/.aws/credentials that has the keys, and perhaps region and endpoint_url (storage)',
+    schema: anyText,
+  },
+} as const;
+
+type KeySetting = keyof typeof keySettings;
+type KeyValues = {
+  readonly [Name in KeySetting]?: z.output<ReturnType<(typeof keySettings)[Name]['schema']>> | undefined;
+};
+type IsGiven = (setting: KeySetting) => boolean;
+
+export const isKeySetting = (name: string): name is KeySetting => Object.hasOwn(keySettings, name);
+
+export function keysOf(values: KeyValues, files: Readonly<Partial<Record<KeySetting, string>>>): KeySettings {
+  if (values.PROFILE !== undefined) return { kind: 'profile', name: values.PROFILE };
+  if (values.CREDENTIAL_PROCESS !== undefined) return { kind: 'process', command: values.CREDENTIAL_PROCESS };
+  return {
+    kind: 'keys',
+    credentials: {
+      accessKeyId: values.ACCESS_KEY_ID,
+      secretAccessKey: values.SECRET_ACCESS_KEY,
+      sessionToken: values.SESSION_TOKEN,
+    },
+    files: {
+      accessKeyId: files.ACCESS_KEY_ID,
+      secretAccessKey: files.SECRET_ACCESS_KEY,
+      sessionToken: files.SESSION_TOKEN,
+    },
+  };
+}
+
+const sources: readonly (readonly KeySetting[])[] = [
+  ['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN'],
+  ['CREDENTIAL_PROCESS'],
+  ['PROFILE'],
+];
+
+/** The problem of keys that come from several sources: an ID of one source would be used with a secret of another. */
+export const severalSourcesProblem = (isGiven: IsGiven): Shown | undefined =>
+  sources.filter((settings) => settings.some(isGiven)).length > 1
+    ? words('set one of keys, a program that prints them, and a profile')
+    : undefined;
+
+/** True if a source gives both halves of a key. */
+export const isWholeSource = (isGiven: IsGiven): boolean =>
+  (isGiven('ACCESS_KEY_ID') && isGiven('SECRET_ACCESS_KEY')) || isGiven('CREDENTIAL_PROCESS') || isGiven('PROFILE');

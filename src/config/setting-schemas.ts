@@ -1,0 +1,152 @@
+import * as z from 'zod';
+import { type Budget, longestWindowMs } from '../journal/budget.js';
+import { databaseUrlProblem, isDatabaseUrl } from '../journal/database-url.js';
+import { type Literal, namesOf, quoted, type Shown, said, say, words } from '../util/safe-text.js';
+
+/**
+ * The schemas of settings. They are functions because building a schema is slow and most settings are not given.
+ *
+ * A message is the end of a sentence that begins with the setting's name. A value that may be a secret is in no message.
+ */
+
+/** Stops at the first rule that a value breaks: "it must not be empty" says enough. */
+const stop = (message: Shown) => ({ error: message, abort: true });
+
+export const anyText = () =>
+  z
+    .string('must be a text')
+    .trim()
+    .min(1, stop(words('must not be empty')));
+
+/** Makes a message such as: is "soon"; it must be a whole number */
+const mustBe = (rule: Shown) => ({
+  error: ({ input }: { readonly input?: unknown }) =>
+    typeof input === 'string' ? say`is ${quoted(input, 100)}; it must be ${said(rule)}` : say`must be ${said(rule)}`,
+});
+
+const matching = <const Rule extends string>(pattern: RegExp, rule: Literal<Rule>) =>
+  anyText().regex(pattern, mustBe(words(rule)));
+
+export const onOff = () => z.boolean(mustBe(words('true or false')));
+
+export const oneOf =
+  <const Values extends readonly string[]>(values: Values) =>
+  () =>
+    z.enum(values, mustBe(say`${namesOf(values, ' or ')}`));
+
+export const wholeNumber = (minimum: number, maximum: number) => () =>
+  anyText()
+    .refine(
+      (text) => /^\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum,
+      mustBe(say`a whole number from ${minimum} to ${maximum}`),
+    )
+    .transform(Number);
+
+const region = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+export const regionName = () => matching(region, 'a region name such as jp-east-1');
+export const serviceName = () => matching(/^[\w-]+$/, 'a service name');
+
+/** Text that is sent in a header. It may be a secret. */
+export const headerText = () =>
+  anyText().regex(/^[\x21-\x7e]*$/, 'has a character that no key has: a space, a line break or one that is not ASCII');
+
+export const longSecret = (minimum: number) => () =>
+  anyText().min(minimum, say`must have at least ${minimum} characters`);
+
+/** Several secrets, one per line. */
+export const longSecrets = (minimum: number) => () => {
+  const secret = z.string().min(minimum, say`must have at least ${minimum} characters in each line`);
+  return anyText()
+    .transform((text) => text.split('\n').map((line) => line.trim()))
+    .pipe(z.tuple([secret], secret));
+};
+
+/** A program and its arguments. An argument may be a secret. */
+export const command = () => {
+  const rule = 'must be a JSON array of a program and its arguments, such as ["/usr/local/bin/keys", "--json"]';
+  const argument = z.string(rule).regex(/^[^\0]*$/, rule);
+  return z.tuple([argument.min(1, rule)], argument, rule);
+};
+
+const minuteMs = 60_000;
+
+/** The number of changes that are allowed within some minutes or hours, such as `5/1h`. */
+export const budget = () =>
+  anyText().transform((text, { issues }): Budget => {
+    if (text === '0') return { mostChanges: 0, windowMs: longestWindowMs };
+    const [, changes = '', length = '', unit] = /^(\d{1,6})\/(\d{1,4})([mh])$/.exec(text) ?? [];
+    const windowMs = Number(length) * (unit === 'h' ? 60 * minuteMs : minuteMs);
+    if (changes !== '' && windowMs >= minuteMs && windowMs <= longestWindowMs)
+      return { mostChanges: Number(changes), windowMs };
+    const rule = words('0, or changes and a time from 1m to 24h, such as 5/1h');
+    issues.push({ code: 'custom', input: text, message: say`is ${quoted(text, 100)}; it must be ${said(rule)}` });
+    return z.NEVER;
+  });
+
+const listOf = <const Kind extends string>(pattern: RegExp, kind: Literal<Kind>) => {
+  const error = ({ input }: { readonly input?: unknown }) =>
+    say`names ${quoted(String(input), 60)}, which is not ${said(words(kind))}`;
+  const name = z.string('must be a list of texts').trim().regex(pattern, { error });
+  return z.array(name, 'must be a list of texts').min(1, 'must not be empty');
+};
+
+/** Whether there is a tool of each name depends on other settings. */
+export const tools = () => listOf(/^[\s\S]{0,64}$/, 'a tool');
+export const regions = () => listOf(region, 'a region name such as jp-east-1');
+export const hostNames = () =>
+  listOf(
+    /^([a-z0-9_.-]+|\[[0-9a-f:.]+\])$/i,
+    'a host name; it takes host names without port, such as cloudops.example.com',
+  ).transform((names) => names.map((name) => name.toLowerCase()));
+
+/** A port on loopback, or `address:port`. */
+export const listenAddress = () =>
+  anyText().transform((text, { issues }) => {
+    const [, host = '127.0.0.1', port = ''] = /^(?:\[?([a-z0-9.:-]+?)\]?:)?(\d{1,5})$/i.exec(text) ?? [];
+    if (port !== '' && Number(port) <= 65_535) return { host, port: Number(port) };
+    issues.push({
+      code: 'custom',
+      input: text,
+      message: say`is ${quoted(text, 100)}; it must be a port, or address:port such as 0.0.0.0:9464`,
+    });
+    return z.NEVER;
+  });
+
+/** Text in which `problemOf` finds no problem. Only the problem is shown, because the text may hold a password. */
+const usable = (problemOf: (text: string) => Shown | undefined) =>
+  anyText().check(({ value, issues }) => {
+    const problem = problemOf(value);
+    if (problem !== undefined)
+      issues.push({ code: 'custom', input: value, message: say`is not usable: ${said(problem)}` });
+  });
+
+/** The URL of an API. Plain http is refused elsewhere, because it depends on `ALLOW_HTTP`. */
+export const endpoint = () => usable(endpointProblem);
+
+function endpointProblem(text: string): Shown | undefined {
+  // A label that no real host name has, and that URL leaves unchanged.
+  const stand = 'region-stands-here';
+  const withRegion = text.replaceAll('{region}', stand);
+  if (!URL.canParse(withRegion)) return say`it is not a URL such as https://storage.{region}.example.com`;
+  const url = new URL(withRegion);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return say`it must begin with https://`;
+  if (url.username !== '' || url.password !== '') return say`it must not hold a user name or password`;
+  if (url.search !== '' || url.hash !== '') return say`it must not hold a query or fragment`;
+  if (/[{}]/.test(withRegion)) return say`the only placeholder is {region}`;
+  const after = url.hostname.split(stand).slice(1).at(-1)?.replace(/\.$/, '');
+  const labels = after?.split('.').slice(1);
+  if (labels !== undefined && (labels.length < 2 || labels.includes('') || !/[a-z]/.test(labels.at(-1) ?? '')))
+    return say`two fixed labels, such as .example.com, must follow {region}, so that a region cannot choose the host`;
+  return undefined;
+}
+
+/** The path of a file, or the address of a PostgreSQL database. */
+export const journalPlace = () =>
+  usable((text) => (isDatabaseUrl(text) || looksLikeConnection(text) ? databaseUrlProblem(text) : undefined));
+
+/** True for `host=db password=…`, and for an address that is quoted, follows other text or has a scheme of one letter. */
+const looksLikeConnection = (text: string) =>
+  /[a-z][a-z0-9+.-]+:\/|^[a-z]:\/\//i.test(text) ||
+  /(^|[\s;'"])(host(addr|name)?|server|data source|port|db(name)?|database|user( ?id|name)?|uid|pwd|pass(word|file)?|service|sslmode)\s*=/i.test(
+    text,
+  );
