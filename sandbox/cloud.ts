@@ -3,18 +3,18 @@ import type { Fields } from './http.js';
 import { type Seeds, type State, Table } from './state.js';
 import { openStorage, type StorageSeeds } from './storage/storage.js';
 
-/** Time that a group, cluster or server takes until it is ready. */
+/** Seconds until a new or changed group, cluster or server is ready. */
 const secondsToSettle = 20;
 
-/** Records that the cloud has before those of its state. */
+/** Records that exist before the first change. */
 export type CloudSeeds = StorageSeeds & Readonly<Record<'groups' | 'clusters' | 'instances', Seeds<Fields>>>;
 
 const fields = z.record(z.string(), z.unknown());
 
-/** All that operations read and change. Fields such as `changedAt` are not shown: see catalog.ts and devops.ts. */
+/** The records that operations read and change. Answers leave out fields such as `changedAt` (catalog.ts, devops.ts). */
 export type Cloud = ReturnType<typeof openCloud>;
 
-/** The cloud that a state holds. Throws a `SandboxProblem` if the state cannot be read. */
+/** Opens the cloud of a state. Throws a `SandboxProblem` if the state cannot be read. */
 export function openCloud(now: () => Date, state: State, seeds: CloudSeeds) {
   return {
     now,
@@ -25,9 +25,9 @@ export function openCloud(now: () => Date, state: State, seeds: CloudSeeds) {
     clusters: new Table('clusters', fields, state, seeds.clusters),
     /** DevOps servers by `instanceId` (docs/API.md: DevOps server record). */
     instances: new Table('instances', fields, state, seeds.instances),
-    /** True once a group, cluster or server that changed at a time (ISO 8601) is ready. */
+    /** True if a group, cluster or server that changed at `changedAt` (ISO 8601) is ready. */
     hasSettled: (changedAt: unknown) => now().getTime() - Date.parse(String(changedAt)) > secondsToSettle * 1000,
-    /** Resolves once everything that an answer may tell is on disk. */
+    /** Resolves when all changes are on disk. An answer waits for this. */
     flushed: state.flushed,
   };
 }

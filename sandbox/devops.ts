@@ -4,7 +4,7 @@ import type { Fields } from './http.js';
 /** The one backup of the sandbox. */
 export const seededBackupId = 'demobackup0000000000000000000001';
 
-/** Other records that the DevOps API has from the start. */
+/** Other records that the DevOps API needs from the start. */
 export const seededDevops = {
   instanceId: 'demo-server',
   firewallGroupName: 'demo-firewall',

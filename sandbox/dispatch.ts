@@ -7,17 +7,17 @@ import { readShort } from './storage/bodies.js';
 import { checkStorageRequest, notOffered } from './storage/requests.js';
 import { readDocumentInput, xmlDocument } from './storage/xml.js';
 
-/** `list_parts` for `listParts`: tools, faults and the log of requests use this name. */
+/** Converts `listParts` to `list_parts`, the name in tools, faults and the log of requests. */
 const toolName = (name: string) => name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
 
 export const operations = Object.entries(registry).map(([name, operation]) => ({ name: toolName(name), ...operation }));
 
 export type NamedOperation = (typeof operations)[number];
 
-/** An operation with its parameters from the path and the names that its query must have. */
+/** An operation, its path parameters, and the query names that it requires. */
 export type Route = NonNullable<ReturnType<typeof findOperation>>;
 
-/** Each operation with its `request` taken apart. */
+/** Each operation with its `request` parsed. */
 const templates = operations.map((operation) => {
   const [, method = '', path = '', query = ''] = /^(\w+) ([^?]+)\??(.*)$/.exec(operation.request) ?? [];
   const groups = path.replace(/\{(\w+)\}/g, (_, name) => `(?<${name}>${name === 'key' ? '.+' : '[^/]+'})`);
@@ -35,7 +35,7 @@ export function findOperation(request: ApiRequest) {
   return routes.sort((a, b) => b.query.length - a.query.length)[0];
 }
 
-/** Undefined if a parameter is badly encoded, empty, a dot segment or, except for `key`, has a slash. */
+/** Decodes path parameters. Undefined if one is badly encoded, empty or a dot segment, or contains a slash (allowed only in `key`). */
 function decoded(groups: Readonly<Record<string, string>>): Record<string, string> | undefined {
   try {
     const parameters = Object.entries(groups).map(([name, text]) => [name, decodeURIComponent(text)] as const);
@@ -46,7 +46,7 @@ function decoded(groups: Readonly<Record<string, string>>): Record<string, strin
   }
 }
 
-/** Answers a request whose signature is right, with a refusal if need be. Throws only if the request broke off. */
+/** Answers a request with a valid signature, or refuses the request. Throws only if the request was cut off. */
 export async function answer(route: Route | undefined, request: ApiRequest, cloud: Cloud): Promise<Answer> {
   try {
     return await carryOut(route, request, cloud);
@@ -76,7 +76,7 @@ async function carryOut(route: Route | undefined, request: ApiRequest, cloud: Cl
   return invented(answer, ...sourceWords[source], ...invents);
 }
 
-/** An error in the form of the service that was called. The answer to a HEAD has no body, so a header says why. */
+/** Formats an error as the called service does. An answer to HEAD has no body, so the error is in a header. */
 export function refusal({ service, id, method }: ApiRequest, { status, code, message, details }: ServiceError): Answer {
   const elements = { Code: code, Message: message, ...details, RequestId: id };
   const answer =

@@ -10,11 +10,11 @@ import { SandboxProblem } from './state.js';
 export interface Exchange {
   readonly operation: string;
   readonly incoming: IncomingMessage;
-  /** Carries the request out. Resolves with the answer, which is yet to be sent. */
+  /** Carries out the request. Resolves with its answer, which has not been sent yet. */
   act(): Promise<Answer>;
 }
 
-/** `amount` is in the unit of the kind. `times` is infinite for a fault without end. */
+/** `amount` is in the unit of the kind. `times` is infinite if the fault never ends. */
 interface Fault {
   readonly operation: string;
   readonly kind: string;
@@ -24,7 +24,7 @@ interface Fault {
 
 /** Faults and delays of a sandbox. */
 export interface FaultRules {
-  /** Faults of one operation happen in this order. */
+  /** Faults of the same operation happen in this order. */
   readonly faults: readonly Fault[];
   /** Milliseconds before an answer; `random` gives numbers from 0 to below 1. */
   readonly latency: (random: () => number) => number;
@@ -32,12 +32,12 @@ export interface FaultRules {
   readonly skewSeconds: number;
 }
 
-/** Resolves with the answer to send, or undefined for none. */
+/** Resolves with the answer to send, or with undefined to send nothing. */
 type Kind = (exchange: Exchange, amount: number | undefined) => Promise<Answer | undefined>;
 
 const reset = async ({ incoming }: Exchange) => void incoming.socket.resetAndDestroy();
 
-/** Carries the request out and alters the answer. */
+/** Carries out the request and changes the answer. */
 const changing =
   (change: (body: string, amount: number | undefined, exchange: Exchange) => string): Kind =>
   async (exchange, amount) => {
@@ -45,7 +45,7 @@ const changing =
     return { ...answer, body: change(answer.body, amount, exchange) };
   };
 
-/** Answers without carrying the request out. */
+/** Answers without carrying out the request. */
 const instead =
   (status: number, headers: (amount?: number) => Record<string, string> = () => ({}), body = ''): Kind =>
   async ({ incoming }, amount) => {
@@ -85,7 +85,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
 
 export const faultKinds: readonly string[] = [...kinds.keys()];
 
-/** Sends an answer in pieces with a pause (milliseconds) after each. Ends the connection if only some are to be sent. */
+/** Sends an answer in pieces, with a pause (milliseconds) after each. Closes the connection if only the first pieces are sent. */
 async function inPieces({ act, incoming }: Exchange, pieces: number, pause: number, sent: number): Promise<Answer> {
   const answer = await act();
   const { headers, body, content = [Buffer.from(body)] } = answer;
@@ -107,7 +107,7 @@ async function inPieces({ act, incoming }: Exchange, pieces: number, pause: numb
   return { ...answer, headers: { ...headers, 'content-length': String(total) }, content: slow };
 }
 
-/** True for a fault that can happen to an operation. Those that alter or cut a body need an answer with one. */
+/** True if a fault can happen to an operation. Faults that change or cut a body need an answer with a body. */
 function isFor(named: string, { name, request, answersBytes }: NamedOperation, kind: string): boolean {
   const hasBody = /^(GET|POST) /.test(request);
   if (!['*', name].includes(named)) return false;
@@ -126,7 +126,7 @@ export function createFaults({ faults, latency }: FaultRules, random: () => numb
     if (fault !== undefined) fault.times -= 1;
     return fault;
   }
-  /** Waits, then resolves with the answer to send. A fault alters it, or leaves none. */
+  /** Waits, then resolves with the answer to send. A fault changes or removes the answer. */
   async function answer(exchange: Exchange): Promise<Answer | undefined> {
     const fault = next(exchange.operation);
     const wait = latency(random);

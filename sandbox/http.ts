@@ -12,17 +12,17 @@ export type ServiceName = 'storage' | keyof typeof prefixes;
  */
 export type CheckNext = (kind: 'PAYLOAD' | 'TRAILER', sha256: string, signature: string) => void;
 
-/** A request has `checkNext` once the signature of its headers was found right. */
+/** A request. `checkNext` is set after the signature of the headers was verified. */
 export type ApiRequest = Readonly<ReturnType<typeof requestOf>> & { readonly checkNext?: CheckNext };
 
-/** A request whose body is still to be read. Answers repeat the `id`. */
+/** Describes a request before its body is read. Answers repeat the `id`. */
 export function requestOf(incoming: IncomingMessage, id: string) {
   const { method = 'GET', url = '/' } = incoming;
   const stream: Readable = incoming;
   const [whole, search] = splitOnce(url, '?');
   const api = (['catalog', 'devops'] as const).find((name) => whole.startsWith(`${prefixes[name]}/`));
   const path = api === undefined ? whole.replace(/^(\/[^/]+)\/$/, '$1') : whole.slice(prefixes[api].length);
-  // A plus sign stands for itself, not for a space as in forms. Of a repeated name, the last counts.
+  // A plus sign is a plus sign, not a space as in forms. The last value of a repeated name counts.
   const query: ReadonlyMap<string, string> = new Map(new URLSearchParams(search.replaceAll('+', '%2B')));
   const pairs = Object.entries(incoming.headers).map(([name, value]) => [name, [value ?? ''].flat().join(',')]);
   const headers: Readonly<Record<string, string>> = Object.fromEntries(pairs);
@@ -68,7 +68,7 @@ export function splitOnce(text: string, separator: string): [string, string] {
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** A whole body. Throws if it has more than `maximum` bytes. */
+/** Reads a whole body. Throws if it has more than `maximum` bytes. */
 export async function collect(pieces: AsyncIterable<Buffer>, maximum: number): Promise<Buffer> {
   const kept: Buffer[] = [];
   let size = 0;
@@ -80,7 +80,7 @@ export async function collect(pieces: AsyncIterable<Buffer>, maximum: number): P
   return Buffer.concat(kept);
 }
 
-/** Undefined if the text is not JSON. */
+/** Parses JSON. Undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -99,5 +99,5 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The value if it is an object, otherwise one without fields. */
+/** The value if it is an object, otherwise an empty object. */
 export const object = (value: unknown): Fields => (isObject(value) ? value : {});

@@ -6,17 +6,17 @@ import { sizeOf } from './storage/records.js';
 export interface Logged {
   readonly time: string;
   readonly id: string;
-  /** `unknown` if none matches. */
+  /** Name of the operation, or `unknown` if none matches. */
   readonly operation: string;
   readonly method: string;
   readonly url: string;
-  /** 0 until there is an answer. */
+  /** HTTP status; 0 until the request is answered. */
   status: number;
 }
 
 const shownEntries = 100;
 
-/** State and last requests of a sandbox as Markdown, without secrets. Names may be any text, hence JSON strings. */
+/** Describes the state and the last requests of a sandbox as Markdown, without secrets. Names are written as JSON strings because they may be any text. */
 export function describeCloud(cloud: Cloud, endpoints: Readonly<Record<string, string>>, requests: readonly Logged[]) {
   const { buckets, uploads, objects, partsOf } = cloud.storage;
   const line = (name: unknown, ...facts: unknown[]) => `- ${JSON.stringify(name)}: ${facts.join(', ')}`;
@@ -45,7 +45,7 @@ export function describeCloud(cloud: Cloud, endpoints: Readonly<Record<string, s
   return ['# Sandbox\n', `${about}\n`, ...shown].join('\n');
 }
 
-/** A line for each of the first entries, and the number of the others. */
+/** Lists the first entries, one line each, and counts the rest. */
 function list<T>(entries: Iterable<T>, show: (entry: T) => string): string[] {
   const all = [...entries];
   if (all.length === 0) return ['None.'];

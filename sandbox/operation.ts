@@ -19,32 +19,32 @@ export interface OperationRequest<Request extends string, Input> extends ApiRequ
 export interface Operation<Request extends string = string, Input = unknown> {
   /** By default storage. */
   readonly service?: ServiceName;
-  /** Method, path, and the names that a query must have. `{key}` takes slashes, other parameters do not. */
+  /** Method, path, and required query names. `{key}` may contain slashes, other parameters may not. */
   readonly request: Request;
-  /** Other names that a query may have. All further ones are refused. */
+  /** Optional query names. All others are refused. */
   readonly options?: readonly string[];
-  /** Storage: headers understood beside those of every request. `x-amz-meta-` stands for all headers that begin with it. */
+  /** Storage only: headers that this operation understands, in addition to the headers of every request. `x-amz-meta-` stands for all headers with this prefix. */
   readonly headers?: readonly string[];
-  /** Description it follows: the API reference; by default S3, to which the reference refers; or none but the sandbox's own. */
+  /** The description that the operation follows: the API reference, S3 (the default, to which the reference refers), or the sandbox's own. */
   readonly source?: 'reference' | 's3' | 'sandbox';
-  /** Parts of its answer that its source does not show. */
+  /** Parts of the answer that its source does not describe. */
   readonly invents?: readonly (keyof typeof inventedWords)[];
-  /** Answers with bytes. All other operations with GET and POST answer with a document. */
+  /** Set if the operation answers with bytes. All other GET and POST operations answer with a document. */
   readonly answersBytes?: true;
-  /** Reads a body of any size from the request's `stream`. */
+  /** Set if the operation reads a body of any size from the request's `stream`. */
   readonly streams?: true;
-  /** Rules for the body: for its JSON, or for its document as `readDocument` reads it. */
+  /** Rules for the body: for the JSON value, or for the XML document as `readDocument` returns it. */
   readonly rules?: z.ZodType<Input>;
   /** Set if the body is an XML document. */
   readonly document?: DocumentForm;
-  /** Throws a `ServiceError` to refuse. */
+  /** Answers the request. Throws a `ServiceError` to refuse it. */
   handle(request: OperationRequest<Request, Input>, cloud: Cloud): Answer | Promise<Answer>;
 }
 
 export const defineOperation = <const Request extends string, Input>(operation: Operation<Request, Input>): Operation =>
   operation;
 
-/** Words of the header `x-sandbox-invented`, which marks the parts of an answer that the reference does not show. */
+/** Values of the header `x-sandbox-invented`, which names the parts of an answer that the reference does not describe. */
 export const inventedWords = {
   error: 'the error: its code and status follow similar clouds',
   operation: 'the operation: the APIs only refer to it, or do not have it; it follows S3',
@@ -58,12 +58,12 @@ export const inventedWords = {
   urls: 'the addresses of the server and of the person to alert',
 } as const;
 
-/** Marks an answer with words of `inventedWords`. */
+/** Adds values of `inventedWords` to an answer. */
 export function invented(answer: Answer, ...words: readonly (keyof typeof inventedWords)[]): Answer {
   const known = answer.headers['x-sandbox-invented']?.split(',') ?? [];
   const all = [...new Set([...known, ...words])].join(',');
   return all === '' ? answer : { ...answer, headers: { ...answer.headers, 'x-sandbox-invented': all } };
 }
 
-/** Words for all answers of an operation, by its source. */
+/** The values for every answer of an operation, by its source. */
 export const sourceWords = { reference: [], s3: ['operation'], sandbox: ['read'] } as const;

@@ -11,7 +11,7 @@ import { parseObject, ServiceError } from './http.js';
 
 export const text = z.string().default('');
 
-/** A text of a documented list. */
+/** Accepts a text of a documented list. */
 export const oneOf = (...values: readonly string[]) =>
   z.string().refine((value) => values.includes(value), `must be one of ${values.join(', ')}`);
 
@@ -21,7 +21,7 @@ export const name = (least: number, most: number) => z.string().min(least).max(m
 
 export const address = z.string().refine((value) => isIP(value) !== 0, 'must be an IP address');
 
-/** False for two spellings of one IP address. */
+/** False if two texts are the same IP address in different spellings. */
 export function areDistinctAddresses(first: unknown, second: unknown): boolean {
   const canonical = (value: unknown) =>
     typeof value === 'string' && isIP(value) === 6
@@ -30,7 +30,7 @@ export function areDistinctAddresses(first: unknown, second: unknown): boolean {
   return canonical(first) !== canonical(second);
 }
 
-/** Server types from a table of sizes and the memory (GB) that each comes with. */
+/** Lists the server types of a table that maps each size to its memory options (GB). */
 export const serverTypes = (sizes: Readonly<Record<string, string>>): string[] =>
   Object.entries(sizes).flatMap(([size, memory]) => memory.split(' ').map((gigabytes) => size + gigabytes));
 
@@ -47,12 +47,12 @@ export function readInput<T>(rules: z.ZodType<T>, body: Buffer): T {
   );
   const words = problems[0]?.path.join(' ').match(/[A-Za-z]+/g) ?? ['Body'];
   const named = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
-  // The message leaves out values, which may be secret.
+  // The message leaves out values because they may be secret.
   const lines = problems.map(({ path, message }) => `${toDotPath(path)}: ${message}.`);
   throw refuse(400, `InvalidParameterIllegalInput.${named}`, lines.join(' '));
 }
 
-/** A refusal by the catalog or DevOps API. The reference has no codes; these follow similar services. */
+/** Creates an error of the catalog or DevOps API. The reference has no error codes, so these follow similar services. */
 export const refuse = (status: number, code: string, message: string) =>
   new ServiceError(status, `Client.${code}`, message);
 

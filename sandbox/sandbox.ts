@@ -20,15 +20,15 @@ export type Sandbox = Awaited<ReturnType<typeof serveState>>;
 
 export interface SandboxOptions {
   readonly now: () => Date;
-  /** By default derived from the seed. */
+  /** Access keys; derived from the seed by default. */
   readonly keys?: Keys;
-  /** 0, the default, takes a free port. */
+  /** Port to listen on. 0, the default, chooses a free port. */
   readonly port?: number;
-  /** Keys and IDs follow from it. By default random. */
+  /** Keys and IDs are derived from the seed; random by default. */
   readonly seed?: string | undefined;
   /** File that keeps the state. Without it, the state ends with the process. */
   readonly stateFile?: string | undefined;
-  /** Faults such as `list_parts=503*3`, or `@` and a file of them. */
+  /** Faults such as `list_parts=503*3`, or `@` and the name of a file with faults. */
   readonly fault?: string | undefined;
 }
 
@@ -105,7 +105,7 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
 
   function showState(incoming: IncomingMessage): Answer {
     const text = (status: number, body: string) => document(status, 'text/markdown', body);
-    // Pages of other sites must not read it: their names can be made to resolve to this machine.
+    // Refuses other hosts because a page of another site could read the state through DNS rebinding.
     if (!isLoopback(incoming.headers.host)) return text(403, 'Ask for it at 127.0.0.1 or localhost.\n');
     return incoming.method === 'GET' ? text(200, describe()) : text(405, 'This can only be read.\n');
   }
@@ -119,7 +119,7 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
   const describe = () => describeCloud(cloud, endpoints, requests);
   return {
     cloud: { credentials: keys, endpoints, signingServices },
-    /** For tests, which add records. */
+    /** Lets tests add records. */
     storage: cloud.storage,
     describe,
     close: async () => {
@@ -143,7 +143,7 @@ async function respond(incoming: IncomingMessage, outgoing: ServerResponse, answ
   else await pipeline(content, outgoing);
 }
 
-/** Headers that identify a request (docs/API.md: Request IDs), in the spelling of the client's dialect. */
+/** Returns the request ID headers (docs/API.md: Request IDs), with `x-amz-` names if the client used them. */
 function requestIds(id: string, amz: boolean): Record<string, string> {
   if (amz) return { 'x-amz-request-id': id, 'x-amz-id-2': `${id}-b` };
   return {
@@ -154,6 +154,6 @@ function requestIds(id: string, amz: boolean): Record<string, string> {
   };
 }
 
-/** A URL without signatures and session tokens. */
+/** Removes signatures and session tokens from a URL. */
 const withoutSecrets = (url: string) =>
   url.replace(/((?:x-(?:ext|amz)-)?(?:security-token|signature)=)[^&\s]*/gi, '$1(not shown)');

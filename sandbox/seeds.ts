@@ -9,13 +9,13 @@ import type { Part, UploadName } from './storage/records.js';
 
 const demoUpload = (key: string, uploadId: string): UploadName => ({ bucket: 'demo-bucket', key, uploadId });
 
-/** In progress: 15 parts of 16, of which three are missing. */
+/** An upload in progress. Parts up to 15 of 16 were sent, and three are missing. */
 export const seededUpload = demoUpload('backups/2026/database.dump', 'demo-upload-in-progress');
 
-/** Ready to be completed: 10,000 parts. */
+/** A complete upload with 10,000 parts. */
 export const seededLargeUpload = demoUpload('archive/2025.tar', 'demo-upload-of-10000-parts');
 
-/** Just begun: no parts. */
+/** An upload that has just begun, without parts. */
 export const seededEmptyUpload = demoUpload('video/launch.mov', 'demo-upload-without-parts');
 
 export const seededGroup = {
@@ -24,7 +24,7 @@ export const seededGroup = {
   adminCluster: 'demo-admin',
   userCluster: 'demo-user',
   version: '1.33.5-sandbox',
-  /** External cloud project with both clusters. */
+  /** The external cloud project of both clusters. */
   project: 'demo-project',
 };
 
@@ -63,7 +63,7 @@ function parts(uploadId: string, started: string): [string, Part][] {
   return numbers.map((number) => part(number, (number === 10_000 ? 3 : 16) * mebibyte, 23_600 - number * 2));
 }
 
-/** A request for the group with one cluster. */
+/** Builds the request that would create the group with one cluster. */
 function provisionInput(clusterName: string) {
   const { resourceNamePrefix, version, project } = seededGroup;
   const place = { region: 'jp-east-1', availabilityZone: 'east-11', volumeType: 'standard-flash-storage-a' };

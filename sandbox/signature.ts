@@ -10,7 +10,7 @@ export interface Keys {
 /** Names of the services in signatures. */
 export const signingServices = { storage: 's3', catalog: 'catalog', devops: 'devops' };
 
-/** Storage needs no body here: its signature covers a header with the body's hash, which storage/bodies.ts compares. */
+/** Storage needs no body here, because its signature covers the header with the body's hash, and storage/bodies.ts compares that hash. */
 export type SignedRequest = Pick<ApiRequest, 'service' | 'method' | 'url' | 'headers' | 'body'>;
 
 const authorization =
@@ -62,14 +62,14 @@ function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceErro
   });
 }
 
-/** Checks of the signatures that follow one in the headers, which `checkSignature` found right. */
+/** Verifies the chunk signatures after the signature in the headers, which `checkSignature` has verified. */
 export function chunkSignatures(request: SignedRequest, keys: Keys): CheckNext {
   const { scope = '', signature = '' } = parseAuthorization(request.headers.authorization ?? '') ?? {};
   const date = request.headers[`${prefixOf(request)}-date`] ?? '';
   const key = signingKey(keys, scope);
   let previous = signature;
   return (kind, digest, given) => {
-    // A chunk has room for headers of its own, which the protocol leaves empty.
+    // The protocol reserves a line for headers of a chunk and leaves it empty.
     const headers = kind === 'PAYLOAD' ? [sha256('')] : [];
     const stringToSign = [`AWS4-HMAC-SHA256-${kind}`, date, scope, previous, ...headers, digest].join('\n');
     const expected = hmac(key, stringToSign);
@@ -89,7 +89,7 @@ function parseAuthorization(text: string) {
   return { accessKeyId, day, scopeService, scope, signedHeaders, signature };
 }
 
-/** The dialect of a request's own headers. */
+/** The prefix of the request's signature headers: `x-amz-` or the reference's own. */
 const prefixOf = ({ service, headers }: SignedRequest) =>
   service === 'storage' && headers['x-ext-date'] !== undefined ? 'x-ext' : 'x-amz';
 
@@ -136,12 +136,12 @@ function canonicalise(
   ].join('\n');
 }
 
-/** A text stands for bytes: Node gives each byte of a header as one character. */
+/** Hashes text as Latin-1 because Node gives each byte of a header as one character. */
 const sha256 = (data: Buffer | string) => hash('sha256', typeof data === 'string' ? Buffer.from(data, 'latin1') : data);
 
 const bytes = (text: string) => Buffer.from(text, 'latin1').toString('hex').replace(/..\B/g, '$& ');
 
-/** Milliseconds, or NaN. */
+/** Parses a signature date to milliseconds since 1970, or NaN. */
 const parseDate = (value: string) =>
   Date.parse(value.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 
@@ -151,10 +151,10 @@ const encode = (text: string) =>
 const decode = (text: string) =>
   text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
-/** A path encoded once, however the client encoded it. */
+/** Encodes a path once, whatever encoding the client used. */
 const encodedOnce = (path: string) => path.replace(/[^/]+/g, (segment) => encode(decode(segment)));
 
-/** A path as on the wire, encoded once more, with dot segments and empty ones resolved. */
+/** Encodes the path on the wire once more and resolves dot segments and empty segments. */
 const encodedTwice = (path: string) =>
   posix.normalize(path).replace(/[^/]+/g, (segment) => encode(Buffer.from(segment).toString('latin1')));
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { parseJson } from './http.js';
 
-/** A reason not to start. The message is a sentence for the user. */
+/** The reason why the sandbox cannot start. The message is a sentence for the user. */
 export class SandboxProblem extends Error {
   override readonly name = 'SandboxProblem';
 }
@@ -22,24 +22,24 @@ const origin = z.object({
 });
 export type Origin = Omit<z.output<typeof origin>, 'sandbox'>;
 
-/** Changes that belong together. Each has a table, a key and its new record, or null if the record was deleted. */
+/** The changes of one request: table, key, and the new record, or null for a deleted record. */
 const changesLine = z.array(z.tuple([z.string(), z.string(), z.unknown()]).readonly());
 export type Change = z.output<typeof changesLine>[number];
 
-/** All that a sandbox remembers. */
+/** The memory of a sandbox: seed, changes and bodies. */
 export type State = ReturnType<typeof createState>;
 
-/** Bytes that follow from the seed and some names. */
+/** Derives bytes from the seed and names. The same names give the same bytes. */
 export const derive = ({ origin }: State, ...names: readonly (string | number)[]) =>
   hash('sha256', JSON.stringify([origin.seed, ...names]), 'buffer');
 
-/** Keys and records that a table has from the start. */
+/** Keys and records of a table before the first change. */
 export type Seeds<T> = Iterable<readonly [key: string, record: T]>;
 
-/** Records by their keys. A change is kept in the state. */
+/** Records by key. Each change is also written to the state. */
 export class Table<T> extends Map<string, T> {
   readonly #keep: (key: string, value: T | null) => void;
-  /** Seeds come before the state's own changes. Throws a `SandboxProblem` if the state has other records than these. */
+  /** Loads the seeds, then the changes of the state. Throws a `SandboxProblem` if a record does not fit the schema. */
   constructor(name: string, record: z.ZodType<T>, state: State, seeds: Seeds<NoInfer<T>> = []) {
     super();
     this.#keep = (key, value) => state.keep([name, key, value]);
@@ -72,7 +72,7 @@ interface Medium {
   close(): Promise<void>;
 }
 
-/** `changes` were kept before this start, oldest first. */
+/** `changes` are from earlier starts, oldest first. */
 function createState(origin: Origin, changes: readonly Change[], medium: Medium) {
   const waiting: Change[] = [];
   let count = changes.length;
@@ -81,14 +81,14 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
     ...medium,
     origin,
     changes,
-    /** Keeps a change with the next `flushed`. */
+    /** Queues a change for the next `flushed`. */
     keep: (change: Change) => {
       count += 1;
       waiting.push(change);
     },
-    /** The number of changes ever kept. */
+    /** The number of changes so far. */
     count: () => count,
-    /** Writes the changes since the last call together. Resolves once all are on disk; rejects for good after a failure. */
+    /** Writes the queued changes in one go. Resolves when all are on disk. After a failure, every later call rejects too. */
     flushed: () => {
       written = written.then(() => (waiting.length > 0 ? medium.write(waiting.splice(0)) : undefined));
       return written;
@@ -100,7 +100,7 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
   };
 }
 
-/** State that ends with the process. `close` deletes its folder. */
+/** Creates a state that ends with the process. `close` deletes its folder. */
 export function temporaryState(origin: Origin): State {
   let made: Promise<string> | undefined;
   return createState(origin, [], {
@@ -111,7 +111,7 @@ export function temporaryState(origin: Origin): State {
       return made;
     },
     close: async () => {
-      // A body may still be arriving.
+      // Retries because a body may still be arriving.
       if (made !== undefined) await rm(await made, { recursive: true, force: true, maxRetries: 5 });
     },
   });
@@ -173,7 +173,7 @@ async function readLines(path: string, ifNew: Origin) {
   return { origin: data, changes };
 }
 
-/** Keeps a second sandbox from the file. A lock of a process that no longer runs does not count. */
+/** Locks the file against a second sandbox. Ignores the lock of a process that no longer runs. */
 function lock(path: string): () => void {
   const pid = String(process.pid);
   try {
@@ -181,7 +181,7 @@ function lock(path: string): () => void {
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
     const owner = readFileSync(path, 'utf8');
-    // In a container, an earlier process may have had the same number.
+    // In a container, an earlier process may have had the same process ID.
     if (owner !== pid && isRunning(Number(owner)))
       throw new SandboxProblem(`Process ${owner} uses this state; if that is no sandbox, delete ${path}.`);
     writeFileSync(path, pid);

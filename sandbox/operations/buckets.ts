@@ -7,7 +7,7 @@ import { isDocumentOf, textOf, xml } from '../storage/xml.js';
 /** Regions with object storage (docs/API.md: RestoreInstance). */
 const regions = ['jp-east-1', 'jp-west-2'];
 
-/** Names that S3 keeps for itself begin or end so. */
+/** Prefixes and suffixes that S3 reserves. */
 const reserved = /^(xn--|sthree-|amzn-s3-demo-)|(-s3alias|--ol-s3|\.mrap|--x-s3|--table-s3)$/;
 
 const isBucketName = (name: string) =>

@@ -15,11 +15,11 @@ export const completeMultipartUpload = defineOperation({
   streams: true,
   async handle(request, { storage, now }) {
     const { parameters, query, headers } = request;
-    // Here, checksum headers are about the object, not about the body.
+    // In this request, checksum headers describe the object and not the body.
     const ofBody = Object.entries(headers).filter(([name]) => !checksumHeaders.includes(name));
     const named = namedParts(await readShort({ ...request, headers: Object.fromEntries(ofBody) }));
     const before = storage.objects.get(objectName(parameters));
-    // A client repeats the request if the first answer was lost.
+    // Repeats the answer, because a client sends the request again if the first answer was lost.
     if (before !== undefined && before.uploadId === query.get('uploadId') && isMadeOf(before, named))
       return answerOf(before);
     const upload = storage.findUpload(parameters, query);
@@ -36,7 +36,7 @@ export const completeMultipartUpload = defineOperation({
 
 type NamedPart = ReturnType<typeof namedParts>[number];
 
-/** The parts that a client names, with their checksums by header. */
+/** Parses the parts that the client lists, with their checksums by header. */
 function namedParts(body: Buffer) {
   const document = body.toString('utf8');
   const elements = ['Part', 'PartNumber', 'ETag', ...checksumNames.values()];
@@ -55,7 +55,7 @@ const isMadeOf = ({ parts }: StoredObject, named: readonly NamedPart[]) =>
   parts.length === named.length &&
   parts.every(({ partNumber, etag }, at) => partNumber === named[at]?.partNumber && etag === named[at]?.etag);
 
-/** The parts of the object. Throws a `ServiceError` if they cannot make one. */
+/** Returns the parts of the new object. Throws a `ServiceError` if a listed part is missing, changed or too small. */
 function checkedParts(uploadId: string, named: readonly NamedPart[], parts: ReadonlyMap<string, Part>): Part[] {
   if (named.some(({ partNumber }, index) => partNumber <= (named[index - 1]?.partNumber ?? 0)))
     throw new ServiceError(400, 'InvalidPartOrder', 'The parts must be in ascending order.');
@@ -79,7 +79,7 @@ function completedObject(upload: Upload, parts: readonly Part[], lastModified: s
   return { bucket, key, uploadId, headers, etag, lastModified, parts: [...parts], checksums };
 }
 
-/** Throws a `ServiceError` if size or checksum differ from those that the client sent. */
+/** Throws a `ServiceError` if the size or a checksum differs from the client's header. */
 function checkObject({ parts, checksums }: StoredObject, headers: Readonly<Record<string, string>>): void {
   const { 'x-amz-mp-object-size': size } = headers;
   if (size !== undefined && Number(size) !== sizeOf(parts))

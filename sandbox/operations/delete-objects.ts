@@ -6,10 +6,10 @@ import { isDocumentOf, textOf, textsOf, xml } from '../storage/xml.js';
 
 const maximumKeys = 1000;
 
-/** Elements that delete one version of an object, or an object only as long as it is the same. */
+/** Elements for one version, or for a deletion on condition. The sandbox offers neither. */
 const conditions = ['VersionId', 'ETag', 'LastModifiedTime', 'Size'];
 
-/** Deletes up to 1,000 objects of a bucket. Those that do not exist count as deleted. */
+/** Deletes up to 1,000 objects of a bucket. Missing objects count as deleted. */
 export const deleteObjects = defineOperation({
   request: 'POST /{bucket}?delete',
   async handle({ parameters: { bucket }, headers, body }, { storage }) {
@@ -23,11 +23,11 @@ export const deleteObjects = defineOperation({
   },
 });
 
-/** True for a body that was compared with a digest besides its signature. */
+/** True if the body has a digest header or checksum, in addition to its signature. */
 const isChecked = (headers: ApiRequest['headers']) =>
   ['content-md5', 'x-amz-trailer', ...checksumHeaders].some((name) => name in headers);
 
-/** Throws a `ServiceError` unless the document names 1 to 1,000 keys and nothing that is not offered. */
+/** Parses the document. Throws a `ServiceError` unless it lists 1 to 1,000 keys and uses only offered elements. */
 function readDeletion(document: string): { readonly keys: readonly string[]; readonly isQuiet: boolean } {
   const malformed = new ServiceError(400, 'MalformedXML', `The body must name 1 to ${maximumKeys} keys of objects.`);
   if (!isDocumentOf(document, 'Delete', ['Quiet', 'Object', 'Key', ...conditions])) throw malformed;

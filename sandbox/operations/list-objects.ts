@@ -14,7 +14,7 @@ export const listObjects = defineOperation({
     return xml('ListBucketResult', {
       ...shared,
       Marker: encode(marker),
-      // Without groups, clients go on from the last key.
+      // Without a delimiter, clients continue from the last key.
       NextMarker: isTruncated && isGrouped ? encode(last) : undefined,
       Contents: contents.map((entry) => ({ ...entry, Owner: person })),
     });
@@ -42,7 +42,7 @@ export const listObjectsV2 = defineOperation({
   },
 });
 
-/** Objects of a bucket whose names come after another. Keys that have the delimiter behind the prefix become one group. */
+/** Lists the objects after a key. Keys with the delimiter after the prefix become one group (common prefix). */
 function listPage(storage: Storage, bucket: string, query: ApiRequest['query'], after: string) {
   storage.findBucket(bucket);
   const [prefix, delimiter] = [query.get('prefix') ?? '', query.get('delimiter') ?? ''];
@@ -56,7 +56,7 @@ function listPage(storage: Storage, bucket: string, query: ApiRequest['query'], 
     if (end < 0) entries.set(key, object);
     else entries.set(key.slice(0, end + delimiter.length), undefined);
   }
-  // A page that ended with a group is followed by what comes after all of its keys.
+  // If the previous page ended with a group, skips all keys of that group.
   entries.delete(after);
   const page = [...entries].sort(([a], [b]) => byBytes(a, b)).slice(0, maximum);
   const groups = page.flatMap(([name, object]) => (object === undefined ? { Prefix: encode(name) } : []));
@@ -65,11 +65,11 @@ function listPage(storage: Storage, bucket: string, query: ApiRequest['query'], 
     encode,
     isTruncated,
     isGrouped: delimiter !== '',
-    /** Name of the last object or group; empty if there is none. */
+    /** Name of the last object or group; empty on an empty page. */
     last: page.at(-1)?.[0] ?? '',
     groups: groups.length,
     contents: page.flatMap(([name, object]) => (object === undefined ? [] : contentsOf(encode(name), object))),
-    /** Elements of both versions. */
+    /** Elements of ListObjects and ListObjectsV2. */
     shared: {
       Name: bucket,
       Prefix: encode(prefix),

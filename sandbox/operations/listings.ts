@@ -27,7 +27,7 @@ export const listParts = defineOperation({
       UploadId: upload.uploadId,
       ...aboutUpload(upload),
       'Encoding-Type': type,
-      // The reference's sample has these only in a truncated answer.
+      // The reference's sample shows these elements only in a truncated answer.
       ...(isTruncated && { PartNumberMarker: marker, MaxParts: maximum, NextPartNumberMarker: next }),
       IsTruncated: isTruncated,
       Part: page.map(({ partNumber, lastModified, etag, size, checksums }) => ({
@@ -80,7 +80,7 @@ export const listMultipartUploads = defineOperation({
   },
 });
 
-/** Elements about an upload's owner and its future object. */
+/** Elements for the owner of an upload and the settings of its object. */
 const aboutUpload = ({ algorithm }: Upload) => ({
   Initiator: person,
   Owner: person,

@@ -4,7 +4,7 @@ import { wholeChecksum } from '../storage/checksums.js';
 import { type StoredObject, sizeOf } from '../storage/records.js';
 import { isListed, notOffered } from '../storage/requests.js';
 
-/** Headers that an object keeps from its upload. */
+/** Headers of the upload that are stored with the object. */
 export const objectHeaders = [
   ...['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'content-type', 'expires'],
   ...['x-amz-meta-', 'x-ext-meta-'],
@@ -35,7 +35,7 @@ export const putObject = defineOperation({
   },
 });
 
-/** Succeeds without an object too, as on S3. */
+/** Succeeds even if the object does not exist, as on S3. */
 export const deleteObject = defineOperation({
   request: 'DELETE /{bucket}/{key}',
   async handle({ parameters }, { storage }) {
@@ -65,7 +65,7 @@ export const headObject = defineOperation({
   handle: (request, { storage }) => describeObject(storage.findObject(request.parameters), request).answer,
 });
 
-/** The first and last byte that a request asks for, and its answer without them. Throws a `ServiceError` if there are none. */
+/** Returns the requested byte range and the answer without a body. Throws a `ServiceError` if the range has no bytes. */
 function describeObject(object: StoredObject, request: ApiRequest) {
   const { etag, lastModified, headers, parts, checksums } = object;
   if (![undefined, '*', etag, `"${etag}"`].includes(request.headers['if-match']))
@@ -87,7 +87,7 @@ function describeObject(object: StoredObject, request: ApiRequest) {
   return { answer: empty(about, range === undefined ? 200 : 206), first, last };
 }
 
-/** Undefined for a missing or invalid range, which RFC 9110 (section 14.2) wants ignored. */
+/** Parses a Range header. Undefined if it is missing or invalid: RFC 9110 (section 14.2) says to ignore it. */
 function rangeOf(header: string | undefined, size: number) {
   if (header === undefined) return undefined;
   if (header.includes(',')) throw notOffered('several ranges of bytes at once');

@@ -80,7 +80,7 @@ type ProvisionInput = z.output<typeof body>;
 const balancerOf = (input: ProvisionInput) => input.adminCluster?.controlPlaneLoadBalancer;
 const hasPrivateLan = (input: ProvisionInput) => input.networkConfig?.networkId !== undefined;
 
-/** A condition, checked even if other fields break rules: objects on the way to its field may then be missing. */
+/** Adds a rule between fields. It runs even if other fields are invalid, so parent objects may be missing. */
 const condition = (field: string, error: string) => {
   return { error, path: ['adminCluster', 'controlPlaneLoadBalancer', field], when: () => true };
 };
@@ -128,7 +128,7 @@ function checkUnique(group: string, input: ProvisionInput, { groups, clusters }:
     throw duplicate('AdminClusterName', `The external cloud project ${projectId} has a cluster ${name}.`);
 }
 
-/** A group in its first state. */
+/** Creates the record of a new group. */
 export function groupRecord(name: string, input: ProvisionInput, createTime: string): Fields {
   const { adminCluster: _, externalCloudConfig, adminWorkstation, ...given } = input;
   const instance = serverRecord(`${name}-workstation`, adminWorkstation, input.networkConfig.networkId);
@@ -141,14 +141,14 @@ export function groupRecord(name: string, input: ProvisionInput, createTime: str
   return { name, description: '', template: 'kube', configuration: { kube }, ...state };
 }
 
-/** Fields of the submitted key, which itself is never returned (docs/API.md: Resource group record). */
+/** Returns fields of the submitted service account key. The key itself is never returned (docs/API.md: Resource group record). */
 function serviceAccountOf({ externalCloudConfig }: ProvisionInput) {
   const key = parseObject(externalCloudConfig.serviceAccountKey) ?? {};
   const text = (value: unknown) => String(value ?? '');
   return { projectId: text(key.project_id), clientEmail: text(key.client_email), clientId: text(key.client_id) };
 }
 
-/** The admin cluster that a group's input describes, or a user cluster like it, in its first state. */
+/** Creates the record of a new cluster: the group's admin cluster, or a user cluster with the same settings. */
 export function clusterRecord(input: ProvisionInput, { name: group, createTime }: Fields, isAdmin: boolean): Fields {
   const { adminCluster: cluster, networkConfig } = input;
   const { enabled, version } = cluster.kubeServiceMeshConfig;
@@ -170,13 +170,13 @@ export function clusterRecord(input: ProvisionInput, { name: group, createTime }
   };
 }
 
-/** Fields that every kind of server has in a request. */
+/** The fields that all servers of a request have. */
 type Machine = Omit<ProvisionInput['adminWorkstation'], 'keyName' | 'initialAccountingType'>;
 
-/** Servers listed for a pool, which may be of any size. */
+/** The maximum number of servers in the record of a pool. */
 const shownNodes = 100;
 
-/** A load balancer (docs/API.md: Cluster record). On the common private network, the platform chooses the addresses. */
+/** Creates the record of a load balancer (docs/API.md: Cluster record). On the common private network, the platform chooses the addresses. */
 function loadBalancerRecord({ adminCluster, networkConfig: { networkId = commonPrivate } }: ProvisionInput): Fields {
   const name = `${adminCluster.name}-balancer`;
   const { region, availabilityZone } = adminCluster.controlPlane;
@@ -194,7 +194,7 @@ function loadBalancerRecord({ adminCluster, networkConfig: { networkId = commonP
   };
 }
 
-/** A server (docs/API.md: Server record). */
+/** Creates the record of a server (docs/API.md: Server record). */
 function serverRecord(instanceId: string, given: Machine, networkId = commonPrivate): Fields {
   const { region, availabilityZone, instanceType, volumeType: type, volumeSize: size } = given;
   const volumeId = `${instanceId}-disk`;
@@ -208,6 +208,6 @@ function serverRecord(instanceId: string, given: Machine, networkId = commonPriv
 
 const commonPrivate = 'common-private';
 const digest = (text: string) => hash('sha256', text, 'buffer');
-/** IDs and addresses follow from names, so that runs can be compared. */
+/** Derives IDs and addresses from names, so that runs can be compared. */
 const uniqueId = (name: string) => `i-${digest(name).toString('hex').slice(0, 12)}`;
 const addressOf = (name: string) => `10.${[...digest(name).subarray(0, 3)].join('.')}`;

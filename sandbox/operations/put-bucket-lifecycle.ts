@@ -15,7 +15,7 @@ const areDistinct = (rules: readonly { readonly ID?: string | undefined }[]) => 
   return new Set(ids).size === ids.length;
 };
 
-/** Keeps the rules; the sandbox deletes nothing by them. */
+/** Stores the rules. The sandbox does not apply them. */
 export const putBucketLifecycle = defineOperation({
   request: 'PUT /{bucket}?lifecycle',
   document: { root: 'LifecycleConfiguration', structures: ['Rule', 'Filter', 'Expiration'], lists: ['Rule'] },

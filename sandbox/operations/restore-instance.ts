@@ -23,7 +23,7 @@ const isCidr = (value: string) => {
   return bits !== '' && isIP(ip) !== 0 && Number(bits) <= (isIP(ip) === 4 ? 32 : 128);
 };
 
-/** Counts a pair of surrogates as one character. */
+/** Checks the length in characters. A surrogate pair counts as one character. */
 const isMemo = (text: string) => Array.from(text).length <= 255;
 
 const network = z.strictObject({
@@ -53,7 +53,7 @@ export const restoreRules = z.strictObject({
 
 type RestoreInput = z.output<typeof restoreRules>;
 
-/** RestoreInstance (docs/API.md: RestoreInstance). The region is that of the request's signature. */
+/** RestoreInstance (docs/API.md: RestoreInstance). The region comes from the signature. */
 export const restoreInstance = defineOperation({
   service: 'devops',
   request: 'POST /v1/instances:restore',
@@ -85,7 +85,7 @@ const usualZones: Readonly<Record<string, string>> = {
   'jp-west-2': 'jp-west-21',
 };
 
-/** The server that a backup becomes, in its first state. */
+/** Creates the record of a restored server. */
 export function instanceRecord({ backupId: _, ...input }: RestoreInput, region: string, created: Date): Fields {
   const address = `${input.instanceId}.devops.sandbox.invalid`;
   return {

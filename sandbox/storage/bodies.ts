@@ -54,12 +54,12 @@ export async function receive<Stored>(
   return { stored, size, etag: binary.toString('hex'), checksums };
 }
 
-/** Refuses signed chunks where nothing can check them. */
+/** Refuses signed chunks if their signatures cannot be verified. */
 const uncheckable: CheckNext = () => {
   throw notOffered('signed chunks without a checked signature of the headers');
 };
 
-/** The form of a body as its headers announce it. Throws a `ServiceError` for one that is not offered. */
+/** Reads the encoding of a body from its headers. Throws a `ServiceError` if the sandbox does not offer it. */
 function announcementOf(headers: ApiRequest['headers']) {
   const declared = headers['x-ext-content-sha256'] ?? headers['x-amz-content-sha256'] ?? '';
   const isSigned = signedForms.includes(declared);
@@ -76,5 +76,5 @@ function announcementOf(headers: ApiRequest['headers']) {
   return { isChunked, isSigned, trailer, sha256 };
 }
 
-/** Bodies whose chunks are signed, without and with trailers. */
+/** Values for a body with signed chunks, without and with trailers. */
 const signedForms = ['STREAMING-AWS4-HMAC-SHA256-PAYLOAD', 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER'];

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Part } from './records.js';
 
-/** Base64 by header. */
+/** Checksums in base64, by header name. */
 export type Checksums = Record<string, string>;
 
-/** Checksums that a client may send or ask for. Others are refused, because the sandbox cannot check them. */
+/** Algorithms that a client may use. Others are refused because the sandbox cannot verify them. */
 export const checksumAlgorithms = ['CRC32', 'SHA1', 'SHA256'];
 
 /** The header or trailer that holds a checksum. */
@@ -13,7 +13,7 @@ export const checksumHeader = (algorithm: string) => `x-amz-checksum-${algorithm
 
 const typeHeader = 'x-amz-checksum-type';
 
-/** XML elements of checksums by header. */
+/** XML element names by checksum header. */
 export const checksumNames = new Map(checksumAlgorithms.map((one) => [checksumHeader(one), `Checksum${one}`]));
 export const checksumHeaders = [...checksumNames.keys()];
 
@@ -32,7 +32,7 @@ export const checksumElements = (headers: Checksums) => ({
   ChecksumType: headers[typeHeader],
 });
 
-/** Headers of an object made of parts: the checksum of their checksums, and their number. */
+/** Headers of an object made of parts: the checksum of the parts' checksums, and the number of parts. */
 export function compositeChecksum(algorithm: string | undefined, parts: readonly Part[]): Checksums {
   if (algorithm === undefined) return {};
   const header = checksumHeader(algorithm);

@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { type CheckNext, ServiceError } from '../http.js';
 
-/** Pieces of a stream, which stays open if the reading ends early, so that an answer can be sent. */
+/** Iterates a stream, and leaves the stream open if iteration stops early, so that an answer can be sent. */
 export const pieces = (stream: Readable): AsyncIterableIterator<Buffer> => stream.iterator({ destroyOnReturn: false });
 
 /**
@@ -40,7 +40,7 @@ export async function* unchunked(
 
 const signatureTrailer = 'x-amz-trailer-signature';
 
-/** Trailers by name. Some clients end a line with a line feed of its own. */
+/** Parses trailers by name. Some clients end a line with a bare line feed. */
 const trailersOf = (lines: readonly string[]): Record<string, string> =>
   Object.fromEntries(
     lines.map((text) => {
@@ -49,7 +49,7 @@ const trailersOf = (lines: readonly string[]): Record<string, string> =>
     }),
   );
 
-/** The line before a chunk: its size in bytes and, if it has to be signed, its signature. */
+/** Parses the line before a chunk: the size in bytes and, if chunks are signed, the signature. */
 function headOf(text: string, isSigned: boolean) {
   const form = isSigned ? /^([0-9a-f]{1,10});chunk-signature=([0-9a-f]{64})$/i : /^([0-9a-f]{1,10})$/i;
   const [, size, signature = ''] = form.exec(text) ?? [];
@@ -71,7 +71,7 @@ function reader(stream: Readable) {
     return taken;
   };
   return {
-    /** The next line, without its end. */
+    /** Reads the next line, without the line break. */
     async line(): Promise<string> {
       let end = buffer.indexOf('\r\n');
       for (; end < 0; end = buffer.indexOf('\r\n')) {
@@ -80,7 +80,7 @@ function reader(stream: Readable) {
       }
       return take(end + 2).toString('latin1', 0, end);
     },
-    /** The next bytes: at least one, at most as many as given. */
+    /** Reads at least one byte and at most `bytes`. */
     async upTo(bytes: number): Promise<Buffer> {
       if (buffer.length === 0) await more();
       return take(bytes);

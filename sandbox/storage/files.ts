@@ -16,7 +16,7 @@ const filesOf = (parts: readonly Part[]) => parts.flatMap(({ file }) => file ?? 
 /** The files that hold uploaded bytes. */
 export function createFiles({ folder, durable, flushed }: State) {
   let readers = 0;
-  /** Files to delete once nobody reads. */
+  /** Files to delete when no read is in progress. */
   const waiting: string[] = [];
 
   async function remove(files: readonly string[]): Promise<void> {
@@ -42,7 +42,7 @@ export function createFiles({ folder, durable, flushed }: State) {
   }
 
   return {
-    /** Streams a body into a new file. Leaves none and throws a `ServiceError` if it is not what its headers say. */
+    /** Streams a body into a new file. If the body does not match its headers, deletes the file and throws a `ServiceError`. */
     async receive(request: ApiRequest, algorithm?: string) {
       if ((request.headers['content-length'] ?? request.headers['x-amz-decoded-content-length']) === undefined)
         throw new ServiceError(411, 'MissingContentLength', 'The header content-length is missing.');
@@ -58,18 +58,18 @@ export function createFiles({ folder, durable, flushed }: State) {
         throw error;
       }
     },
-    /** The bytes of parts from the `first` to the `last`, counted from 0. Files removed meanwhile stay until the end. */
+    /** Reads the bytes `first` to `last` (counted from 0) of an object's parts. Files that are removed meanwhile stay until the read ends. */
     read(parts: readonly Part[], first: number, last: number): Readable {
       readers += 1;
       return Readable.from(bytesOf(parts, first, last)).once('close', () => {
         readers -= 1;
-        // The next start deletes files that cannot be deleted now.
+        // The next start deletes files that could not be deleted now.
         remove(waiting.splice(0)).catch(() => undefined);
       });
     },
     /** Deletes the bodies of parts, after the change that dropped the parts is on disk. */
     remove: (parts: readonly Part[]) => remove(filesOf(parts)),
-    /** Deletes all bodies but those of some parts. */
+    /** Deletes all bodies except the bodies of `parts`. */
     async keepOnly(parts: readonly Part[]): Promise<void> {
       const kept = new Set(filesOf(parts));
       await remove((await readdir(await folder())).filter((file) => !kept.has(file)));

@@ -5,13 +5,13 @@ import { encodeKey, wholeNumber } from './requests.js';
 
 type Query = ApiRequest['query'];
 
-/** The order of keys: that of their bytes in UTF-8. */
+/** Sorts keys by their UTF-8 bytes, as S3 does. */
 export const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** The owner of everything. */
 export const person = { ID: 'sandbox-account', DisplayName: 'Sandbox' };
 
-/** Entries of a page: at most 1,000. */
+/** The number of entries per page, at most 1,000. */
 export const pageSize = (query: Query, name: string) => Math.min(wholeNumber(query, name, 1000), 1000);
 
 /** The encoding of keys in an answer. */

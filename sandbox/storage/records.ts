@@ -17,7 +17,7 @@ export const upload = z.object({
   key: z.string(),
   uploadId: z.string(),
   initiated: z.string(),
-  /** Headers of answers with the object. */
+  /** Headers for answers that return the object. */
   headers,
   /** Checksum algorithm that the client asked for. */
   algorithm: z.string().optional(),
@@ -29,7 +29,7 @@ export const part = z.object({
   size: z.number(),
   etag: z.string(),
   lastModified: z.string(),
-  /** Name of the file with its bytes. A part without one is zeros. */
+  /** Name of the file with the bytes. A part without a file consists of zeros. */
   file: z.string().optional(),
   /** Base64 by header. */
   checksums: headers,
@@ -38,11 +38,11 @@ export const part = z.object({
 export const storedObject = z.object({
   bucket: z.string(),
   key: z.string(),
-  /** ID of the upload that it was made of. */
+  /** ID of the multipart upload that created the object. */
   uploadId: z.string().optional(),
   etag: z.string(),
   lastModified: z.string(),
-  /** Headers of answers with it. */
+  /** Headers for answers that return the object. */
   headers,
   parts: z.array(part),
   /** Checksum headers. */

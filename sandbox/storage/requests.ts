@@ -7,7 +7,7 @@ const commonHeaders = [
   ...['x-amz-decoded-content-length', 'x-amz-trailer', 'x-amz-sdk-checksum-algorithm', ...checksumHeaders],
 ];
 
-/** Values that ask for the sandbox's only behaviour. */
+/** Header values that ask for the sandbox's only behaviour. They are accepted. */
 const givenAnyway = new Map([
   ['x-amz-acl', 'private'],
   ['x-amz-storage-class', 'STANDARD'],
@@ -18,7 +18,7 @@ const givenAnyway = new Map([
 export const isListed = (header: string, list: readonly string[]) =>
   list.some((name) => header === name || (name.endsWith('-') && header.startsWith(name)));
 
-/** Refuses (`ServiceError`) a request that storage would carry out only in part; `own` lists the headers of its operation. */
+/** Throws a `ServiceError` for a header that the sandbox would ignore. `own` lists the headers of the operation. */
 export function checkStorageRequest({ headers }: ApiRequest, own: readonly string[] = [], key = ''): void {
   if (!isLoopback(headers.host))
     throw notOffered('a bucket in the name of the host; use path-style addressing at 127.0.0.1 or localhost');
@@ -30,7 +30,7 @@ export function checkStorageRequest({ headers }: ApiRequest, own: readonly strin
     throw new ServiceError(400, 'KeyTooLongError', 'Your key is too long.', { MaxSizeAllowed: '1024' });
 }
 
-/** A number in a query. Throws a `ServiceError` if it is anything else. */
+/** Parses a number of the query. Throws a `ServiceError` if it is not a number. */
 export function wholeNumber(query: ApiRequest['query'], name: string, fallback: number): number {
   const text = query.get(name) ?? String(fallback);
   if (/^\d{1,10}$/.test(text)) return Number(text);
@@ -39,6 +39,6 @@ export function wholeNumber(query: ApiRequest['query'], name: string, fallback: 
 
 export const encodeKey = (key: string) => encodeURIComponent(key).replaceAll('%2F', '/');
 
-/** A refusal of something that object storage has and the sandbox does not. */
+/** The error for a feature of object storage that the sandbox does not have. */
 export const notOffered = (what: string) =>
   new ServiceError(501, 'NotImplemented', `The sandbox does not offer ${what}. Nothing was done.`);

@@ -4,7 +4,7 @@ import { createFiles } from './files.js';
 import type { Bucket, ObjectName, Part, StoredObject, Upload } from './records.js';
 import * as records from './records.js';
 
-/** Records that object storage has before those of its state. */
+/** Records that exist before the first change. */
 export interface StorageSeeds {
   readonly buckets: Seeds<Bucket>;
   /** By ID. */
@@ -48,7 +48,7 @@ export function openStorage(state: State, seeds: StorageSeeds) {
     nextUploadId: () => derive(state, 'upload', state.count()).toString('base64url'),
     /** The parts of an upload by number. Loaded on first use, because there may be 10,000. */
     partsOf,
-    /** The upload that a path and the `uploadId` of a query name. */
+    /** Finds the upload of a path and the query's `uploadId`. */
     findUpload({ bucket, key }: ObjectName, query: ReadonlyMap<string, string>) {
       findBucket(bucket);
       const UploadId = query.get('uploadId') ?? '';
@@ -62,7 +62,7 @@ export function openStorage(state: State, seeds: StorageSeeds) {
       if (object !== undefined) return object;
       throw new ServiceError(404, 'NoSuchKey', 'The specified key does not exist.', { Key: name.key });
     },
-    /** Ends an upload. Returns the parts that it had. */
+    /** Ends an upload. Returns its parts. */
     endUpload(uploadId: string) {
       const parts = partsOf(uploadId);
       const ended = [...parts.values()];
@@ -71,13 +71,13 @@ export function openStorage(state: State, seeds: StorageSeeds) {
       tables.delete(uploadId);
       return ended;
     },
-    /** Stores an object. Returns the parts of the one that it replaces. */
+    /** Stores an object. Returns the parts of the object that it replaces. */
     storeObject(object: StoredObject) {
       const previous = objects.get(records.objectName(object));
       objects.set(records.objectName(object), object);
       return previous?.parts ?? [];
     },
-    /** Deletes an object if it exists. Returns the parts that it had. */
+    /** Deletes an object if it exists. Returns its parts. */
     deleteObject(name: ObjectName) {
       const previous = objects.get(records.objectName(name));
       objects.delete(records.objectName(name));

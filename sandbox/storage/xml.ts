@@ -3,7 +3,7 @@ import { toDotPath } from 'zod/v4/core';
 import { type Answer, document, ServiceError } from '../http.js';
 import { notOffered } from './requests.js';
 
-/** Fields become elements, a list its element repeated, and undefined nothing. */
+/** A field becomes an element, a list becomes repeated elements, and undefined is left out. */
 export type XmlValue = string | number | boolean | undefined | XmlValue[] | { readonly [element: string]: XmlValue };
 
 function render(value: XmlValue): string {
@@ -19,7 +19,7 @@ export function xmlDocument(status: number, root: string, value: XmlValue, attri
   return document(status, 'application/xml', content);
 }
 
-/** An answer in the namespace of S3, which errors do not have. */
+/** Writes an answer in the namespace of S3. Errors have no namespace. */
 export const xml = (root: string, value: XmlValue) =>
   xmlDocument(200, root, value, ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"');
 
@@ -38,7 +38,7 @@ const escapeXml = (text: string) =>
 
 const entities = new Map(Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }));
 
-/** Texts of all elements of a name, unescaped, with the spaces around them. */
+/** Returns the unescaped text of all elements called `name`, with surrounding spaces. */
 export const textsOf = (xml: string, name: string): string[] =>
   [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].map(([, text = '']) => unescapeXml(text));
 
@@ -48,35 +48,35 @@ const unescapeXml = (text: string) =>
     return code <= 0x10ffff ? String.fromCodePoint(code) : (entities.get(name) ?? whole);
   });
 
-/** Text of the first element of a name, unescaped as far as ETags need it. */
+/** Returns the text of the first element called `name`, with quotation marks unescaped for ETags. */
 export const textOf = (xml: string, name: string): string | undefined =>
   new RegExp(`<${name}>\\s*([^<]*?)\\s*</${name}>`).exec(xml)?.[1]?.replace(/&quot;|&#34;|&#x22;/g, '"');
 
-/** True for one `root` element that holds only the given elements. */
+/** True if the document is one `root` element that contains only `elements`. */
 export const isDocumentOf = (xml: string, root: string, elements: readonly string[]): boolean =>
   new RegExp(`^\\s*(<\\?xml[^>]*\\?>)?\\s*<${root}[\\s>][\\s\\S]*</${root}>\\s*$`).test(xml) &&
   [...xml.matchAll(/<(\w[^\s/>]*)/g)].every(([, name = '']) => name === root || elements.includes(name));
 
-/** Names of elements in a document. */
+/** The element names of a document that need special treatment. */
 export interface DocumentForm {
   readonly root: string;
-  /** Those that hold elements. All others hold text. */
+  /** Elements that contain elements. All others contain text. */
   readonly structures: readonly string[];
-  /** Those that may stand there more than once. */
+  /** Elements that may be repeated. */
   readonly lists: readonly string[];
 }
 
-/** The elements of a document as fields: texts as they are, unescaped, and lists as lists. Undefined if it is not well-formed. */
+/** Parses a document into fields with unescaped text and lists. Undefined if the document is not well-formed. */
 export function readDocument(xml: string, form: DocumentForm): unknown {
   const content = xml.replace(/^\s*<\?xml[^>]*\?>/, '').replace(/<([\w.-]+)([^<>]*)\/>/g, '<$1$2></$1>');
   const whole = readElements((content.match(/<[^<>]*>|[^<>]+/g) ?? []).values(), undefined, form);
   return Object(whole)[form.root];
 }
 
-/** Tags and the texts between them. */
+/** Tags and the text between them. */
 type Tokens = IterableIterator<string>;
 
-/** The elements up to a tag, or up to the end. */
+/** Parses elements up to the tag `end`, or up to the end of the document. */
 function readElements(tokens: Tokens, end: string | undefined, form: DocumentForm): object | undefined {
   const found = new Map<string, unknown[]>();
   for (const token of tokens) {
@@ -90,14 +90,14 @@ function readElements(tokens: Tokens, end: string | undefined, form: DocumentFor
   return end === undefined ? fieldsOf(found, form) : undefined;
 }
 
-/** Undefined if an element is there more often than it may. */
+/** Converts elements to fields. Undefined if an element is repeated and must not be. */
 function fieldsOf(found: ReadonlyMap<string, unknown[]>, { lists }: DocumentForm): object | undefined {
   const fields = [...found].map(([name, values]) => [name, lists.includes(name) ? values : values[0]] as const);
   const isRepeated = [...found].some(([name, { length }]) => length > 1 && !lists.includes(name));
   return isRepeated ? undefined : Object.fromEntries(fields);
 }
 
-/** The content of an element whose first tag was read. */
+/** Parses the content of an element after its start tag. */
 function readContent(tokens: Tokens, name: string, form: DocumentForm): unknown {
   const end = `</${name}>`;
   if (name === form.root || form.structures.includes(name)) return readElements(tokens, end, form);
@@ -106,7 +106,7 @@ function readContent(tokens: Tokens, name: string, form: DocumentForm): unknown 
   return typeof text === 'string' && tokens.next().value === end ? unescapeXml(text) : undefined;
 }
 
-/** Reads a document by its rules. Throws a `ServiceError` with the codes of S3. */
+/** Parses a document and checks it against its rules. Throws a `ServiceError` with the codes of S3. */
 export function readDocumentInput<T>(rules: z.ZodType<T>, form: DocumentForm, body: Buffer): T {
   const { data, error, success } = rules.safeParse(readDocument(body.toString('utf8'), form));
   if (success) return data;
