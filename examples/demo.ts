@@ -14,15 +14,14 @@ import { shortened, wrapped } from '../src/cli/layout.js';
 import { exact, say } from '../src/util/safe-text.js';
 
 /**
- * A demonstration on one screen: starts the server on its sandbox as a host would, connects an MCP client, and prints every
- * call with the answer that an agent reads.
+ * Starts the server on its sandbox as a host would, connects an MCP client, and prints each call with the answer that an agent reads.
  */
 
 interface Scene {
   readonly title: string;
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
-  /** The call has to be refused. */
+  /** Set if the call must be refused. */
   readonly mistake?: true;
 }
 
@@ -79,14 +78,14 @@ const scenes: readonly Scene[] = [
 ];
 
 const { paint: style, width: columns } = pageOf(process, 'stdout');
-/** A recording has no width of its own. */
+// A recording has no terminal width.
 const width = Math.min(columns, 120);
 const print = (line = '') => process.stdout.write(`${line}\n`);
 
-/** Columns of what stands before each line. */
+/** Columns before each line. */
 const margin = 4;
 
-/** Lines shown of a question and of an answer. */
+/** The number of lines shown of a question and of an answer. */
 const [questionLines, answerLines] = [8, 8];
 
 /** Prints one call and its answer. Resolves with true if it ended as expected. */
@@ -97,7 +96,7 @@ async function play(client: Client, { title, tool, args, mistake }: Scene): Prom
   const failed = result.isError === true;
   const text = result.content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('\n');
   const upload = tool === 'list_parts' ? uploadBar(result.structuredContent) : [];
-  // The first paragraph is the outcome; the second of a refusal lists corrections.
+  // The first paragraph is the outcome. The second paragraph of a refusal lists corrections.
   const paragraphs = text.split('\n\n').slice(0, failed ? 2 : 1);
   const said = paragraphs.flatMap((paragraph) => paragraph.split('\n'));
   const lines = [...upload, ...said.flatMap((line) => wrapped(say`${exact(line)}`, width - margin))];
@@ -126,13 +125,13 @@ const form = z.object({
   requestedSchema: z.object({ properties: z.object({ decision: z.object({ enum: z.array(z.string()) }) }) }),
 });
 
-/** The question's choice that agrees. */
+/** The choice that accepts. */
 const acceptOf = (params: unknown) => form.parse(params).requestedSchema.properties.decision.enum[0] ?? '';
 
-/** Outcome and sentence of a change, as the journal is written for agents. */
+/** Matches the outcome and the sentence of a change in the journal resource. */
 const journalEntry = /^- \S+ {2}([a-z ]+) {2}"?\w+"?: ("(?:[^"\\]|\\.)*")/;
 
-/** Reading time of the user. The server takes a faster answer for a program's. */
+/** Time before the user answers. The server treats a faster answer as a program's. */
 const readMs = 1500;
 
 async function demo(): Promise<number> {

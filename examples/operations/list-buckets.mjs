@@ -1,4 +1,4 @@
-// ListBuckets, an operation of S3: the buckets of the account, page by page.
+// ListBuckets of S3 lists the account's buckets, page by page.
 // Offered with CLOUDOPS_OPERATIONS=./list-buckets.mjs and an endpoint in CLOUDOPS_STORAGE_URL.
 
 /** @param {import('cloudops-mcp/operation').Kit} kit */
@@ -41,7 +41,7 @@ export default ({ defineOperation, z, xmlRecord, counted, said, say }) => [
         }),
       start: () => ({ first: [], count: 0 }),
       add({ first, count }, { record: { buckets = [], continuationToken } }) {
-        // The first hundred are enough for a model to read; all are counted.
+        // Counts all buckets and keeps the first hundred, which are enough for a model.
         const state = { first: [...first, ...buckets].slice(0, 100), count: count + buckets.length };
         if (!continuationToken) return { kind: 'end', state };
         return { kind: 'next', state, after: { 'continuation-token': continuationToken } };

@@ -1,4 +1,4 @@
-// PutBucketLifecycleConfiguration, an operation of S3. It replaces all rules: the effect is "alter", and nothing can be split.
+// PutBucketLifecycleConfiguration of S3. The effect is "alter" because it replaces all rules, so it cannot be split.
 
 /** @param {import('cloudops-mcp/operation').Kit} kit */
 export default ({ defineOperation, z, fields, xml, counted, say, encodeSegment }) => {

@@ -23,18 +23,18 @@ import {
 import { outcomePanel, panel } from './outcome.js';
 import { planBody, planHead } from './plan.js';
 
-/** After this long without an answer the view says that there is none, and keeps waiting for one. */
+/** After this time without an answer, the view says so and keeps waiting (milliseconds). */
 const lateMs = 75_000;
 
-/** A host that has not answered by then is not going to. */
+/** Time limit for the host's answer to a decision (milliseconds). */
 const answerMs = 15 * 60_000;
 
-/** For calls that send nothing. */
+/** Time limit for calls that change nothing (milliseconds). */
 const shortAnswerMs = 75_000;
 
 const clockMs = 5_000;
 
-/** Shows a plan and takes the decision on it, or shows what came of a change. */
+/** Shows a plan and takes the decision, or shows the outcome of a change. */
 export async function startChangeView(): Promise<void> {
   const main = element('main', { class: 'change' });
   const outcome = element('div', { role: 'status' });
@@ -76,7 +76,7 @@ export async function startChangeView(): Promise<void> {
     if (hadFocus && isLost) outcome.querySelector<HTMLElement>('h1')?.focus();
   };
 
-  /** Below an outcome, the plan is folded. */
+  /** Shows the plan, collapsed if an outcome stands above it. */
   const showPlan = (isFolded: boolean) => {
     const change = 'change' in stage ? stage.change : undefined;
     if (shownPlan !== undefined && change === shownPlan.change && isFolded === shownPlan.isFolded) return;
@@ -123,7 +123,7 @@ export async function startChangeView(): Promise<void> {
     go(plannedAgain(stage, result, Date.now()));
   };
 
-  /** After a reload, hosts show the plan as it was before anybody decided. */
+  /** Asks the server for the state of the plan, because after a reload hosts show the plan as it was before the decision. */
   const look = async () => {
     if (!mayBeDecided(stage, Date.now()) || host?.callsTools !== true) return;
     const ticket = 'change' in stage ? stage.change?.ticket : undefined;
@@ -141,7 +141,7 @@ export async function startChangeView(): Promise<void> {
   }, clockMs);
 
   host = await startView('cloudops-change', main, {
-    // A decision that is under way, or made, is not begun anew by a host that sends the result again.
+    // Ignores a repeated result, so that a running or finished decision does not start again.
     onResult(result: ToolResult) {
       if (stage.kind !== 'waiting' && stage.kind !== 'plain') return;
       go(begin(result, Date.now()));
@@ -168,7 +168,7 @@ function buttonsAt(stage: Stage, host: Host | undefined) {
   };
 }
 
-/** A button that says it is disabled keeps the focus, and does nothing. */
+/** Runs `act` and ignores further clicks meanwhile. Uses aria-disabled because a disabled button loses the focus. */
 async function ignoringRepeats(button: HTMLButtonElement, act: () => Promise<void>): Promise<void> {
   if (button.ariaDisabled !== 'true') await act();
 }
@@ -184,7 +184,7 @@ const foldedPlan = (change: ProposedChange, formatTime: FormatTime) =>
 
 const paragraph = (text: string, className = '') => element('p', { class: className, dir: 'auto' }, ...shownText(text));
 
-/** What it came to, if it came to anything. */
+/** The outcome at a stage, if there is one. */
 function outcomeOf(stage: Stage, formatTime: FormatTime): readonly Node[] {
   if (stage.kind === 'ended') return [outcomePanel(stage.outcome, formatTime)];
   if (stage.kind === 'expired' || stage.kind === 'planning')
@@ -214,7 +214,7 @@ function outcomeOf(stage: Stage, formatTime: FormatTime): readonly Node[] {
   return [];
 }
 
-/** What is going on, and what to do where nothing can be clicked. */
+/** The progress at a stage, and the next step if there is no button. */
 function progressOf(stage: Stage, host: Host | undefined): readonly Node[] {
   if (stage.kind === 'waiting') return [paragraph('Waiting for the plan …')];
   if (stage.kind === 'plain') return [paragraph(stage.text)];

@@ -11,10 +11,10 @@ import type { ToolResult } from '../host/host.js';
 /** The state of a decision. A change that may have happened is never shown as one that did not. */
 export type Stage =
   | { readonly kind: 'waiting' }
-  /** The call came to something that nobody has to decide on. */
+  /** The result needs no decision. */
   | { readonly kind: 'plain'; readonly text: string }
   | { readonly kind: 'open'; readonly change: ProposedChange; readonly note?: string }
-  /** `note` says why there is no new plan, where one was asked for. */
+  /** `note` says why a requested new plan could not be made. */
   | { readonly kind: 'expired'; readonly change: ProposedChange; readonly note?: string }
   | {
       readonly kind: 'sending';
@@ -22,13 +22,13 @@ export type Stage =
       readonly decision: Extract<Decision['decision'], 'accept' | 'decline'>;
       readonly lost: boolean;
     }
-  /** A new plan is being made in place of one that has expired. */
+  /** A new plan is being made in place of the expired plan. */
   | { readonly kind: 'planning'; readonly change: ProposedChange }
-  /** A click to accept went out, and no answer came. */
+  /** A click to accept was sent, and no answer came. */
   | { readonly kind: 'lost'; readonly change: ProposedChange }
   | { readonly kind: 'ended'; readonly change?: ProposedChange | undefined; readonly outcome: ChangeOutcome };
 
-/** The state that follows from the result of the view's own call. */
+/** The first stage, from the result of the call that opened the view. */
 export function begin({ meta, structured, text }: ToolResult, now: number): Stage {
   const change = readProposedChange(meta);
   const outcome = readOutcome(meta);
@@ -37,42 +37,42 @@ export function begin({ meta, structured, text }: ToolResult, now: number): Stag
   return { kind: 'plain', text: readText(structured.summary) ?? text };
 }
 
-/** A plan that nobody has clicked on closes when its time is over. A click that is under way does not. */
+/** Closes an expired plan, unless a click is being sent. */
 export function expire(stage: Stage, now: number): Stage {
   if (stage.kind !== 'open' || now < Date.parse(stage.change.expiresAt)) return stage;
   return { kind: 'expired', change: stage.change };
 }
 
-/** A fresh plan has not been decided on: this one may be shown once more, after a reload (milliseconds). */
+/** A plan younger than this (milliseconds) has not been decided. An older plan may be shown again after a reload. */
 const freshMs = 15_000;
 
-/** True for a plan that may have been decided on before it was shown here. */
+/** True if the plan may have been decided before this view showed it. */
 export const mayBeDecided = (stage: Stage, now: number): boolean =>
   (stage.kind === 'open' || stage.kind === 'expired') &&
   stage.change.ticket !== undefined &&
   now - Date.parse(stage.change.issuedAt ?? '') > freshMs;
 
-/** The stage of a plan once the server has said where it stands. */
+/** The stage of a plan after the server reported its state. */
 export function looked(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
   const isWaiting = stage.kind === 'open' || stage.kind === 'expired';
   if (!isWaiting || outcome === undefined || outcome.kind === 'refused' || outcome.kind === 'expired') return stage;
-  // Nobody has clicked here, so there is nothing to say of this click.
+  // Removes the remark about this click, because there was none here.
   const { isEarlier: _, ...first } = outcome;
   return { kind: 'ended', change: stage.change, outcome: first };
 }
 
-/** A click, if one is possible: one that is under way stops the next. */
+/** Starts a click. Ignored while another click is being sent. */
 export function click(stage: Stage, decision: 'accept' | 'decline'): Stage {
   if (stage.kind === 'open' && stage.change.ticket !== undefined)
     return { kind: 'sending', change: stage.change, decision, lost: false };
-  // The ticket works once, so asking again cannot make it happen twice.
+  // A second click is safe because the server accepts the ticket only once.
   if (stage.kind === 'lost' && decision === 'accept')
     return { kind: 'sending', change: stage.change, decision, lost: true };
   return stage;
 }
 
-/** The plan that can be made anew at a stage. */
+/** The expired plan that "Plan again" would replace. */
 export function expiredPlan(stage: Stage): ProposedChange | undefined {
   const isExpired = stage.kind === 'expired' || (stage.kind === 'ended' && stage.outcome.kind === 'expired');
   const change = isExpired ? stage.change : undefined;
@@ -85,7 +85,7 @@ export function planAgain(stage: Stage): Stage {
   return change === undefined ? stage : { kind: 'planning', change };
 }
 
-/** The new plan, or the reason why there is none. */
+/** The stage with the new plan, or with the reason why there is none. */
 export function plannedAgain(stage: Stage, result: ToolResult | undefined, now: number): Stage {
   if (stage.kind !== 'planning') return stage;
   if (result === undefined) return { kind: 'expired', change: stage.change, note: 'No answer came. Nothing was sent.' };
@@ -95,10 +95,10 @@ export function plannedAgain(stage: Stage, result: ToolResult | undefined, now: 
   return { kind: 'expired', change: stage.change, note: [sentence, ...details].join(' ') };
 }
 
-/** The tool answered a click. */
+/** The stage after the tool answered a click. */
 export function answered(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
-  // The answer to the first click, after that to the second.
+  // The answer to the first click arrived after the answer to the second click.
   if (stage.kind === 'ended' && stage.outcome.kind === 'unknown' && outcome?.kind === 'accepted')
     return { ...stage, outcome };
   if (stage.kind !== 'sending' && stage.kind !== 'lost') return stage;
@@ -109,7 +109,7 @@ export function answered(stage: Stage, result: ToolResult): Stage {
   return { kind: 'ended', change, outcome: nothingSent && earlierLost ? stillUnknown(outcome) : outcome };
 }
 
-/** The answer to a second click says nothing of the first. */
+/** Keeps the outcome unknown, because the answer to a second click does not say what the first click did. */
 const stillUnknown = ({ sentence, details, requestIds }: ChangeOutcome): ChangeOutcome => ({
   kind: 'unknown',
   sentence: 'Your first click got no answer, so the change may have happened. Asking again sent nothing.',
@@ -118,7 +118,7 @@ const stillUnknown = ({ sentence, details, requestIds }: ChangeOutcome): ChangeO
   next: 'Look in the console, or in the journal (cloudops-mcp journal), before you ask for it again.',
 });
 
-/** No answer came, or none that can be read. */
+/** The stage if no readable answer came. */
 export function unanswered(stage: Stage): Stage {
   if (stage.kind !== 'sending') return stage;
   const { change, decision } = stage;
@@ -126,12 +126,12 @@ export function unanswered(stage: Stage): Stage {
   return { kind: 'open', change, note: 'No answer came. Nothing is done without a click on the other button.' };
 }
 
-/** The host does not pass clicks on, so nothing left this view. */
+/** The stage if the host does not forward tool calls. Nothing was sent. */
 export function notPassedOn(stage: Stage): Stage {
   if (stage.kind !== 'sending') return stage;
   const { change } = stage;
   if (stage.lost) return { kind: 'lost', change };
-  // Without a ticket, nothing can be clicked here.
+  // Without a ticket, the view shows no buttons.
   const { ticket: _, ...undecidable } = change;
   return { kind: 'open', change: undecidable, note: 'This chat did not pass your click on. Nothing was sent.' };
 }

@@ -14,11 +14,11 @@ const icons: Readonly<Record<OutcomeKind, IconName>> = {
   refused: 'nothing',
 };
 
-/** What it came to, in one glance. The heading can take the focus. */
+/** Makes a panel with an icon and a heading that can take the focus. */
 export const panel = (kind: string, name: IconName, title: string, ...lines: readonly Node[]): HTMLElement =>
   element('section', { class: `outcome ${kind}` }, element('h1', { tabindex: '-1' }, icon(name), title), ...lines);
 
-/** An outcome for people to read. */
+/** Makes the panel for an outcome. */
 export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HTMLElement {
   const { kind, sentence, details, next, isEarlier, sentAt } = outcome;
   const said = (text: string, attributes: Readonly<Record<string, string>> = {}) =>
@@ -36,7 +36,7 @@ export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HT
   );
 }
 
-/** What the provider of the cloud asks for. */
+/** Lists the error code and request IDs, which the cloud's support asks for. */
 function references({ code, requestIds }: ChangeOutcome): readonly Node[] {
   const pairs = [...(code === undefined ? [] : [['Code', code] as const]), ...Object.entries(requestIds)];
   if (pairs.length === 0) return [];

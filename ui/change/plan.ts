@@ -9,7 +9,7 @@ const risks: Readonly<Record<RiskName, { readonly words: string; readonly icon: 
   'no way back': { words: 'No way back', icon: 'oneWay' },
 };
 
-/** The decision: what, what is risky about it, and where. */
+/** The decision: the change, its risks, and where it takes place. */
 export const planHead = ({ sentence, risks: marked, isSandbox, where }: ProposedChange): readonly Node[] => [
   ...(isSandbox ? [element('p', { class: 'sandbox' }, 'Sandbox: nothing real happens')] : []),
   element('h1', { dir: 'auto' }, ...shownText(sentence)),
@@ -29,7 +29,7 @@ export const planHead = ({ sentence, risks: marked, isSandbox, where }: Proposed
     : [element('p', { class: 'where', dir: 'auto' }, ...shownText(sentenceCase(where.join(' · '))))]),
 ];
 
-/** Everything else that there is to know before deciding. */
+/** The rest of the plan: consequences, warnings, defaults and the request. */
 export function planBody(change: ProposedChange, formatTime: FormatTime): readonly Node[] {
   const { effects, warnings, notChecked, defaults, request } = change;
   const local = (lines: readonly string[]) => lines.map((line) => withLocalTimes(line, formatTime));

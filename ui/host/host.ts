@@ -2,30 +2,30 @@ import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
 import { type Fields, fieldsOf, readText } from '../../src/mcp/views/contract/read-fields.js';
 
 /**
- * A view's side of MCP Apps (protocol 2026-01-26), as much of it as our views need. README.md beside this folder says why it is
- * not the SDK's `App`; test/browser holds it against the SDK's `AppBridge`.
+ * The view's side of MCP Apps (protocol 2026-01-26), limited to the messages that our views use. ui/README.md says why this is not the
+ * SDK's `App`; test/browser checks it against the SDK's `AppBridge`.
  */
 export interface Host {
-  /** Calls a tool of the server that the view comes from. @throws RequestFailed */
+  /** Calls a tool of the view's server. @throws RequestFailed */
   callTool(name: string, args: Fields, timeoutMs: number): Promise<ToolResult>;
-  /** Gives the model a text to know with the user's next message, in place of the one before. Never throws. */
+  /** Replaces the text that the model gets with the user's next message. Never throws. */
   updateModelContext(text: string): void;
-  /** Tells the host how large the view is, in CSS pixels. */
+  /** Reports the size of the view in CSS pixels. */
   reportSize(width: number, height: number): void;
-  /** True if the host passes tool calls on. */
+  /** True if the host forwards tool calls. */
   readonly callsTools: boolean;
   readonly context: HostContext;
 }
 
 export interface HostEvents {
-  /** The arguments of the call that the view belongs to. */
+  /** Receives the arguments of the view's call. */
   onInput?(args: Fields): void;
   onResult(result: ToolResult): void;
-  /** The call was cancelled and has no result. */
+  /** The view's call was cancelled and has no result. */
   onCancelled(): void;
-  /** Fields that have changed. */
+  /** Receives the fields that changed. */
   onContext(context: HostContext): void;
-  /** The host is about to take the view away. */
+  /** The host is about to remove the view. */
   onTeardown(): void;
 }
 
@@ -33,12 +33,12 @@ export interface HostEvents {
 export interface ToolResult {
   readonly text: string;
   readonly structured: Fields;
-  /** The part that no model reads. */
+  /** The `_meta` of the result, which models do not read. */
   readonly meta: Fields;
   readonly isError: boolean;
 }
 
-/** The surroundings of a view. */
+/** Theme, locale and size that the host gives a view. */
 export interface HostContext {
   readonly theme: 'light' | 'dark' | undefined;
   /** Names and values of CSS variables. */
@@ -51,19 +51,19 @@ export interface HostContext {
 
 const protocolVersion = '2026-01-26';
 
-/** For what the host answers by itself. */
+/** Time limit for requests that the host answers without the server (milliseconds). */
 const ownAnswerMs = 30_000;
 
 /**
  * Connects to the page that holds the view.
- * @throws RequestFailed if it does not take part in MCP Apps
+ * @throws RequestFailed if the page does not support MCP Apps
  */
 export async function connectHost(
   window: Window,
   appInfo: { name: string; version: string },
   events: HostEvents,
 ): Promise<Host> {
-  // Both are asked for once: VS Code puts a page of its own in the place of `parent`, and compares by identity.
+  // Reads `parent` once, because VS Code replaces it by its own page and compares by identity.
   const { parent } = window;
   const peer = createPeer((message) => parent.postMessage(message, '*'), {
     onRequest(method) {
@@ -93,14 +93,14 @@ export async function connectHost(
     updateModelContext(text) {
       if (can.updateModelContext === undefined) return;
       const content = [{ type: 'text', text }];
-      // Nothing here can be done about a host that refuses it, and the view shows the same.
+      // Ignores a refusal, because the view shows the same text.
       peer.request('ui/update-model-context', { content }, ownAnswerMs).catch(() => undefined);
     },
     reportSize: (width, height) => peer.notify('ui/notifications/size-changed', { width, height }),
   };
 }
 
-/** Reads what the specification calls a CallToolResult. */
+/** Parses a CallToolResult. */
 function readResult({ content, structuredContent, _meta, isError }: Fields): ToolResult {
   const blocks = Array.isArray(content) ? content.map(fieldsOf) : [];
   return {

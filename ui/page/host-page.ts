@@ -4,8 +4,8 @@ import { type Fields, fieldsOf, numberOf, readText } from '../../src/mcp/views/c
 import { element } from '../shared/elements.js';
 
 /**
- * The page of `cloudops-mcp view`, and of a change on a page for decisions: a host with one view, for people without a chat that shows
- * any. It has the view's call from the process that serves it, and passes the view's own calls on to it.
+ * A host page with one view, for `cloudops-mcp view` and for decisions in a browser. The process that serves the page makes the view's
+ * first call, and carries out the view's later calls.
  */
 export function startHostPage(): void {
   const frame = element('iframe', { sandbox: 'allow-scripts', title: 'View' });
@@ -14,7 +14,7 @@ export function startHostPage(): void {
   const note = element('p', { class: 'note', dir: 'auto' });
   const more = element('p', { role: 'status' });
   document.body.append(element('main', {}, heading, said, note, more, frame));
-  // Asked for at once: an upload of many pages takes a while.
+  // Starts the call before the view is loaded, because reading a large upload takes a while.
   const call = ask('call', {});
   const send = (message: Fields) => frame.contentWindow?.postMessage(message, '*');
   const peer = createPeer(send, {
@@ -36,7 +36,7 @@ export function startHostPage(): void {
     },
   });
 
-  /** Waits for a plan after the one that is shown. The person goes on to it when they have read what came of this one. */
+  /** Waits for the next plan. The person opens it after reading the outcome of this one. */
   async function follow(shown: string | undefined): Promise<void> {
     while ((await ask('next', { shown })).waits !== true);
     if (shown === undefined) return location.reload();
@@ -52,7 +52,7 @@ export function startHostPage(): void {
     return result;
   }
 
-  /** Says what the page shows: in its heading, to those who hear the frame's name, and in the tabs of the browser. */
+  /** Sets the heading, the name of the frame for screen readers, and the title of the browser tab. */
   function entitle(result: Fields): void {
     const shown = shownBy(result);
     if (shown === undefined) return;
@@ -87,7 +87,7 @@ export function startHostPage(): void {
   frame.src = 'view';
 }
 
-/** What a result is about; undefined for one that says nothing of it, such as a failed call. */
+/** Heading and title for a result. Undefined if the result names no subject, such as a failed call. */
 function shownBy({ _meta, structuredContent }: Fields): { heading: string; title: string } | undefined {
   const outcome = readOutcome(_meta);
   if (outcome !== undefined) return { heading: 'A change and its outcome', title: outcome.sentence };
@@ -97,7 +97,7 @@ function shownBy({ _meta, structuredContent }: Fields): { heading: string; title
   return readText(object) === undefined ? undefined : { heading: 'An upload', title: `Upload of ${readText(object)}` };
 }
 
-/** Asks the process. Rejects where it does not answer. */
+/** Sends a request to the process. Rejects if the process does not answer. */
 async function ask(path: string, body: Fields): Promise<Fields> {
   const csrf = document.querySelector<HTMLMetaElement>('meta[name="csrf-token"]')?.content;
   const headers = { 'content-type': 'application/json', ...(csrf !== undefined && { 'x-csrf-token': csrf }) };

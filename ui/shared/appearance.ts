@@ -1,6 +1,6 @@
 import type { HostContext } from '../host/host.js';
 
-/** Makes a page look like its host, as far as the host says how. What is absent stays as it is. */
+/** Applies the host's theme, colours and fonts. Missing values change nothing. */
 export function applyAppearance(document: Document, { theme, variables, fonts }: HostContext): void {
   const root = document.documentElement;
   if (theme !== undefined) root.style.colorScheme = theme;
@@ -9,7 +9,7 @@ export function applyAppearance(document: Document, { theme, variables, fonts }:
   if (fonts !== undefined) applyFonts(document, fonts);
 }
 
-/** The text falls back to fonts of the system if the policy of the page lets no other in. */
+/** Loads the host's fonts. If the page's policy blocks them, system fonts are used. */
 function applyFonts(document: Document, css: string): void {
   const sheet = new CSSStyleSheet();
   try {
@@ -21,8 +21,8 @@ function applyFonts(document: Document, css: string): void {
 }
 
 /**
- * Writes a time, in milliseconds since 1970, as people at the host write it: whole, as the minute of a day, both with their zone, or as the
- * second of a day beside a time that has one.
+ * Formats a time (milliseconds since 1970) in the host's locale and time zone: `whole` with date and zone, `minute` as time of day with
+ * zone, `second` as time of day without zone.
  */
 export type FormatTime = (time: number, form?: 'whole' | 'minute' | 'second') => string;
 
@@ -43,7 +43,7 @@ export function timeFormat({ locale, timeZone }: Pick<HostContext, 'locale' | 't
     try {
       return formats(locale, timeZone);
     } catch {
-      // A locale or time zone that this browser does not know.
+      // The browser does not know the locale or time zone.
       return formats(undefined, undefined);
     }
   })();

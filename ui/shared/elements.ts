@@ -1,8 +1,7 @@
 type Child = Node | string;
 
 /**
- * Makes an element. Children that are text become text nodes: there is no way here to write HTML, so nothing that a service says
- * can become any.
+ * Makes an element. Text children become text nodes and never HTML, so text from a service cannot inject any.
  */
 export function element<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
@@ -15,7 +14,7 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** The same for a drawing. */
+/** Makes an SVG element. */
 export function svgElement(
   name: 'svg' | 'path' | 'rect' | 'line' | 'text',
   attributes: Readonly<Record<string, string | number>>,
@@ -27,22 +26,22 @@ export function svgElement(
   return made;
 }
 
-/** A quoted text, as the server quotes whatever comes from outside. */
+/** Matches a quoted value. The server quotes all text from outside. */
 const quoted = /("(?:[^"\\]|\\.)*")/;
 
-/** A text of the server. What is quoted in it becomes an element of its own, whose direction cannot reach the words around it. */
+/** Splits a text of the server. Each quoted value becomes its own element, so that right-to-left text in it cannot reorder our words. */
 export const shownText = (text: string): readonly Child[] =>
   text
     .split(quoted)
     .map((part, index) => (index % 2 === 1 ? element('bdi', {}, part) : part))
     .filter((part) => part !== '');
 
-/** Replaces the text of an element only where it differs, so that a live region speaks once. */
+/** Replaces the text of an element only if it differs, so that a live region is announced once. */
 export function setText(target: Element, text: string): void {
   if (target.textContent !== text) target.replaceChildren(...shownText(text));
 }
 
-/** A section with a heading and a list; nothing where the list is empty. */
+/** Makes a section with a heading and a list, or nothing if the list is empty. */
 export function listSection(title: string, lines: readonly string[], className: string): readonly Node[] {
   if (lines.length === 0) return [];
   const items = lines.map((line) => element('li', { dir: 'auto' }, ...shownText(line)));

@@ -2,15 +2,15 @@ import { connectHost, type Host, type HostEvents } from '../host/host.js';
 import { applyAppearance } from './appearance.js';
 import { element } from './elements.js';
 
-/** A view's own part: its handling of messages from the host. */
+/** The handlers that a view implements. */
 export interface ViewEvents extends Omit<HostEvents, 'onContext'> {
-  /** Colours and fonts have changed. */
+  /** Called after colours or fonts changed. */
   onAppearance?(): void;
 }
 
 /**
- * Connects a view to its host: the page takes on the host's looks, and the host learns how tall it is. The result is undefined,
- * and the view says so, where no host answers. No event comes before the result.
+ * Connects a view to its host, applies the host's appearance, and reports the view's size. If no host answers, the view says so and the
+ * result is undefined. No event arrives before the result.
  */
 export async function startView(name: string, main: HTMLElement, events: ViewEvents): Promise<Host | undefined> {
   try {
