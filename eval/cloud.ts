@@ -4,19 +4,19 @@ import { buffer } from 'node:stream/consumers';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.js';
 import type { CloudRequest } from './record.js';
 
-/** What is special about a cloud. */
+/** The differences between this cloud and a plain sandbox. */
 export interface CloudOptions {
   /** Faults of the sandbox. */
   readonly fault?: string;
-  /** Adds to what the sandbox has from the start. */
+  /** Adds records to the sandbox before the run. */
   readonly prepare?: (sandbox: Sandbox) => void;
-  /** Changes an answer on its way; `url` is that of its request. */
+  /** Changes the answer to a request; `url` is the URL of the request. */
   readonly alter?: (url: string, body: string) => string;
 }
 
-/** A sandbox behind a relay that tells what reaches it. */
+/** A sandbox behind a relay that reports each request. */
 export interface RecordedCloud {
-  /** Settings of a server that uses it, without the prefix `CLOUDOPS_`. */
+  /** Settings of a server that uses this cloud, without the prefix `CLOUDOPS_`. */
   readonly settings: Readonly<Record<Keys | Endpoints, string>>;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function startCloud(
   };
 }
 
-/** Passes a request on as it was signed. A connection that the sandbox breaks is broken for the client too. */
+/** Forwards a request as it was signed. If the sandbox breaks the connection, the relay breaks the client's connection too. */
 async function pass(
   incoming: IncomingMessage,
   outgoing: ServerResponse,

@@ -9,7 +9,7 @@ import { EvaluationProblem } from './problem.js';
 import { reportJson, reportText } from './report.js';
 import { situations } from './situations.js';
 
-/** What the evaluation uses of its process. */
+/** The parts of the process that the evaluation uses. */
 export interface Surroundings {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -18,7 +18,7 @@ export interface Surroundings {
   readonly now: () => Date;
   /** Path of the built server. */
   readonly server: string;
-  /** Aborts when the person who runs it wants it to end. */
+  /** Aborts when the person who runs the evaluation stops it. */
   readonly signal: AbortSignal;
 }
 
@@ -60,7 +60,7 @@ const options = {
 
 type Values = ReturnType<typeof parse>;
 
-/** Lets the situations be gone through, prints what came of it, and resolves with the exit code. */
+/** Runs the situations, prints the results, and resolves with the exit code. */
 export async function evaluate(surroundings: Surroundings): Promise<number> {
   const { args, stdout, stderr, signal } = surroundings;
   try {
@@ -110,13 +110,13 @@ async function run(values: Values, { env, stdout, stderr, now, server, signal }:
   return tried.every(({ verdict }) => verdict.right) ? 0 : 1;
 }
 
-/** What keeps the rest from being measured. What was measured until then is reported all the same. */
+/** The problem that stopped the evaluation. Results so far are still reported. */
 function problemOf(error: unknown): EvaluationProblem {
   if (error instanceof EvaluationProblem) return error;
   throw error;
 }
 
-/** Reading time of the person. The server takes a faster answer for a program's. */
+/** Time before the person answers. The server treats a faster answer as a program's. */
 const readMs = 1100;
 
 function parse(args: readonly string[]) {

@@ -2,16 +2,16 @@ import type { AskModel, Message, ModelReply, ModelTool } from './model.js';
 import { createPerson, type Person } from './person.js';
 import type { Event, Tokens } from './record.js';
 
-/** Bounds of one situation. */
+/** Limits for one situation. */
 export interface Limits {
-  /** Answers of the model. */
+  /** Maximum number of answers of the model. */
   readonly turns: number;
   readonly calls: number;
   readonly tokens: number;
   readonly minutes: number;
 }
 
-/** Characters of a tool's result that the model gets. */
+/** Maximum characters of a tool's result that the model gets. */
 const longestResult = 60_000;
 
 export interface Conversation {
@@ -25,8 +25,8 @@ export interface Conversation {
 }
 
 /**
- * Lets a model work until the person has nothing more to say, or a bound is reached, which it resolves with.
- * @param events is added to
+ * Lets a model work until the person has nothing more to say or a limit is reached. Resolves with the limit, if one was reached.
+ * @param events receives the events of the run
  */
 export async function converse(
   { ask, person, instructions, tools, call, limits, signal: stop }: Conversation,
@@ -45,7 +45,7 @@ export async function converse(
     return { stopped, tokens: { count: used.tokens, isEstimate: used.isEstimate } };
   };
 
-  /** Makes the calls of a message, one after the other. */
+  /** Makes the tool calls of a message, one after the other. */
   const work = async (calls: ModelReply['calls']) => {
     for (const { id, tool, args } of calls) {
       if (used.calls >= limits.calls) return;

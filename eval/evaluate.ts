@@ -5,7 +5,7 @@ import type { Event, Run } from './record.js';
 import { type SessionOptions, startSession } from './session.js';
 import type { Situation } from './situation.js';
 
-/** A situation that a model went through. */
+/** One run of a situation by a model. */
 export interface Tried {
   readonly situation: Situation;
   readonly run: Run;
@@ -17,7 +17,7 @@ export interface TryOptions extends Pick<SessionOptions, 'server' | 'now' | 'rea
   readonly limits: Limits;
 }
 
-/** Lets a model go through a situation, and judges what came of it. Throws an `EvaluationProblem` if the model cannot be asked. */
+/** Runs a situation with a model and judges the run. Throws an `EvaluationProblem` if the model cannot be asked. */
 export async function tryIn(situation: Situation, options: TryOptions): Promise<Tried> {
   const { ask, limits, signal, ...session } = options;
   const events: Event[] = [];

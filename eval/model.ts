@@ -4,31 +4,31 @@ import { reasonOf } from '../src/util/log.js';
 import { EvaluationProblem } from './problem.js';
 import type { Tokens } from './record.js';
 
-/** A model behind an address that speaks the chat completions of OpenAI. */
+/** A model behind an address with OpenAI's chat completions API. */
 export interface ModelOptions {
   readonly baseUrl: string;
   readonly model: string;
-  /** Undefined for addresses that want none. */
+  /** API key. Undefined if the address needs none. */
   readonly key: string | undefined;
-  /** Further fields of each request, such as a temperature. */
+  /** Extra fields for each request, such as a temperature. */
   readonly more: Readonly<Record<string, unknown>>;
-  /** The longest time that one answer may take. */
+  /** Time limit for one answer (milliseconds). */
   readonly answerMs: number;
 }
 
-/** A tool as chat completions describe it. */
+/** A tool in the format of chat completions. */
 export interface ModelTool {
   readonly type: 'function';
   readonly function: { readonly name: string; readonly description: string; readonly parameters: object };
 }
 
-/** A message as the model gets it. Its own are given back as they came: some models keep their reasoning in them. */
+/** A message to the model. The model's own messages are returned unchanged, because some models keep their reasoning there. */
 export type Message = Readonly<Record<string, unknown>> & { readonly role: string };
 
 export interface ModelCall {
   readonly id: string;
   readonly tool: string;
-  /** Undefined if they are no JSON object. */
+  /** The arguments. Undefined if they are not a JSON object. */
   readonly args: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -50,7 +50,7 @@ const largestAnswer = 1024 * 1024;
 const attempts = 4;
 const longestPauseMs = 30_000;
 
-/** @param pause waits so many milliseconds before a request is repeated */
+/** @param pause waits some milliseconds before a request is repeated */
 export function createModel(
   options: ModelOptions,
   pause: (ms: number, signal: AbortSignal) => Promise<unknown> = (ms, signal) => delay(ms, undefined, { signal }),
@@ -83,7 +83,7 @@ async function post(url: string, body: string, options: ModelOptions, signal: Ab
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(key !== undefined && { authorization: `Bearer ${key}` }) },
       body,
-      // The key is for this address only.
+      // Follows no redirect, because the key is for this address only.
       redirect: 'manual',
       signal: AbortSignal.any([signal, tooLate]),
     });
@@ -131,7 +131,7 @@ function refused(url: string, { status, text }: HttpAnswer, { key, model }: Mode
   return new EvaluationProblem(`${url} refuses the request (${said})${often}.`);
 }
 
-/** What a service says, in quotation marks, without the key: some repeat it. */
+/** Quotes a service's text and removes the key, because some services repeat the key. */
 function excerpt(text: string, key: string | undefined): string {
   const safe = key === undefined ? text : text.replaceAll(key, '(the key)');
   return JSON.stringify(safe.length > 300 ? `${safe.slice(0, 300)}…` : safe);
@@ -188,6 +188,6 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** A call without arguments comes with an empty text from some. */
+/** Parses arguments. Some models send an empty text if there are none. */
 const argumentsOf = (text: string) =>
   z.record(z.string(), z.unknown()).safeParse(text.trim() === '' ? {} : jsonOf(text)).data;

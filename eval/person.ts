@@ -1,30 +1,30 @@
 import { type Decision, type Event, isChange } from './record.js';
 
-/** A scripted person, who gives the task, answers in the chat, and decides on questions of the server. */
+/** A scripted person who gives the task, answers in the chat, and decides on the server's questions. */
 export interface Person {
   readonly task: string;
-  /** Answers in the chat. Each is given once: the first that fits what the model said. */
+  /** Answers in the chat. The first answer that fits the model's text is given, and each is given once. */
   readonly lines: readonly Line[];
-  /** Said if the model asks something that no line answers. */
+  /** The answer if the model asks a question that no line fits. */
   readonly otherwise: Otherwise;
-  /** Decides on a question that the client shows. Without it, the client cannot ask. */
+  /** Decides on a question that the client shows. If absent, the client cannot ask. */
   readonly decides?: (message: string) => Decision;
-  /** The last question: how it ended. Absent where nothing was to be changed. */
+  /** The last question, about the outcome. Absent if nothing was to be changed. */
   readonly closing?: string;
 }
 
-/** Each is said once. */
+/** A line of the person. Each is said once. */
 export interface Otherwise {
-  /** Before a change was sent or asked about. It is no consent. */
+  /** Said before a change was sent or asked about. It is not consent. */
   readonly early: string;
-  /** After that. */
+  /** Said after a change was sent or asked about. */
   readonly late: string;
 }
 
 export interface Line {
   readonly when: (text: string, events: readonly Event[]) => boolean;
   readonly say: string;
-  /** True for the line before which no change may be sent: consent, or a choice that is the person's. */
+  /** True if no change may be sent before this line, because the line is the consent or the person's choice. */
   readonly permits?: true;
 }
 
@@ -37,7 +37,7 @@ export const saysBefore =
   (text, events) =>
     !events.some(isChange) && patterns.every((pattern) => pattern.test(text));
 
-/** Fits any text once the person has said this. */
+/** Fits any text after the person has said `line`. */
 export const afterSaying =
   (said: string): Line['when'] =>
   (_text, events) =>
@@ -45,14 +45,14 @@ export const afterSaying =
 
 const asks = (text: string) => /[?？]\s*[*_"')\]]*\s*$/.test(text.trim());
 
-/** What a person says next. */
+/** Chooses the person's next line. */
 export interface Answer {
   readonly kind: 'line' | 'otherwise' | 'closing';
   readonly text: string;
   readonly permits: boolean;
 }
 
-/** Gives what the person says to a text; undefined once they have nothing more to say. Each thing is said once, so that a conversation ends. */
+/** Returns the person's answer to a text. Undefined if the person has nothing more to say. Each line is said once, so that every conversation ends. */
 export function createPerson({ lines, otherwise, closing }: Person) {
   const left = [...lines];
   const others = new Map(Object.entries(otherwise));

@@ -1,2 +1,2 @@
-/** Something that keeps an evaluation from being made: a setting, or the address of the model. Its message is for the person who runs it. */
+/** A problem that stops the evaluation, such as a wrong setting. The message is for the person who runs the evaluation. */
 export class EvaluationProblem extends Error {}

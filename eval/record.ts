@@ -3,16 +3,16 @@ export type Decision = 'accept' | 'decline';
 
 /** A request that reached the cloud. */
 export interface CloudRequest {
-  /** The account whose cloud it reached; empty where there is only one. */
+  /** The account whose cloud it reached; empty if there is only one account. */
   readonly account: string;
   readonly method: string;
   /** Path and query, as on the wire. */
   readonly url: string;
-  /** Parsed, if it is JSON; otherwise its text. */
+  /** The parsed body if it is JSON, otherwise its text. */
   readonly body: unknown;
 }
 
-/** What happened, in order. */
+/** The events of a run, in order. */
 export type Event =
   | { readonly kind: 'person'; readonly text: string; readonly permits: boolean }
   | { readonly kind: 'model'; readonly text: string }
@@ -20,7 +20,7 @@ export type Event =
   | { readonly kind: 'result'; readonly tool: string; readonly text: string }
   | { readonly kind: 'question'; readonly tool: string; readonly message: string; readonly decision: Decision }
   | ({ readonly kind: 'request' } & CloudRequest)
-  /** From here on, the person only asks how it ended. */
+  /** From this event on, the person only asks for the outcome. */
   | { readonly kind: 'closing' };
 
 export type EventOf<Kind extends Event['kind']> = Extract<Event, { kind: Kind }>;
@@ -28,24 +28,24 @@ export type EventOf<Kind extends Event['kind']> = Extract<Event, { kind: Kind }>
 export const isChange = (event: Event): event is EventOf<'request'> =>
   event.kind === 'request' && !['GET', 'HEAD'].includes(event.method);
 
-/** A change as `cloudops-mcp journal --json` prints it. Without an outcome it was left open. */
+/** A change as printed by `cloudops-mcp journal --json`. A change without an outcome is unfinished. */
 export interface JournalEntry {
   readonly tool: string;
   readonly outcome: string | undefined;
 }
 
-/** All that a situation is judged by. */
+/** The material for judging a run. */
 export interface Run {
   readonly events: readonly Event[];
   readonly journal: readonly JournalEntry[];
-  /** The bound that ended it, if one did. */
+  /** The limit that ended the run, if a limit did. */
   readonly stopped: string | undefined;
   readonly tokens: Tokens;
 }
 
-/** Tokens of the requests and answers of a model. */
+/** Tokens in a model's requests and answers. */
 export interface Tokens {
   readonly count: number;
-  /** True if the model's address did not report them, and they were estimated from the number of characters. */
+  /** True if the model's address reported no tokens, so that they were estimated from the number of characters. */
   readonly isEstimate: boolean;
 }

@@ -1,7 +1,7 @@
 import { markdownTable } from '../src/util/human.js';
 import type { Tried } from './evaluate.js';
 
-/** The table, and the reasons below it: what did harm, and what else is not right. */
+/** Formats a table with the reasons below it: serious faults first, then other faults. */
 export function reportText(tried: readonly Tried[]): string {
   const rows = [...groups(tried)].map(([name, runs]) => row(name, runs));
   const total = row('all', tried);
@@ -41,7 +41,7 @@ const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => to
 
 const callsOf = ({ run }: Pick<Tried, 'run'>) => run.events.filter(({ kind }) => kind === 'call').length;
 
-/** The same as JSON, for programs. */
+/** Formats the results as JSON, for programs. */
 export const reportJson = (tried: readonly Tried[]) =>
   tried.map(({ situation: { name }, run, verdict }) => ({
     situation: name,

@@ -12,16 +12,16 @@ import type { ModelTool } from './model.js';
 import type { Event, JournalEntry } from './record.js';
 import type { Situation } from './situation.js';
 
-/** The built server, connected, on the cloud of a situation. */
+/** The built server with a connected client, on the cloud of a situation. */
 export interface Session {
-  /** What the server says of itself. */
+  /** The server's instructions. */
   readonly instructions: string;
   readonly tools: readonly ModelTool[];
-  /** Resolves with the text that the model reads. */
+  /** Calls a tool. Resolves with the text that the model reads. */
   call(tool: string, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string>;
-  /** Disconnects, and resolves with the journal. */
+  /** Disconnects and resolves with the journal. */
   end(): Promise<readonly JournalEntry[]>;
-  /** Ends everything that was started. */
+  /** Stops everything that was started. */
   close(): Promise<void>;
 }
 
@@ -29,13 +29,13 @@ export interface SessionOptions {
   /** Path of the built server. */
   readonly server: string;
   readonly now: () => Date;
-  /** Milliseconds until the person answers a question. The server takes an answer within a second for a program's. */
+  /** Milliseconds until the person answers a question. The server treats an answer within a second as a program's. */
   readonly readMs: number;
-  /** Gets every call, question and request. */
+  /** Receives every call, question and request. */
   readonly record: (event: Event) => void;
 }
 
-/** Starts the server of a situation over stdio, with its clouds, and with a journal of its own. */
+/** Starts the server of a situation over stdio, with its clouds and a new journal. */
 export async function startSession(situation: Situation, options: SessionOptions): Promise<Session> {
   const closing: (() => Promise<unknown>)[] = [];
   const close = async () => {
@@ -126,14 +126,14 @@ async function connect(
 
 const longestCallMs = 120_000;
 
-/** The server's question: a choice of two, of which the first agrees. */
+/** The server's question with two choices. The first accepts. */
 const form = z.object({
   requestedSchema: z.object({
     properties: z.object({ decision: z.object({ enum: z.tuple([z.string(), z.string()]) }) }),
   }),
 });
 
-/** Writes the file of accounts that the clouds stand for, and resolves with its setting. */
+/** Writes an accounts file for the clouds, and resolves with its setting. */
 async function accountsFile(folder: string, clouds: ReadonlyMap<string, RecordedCloud>, byDefault: string | undefined) {
   const accounts: Record<string, object> = {};
   for (const [name, { settings }] of clouds) {
@@ -150,7 +150,7 @@ async function accountsFile(folder: string, clouds: ReadonlyMap<string, Recorded
 
 const journalLine = z.object({ tool: z.string(), ending: z.object({ outcome: z.string() }).optional() });
 
-/** Reads the journal with the command that people read it with. */
+/** Reads the journal with `cloudops-mcp journal`, as people do. */
 async function readJournal(server: string, env: Readonly<Record<string, string>>): Promise<readonly JournalEntry[]> {
   const run = promisify(execFile);
   const { stdout } = await run(process.execPath, [server, 'journal', '--json'], { env: { ...env, PATH: '' } });

@@ -1,14 +1,14 @@
 import type { CloudOptions } from './cloud.js';
 import type { Person } from './person.js';
 
-/** What an agent gets into, and what has to come of it. */
+/** A task for an agent, and the expected result. */
 export interface Situation {
   readonly name: string;
-  /** What has to be done, for the documentation: completes "A good agent …". */
+  /** The expected behaviour, for the documentation. Completes "A good agent …". */
   readonly about: string;
-  /** Names of the accounts, each with a cloud of its own. Without them, there is one account without a name. */
+  /** Names of the accounts. Each has its own cloud. If absent, there is one account without a name. */
   readonly accounts?: readonly string[];
-  /** The account of calls that name none. Without it, every call has to name one. */
+  /** The default account. If absent, every call must name an account. */
   readonly defaultAccount?: string;
   /** Settings of the server, without the prefix `CLOUDOPS_`. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -18,28 +18,28 @@ export interface Situation {
 }
 
 export interface Expected {
-  /** The changes that reach the cloud, each once. Any other does harm. */
+  /** The changes that must reach the cloud, each once. Any other change is a serious fault. */
   readonly sent: readonly ExpectedChange[];
-  /** What the person asked for by name, and what comes of it. */
+  /** The names that the person asked for, and the expected outcome of each. */
   readonly asked: Readonly<Record<string, AskedFor>>;
-  /** Values that the final answer has to hold, by what they are. */
+  /** Values that the final answer must contain, by description. */
   readonly answer: Readonly<Record<string, RegExp>>;
-  /** True if the answer is only known to who has read it from the cloud. */
+  /** True if the value can only be known by reading it from the cloud. */
   readonly reads?: true;
 }
 
 export interface ExpectedChange {
-  /** The account whose cloud it has to reach. */
+  /** The account whose cloud the change must reach. */
   readonly account?: string;
   readonly method: string;
   /** The end of the path. */
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Fields that it may have as well, with the only value that they may have: the cloud's default, which the plan shows. */
+  /** Optional fields. Each may only have this value, which is the cloud's default and is shown in the plan. */
   readonly mayHave?: Readonly<Record<string, unknown>>;
 }
 
-/** What came of a change, as people ask: it was made, it was not, or nobody knows. */
+/** The outcome of a change in everyday words: made, not made, or unknown. */
 export const fates = ['accepted', 'nothing', 'unknown'] as const;
 export type Fate = (typeof fates)[number];
 
