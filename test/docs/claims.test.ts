@@ -54,7 +54,7 @@ test.each<[mode: 'ask' | 'human', page: ConsentRequest['page'], Partial<ConsentS
 ])("docs/SECURITY.md says what a client that can't ask gets: %s, a page: %s", (mode, page, step) => {
   expect(decideConsent({ ...cannotAsk, mode, page })).toMatchObject(step);
   expect(read('docs/SECURITY.md')).toContain(
-    'with `ask`, a plan that the agent can carry out with its `planId`; with `human`, a person decides on a page or nobody does',
+    'with `ask`, the agent can carry out the plan with its `planId`; with `human`, a person decides on a page or the call is refused',
   );
 });
 
