@@ -1,32 +1,28 @@
-// Bundles the server, which starts faster than from separate modules. Code that only some commands or calls need is in chunks,
-// loaded on first use. Functions keep their names for stack traces.
+// Bundles the server, because one file loads faster than hundreds of modules. Code that only some commands or calls need is in chunks
+// that load on first use. Modules may be left out, but none is rewritten. Functions keep their names for stack traces.
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { asciiOnly } from './ascii.mjs';
 import { buildViews } from './build-ui.mjs';
-import { builtinsAsUsed } from './builtins.mjs';
 import { bundle } from './bundle.mjs';
 import writeSchemas from './schemas.mjs';
 import { writeThirdParties } from './third-parties.mjs';
 import { writeTypes } from './types.mjs';
-import { withoutUnusedLocales } from './unused-locales.mjs';
-import { withoutUnusedSchemas } from './unused-schemas.mjs';
 
 const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
 
 const options = {
   platform: 'node',
   transform: { target: 'node20' },
-  plugins: [builtinsAsUsed(), withoutUnusedSchemas(), withoutUnusedLocales(), asciiOnly()],
-  // The MCP SDK does not say of itself that loading it has no effects.
+  // The MCP SDK's package.json does not declare that its modules are free of side effects.
   treeshake: { moduleSideEffects: [{ test: /@modelcontextprotocol[\\/]server[\\/]dist/, sideEffects: false }] },
   resolve: {
-    // Unused code can be left out of ES modules, so they are preferred where a library has both.
+    // Prefers the ES modules of a library, because the bundler can leave out their unused exports.
     mainFields: ['module', 'main'],
     alias: {
       undici: beside('undici-dispatchers.mjs'),
-      // The parser of HTTP is there twice. The one without SIMD runs on every processor.
+      '../locales/index.js': beside('zod-locales.mjs'),
+      // undici has its HTTP parser twice. The one without SIMD runs on every processor.
       '../llhttp/llhttp_simd-wasm.js': beside('../node_modules/undici/lib/llhttp/llhttp-wasm.js'),
       '@modelcontextprotocol/server/_shims': beside('sdk-shims.mjs'),
     },
@@ -55,19 +51,17 @@ const files = await bundle({
   preserveEntrySignatures: 'allow-extension',
   output: {
     ...output,
-    // One file of what every start needs, and one of what the first call needs: each further one takes a millisecond.
+    // One file has everything for the start, and one everything for the first call, because loading a file takes a millisecond.
     codeSplitting: {
       groups: [
-        // Needed before the rest, which Node keeps compiled.
-        { name: 'builtins', test: /^\0builtin:node:(?:module|fs|os|path|url)$/, priority: 4 },
-        // Files of operations are given zod as a whole.
+        // Operation files get the whole of zod, and only they load this chunk.
         {
           name: 'all-of-zod',
           test: /zod[\\/](?:index|v4[\\/](?:classic[\\/](?:external|from-json-schema|deep-partial|in-out)|core[\\/](?:index|compile|visit)|locales[\\/]index))\.js$/,
           priority: 3,
           includeDependenciesRecursively: false,
         },
-        // The MCP SDK's server for HTTP, which shares a package with what every start needs.
+        // The MCP SDK's HTTP server, which is in the same package as the code that every start needs.
         {
           name: 'sdk-http',
           test: /@modelcontextprotocol[\\/]server[\\/]dist[\\/]index\.mjs$/,
@@ -75,7 +69,7 @@ const files = await bundle({
           includeDependenciesRecursively: false,
         },
         { name: 'start', test: /src[\\/]cli[\\/]run\.ts$/, priority: 2 },
-        { name: 'sender', test: /src[\\/]calls[\\/]sender\.ts$/, priority: 1 },
+        { name: 'calls', test: /src[\\/]calls[\\/]create-calls\.ts$/, priority: 1 },
       ],
     },
   },
@@ -89,7 +83,7 @@ const contents = files.map(({ fileName, facadeModuleId, imports, modules }) => (
     .filter((module) => modules[module].renderedLength > 0)
     .map(pathOf),
 }));
-// test/package reads the modules of each file here.
+// Lists the modules of each file for test/package.
 await writeFile('dist/contents.json', JSON.stringify(contents));
 writeThirdParties(
   contents.flatMap(({ modules }) => modules),
@@ -97,5 +91,5 @@ writeThirdParties(
 );
 await buildViews();
 writeTypes();
-// For `npm run demo`; not part of the package.
+// Bundles the demo, which is not part of the package.
 await bundle({ ...options, input: { demo: 'examples/demo.ts' }, output: { ...output, codeSplitting: false } });

@@ -1,18 +1,18 @@
-// Bundles with rolldown. Its warnings end a build like its errors.
+// Bundles with rolldown. A warning fails the build.
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 
 const lines = fileURLToPath(new URL('../lines.ts', import.meta.url));
 
-/** Bundles by rolldown's options. Resolves with the files, the entry's first. */
+/** Returns the bundled files, the entry first. */
 export async function bundle(options) {
   const onLog = (level, log, handle) => handle(level === 'warn' ? 'error' : level, log);
-  // tsconfig.json has no effect on the code, and the image is built without it.
+  // The container image is built without tsconfig.json, which has no effect on the code.
   const { output } = await build({ ...options, tsconfig: false, onLog });
   return output;
 }
 
-/** Bundles a module of these lines into one file. Its imports start at the root of the repository. */
+/** Bundles a module, given as text, into one file. Its imports are relative to the root of the repository. */
 export async function bundleLines(contents, { output, ...options } = {}) {
   const plugin = {
     name: 'lines',

@@ -1,5 +1,5 @@
-// Writes the JSON Schemas of the tools to src/mcp/schemas.generated.json, because making them at each start would take too long.
-// The build, the type check and the tests in process do this first.
+// Writes the JSON Schemas of the tools to src/mcp/schemas.generated.json, because generating them at every start would take too long.
+// The build, the type check and the unit tests run this first.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { importSource } from './source.mjs';

@@ -1,5 +1,5 @@
-// Replaces the MCP SDK's shims for Node. They would bundle Ajv, which compiles schemas with `new Function` and is twice as large
-// as the rest of the SDK. Only `elicitInput` needs it, which this server does not call.
+// Stands in for the MCP SDK's Node shims, and leaves Ajv out. Ajv is twice as large as the rest of the SDK and compiles schemas with
+// `new Function`. Only `elicitInput` needs Ajv, and this server does not call `elicitInput`.
 export { default as process } from 'node:process';
 
 export class DefaultJsonSchemaValidator {

@@ -1,6 +1,6 @@
 import { bundleLines } from './bundle.mjs';
 
-/** Imports a TypeScript module of these lines. Its imports start at the root of the repository. */
+/** Imports a TypeScript module, given as text. Its imports are relative to the root of the repository. */
 export async function importSource(contents) {
   const code = await bundleLines(contents, {
     platform: 'node',
