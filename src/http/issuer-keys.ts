@@ -1,34 +1,34 @@
-import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
 import * as z from 'zod';
 import { httpFailureText } from '../calls/remedies.js';
 import type { HttpClient } from '../transport/http-client.js';
 import { type Log, ShownError } from '../util/log.js';
 import { exact, join, quoted, type Said, type Shown, said, say, words } from '../util/safe-text.js';
 
-/** The time for each document, in milliseconds. */
+/** Time limit for each document, in milliseconds. */
 const networkMs = 5000;
-/** Keys are asked for again after this time, in milliseconds: a key that the issuer withdraws is refused from then on. */
+/** Keys are fetched again after this time, in milliseconds. Only then is a key refused that the issuer has withdrawn. */
 const freshMs = 10 * 60_000;
-/** So long are they kept while the issuer is away. */
-const keptMs = 24 * 60 * 60_000;
-/** Pause between two attempts, so that an issuer in trouble is left alone. */
+/** Keys are used for this time, in milliseconds, if the issuer does not answer. */
+const lastGoodMs = 24 * 60 * 60_000;
+/** Pause between two attempts, in milliseconds, because an issuer in trouble should not get more requests. */
 const pauseMs = 5000;
-/** The largest document of metadata or keys that is read. */
+/** Size limit of a document with metadata or keys. */
 export const documentBytes = 1024 * 1024;
 
-/** A sentence without its end that says why an issuer's keys cannot be had. */
+/** The reason why an issuer's keys are not available. Its message is a sentence without the period. */
 export class IssuerProblem extends ShownError {}
 
 /** The keys of an issuer, found through its metadata. */
 export interface IssuerKeys {
   /**
-   * Finds the key of a token. One that is not known waits for the keys to be fetched once more.
-   * @throws IssuerProblem if there are no keys, or a key is not known and they cannot be fetched
+   * Finds the key of a token. If the key is unknown, the keys are fetched again first.
+   * @throws IssuerProblem if there are no keys, or if the key is unknown and the keys cannot be fetched
    */
   readonly keyOf: JWTVerifyGetKey;
-  /** Fetches them, so that the first caller need not wait. Never rejects: the log has the problem. */
+  /** Fetches the keys before the first caller needs them. Never rejects, because problems are logged. */
   fetch(): Promise<void>;
-  /** True if the last attempt to fetch them succeeded. */
+  /** True if the last attempt to fetch the keys succeeded. */
   reachable(): boolean;
 }
 
@@ -41,97 +41,75 @@ export interface IssuerKeysOptions {
   readonly log: Log;
 }
 
-interface Attempt {
-  readonly at: number;
-  readonly problem: IssuerProblem | undefined;
-}
-
+/** Keeps an issuer's keys with jose, which caches them and shares one fetch among all callers. */
 export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: IssuerKeysOptions): IssuerKeys {
-  let kept: { readonly find: JWTVerifyGetKey; readonly at: number } | undefined;
-  let last: Attempt | undefined;
-  let asking: Promise<JWTVerifyGetKey> | undefined;
-  let next: Promise<JWTVerifyGetKey> | undefined;
+  let lastGood: { readonly keys: KeySet; readonly at: number } | undefined;
+  let lastAttempt: { readonly problem: IssuerProblem | undefined; readonly at: number } | undefined;
 
-  const since = (time: number) => Math.abs(now().getTime() - time);
-  /** The rest of the pause after the last attempt, in milliseconds. */
-  const rest = () => (last === undefined ? 0 : Math.max(0, pauseMs - since(last.at)));
+  const ageOf = ({ at }: { readonly at: number }) => Math.abs(now().getTime() - at);
+  const pauseLeft = () => (lastAttempt === undefined ? 0 : Math.max(0, pauseMs - ageOf(lastAttempt)));
+  const isLastGoodTooOld = () => lastGood !== undefined && ageOf(lastGood) >= lastGoodMs;
+
   const note = (problem: IssuerProblem | undefined): void => {
-    if (problem !== undefined && problem.message !== last?.problem?.message)
+    const before = lastAttempt?.problem;
+    if (problem !== undefined && problem.message !== before?.message)
       log('error', 'issuer', { error: problem.message });
-    if (problem === undefined && last?.problem !== undefined)
-      log('info', 'issuer', { message: words('It answers again.') });
-    last = { at: now().getTime(), problem };
+    if (problem === undefined && before !== undefined) log('info', 'issuer', { message: words('It answers again.') });
+    lastAttempt = { at: now().getTime(), problem };
   };
-  const attempt = async () => {
+  const attempt = async (): Promise<IssuerProblem | undefined> => {
     try {
-      const find = await findKeys(issuer, httpClient);
-      kept = { find, at: now().getTime() };
+      lastGood = { keys: await findKeys(issuer, httpClient), at: now().getTime() };
       note(undefined);
-      return find;
+      return undefined;
     } catch (error) {
       const problem = error instanceof IssuerProblem ? error : new IssuerProblem(words('its keys cannot be read'));
       note(problem);
-      throw problem;
-    } finally {
-      asking = undefined;
+      return problem;
     }
   };
-  const ask = () => {
-    asking ??= attempt();
-    return asking;
+  /** The issuer's keys, or the last good keys if it failed to answer now or during the last pause. */
+  const fetchKeys = async (): Promise<Response> => {
+    const failure = pauseLeft() > 0 ? lastAttempt?.problem : undefined;
+    if (failure === undefined && pauseLeft() > 0) await sleep(pauseLeft());
+    const problem = failure ?? (await attempt());
+    if (lastGood !== undefined && !isLastGoodTooOld()) return Response.json(lastGood.keys);
+    throw problem;
   };
-
-  /** The keys at hand, if they are fresh, or the issuer is away; else those that it has now. */
-  const current = async (): Promise<JWTVerifyGetKey> => {
-    const age = kept === undefined ? keptMs : since(kept.at);
-    if (kept === undefined || age >= keptMs) {
-      if (last?.problem !== undefined && rest() > 0) throw last.problem;
-      return ask();
-    }
-    const { find } = kept;
-    if (age < freshMs || rest() > 0) return find;
-    const asked = ask().catch(() => find);
-    // Nobody waits for an issuer that failed to answer before.
-    return last?.problem === undefined ? asked : find;
-  };
-  /** The keys after an attempt that begins now, or when the pause after the last one is over. */
-  const renewed = async (): Promise<JWTVerifyGetKey> => {
-    if (last?.problem !== undefined && rest() > 0) throw last.problem;
-    next ??= sleep(rest())
-      .then(ask)
-      .finally(() => {
-        next = undefined;
-      });
-    return next;
-  };
+  // jose wants one address. Ours is in the issuer's metadata, which each fetch reads first. The pause replaces jose's cooldown.
+  const keySet = createRemoteJWKSet(new URL(issuer), {
+    cacheMaxAge: freshMs,
+    cooldownDuration: 0,
+    [customFetch]: fetchKeys,
+  });
+  const fetch = () => keySet.reload().catch(() => undefined);
 
   return {
-    keyOf: async (header, token) => {
-      const find = await current();
-      try {
-        return await find(header, token);
-      } catch (error) {
-        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-        return (await renewed())(header, token);
-      }
+    async keyOf(header, token) {
+      // jose counts last good keys as new ones.
+      if (isLastGoodTooOld()) await keySet.reload();
+      else if (lastAttempt?.problem !== undefined && pauseLeft() === 0) void fetch();
+      return keySet(header, token).catch((error: unknown) => {
+        const isUnknown = error instanceof errors.JWKSNoMatchingKey;
+        throw isUnknown ? (lastAttempt?.problem ?? error) : error;
+      });
     },
-    fetch: async () => {
-      await ask().catch(() => undefined);
-    },
-    reachable: () => last !== undefined && last.problem === undefined,
+    fetch,
+    reachable: () => lastAttempt !== undefined && lastAttempt.problem === undefined,
   };
 }
 
 const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });
-/** A token that names no key is tried with each: with thousands, a stranger's would take seconds. */
+/** A token that names no key is tried with each key. With thousands of keys, that would take seconds. */
 const mostKeys = 100;
 const keysSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(mostKeys) });
+type KeySet = z.output<typeof keysSchema>;
 
 /**
  * Finds an issuer's keys by its metadata (RFC 8414, or OpenID Connect Discovery).
  * @throws IssuerProblem
  */
-export async function findKeys(issuer: string, httpClient: HttpClient): Promise<JWTVerifyGetKey> {
+export async function findKeys(issuer: string, httpClient: HttpClient): Promise<KeySet> {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
   const places = [
@@ -153,10 +131,10 @@ async function keysAt(
   { issuer: named, jwks_uri }: z.output<typeof metadataSchema>,
   issuer: string,
   httpClient: HttpClient,
-): Promise<JWTVerifyGetKey> {
+): Promise<KeySet> {
   if (named !== issuer) throw new IssuerProblem(say`it calls itself ${quoted(named, 200)}${hint(named, issuer)}`);
   const { protocol, origin, href } = new URL(jwks_uri);
-  // Plain http only where the issuer itself was allowed to have it.
+  // Plain http is allowed only at the issuer's own origin, which the configuration has checked.
   if (protocol !== 'https:' && origin !== new URL(issuer).origin)
     throw new IssuerProblem(words('its metadata names keys that are not at an https address'));
   const found = await fetchJson(href, httpClient);
@@ -165,10 +143,10 @@ async function keysAt(
     throw new IssuerProblem(
       say`${quoted(href, 200)} ${said(found.problem ?? say`has no keys, or more than ${mostKeys}`)}`,
     );
-  return createLocalJWKSet(keys);
+  return keys;
 }
 
-/** The commonest mistake: to issuers, an address with a slash at its end is another one than without. */
+/** Explains the most common mistake. Issuers treat addresses with and without a slash at the end as different. */
 function hint(named: string, issuer: string): Said {
   if (named.replace(/\/$/, '') !== issuer.replace(/\/$/, ''))
     return said(words(', which is not what CLOUDOPS_HTTP_ISSUER says'));
@@ -177,8 +155,8 @@ function hint(named: string, issuer: string): Said {
 }
 
 /**
- * The JSON at a place of the issuer, if that is what is there. Many servers answer a path that they do not have with a page, or
- * with the way to one.
+ * Fetches a JSON document of the issuer. `problem` says why there is none, because many servers answer an unknown path with an
+ * HTML page or a redirect.
  * @throws IssuerProblem if there is no answer
  */
 async function fetchJson(place: string, httpClient: HttpClient): Promise<{ json?: unknown; problem?: Shown }> {

@@ -1,5 +1,5 @@
 import { errors, exportJWK, type GenerateKeyPairResult, generateKeyPair, jwtVerify, SignJWT } from 'jose';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createIssuerKeys, IssuerProblem } from '../../src/http/issuer-keys.js';
 import type { HttpClient, HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
 
@@ -21,14 +21,13 @@ beforeAll(async () => {
 });
 type Kid = keyof typeof pairs;
 
-/** An issuer with the keys of some names, at a time that stands still, and what it was asked. */
+/** An issuer with the keys of some names, at a time that stands still, and the paths that it was asked for. */
 let published: Kid[];
 let metadata: object;
 let fault: HttpFailure | HttpResponse | undefined;
 let asked: string[];
 let waits: number[];
 let logged: unknown[];
-let time: number;
 let onWait: () => void;
 beforeEach(() => {
   published = ['old'];
@@ -37,9 +36,12 @@ beforeEach(() => {
   asked = [];
   waits = [];
   logged = [];
-  time = Date.parse('2026-11-20T12:00:00Z');
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-20T12:00:00Z') });
   onWait = () => undefined;
 });
+afterEach(() => void vi.useRealTimers());
+/** jose reads the clock itself. */
+const pass = (milliseconds: number) => vi.setSystemTime(Date.now() + milliseconds);
 
 const httpClient: HttpClient = {
   send: async ({ path }) => {
@@ -58,10 +60,10 @@ const open = (named = issuer) =>
   createIssuerKeys({
     issuer: named,
     httpClient,
-    now: () => new Date(time),
+    now: () => new Date(),
     sleep: async (milliseconds) => {
       waits.push(milliseconds);
-      time += milliseconds;
+      pass(milliseconds);
       onWait();
     },
     log: (level, event, fields) => logged.push({ level, event, ...fields }),
@@ -81,31 +83,57 @@ describe('keys of an issuer', () => {
     const keys = open();
     expect(await verify(keys, 'old')).toBe('good');
     fault = refused;
-    for (time += 11 * minute; time < Date.parse('2026-11-21T11:59:00Z'); time += hour)
-      expect(await verify(keys, 'old')).toBe('good');
+    pass(11 * minute);
+    for (; Date.now() < Date.parse('2026-11-21T11:59:00Z'); pass(hour)) expect(await verify(keys, 'old')).toBe('good');
     expect([keys.reachable(), waits]).toEqual([false, []]);
-    time = Date.parse('2026-11-21T12:00:00Z');
+    vi.setSystemTime('2026-11-21T12:00:00Z');
     expect(await verify(keys, 'old')).toBe('away');
     fault = undefined;
-    time += 5001;
+    pass(5001);
     expect(await verify(keys, 'old')).toBe('good');
     expect(keys.reachable()).toBe(true);
+  });
+
+  test('are not used for longer than a day, however often the issuer is asked in between', async () => {
+    const keys = open();
+    await verify(keys, 'old');
+    fault = refused;
+    for (pass(23 * hour); Date.now() < Date.parse('2026-11-21T12:00:00Z'); pass(minute))
+      expect(await verify(keys, 'old')).toBe('good');
+    expect(await verify(keys, 'old')).toBe('away');
+  });
+
+  test('are fetched again as soon as the issuer answers, at most every five seconds', async () => {
+    const keys = open();
+    await verify(keys, 'old');
+    fault = refused;
+    pass(10 * minute);
+    await verify(keys, 'old');
+    published = ['new'];
+    fault = undefined;
+    pass(4999);
+    expect([await verify(keys, 'old'), fetches()]).toEqual(['good', 2]);
+    pass(1);
+    // This token still gets the last good keys, because nobody waits for an issuer that failed before.
+    expect(await verify(keys, 'old')).toBe('good');
+    await vi.waitFor(() => expect(keys.reachable()).toBe(true));
+    expect([await verify(keys, 'new'), fetches()]).toEqual(['good', 3]);
   });
 
   test('are fetched again after ten minutes: one that was withdrawn is refused', async () => {
     const keys = open();
     await verify(keys, 'old');
     published = ['new'];
-    time += 10 * minute - 1;
+    pass(10 * minute - 1);
     expect(await verify(keys, 'old')).toBe('good');
-    time += 1;
+    pass(1);
     expect(await verify(keys, 'old')).toBe('ERR_JWKS_NO_MATCHING_KEY');
   });
 
   test('that are new let tokens in at once, and within five seconds of the last fetch after that pause', async () => {
     const keys = open();
     await verify(keys, 'old');
-    time += 2000;
+    pass(2000);
     onWait = () => published.push('new');
     expect(await Promise.all(Array.from({ length: 20 }, () => verify(keys, 'new')))).toEqual(Array(20).fill('good'));
     expect([fetches(), waits]).toEqual([2, [3000]]);
@@ -114,10 +142,10 @@ describe('keys of an issuer', () => {
   test('that stay unknown after a fetch are a mistake of the token, unless the fetch failed', async () => {
     const keys = open();
     await verify(keys, 'old');
-    time += 6000;
+    pass(6000);
     expect(await verify(keys, 'new')).toBe('ERR_JWKS_NO_MATCHING_KEY');
     expect(fetches()).toBe(2);
-    time += 6000;
+    pass(6000);
     fault = refused;
     expect(await verify(keys, 'new')).toBe('away');
     // The issuer is left alone, and tokens of known keys are good.
@@ -138,10 +166,11 @@ describe('the log has the reason why there are none', () => {
     fault = given;
     const keys = open();
     await keys.fetch();
-    time += 6000;
+    pass(6000);
     await keys.fetch();
     expect(logged).toEqual([{ level: 'error', event: 'issuer', error: expect.stringContaining(text) }]);
     fault = undefined;
+    pass(6000);
     await keys.fetch();
     expect(logged).toHaveLength(2);
   });
