@@ -12,7 +12,7 @@ import { authenticateByIssuer, type IssuerOptions } from '../http/issuer.js';
 import { createIssuerKeys, documentBytes } from '../http/issuer-keys.js';
 import { defaultHttpLimits } from '../http/limits.js';
 import { serveHttp } from '../http/serve.js';
-import { signInAtIssuer, signInByToken } from '../http/sign-in.js';
+import { type SignIn, signInByToken } from '../http/sign-in.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
 import { watchJournal } from '../journal/health-check.js';
 import { openSharedMessages, type Runtime } from '../runtime.js';
@@ -54,7 +54,7 @@ export const httpCommand: Command = {
       const watch = allowChanges(server.accounts, server.operations) ? watchJournal(journal, log) : undefined;
       const identity = access.identify?.(log);
       const { rate, metrics: metricsAt } = config.http;
-      const decisions = decisionsOf(config, runtime, identity, log, terminal.now);
+      const decisions = await decisionsOf(config, runtime, identity, log, terminal.now);
       const http = await serveHttp({
         ...{ listen, metricsAt, rate, log, now: terminal.now },
         server: { ...server, stop, configuration: (names) => describeConfig(config, 'caller', names) },
@@ -92,26 +92,35 @@ export const httpCommand: Command = {
 };
 
 /** The page for decisions, if people can sign in to one. */
-function decisionsOf(
+async function decisionsOf(
   { http, publicUrl }: Config,
   { plans, server: { accounts, operations, call, stateKeys } }: Runtime,
   identity: Identity | undefined,
   log: Log,
   now: () => Date,
-): DecisionsOptions | undefined {
-  const { issuer, audience, clientId, clientSecret } = http;
+): Promise<DecisionsOptions | undefined> {
   if (publicUrl === undefined || identity === undefined) return undefined;
-  const { authenticate, principalNamed, httpClient } = identity;
-  const signIn =
-    issuer === undefined || audience === undefined || clientId === undefined || httpClient === undefined
-      ? signInByToken(authenticate, now)
-      : signInAtIssuer({ issuer, audience, clientId, clientSecret, publicUrl, httpClient, authenticate, now });
+  const { principalNamed } = identity;
+  const signIn = await signInOf(http, publicUrl, identity, now);
   // An issuer tells nobody's scopes of now. Those that the caller had are as good as its token, which may be as old.
   const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) => {
     if (caller === undefined) return undefined;
     return principalNamed === undefined ? { name: caller, scopes } : principalNamed(caller);
   };
   return { publicUrl, signIn, plans, accounts, operations, call, stateKeys, callerOf, now, log };
+}
+
+/** The way in which people sign in to the page for decisions. */
+async function signInOf(
+  { issuer, audience, clientId, clientSecret }: Config['http'],
+  publicUrl: string,
+  { authenticate, httpClient }: Identity,
+  now: () => Date,
+): Promise<SignIn> {
+  if (issuer === undefined || audience === undefined || clientId === undefined || httpClient === undefined)
+    return signInByToken(authenticate, now);
+  const { signInAtIssuer } = await import('../http/sign-in-at-issuer.js');
+  return signInAtIssuer({ issuer, audience, clientId, clientSecret, publicUrl, httpClient, authenticate, now });
 }
 
 /**

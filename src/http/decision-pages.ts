@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import { html, raw } from 'hono/html';
 import type { FoundPlan } from '../consent/plans.js';
 import { textAt } from '../util/objects.js';
 import { quoted, type Shown, say } from '../util/safe-text.js';
 import type { DecisionSession } from './decision-session.js';
+import { type Html, pageHeaders } from './pages.js';
 
-/** The pages around the decisions, as HTML. Their one script only writes times. */
+/** The HTML of the pages around the decisions. Their only script formats times. */
 
 const style = `:root{color-scheme:light dark;--text:light-dark(#1b1f24,#e8eaed);--quiet:light-dark(#525a65,#aab2bd);--page:light-dark(#fff,#1e2126);--line:light-dark(#767f8b,#8b94a1);--link:light-dark(#0b57d0,#8ab4f8)}
 *{box-sizing:border-box}body{background:var(--page);color:var(--text);font:15px/1.5 system-ui,sans-serif;margin:0 auto;max-width:760px;overflow-wrap:anywhere;padding:16px}
@@ -15,81 +16,77 @@ button,.button{background:light-dark(#0b57d0,#8ab4f8);border:0;border-radius:6px
 header{align-items:baseline;display:flex;flex-wrap:wrap;gap:4px 16px;justify-content:space-between;margin-bottom:16px}header form{display:inline}header button{background:none;color:var(--link);font-weight:400;margin:0;padding:0;text-decoration:underline}
 :focus-visible{outline:2px solid var(--link);outline-offset:2px}`;
 
-/** Times as the clock of whoever reads them shows them. Without it, they are in UTC. */
-const script = `for(const one of document.querySelectorAll('time'))one.textContent=new Date(one.dateTime).toLocaleString(undefined,{dateStyle:'medium',timeStyle:'long'})`;
+/** Shows times in the reader's time zone. Without the script, they are in UTC. */
+const script = `for(const time of document.querySelectorAll('time'))time.textContent=new Date(time.dateTime).toLocaleString(undefined,{dateStyle:'medium',timeStyle:'long'})`;
 
 const hashOf = (source: string) => `'sha256-${createHash('sha256').update(source).digest('base64')}'`;
 
-/** Nothing but the style and the script is let in; nobody frames the page or keeps it. */
-const headers = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': `default-src 'none'; style-src ${hashOf(style)}; script-src ${hashOf(script)}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
-  'cache-control': 'no-store',
-  // With no-referrer, browsers would send forms without their origin.
-  'referrer-policy': 'same-origin',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'cross-origin-opener-policy': 'same-origin',
-};
+/** Allows only our own style and script, and forbids framing. */
+export const decisionPageHeaders = pageHeaders(
+  {
+    defaultSrc: ["'none'"],
+    styleSrc: [hashOf(style)],
+    scriptSrc: [hashOf(script)],
+    formAction: ["'self'"],
+    baseUri: ["'none'"],
+  },
+  "'none'",
+  'same-origin',
+);
 
-const escaped = (text: Shown) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+const page = (title: Shown, body: Html): Html =>
+  html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${raw(style)}</style></head><body>${body}</body></html>`;
 
-/** The name of a person, a caller or an account, as it may come from outside. */
-const nameOf = (name: string) => escaped(say`${quoted(name, 100)}`);
+/** The name of a person, a caller or an account. It may come from outside. */
+const nameOf = (name: string) => say`${quoted(name, 100)}`;
 
-export function sendHtml(
-  response: ServerResponse,
-  status: number,
-  title: Shown,
-  body: string,
-  more: Readonly<Record<string, string | readonly string[]>> = {},
-): void {
-  const text = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escaped(title)}</title><style>${style}</style></head><body>${body}</body></html>`;
-  response.writeHead(status, { ...headers, ...more });
-  response.end(text);
-}
+/** @param form the form or the link with which people sign in */
+export const signInPage = (title: Shown, form: Html, problem: Shown | undefined): Html =>
+  page(
+    title,
+    html`<main><h1>Decisions on changes</h1>${problem !== undefined && html`<p role="alert">${problem}</p>`}${form}</main>`,
+  );
 
-export const signInPage = (kind: 'token' | 'issuer', nonce: string | undefined, problem?: Shown): string => {
-  const query = nonce === undefined ? '' : `?plan=${nonce}`;
-  const said = problem === undefined ? '' : `<p role="alert">${escaped(problem)}</p>`;
-  const way =
-    kind === 'issuer'
-      ? `<a class="button" href="/decisions/start${query}">Sign in</a>`
-      : `<form method="post" action="/decisions/sign-in${query}"><label for="token">Token with the scope cloudops:approve</label><input id="token" name="token" type="password" autocomplete="current-password" required><br><button>Sign in</button></form>`;
-  return `<main><h1>Decisions on changes</h1>${said}${way}</main>`;
-};
-
-export const problemPage = (title: Shown, text: Shown): string =>
-  `<main><h1>${escaped(title)}</h1><p>${escaped(text)}</p><p><a href="/decisions">All changes</a></p></main>`;
+export const problemPage = (title: Shown, text: Shown): Html =>
+  page(title, html`<main><h1>${title}</h1><p>${text}</p><p><a href="/decisions">All changes</a></p></main>`);
 
 /**
- * The changes that wait, and those that were decided lately.
- * @param areNamed true if accounts have names, of which each change then has one
+ * Lists the changes that wait, and those that were decided recently.
+ * @param areNamed true if accounts have names, so that each change has an account
  */
-export function listPage({ person, csrf }: DecisionSession, plans: readonly FoundPlan[], areNamed: boolean): string {
-  const itemOf = (plan: FoundPlan) => item(plan, areNamed && textAt(plan.args, 'account'));
-  const waiting = plans.filter(({ state }) => state === 'waiting');
-  const decided = plans.filter(({ state }) => state === 'decided').reverse();
-  return `<header><span>Signed in as ${nameOf(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></header><main><h1>Decisions on changes</h1><h2>Waiting</h2>${
-    waiting.length === 0 ? '<p>No change waits for a decision.</p>' : `<ul>${waiting.map(itemOf).join('')}</ul>`
-  }${decided.length === 0 ? '' : `<h2>Decided lately</h2><ul>${decided.map(itemOf).join('')}</ul>`}</main><script>${script}</script>`;
+export function listPage(
+  title: Shown,
+  { person, csrf }: DecisionSession,
+  plans: readonly FoundPlan[],
+  areNamed: boolean,
+): Html {
+  const itemOf = (plan: FoundPlan) => item(plan, areNamed ? textAt(plan.args, 'account') : undefined);
+  const waiting = plans.filter(({ state }) => state === 'waiting').map(itemOf);
+  const decided = plans.filter(({ state }) => state === 'decided').map(itemOf);
+  const signOut = html`<form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form>`;
+  const waitingList = waiting.length === 0 ? html`<p>No change waits for a decision.</p>` : html`<ul>${waiting}</ul>`;
+  const decidedList = decided.length > 0 && html`<h2>Recently decided</h2><ul>${decided.reverse()}</ul>`;
+  return page(
+    title,
+    html`<header><span>Signed in as ${nameOf(person)}</span>${signOut}</header><main><h1>Decisions on changes</h1><h2>Waiting</h2>${waitingList}${decidedList}</main><script>${raw(script)}</script>`,
+  );
 }
 
-function at(time: number): string {
+function item(plan: FoundPlan, account: string | undefined): Html {
+  const { nonce, caller, approver, issuedAt, expiresAt, state, outcome } = plan;
+  const inAccount = account && html` in account ${nameOf(account)}`;
+  const byCaller = caller !== undefined && html` by ${nameOf(caller)}`;
+  const status = state === 'waiting' ? html`waits until ${timeOf(expiresAt)}` : statusOf(outcome);
+  const byApprover = approver !== undefined && html`, decided by ${nameOf(approver)}`;
+  return html`<li><a href="/decisions/${nonce}/">${plan.plan.summary}</a><small>Asked for${inAccount}${byCaller} at ${timeOf(issuedAt)}; ${status}${byApprover}</small></li>`;
+}
+
+function timeOf(time: number): Html {
   const iso = new Date(time).toISOString();
-  return `<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;
+  return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;
 }
 
-function item(found: FoundPlan, account: string | false | undefined): string {
-  const { nonce, plan, caller, approver, issuedAt, expiresAt, state, outcome } = found;
-  const where = account ? ` in account ${nameOf(account)}` : '';
-  const by = caller === undefined ? '' : ` by ${nameOf(caller)}`;
-  const end = state === 'waiting' ? `waits until ${at(expiresAt)}` : endOf(outcome);
-  const who = approver === undefined ? '' : `, decided by ${nameOf(approver)}`;
-  return `<li><a href="/decisions/${nonce}/">${escaped(plan.summary)}</a><small>Asked for${where}${by} at ${at(issuedAt)}; ${end}${who}</small></li>`;
-}
-
-function endOf(outcome: FoundPlan['outcome']): string {
+function statusOf(outcome: FoundPlan['outcome']): string {
   if (outcome === undefined) return 'under way';
   if (outcome.kind === 'succeeded') return 'accepted';
   const { mayHaveHappened, status, code } = outcome.failure;

@@ -1,27 +1,29 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { Context } from 'hono';
 import { checkHostAndOrigin, close, createBodyReader, HttpError, listen, sendJson } from './http-helpers.js';
+import { createPages, hostHeaders, type PageEnv, requireJson, servePages, viewHeaders } from './pages.js';
 
 /** The content of the page, and the calls that it may make. */
 export interface ViewPage {
-  /** Port on loopback; 0 takes one that is free. */
+  /** Port on loopback; 0 takes any free port. */
   readonly port: number;
-  /** The page around the view, and the view, as HTML. */
+  /** The HTML of the page around the view, and of the view. */
   readonly host: string;
   readonly view: string;
   /** The call that the view belongs to, with its result. */
   call(): Promise<object>;
-  /** Calls a tool for the view. Rejects if it may not. */
+  /** Calls a tool for the view. Rejects if the view may not call it. */
   callTool(params: unknown): Promise<object>;
-  /** Resolves when the page has something else to show, or after a while. `gone` aborts with the connection. */
+  /** Resolves when the page has something else to show, or after a time limit. `gone` aborts when the connection closes. */
   next?(params: unknown, gone: AbortSignal): Promise<object>;
 }
 
-/** A browser has six. Other users of the machine can connect too, and take nothing but these, for so long (milliseconds). */
+/** A browser opens six. Other users of the machine can connect too: they can hold at most these, each for `headersMs`. */
 const mostConnections = 64;
 const headersMs = 10_000;
 
-/** No call that can be shown is larger. */
+/** Larger than any call that a view can show, in bytes. */
 const maximumBody = 512 * 1024;
 
 /**
@@ -31,52 +33,34 @@ const maximumBody = 512 * 1024;
  */
 export async function serveViewPage({ port, host, view, call, callTool, next }: ViewPage) {
   const readBody = createBodyReader(maximumBody, 4 * maximumBody);
-  const secret = randomBytes(16).toString('base64url');
-  const answerWith =
-    (answerTo: (params: unknown, gone: AbortSignal) => Promise<object>) =>
-    async (request: IncomingMessage, response: ServerResponse) => {
-      const gone = new AbortController();
-      response.once('close', () => gone.abort());
-      sendJson(response, 200, await answerTo(JSON.parse(String(await readBody(request))), gone.signal));
-    };
-  const answers: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => Promise<void>>> = {
-    [`GET /${secret}/`]: async (_, response) => sendPage(response, host, "frame-ancestors 'none'"),
-    // Sandboxed by header too, in case it is opened outside its frame.
-    [`GET /${secret}/view`]: async (_, response) =>
-      sendPage(response, view, "sandbox allow-scripts; frame-ancestors 'self'"),
-    [`POST /${secret}/call`]: async (_, response) => sendJson(response, 200, await call()),
-    [`POST /${secret}/tool`]: answerWith(callTool),
-    ...(next && { [`POST /${secret}/next`]: answerWith(next) }),
-  };
+  const jsonOf = async ({ env }: Context<PageEnv>): Promise<unknown> =>
+    JSON.parse(String(await readBody(env.incoming)));
+  const path = `/${randomBytes(16).toString('base64url')}`;
 
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    checkHostAndOrigin(request, ['127.0.0.1']);
-    const found = answers[`${request.method} ${request.url}`];
-    if (found === undefined) throw new HttpError(404, 'path', 'Nothing is here.');
-    // A page of another site could send anything else without asking first.
-    if (request.method === 'POST' && request.headers['content-type'] !== 'application/json')
-      throw new HttpError(415, 'content type', 'The content type must be application/json.');
-    await found(request, response);
-  };
+  const pages = createPages<PageEnv>();
+  pages.get(`${path}/`, hostHeaders('no-referrer'), (context) => context.html(host));
+  pages.get(`${path}/view`, viewHeaders('no-referrer'), (context) => context.html(view));
+  pages.post(`${path}/*`, requireJson);
+  pages.post(`${path}/call`, async (context) => context.json(await call()));
+  pages.post(`${path}/tool`, async (context) => context.json(await callTool(await jsonOf(context))));
+  if (next !== undefined)
+    pages.post(`${path}/next`, async (context) => {
+      const gone = new AbortController();
+      context.env.outgoing.once('close', () => gone.abort());
+      return context.json(await next(await jsonOf(context), gone.signal));
+    });
 
   const server = createServer({ headersTimeout: headersMs, connectionsCheckingInterval: 1000 }, (request, response) => {
-    answer(request, response).catch((error: unknown) => {
+    const answer = async () => {
+      checkHostAndOrigin(request, ['127.0.0.1']);
+      await servePages(pages, 'http://127.0.0.1', request, response);
+    };
+    answer().catch((error: unknown) => {
       const { status, message } = error instanceof HttpError ? error : { status: 500, message: 'It failed.' };
       if (!response.headersSent) sendJson(response, status, { message });
     });
   });
   server.maxConnections = mostConnections;
-  const taken = await listen(server, { host: '127.0.0.1', port });
-  return { url: `http://127.0.0.1:${taken}/${secret}/`, close: () => close(server, 0) };
-}
-
-function sendPage(response: ServerResponse, html: string, policy: string): void {
-  response.writeHead(200, {
-    'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': policy,
-    'cache-control': 'no-store',
-    'referrer-policy': 'no-referrer',
-    'x-content-type-options': 'nosniff',
-  });
-  response.end(html);
+  const listeningPort = await listen(server, { host: '127.0.0.1', port });
+  return { url: `http://127.0.0.1:${listeningPort}${path}/`, close: () => close(server, 0) };
 }

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { authenticateByIssuer } from '../../src/http/issuer.js';
 import { createIssuerKeys, documentBytes } from '../../src/http/issuer-keys.js';
-import { signInAtIssuer } from '../../src/http/sign-in.js';
+import { signInAtIssuer } from '../../src/http/sign-in-at-issuer.js';
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
 import { type Decisions, type DecisionsSetup, serveDecisions } from '../support/decisions.js';
 import { audience, client, startProvider } from '../support/provider.js';

@@ -41,7 +41,7 @@ describe('approval', () => {
     expect([sent.status, sent.headers.get('location')]).toEqual([303, `/decisions/sign-in?plan=${nonce}`]);
     const signIn = await browser.signIn('bob', `?plan=${nonce}`);
     expect([signIn.status, signIn.headers.get('location')]).toEqual([303, `/decisions/${nonce}/`]);
-    expect(await (await browser.get('/decisions')).text()).toMatch(/Waiting.*wiki.*Asked for by &#34;alice&#34;/s);
+    expect(await (await browser.get('/decisions')).text()).toMatch(/Waiting.*wiki.*Asked for by &quot;alice&quot;/s);
     const headers = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(nonce) };
     const shown = Object(await (await browser.json(`/decisions/${nonce}/call`, {}, headers)).json());
     expect(readProposedChange(shown.result._meta)).toMatchObject({
@@ -52,7 +52,7 @@ describe('approval', () => {
     expect(await ask({ planId })).toMatchObject({ outcome: 'accepted', answer: { instance: { instanceId: 'wiki' } } });
     expect(await journal.list({})).toMatchObject([{ caller: 'alice', approver: 'bob', consent: 'page' }]);
     expect(await (await browser.get('/decisions')).text()).toMatch(
-      /Decided lately.*accepted, decided by &#34;bob&#34;/s,
+      /Recently decided.*accepted, decided by &quot;bob&quot;/s,
     );
     expect(requests).toHaveLength(1);
   });
@@ -264,6 +264,15 @@ describe('who may not decide', () => {
     expect((await browser.get('/decisions')).status).toBe(200);
   });
 
+  test.each(['application/json', 'application/x-www-form-urlencodedX', ''])(
+    'a form of the type "%s", whose origin Hono does not check, is refused',
+    async (type) => {
+      const headers = { 'content-type': type, origin: 'https://cloudops.example.com:8443' };
+      const answer = await browserOf(served).form('/decisions/sign-in', { token: 'bob' }, headers);
+      expect([answer.status, answer.headers.getSetCookie()]).toEqual([type === '' ? 403 : 415, []]);
+    },
+  );
+
   test('signing out ends the session of the browser', async () => {
     const browser = await signedIn();
     const csrf = /name="csrf" value="([^"]+)"/.exec(await (await browser.get('/decisions')).text())?.[1] ?? '';
@@ -277,13 +286,21 @@ test('pages are kept and framed by nobody, and their cookie is for this host and
   const { nonce } = await waiting(served);
   const browser = browserOf(served);
   const [cookie = ''] = (await browser.signIn('bob')).headers.getSetCookie();
-  expect(cookie).toMatch(/^__Host-[\w-]+=[\w-]+; Path=\/; Max-Age=\d+; HttpOnly; Secure; SameSite=Lax$/);
+  expect(cookie).toMatch(/^__Host-[\w-]+=[\w-]+; Max-Age=\d+; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
   for (const path of ['/decisions', '/decisions/sign-in', `/decisions/${nonce}/`]) {
     const { headers } = await browser.get(path);
     expect(headers.get('content-security-policy'), path).toContain("frame-ancestors 'none'");
     expect([headers.get('cache-control'), headers.get('x-frame-options')], path).toEqual(['no-store', 'DENY']);
     expect(headers.get('referrer-policy')).toBe('same-origin');
   }
+});
+
+test('the view is sandboxed, and framed by our own page only', async () => {
+  await start();
+  const { nonce } = await waiting(served);
+  const { headers } = await browserOf(served).get(`/decisions/${nonce}/view`);
+  expect(headers.get('content-security-policy')).toBe("sandbox allow-scripts; frame-ancestors 'self'");
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
 });
 
 test('the list lets in its own script, by its hash, and no other', async () => {
@@ -392,7 +409,7 @@ describe('with accounts that have names', () => {
     expect(requests).toEqual([]);
     const carol = await signedIn('carol');
     expect(await (await carol.get('/decisions')).text()).toContain(
-      'Asked for in account &#34;prod&#34; by &#34;alice&#34; at ',
+      'Asked for in account &quot;prod&quot; by &quot;alice&quot; at ',
     );
     expect(await kindOf(await carol.decide(nonce, 'accept'))).toBe('accepted');
     expect(requests).toHaveLength(1);

@@ -2,7 +2,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, describe, expect, test } from 'vitest';
 import { authenticateByIssuer } from '../../src/http/issuer.js';
 import { createIssuerKeys, documentBytes } from '../../src/http/issuer-keys.js';
-import { signInAtIssuer } from '../../src/http/sign-in.js';
+import { signInAtIssuer } from '../../src/http/sign-in-at-issuer.js';
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
 import { namedAccounts } from '../support/accounts.js';
 import { browserOf, type Decisions, type DecisionsSetup, serveDecisions } from '../support/decisions.js';
@@ -80,7 +80,7 @@ test('somebody with the scope signs in with PKCE, for a token of our own audienc
     redirect_uri: `${publicUrl}/decisions/callback`,
   });
   expect([answer.status, answer.headers.get('location')]).toEqual([303, '/decisions']);
-  expect(await (await browser.get('/decisions')).text()).toContain('Signed in as &#34;bob&#34;');
+  expect(await (await browser.get('/decisions')).text()).toContain('Signed in as &quot;bob&quot;');
 });
 
 test('a name cannot pass for words of the page', async () => {
@@ -88,7 +88,7 @@ test('a name cannot pass for words of the page', async () => {
   const { served } = await start({ [name]: 'cloudops:approve' });
   const { browser } = await signIn(served, name);
   expect(await (await browser.get('/decisions')).text()).toContain(
-    'Signed in as &#34;bob. \\&#34;Nothing\\&#34; here\\u202e is &#60;b&#62;billed&#34;</span>',
+    'Signed in as &quot;bob. \\&quot;Nothing\\&quot; here\\u202e is &lt;b&gt;billed&quot;</span>',
   );
 });
 

@@ -52,6 +52,8 @@ test.each([
   ['what loads operations from outside', /^src\/operations\//],
   ['what only files of operations use of zod', /zod\/v4\/(classic\/from-json-schema|core\/compile)/],
   ['the HTTP server', /^src\/http\/serve\./],
+  ['pages', /node_modules\/hono/],
+  ['sign-in and keys of issuers', /node_modules\/(jose|openid-client)/],
 ])('the start loads without %s, and something else loads it', (_what, pattern) => {
   expect(modulesIn(start).filter((module) => pattern.test(module))).toEqual([]);
   expect(modulesIn(files).some((module) => pattern.test(module))).toBe(true);

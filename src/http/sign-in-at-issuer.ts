@@ -1,0 +1,172 @@
+import { Hono } from 'hono';
+import { html } from 'hono/html';
+import * as oidc from 'openid-client';
+import * as z from 'zod';
+import { approveScope, scopes as callerScopes } from '../calls/policy.js';
+import type { HttpClient } from '../transport/http-client.js';
+import { reasonOf } from '../util/log.js';
+import { lazy } from '../util/objects.js';
+import { words } from '../util/safe-text.js';
+import type { Authenticate } from './auth.js';
+import { sessionMs } from './decision-session.js';
+import { notFound, type PageEnv } from './pages.js';
+import { createSealedCookie } from './sealed-cookie.js';
+import { type NewSession, namesAccount, planInQuery, type Reception, type SignIn } from './sign-in.js';
+
+/** Loaded only if people sign in at an issuer, because openid-client is large. */
+
+export interface IssuerSignInOptions {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly clientId: string;
+  readonly clientSecret: string | undefined;
+  readonly publicUrl: string;
+  /** Uses the configured proxies, as all requests of this server do. */
+  readonly httpClient: HttpClient;
+  /** Verifies access tokens in the same way as those of callers. */
+  readonly authenticate: Authenticate;
+  readonly now: () => Date;
+}
+
+/** Time limit for each answer of the issuer, in seconds. */
+const networkSeconds = 5;
+/** How long discovery metadata is cached (ms), because anybody may begin any number of sign-ins. */
+const metadataMs = 5000;
+/** Time limit for signing in at the issuer, in milliseconds. */
+const signInMs = 10 * 60_000;
+
+/** A sign-in that the issuer has not answered yet. */
+const pendingSchema = lazy(() =>
+  z.object({ state: z.string(), verifier: z.string(), nonce: z.string().optional(), expiresAt: z.number() }),
+);
+
+/**
+ * Signs in at the issuer, by authorization code with PKCE. Name and scopes come from the access token for our own audience. ID tokens
+ * have no scopes of an API, and some issuers give them another `sub`. Then people would not be recognised as the requesters of
+ * their own changes.
+ */
+export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
+  const { audience, publicUrl, now } = options;
+  const redirectUri = `${publicUrl}/decisions/callback`;
+  const discover = createDiscovery(options);
+
+  /** The URL at the issuer, and the values that are needed when the browser comes back. */
+  const begin = async () => {
+    const state = oidc.randomState();
+    const verifier = oidc.randomPKCECodeVerifier();
+    const url = oidc.buildAuthorizationUrl(await discover(), {
+      redirect_uri: redirectUri,
+      scope: ['openid', ...callerScopes, approveScope].join(' '),
+      resource: audience,
+      state,
+      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    });
+    return { url: url.href, state, verifier };
+  };
+  const accessTokenFor = async (search: string, { state, verifier }: { state: string; verifier: string }) => {
+    const checks = { expectedState: state, pkceCodeVerifier: verifier };
+    const callback = new URL(`${redirectUri}${search}`);
+    const answer = await oidc.authorizationCodeGrant(await discover(), callback, checks, { resource: audience });
+    return answer.access_token;
+  };
+
+  const routes = ({ admit, refuse, stateKeys }: Reception): Hono<PageEnv> => {
+    const pendingCookie = createSealedCookie({
+      name: 'sign-in',
+      purpose: 'cloudops decisions signIn',
+      schema: pendingSchema,
+      keys: stateKeys,
+      now,
+    });
+    const pages = new Hono<PageEnv>();
+    pages.get('/decisions/start', async (context) => {
+      const nonce = planInQuery(context);
+      const begun = await begin().catch(reasonOf);
+      if (typeof begun === 'string')
+        return refuse(context, { status: 503, text: words('The issuer does not answer now.'), reason: begun }, nonce);
+      const { url, state, verifier } = begun;
+      pendingCookie.write(context, { state, verifier, nonce, expiresAt: now().getTime() + signInMs });
+      return context.redirect(url, 303);
+    });
+    pages.get('/decisions/callback', async (context) => {
+      const pending = pendingCookie.read(context);
+      if (pending === undefined) throw notFound();
+      pendingCookie.clear(context);
+      const session = await accessTokenFor(new URL(context.req.url).search, pending)
+        .then((token) => sessionOf(token, options))
+        .catch(reasonOf);
+      if (typeof session !== 'string') return admit(context, session, pending.nonce);
+      const text = words('Signing in did not work, or you may not decide here.');
+      return refuse(context, { status: 401, text, reason: session }, pending.nonce);
+    });
+    return pages;
+  };
+
+  return {
+    form: (query) => html`<a class="button" href="/decisions/start${query}">Sign in</a>`,
+    routes,
+    renew: async (session) => (session.token === undefined ? session : undefined),
+  };
+}
+
+/** The session of a person with an access token, or the reason why there is none. */
+async function sessionOf(
+  token: string,
+  { authenticate, now }: Pick<IssuerSignInOptions, 'authenticate' | 'now'>,
+): Promise<NewSession | string> {
+  const authentication = await authenticate(token);
+  if (authentication.kind !== 'authenticated') return authentication.reason;
+  const { principal, expiresAt = 0 } = authentication;
+  const { name, scopes } = principal;
+  const mayApprove = scopes.includes(approveScope);
+  if (!mayApprove && !scopes.some((scope) => callerScopes.includes(scope))) return 'scope';
+  // The time in the token is signed. Many issuers leave out `expires_in`, which is not.
+  const end = Math.min(now().getTime() + sessionMs, expiresAt);
+  return { person: name, mayApprove, scopes: scopes.filter(namesAccount), expiresAt: end };
+}
+
+/** Reads the issuer's metadata, which is cached for `metadataMs`. */
+function createDiscovery({ issuer, clientId, clientSecret, httpClient, now }: IssuerSignInOptions) {
+  const url = new URL(issuer);
+  const read = () =>
+    oidc.discovery(
+      url,
+      clientId,
+      clientSecret,
+      clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret),
+      {
+        timeout: networkSeconds,
+        [oidc.customFetch]: (address, request) => fetchBy(httpClient, address, request),
+        // The configuration allows plain http only for an issuer on loopback.
+        execute: url.protocol === 'http:' ? [oidc.allowInsecureRequests] : [],
+      },
+    );
+  let cached: { readonly at: number; readonly metadata: ReturnType<typeof read> } | undefined;
+  return () => {
+    const at = now().getTime();
+    if (cached === undefined || Math.abs(at - cached.at) >= metadataMs) cached = { at, metadata: read() };
+    return cached.metadata;
+  };
+}
+
+/** A request of openid-client. It follows no redirects. */
+interface OidcRequest {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Sends a request with our HTTP client, and answers as `fetch` does. */
+async function fetchBy(client: HttpClient, address: string, request: OidcRequest): Promise<Response> {
+  const { method, headers, body, signal = AbortSignal.timeout(networkSeconds * 1000) } = request;
+  const { origin, pathname, search } = new URL(address);
+  const sent = { origin, path: `${pathname}${search}`, headers, newConnection: false };
+  const answer = await client.send(
+    method === 'POST' ? { ...sent, method, body: String(body ?? '') } : { ...sent, method: 'GET' },
+    signal,
+  );
+  if (answer.kind === 'failure') throw new Error(answer.code);
+  return new Response(answer.body === '' ? null : answer.body, { status: answer.status, headers: answer.headers });
+}
