@@ -47,10 +47,11 @@ writeFileSync(
   await bundleLines(
     `import { createFileJournal } from './src/journal/file.ts';
      import { createPostgresJournal } from './src/journal/postgres.ts';
+     import { openDatabase } from './src/journal/postgres-database.ts';
      import { uptime } from 'node:os';
      export const openJournal = (place, now) =>
        place.includes('://')
-         ? createPostgresJournal(place, now)
+         ? createPostgresJournal(openDatabase(place, now), now)
          : createFileJournal(place, now, undefined, () => uptime() * 1000);`,
     {
       platform: 'node',

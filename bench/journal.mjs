@@ -30,10 +30,11 @@ writeFileSync(
   await bundleLines(
     `import { createFileJournal } from './src/journal/file.ts';
      import { createPostgresJournal } from './src/journal/postgres.ts';
+     import { openDatabase } from './src/journal/postgres-database.ts';
      import { open } from 'node:fs/promises';
      const now = () => new Date();
      export const openJournal = (place) =>
-       place.includes('://') ? createPostgresJournal(place, now) : createFileJournal(place, now);
+       place.includes('://') ? createPostgresJournal(openDatabase(place, now), now) : createFileJournal(place, now);
      // The prototype of a file handle is not exported.
      let milliseconds = 0;
      export const flushed = () => milliseconds;

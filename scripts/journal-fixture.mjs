@@ -14,6 +14,7 @@ writeFileSync(
   await bundleLines(
     `export { createFileJournal } from './src/journal/file.ts';
      export { createPostgresJournal } from './src/journal/postgres.ts';
+     export { openDatabase } from './src/journal/postgres-database.ts';
      export { startPostgres } from './test/support/postgres.ts';`,
     {
       platform: 'node',
@@ -23,7 +24,9 @@ writeFileSync(
     },
   ),
 );
-const { createFileJournal, createPostgresJournal, startPostgres } = await import(pathToFileURL(module).href);
+const { createFileJournal, createPostgresJournal, openDatabase, startPostgres } = await import(
+  pathToFileURL(module).href
+);
 await rm(module);
 
 const time = Date.parse('2026-11-22T12:00:00Z');
@@ -33,7 +36,7 @@ const path = join(tmpdir(), `cloudops-fixture-${process.pid}.jsonl`);
 const postgres = await startPostgres();
 const journals = [
   createFileJournal(path, now),
-  createPostgresJournal(postgres.url('fixture'), now, { databaseTime: () => time }),
+  createPostgresJournal(openDatabase(postgres.url('fixture'), now, { databaseTime: () => time }), now),
 ];
 for (const journal of journals) {
   for (const [index, outcome] of outcomes.entries()) {

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { devNull, hostname, uptime } from 'node:os';
+import { devNull, hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import type { Accounts } from './calls/account.js';
@@ -11,17 +11,16 @@ import type { Config } from './config/load-config.js';
 import { openAccounts } from './config/open-accounts.js';
 import type { DecisionPage } from './consent/decision-page.js';
 import { keptPlanKey } from './consent/plan-key.js';
-import { createMemoryPlanStore } from './consent/plan-store.js';
 import { createPlans, type Plans } from './consent/plans.js';
 import { createQuestionQueue, type QuestionQueue } from './consent/question-queue.js';
 import { Refusal, refusalFailure } from './consent/refusal.js';
 import { createRefusals } from './consent/refusals.js';
 import { newNonce, tokenLifetimeMs } from './consent/tokens.js';
 import type { SharedMessages } from './http/replica-messages.js';
-import { isDatabaseUrl } from './journal/database-url.js';
 import type { RecordedChange } from './journal/entry.js';
-import { createFileJournal } from './journal/file.js';
 import { type Journal, journalText } from './journal/journal.js';
+import { openStore, type Store } from './journal/open-store.js';
+import { createMemoryPlanStore } from './journal/plan-store.js';
 import { interruptedText, recoverInterrupted } from './journal/recovery.js';
 import { withTracing } from './observe/tracing.js';
 import type { ServerDependencies } from './server.js';
@@ -36,6 +35,7 @@ export interface Runtime {
   readonly accounts: Accounts;
   readonly inFlight: InFlightCalls;
   readonly questions: QuestionQueue;
+  readonly store: Store;
   readonly journal: Journal;
   /** Plans that wait for a person. */
   readonly plans: Plans;
@@ -45,30 +45,17 @@ export interface Runtime {
   close(graceMs: number): Promise<void>;
 }
 
-/** The journal that a configuration names. PostgreSQL's library is loaded only for a journal that is there. */
-export async function openJournal({ journal }: Config, now: () => Date, log?: Log): Promise<Journal> {
-  if (!isDatabaseUrl(journal)) return createFileJournal(journal, now, log, () => uptime() * 1000);
-  return (await import('./journal/postgres.js')).createPostgresJournal(journal, now, { log });
+/** The table for messages between replicas. Undefined if the store cannot be shared by processes on several machines. */
+export async function openSharedMessages({ openDatabase }: Store): Promise<SharedMessages | undefined> {
+  if (openDatabase === undefined) return undefined;
+  return (await import('./http/postgres-replica-messages.js')).createPostgresMessages(await openDatabase());
 }
 
-/** The table for messages that come to another process, if the journal is in a database that processes share. */
-export async function openSharedMessages(
-  { journal }: Config,
-  now: () => Date,
-  log: Log,
-): Promise<SharedMessages | undefined> {
-  if (!isDatabaseUrl(journal)) return undefined;
-  return (await import('./http/postgres-replica-messages.js')).createPostgresMessages(journal, now, log);
-}
-
-/** The plans that wait for the page, beside the journal; undefined without a page. Only servers with a page load what they need for it. */
-export async function openPlans(config: Config, now: () => Date, log: Log): Promise<Plans | undefined> {
-  const { journal, publicUrl, stateKeys, planLifetimeMs: lifetimeMs } = config;
+/** The plans that wait for the page. Undefined without a page, so that only servers with a page load what they need for it. */
+async function openPlans(config: Config, store: Store, now: () => Date): Promise<Plans | undefined> {
+  const { publicUrl, stateKeys, planLifetimeMs: lifetimeMs } = config;
   if (publicUrl === undefined || stateKeys === undefined) return undefined;
-  const store = isDatabaseUrl(journal)
-    ? (await import('./consent/plan-table.js')).createPlanTable(journal, now, log)
-    : (await import('./consent/plan-files.js')).createPlanFiles(`${journal}.plans`);
-  return createPlans({ store, keys: () => stateKeys, now, lifetimeMs });
+  return createPlans({ store: await store.openPlans(), keys: () => stateKeys, now, lifetimeMs });
 }
 
 /** Expired plans are erased at this interval, and whenever another is added or listed. */
@@ -103,8 +90,9 @@ export async function startRuntime(
     sandbox: sandbox?.cloud,
     stop: programs.signal,
   });
-  const journal = await openJournal(config, now, log);
-  const plans = await openPlans(config, now, log);
+  const store = openStore(config.journal, now, log);
+  const journal = await store.openJournal();
+  const plans = await openPlans(config, store, now);
   const erasing = setInterval(() => void plans?.erase().catch(() => undefined), eraseMs).unref();
   const { proxies, secretsDir, timeoutMs, maximumAttempts, planLifetimeMs } = config;
   const own = { pid: process.pid, host: hostname() };
@@ -136,9 +124,10 @@ export async function startRuntime(
     server: {
       ...wired.server,
       viewsForAll: config.viewsForAll,
-      planKeys: planKeysOf(config, wired.server.stateKeys),
+      planKeys: planKeysOf(config, store, wired.server.stateKeys),
     },
     accounts,
+    store,
     journal,
     close: async (graceMs) => {
       await wired.inFlight.finish(graceMs);
@@ -156,12 +145,12 @@ export async function startRuntime(
 }
 
 /** The file of the key for planIds, which is kept beside a journal in a file where no state key is set. */
-export const planKeyPath = ({ stateKeys, journal }: Config): string | undefined =>
-  stateKeys !== undefined || journal === devNull || isDatabaseUrl(journal) ? undefined : `${journal}.plan-key`;
+export const planKeyPath = ({ stateKeys }: Config, { path }: Store): string | undefined =>
+  stateKeys !== undefined || path === undefined || path === devNull ? undefined : `${path}.plan-key`;
 
 /** The keys of planIds: those that are kept, or else those of the process. */
-function planKeysOf(config: Config, own: SealingKeys): SealingKeys | undefined {
-  const path = planKeyPath(config);
+function planKeysOf(config: Config, store: Store, own: SealingKeys): SealingKeys | undefined {
+  const path = planKeyPath(config, store);
   const kept = path === undefined ? undefined : keptPlanKey(path);
   return kept && (() => kept() ?? own());
 }

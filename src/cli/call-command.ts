@@ -7,7 +7,7 @@ import type { Elicitor, UserReply } from '../consent/elicitor.js';
 import type { EndedOutcome, Failure } from '../consent/outcome.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import { createConsentTokens } from '../consent/tokens.js';
-import { isDatabaseUrl } from '../journal/database-url.js';
+import type { Store } from '../journal/open-store.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { escapeInvisible, shownReason } from '../util/log.js';
@@ -150,7 +150,8 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
       client: `cloudops-mcp call ${terminal.version}`,
     });
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
-    if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined) tellLasting(config, terminal.stderr);
+    if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined)
+      tellLasting(config, runtime.store, terminal.stderr);
     return outcome;
   } finally {
     progress.clear();
@@ -159,9 +160,9 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
 }
 
 /** Says in which processes a planId is valid, where that is not every one. */
-function tellLasting({ sandbox, stateKeys, journal }: Config, stderr: Terminal['stderr']): void {
+function tellLasting({ sandbox, stateKeys }: Config, { path }: Store, stderr: Terminal['stderr']): void {
   const key = said(words(sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.'));
-  if (sandbox || (stateKeys === undefined && isDatabaseUrl(journal)))
+  if (sandbox || (stateKeys === undefined && path === undefined))
     printLine(stderr, say`note: this planId is valid only in this process; --yes carries the change out.${key}`);
 }
 

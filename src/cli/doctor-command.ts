@@ -83,7 +83,7 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
       ...(await issuerFinding(config)),
       await secretsFinding(config.secretsDir, platform),
       ...config.accounts.all.map(({ name, confirm }) => consentFinding(config.accounts.areNamed ? name : '', confirm)),
-      stateKeyFinding(config),
+      stateKeyFinding(config, now),
     ];
     return { findings, apisChecked: ofAccounts.filter(({ status }) => status !== 'not checked').length };
   } finally {

@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import type { Config } from '../config/load-config.js';
 import { planKeyProblem } from '../consent/plan-key.js';
-import { databaseName, isDatabaseUrl } from '../journal/database-url.js';
-import { openJournal, planKeyPath } from '../runtime.js';
+import { openStore, type Store } from '../journal/open-store.js';
+import { planKeyPath } from '../runtime.js';
 import { shownReason } from '../util/log.js';
 import { counted, type Shown, said, say, words } from '../util/safe-text.js';
 import { journalRemedy } from './journal-remedy.js';
@@ -24,9 +24,8 @@ export async function authorityFinding(path: string | undefined): Promise<Findin
 /** Opens the journal, and looks for changes without a known outcome. */
 export async function journalFinding(config: Config, now: () => Date): Promise<Finding[]> {
   const check = 'journal';
-  const inDatabase = isDatabaseUrl(config.journal);
-  const name = inDatabase ? databaseName(config.journal) : config.journal;
-  const journal = await openJournal(config, now);
+  const { name, path, openJournal } = openStore(config.journal, now);
+  const journal = await openJournal();
   try {
     const warnings = await journal.healthCheck();
     const changes = await journal.list({ limit: 10_000 });
@@ -38,7 +37,7 @@ export async function journalFinding(config: Config, now: () => Date): Promise<F
       ...warnings.map((text) => warning(check, text, 'See the runbook, docs/OPERATE.md.')),
     ];
   } catch (error) {
-    const remedy = say`${said(journalRemedy(error, inDatabase))} Without a journal, changes are refused.`;
+    const remedy = say`${said(journalRemedy(error, path === undefined))} Without a journal, changes are refused.`;
     return [problem(check, say`${name} cannot be used (${shownReason(error)})`, remedy)];
   } finally {
     await journal.close();
@@ -62,18 +61,19 @@ export async function secretsFinding(folder: string | undefined, platform: NodeJ
 }
 
 /** Where a planId is valid. */
-export function stateKeyFinding(config: Config): Finding {
+export function stateKeyFinding(config: Config, now: () => Date): Finding {
   const check = 'state key';
-  const path = planKeyPath(config);
+  const store = openStore(config.journal, now);
+  const path = planKeyPath(config, store);
   const reason = path && planKeyProblem(path);
-  if (!reason) return ok(check, stateKeyMeaning(config));
+  if (!reason) return ok(check, stateKeyMeaning(config, store));
   const detail = say`not set, and ${path} cannot be used (${said(reason)}): a planId is valid only in the process that made it`;
   return warning(check, detail, 'Delete that file: the next plan makes another one. Or set CLOUDOPS_STATE_KEY.');
 }
 
-const stateKeyMeaning = ({ stateKeys: keys, journal }: Config): Shown => {
+const stateKeyMeaning = ({ stateKeys: keys }: Config, { path }: Store): Shown => {
   if (keys === undefined)
-    return isDatabaseUrl(journal)
+    return path === undefined
       ? words('not set: a planId is valid only in the process that made it')
       : words('not set: a planId is valid for every process with this journal, and everything else for one process');
   const set = words('set: a planId is valid in every process with the same key');

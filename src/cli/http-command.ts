@@ -50,7 +50,7 @@ export const httpCommand: Command = {
         });
       // A change carries on when its connection is lost, and its outcome is recorded.
       inFlight.detach();
-      const shared = await openSharedMessages(config, terminal.now, log);
+      const shared = await openSharedMessages(runtime.store);
       const watch = allowChanges(server.accounts, server.operations) ? watchJournal(journal, log) : undefined;
       const identity = access.identify?.(log);
       const { rate, metrics: metricsAt } = config.http;

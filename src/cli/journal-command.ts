@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config/load-config.js';
-import { isDatabaseUrl } from '../journal/database-url.js';
 import type { RecordedChange } from '../journal/entry.js';
 import { nothingYet } from '../journal/journal.js';
-import { openJournal } from '../runtime.js';
+import { openStore } from '../journal/open-store.js';
 import { escapeInvisible, ShownError, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { own, type Shown, said, say, words } from '../util/safe-text.js';
@@ -43,7 +42,7 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   const page = pageOf(terminal, 'stdout');
   const textOf = (change: RecordedChange) =>
     options.json === undefined ? changeLines(change, page).join('\n') : escapeInvisible(JSON.stringify(change));
-  const journal = await openJournal(config, now);
+  const journal = await openStore(config.journal, now).openJournal();
   let isEmpty = true;
   try {
     for await (const change of journal.read({ since, until, follow })) {
@@ -72,9 +71,10 @@ const ownerNeeded = words(
 );
 
 /** Brings the tables of a database up to date. A file needs nothing. */
-async function migrate({ journal }: Config, { stdout }: Terminal): Promise<number> {
-  if (isDatabaseUrl(journal))
-    await (await import('../journal/postgres-tables.js')).migrate(journal, true).catch((error: unknown) => {
+async function migrate({ journal }: Config, { stdout, now }: Terminal): Promise<number> {
+  await openStore(journal, now)
+    .migrate()
+    .catch((error: unknown) => {
       if (textAt(error, 'code') === insufficientPrivilege) throw new ShownError(ownerNeeded);
       throw error;
     });

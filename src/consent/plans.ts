@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import type { PlanStore, StoredPlan } from '../journal/plan-store.js';
 import { isObject, lazy, textAt } from '../util/objects.js';
 import { fromServer, type Shown } from '../util/safe-text.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import type { EndedOutcome } from './outcome.js';
 import type { Plan, PlannedCall } from './plan.js';
-import type { PlanStore, StoredPlan } from './plan-store.js';
 
 /** A plan as it waits for a person, or was decided. */
 export interface WaitingPlan {

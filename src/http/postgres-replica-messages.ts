@@ -1,7 +1,5 @@
 import * as z from 'zod';
-import { createDatabase } from '../journal/postgres-database.js';
-import { createTables } from '../journal/postgres-tables.js';
-import type { Log } from '../util/log.js';
+import type { Database } from '../journal/postgres-database.js';
 import type { SharedMessages } from './replica-messages.js';
 
 const connections = 2;
@@ -14,11 +12,9 @@ const rows = z.array(z.object({ key: z.string(), message: z.string() }));
 /**
  * Messages in PostgreSQL, beside the journal. Processes look for them again and again: a notification would take a connection of its
  * own, which PgBouncer's transaction pooling does not give.
- * @param url its password is in no error
  */
-export function createPostgresMessages(url: string, now: () => Date, log: Log): SharedMessages {
-  const { ready, forget } = createTables(url, log);
-  const { run, close } = createDatabase({ url, connections, now, prepare: ready, onFailure: forget });
+export function createPostgresMessages(database: Database): SharedMessages {
+  const { run, close } = database.connect(connections);
   return {
     expect: (key) =>
       run(async ({ client }) => {

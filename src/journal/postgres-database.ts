@@ -1,49 +1,75 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import type { Log } from '../util/log.js';
+import { databaseName } from './database-url.js';
+import { createTables } from './postgres-tables.js';
 import { CommitPending } from './retry-writes.js';
 
-/** Time limits in milliseconds. A database that does not answer counts as one that cannot be reached. */
+/** Time limits in milliseconds. A database that does not answer in time counts as unreachable. */
 const connectMs = 3_000;
 const statementMs = 5_000;
-/** Longer than a statement, so that the database's own limit comes first: it leaves no doubt about the outcome. */
+/** Longer than a statement, so that the database's own limit comes first and leaves no doubt about the outcome. */
 const answerMs = 7_000;
-/** Longer than any process runs: for the one statement that has no limit. */
+/** Longer than any process runs, for the one statement without a time limit. */
 const endlessMs = 2 ** 31 - 1;
-/** A connection that is silent for so long is asked whether its other end is still there. */
+/** After this silence, a connection is checked by TCP keep-alive. */
 const keepAliveMs = 10_000;
 
-/** A transaction, and what the database said at its begin. */
+/** A transaction, with the clock of the database at its begin. */
 export interface Transaction {
   readonly client: pg.PoolClient;
   /** The time by the database's clock, in milliseconds. */
   readonly now: number;
-  /** The server's clock less that of the database, in milliseconds; 0 if the time that the answer took may explain it. */
+  /** The server's clock minus the database's, in milliseconds; 0 if the time that the answer took may explain the difference. */
   readonly offsetMs: number;
 }
 
-export interface DatabaseOptions {
-  readonly url: string;
-  readonly connections: number;
-  readonly now: () => Date;
-  /** Called with each connection before its work, until it succeeds. */
-  readonly prepare: (client: pg.PoolClient) => Promise<void>;
-  readonly onFailure: () => void;
-  /** The time for one that the database tells, both in milliseconds. */
-  readonly databaseTime?: ((told: number) => number) | undefined;
+/** A pool of connections, which are made when they are needed. */
+export interface Connections {
+  /**
+   * Carries out work in a transaction, which is flushed to disk whatever the database's default is.
+   * @param onCommit called just before the work may have been committed
+   * @throws CommitPending if the database does not confirm the commit in time, or the database's error
+   */
+  run<Result>(work: (transaction: Transaction) => Promise<Result>, onCommit?: () => void): Promise<Result>;
+  close(): Promise<void>;
 }
 
-/** Connections to the database of a journal, made when they are needed. */
-export function createDatabase({
-  url,
-  connections,
-  now,
-  prepare,
-  onFailure,
-  databaseTime = (told) => told,
-}: DatabaseOptions) {
+/** A database with the tables of a journal, which are created before the first work. */
+export interface Database {
+  /** Host, port and name, for people to read. */
+  readonly name: string;
+  connect(mostConnections: number): Connections;
+}
+
+export interface DatabaseOptions {
+  readonly log?: Log | undefined;
+  /** Replaces the time that the database's clock shows, in milliseconds. Tests set it. */
+  readonly databaseTime?: ((shown: number) => number) | undefined;
+}
+
+/** @param url its password is in no error */
+export function openDatabase(url: string, now: () => Date, options: DatabaseOptions = {}): Database {
+  const { log = () => undefined, databaseTime = (shown) => shown } = options;
+  const tables = createTables(url, log);
+  return {
+    name: databaseName(url),
+    connect: (mostConnections) => createConnections({ url, now, mostConnections, tables, databaseTime }),
+  };
+}
+
+interface ConnectionOptions {
+  readonly url: string;
+  readonly now: () => Date;
+  readonly mostConnections: number;
+  readonly tables: ReturnType<typeof createTables>;
+  readonly databaseTime: (shown: number) => number;
+}
+
+function createConnections({ url, now, mostConnections, tables, databaseTime }: ConnectionOptions): Connections {
   const pool = new pg.Pool({
     connectionString: url,
-    max: connections,
+    max: mostConnections,
     connectionTimeoutMillis: connectMs,
     query_timeout: answerMs,
     keepAlive: true,
@@ -51,11 +77,11 @@ export function createDatabase({
     application_name: 'cloudops-mcp',
     allowExitOnIdle: true,
   });
-  // Without listeners, these events would end the process. A broken connection fails the work that needs it, and an idle one is replaced.
+  // Without listeners, these events would end the process. A broken connection fails its work, and an idle one is replaced.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
   /** Connections whose commit the database has not confirmed in time. */
-  let waiting = 0;
+  let unconfirmed = 0;
 
   const begin = async (client: pg.PoolClient): Promise<Transaction> => {
     const sent = now().getTime();
@@ -64,15 +90,15 @@ export function createDatabase({
        set local idle_in_transaction_session_timeout = ${statementMs};
        select extract(epoch from clock_timestamp())::float8 * 1000 as now`,
     );
-    const last: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.now : undefined;
-    const told = databaseTime(Number(last));
-    const offsetMs = told < sent ? sent - told : Math.min(0, now().getTime() - told);
-    return { client, now: told, offsetMs };
+    const shown: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.now : undefined;
+    const time = databaseTime(Number(shown));
+    const offsetMs = time < sent ? sent - time : Math.min(0, now().getTime() - time);
+    return { client, now: time, offsetMs };
   };
 
   /**
-   * A commit that waits for a standby is never given up: the database would answer with a commit that only it has, or go on waiting on
-   * a connection that nobody knows of. It keeps its place in the pool until it is confirmed or the connection is lost.
+   * A commit that waits for a standby is never given up, because the database would then either commit without the standby or wait on
+   * a lost connection. The connection keeps its place in the pool until the commit is confirmed or the connection is lost.
    */
   const commit = async (client: pg.PoolClient): Promise<void> => {
     const statement = { text: 'commit', query_timeout: endlessMs };
@@ -80,7 +106,7 @@ export function createDatabase({
       () => client.release(),
       (error: unknown) => {
         client.release(true);
-        onFailure();
+        tables.forget();
         return failWithCode(error);
       },
     );
@@ -90,55 +116,47 @@ export function createDatabase({
       delay(answerMs, false, { signal: late.signal, ref: false }).catch(() => false),
     ]).finally(() => late.abort());
     if (isConfirmed) return;
-    waiting += 1;
-    const settled = () => {
-      waiting -= 1;
+    unconfirmed += 1;
+    const settle = () => {
+      unconfirmed -= 1;
     };
-    committed.then(settled, settled);
+    committed.then(settle, settle);
     throw new CommitPending(committed);
   };
 
-  const carryOut = async <Result>(client: pg.PoolClient, work: (transaction: Transaction) => Promise<Result>) => {
+  const execute = async <Result>(client: pg.PoolClient, work: (transaction: Transaction) => Promise<Result>) => {
     try {
-      await prepare(client);
+      await tables.ready(client);
       return await work(await begin(client));
     } catch (error) {
       // The state of the connection is unknown. Closing it rolls back.
       client.release(true);
-      onFailure();
+      tables.forget();
       return failWithCode(error);
     }
   };
 
   return {
-    /**
-     * Carries out work in a transaction, which is flushed to disk whatever the database's default is.
-     * @param onCommit called just before it may have been committed
-     * @throws CommitPending if the database does not confirm it in time, or the database's error
-     */
-    run: async <Result>(
-      work: (transaction: Transaction) => Promise<Result>,
-      onCommit = (): void => undefined,
-    ): Promise<Result> => {
-      if (waiting >= connections) throw new Error('the database does not confirm what was written on any connection');
+    run: async (work, onCommit = () => undefined) => {
+      if (unconfirmed >= mostConnections)
+        throw new Error('the database does not confirm what was written on any connection');
       const client = await pool.connect().catch(failWithCode);
-      const result = await carryOut(client, work);
+      const result = await execute(client, work);
       onCommit();
       await commit(client);
       return result;
     },
-    close: async (): Promise<void> => {
+    close: async () => {
       const ended = pool.end();
       // A commit that waits for a standby may do so for days.
-      if (waiting === 0) await ended;
+      if (unconfirmed === 0) await ended;
     },
   };
 }
 
 /**
- * Passes on errors of a database only with a code of SQL. Others may say anything, and come from anybody if the connection is not
- * encrypted.
- * @throws the error, or one that says that it has no code
+ * Passes on errors of a database only with an SQL code. Other errors may have any text and, without encryption, any sender.
+ * @throws the error, or an error that says that it has no code
  */
 function failWithCode(error: unknown): never {
   if (error instanceof pg.DatabaseError && !/^[0-9A-Z]{5}$/.test(error.code ?? ''))

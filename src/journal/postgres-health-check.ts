@@ -53,10 +53,10 @@ const rightsOf = (rights: readonly string[]): Said =>
   );
 
 /**
- * What an operator should know of a database, as `Journal.examine` says.
+ * What an operator should know of a database, as `Journal.healthCheck` says.
  * @throws if changes would be refused: by this role, on a standby, by clocks that differ, or for the format of keys
  */
-export async function examine(transaction: Transaction): Promise<readonly Shown[]> {
+export async function checkHealth(transaction: Transaction): Promise<readonly Shown[]> {
   const { client, offsetMs } = transaction;
   const { rows } = await client.query<{
     isReadOnly: boolean;

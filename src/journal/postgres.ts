@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Log } from '../util/log.js';
 import { lazy } from '../util/objects.js';
-import { budgetState } from './budget.js';
+import { type Budget, budgetState, spendingOutcomes } from './budget.js';
 import { createClockWarning } from './clock-warnings.js';
 import {
   abandonedMs,
@@ -12,7 +12,6 @@ import {
   findOverspending,
   isNonceSpent,
 } from './conflict.js';
-import { databaseName } from './database-url.js';
 import {
   bounded,
   boundedCaller,
@@ -22,77 +21,60 @@ import {
   type Ending,
   type Intent,
 } from './entry.js';
-import { defaultLimit, type Journal, unwritable } from './journal.js';
-import { selectSpent } from './postgres-budget.js';
-import { createDatabase, type Transaction } from './postgres-database.js';
-import { examine, requireAgreement, requireKeyFormat } from './postgres-health-check.js';
+import { defaultLimit, type Journal, type ListOptions, unwritable } from './journal.js';
+import type { Database, Transaction } from './postgres-database.js';
+import { checkHealth, requireAgreement, requireKeyFormat } from './postgres-health-check.js';
 import { changesIn, readRows, understoodIn } from './postgres-rows.js';
-import { createTables } from './postgres-tables.js';
 import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
 
 const connections = 5;
-/** Separate connections, so that reading the journal again and again keeps nobody from writing. */
+/** Separate connections, so that reading a journal repeatedly keeps no change waiting. */
 const readingConnections = 2;
 
-/** The most open changes to end at once. The next recovery takes the rest. */
-const maximumOpen = 1_000;
-
-export interface PostgresOptions {
-  readonly log?: Log | undefined;
-  /** The time for one that the database tells, both in milliseconds. */
-  readonly databaseTime?: ((told: number) => number) | undefined;
-}
+/** The most unfinished changes to end at once. The next recovery takes the rest. */
+const mostUnfinished = 1_000;
 
 /**
- * A journal in PostgreSQL, for servers that share it. Of intents with the same digest, nonce or budget, the primary key of
- * `cloudops_guards` lets one at a time look for conflicts and be written; a lost connection leaves nothing locked.
- * No state is kept in the process or the connection, so that servers may come and go, behind a pooler too.
- * @param url its password is in no error
+ * A journal in PostgreSQL, which servers may share. Intents with the same digest, nonce or budget are written one at a time: each locks
+ * a row of `cloudops_guards`, looks for conflicts and is written. A lost connection leaves nothing locked. The process and the
+ * connections hold no state, so servers may come and go, and connections may lead through a pooler.
  */
-export function createPostgresJournal(
-  url: string,
-  now: () => Date,
-  { log = () => undefined, databaseTime }: PostgresOptions = {},
-): Journal {
-  const tables = createTables(url, log);
-  const common = { url, now, databaseTime, prepare: tables.ready, onFailure: tables.forget };
-  const database = createDatabase({ ...common, connections });
-  const readingDatabase = createDatabase({ ...common, connections: readingConnections });
+export function createPostgresJournal(database: Database, now: () => Date, log: Log = () => undefined): Journal {
+  const { run, close } = database.connect(connections);
+  const reading = database.connect(readingConnections);
   const persistence = createPersistence();
   const warnOfClock = createClockWarning(log);
   const unsent = (id: string, code: string): Ending => ({ id, time: now().toISOString(), outcome: 'not sent', code });
-  /** Ends an intent that was not sent, and of which nobody knows whether it was written. */
+  /** Ends an intent that was not sent and may or may not have been written. */
   const endUnwritten = async (intent: Intent, error: unknown): Promise<void> => {
-    const attempt = () => database.run((transaction) => insert(transaction, intent, unsent(intent.id, 'unwritable')));
+    const attempt = () => run((transaction) => insert(transaction, intent, unsent(intent.id, 'unwritable')));
     if (error instanceof CommitPending) persistence.writeAfter(error, attempt);
     else await persistence.writeSoon(attempt);
   };
   return {
-    healthCheck: () => database.run(examine),
+    healthCheck: () => run(checkHealth),
     unwritten: persistence.count,
     end: (ending, signal) =>
-      persistence.write(() => database.run((transaction) => update(transaction, boundedEnding(ending))), signal),
+      persistence.write(() => run((transaction) => update(transaction, boundedEnding(ending))), signal),
     findDuplicate: (digest) =>
-      database.run(async (transaction) =>
+      run(async (transaction) =>
         findDuplicate(await selectRelated(transaction, digest, undefined), digest, transaction.now),
       ),
     findByNonce: (nonce) =>
-      database.run(async ({ client }) => {
+      run(async ({ client }) => {
         const { rows } = await client.query('select intent, ending from cloudops_mutations where nonce = $1', [nonce]);
         return findByNonce(changesIn(rows), nonce);
       }),
     budgetState: (key, budget) =>
-      database.run(async (transaction) =>
-        budgetState(await selectSpent(transaction, key, budget), budget, transaction.now),
-      ),
-    begin: async (given, { allowRepeat, budget }) => {
-      const intent = boundedIntent(given);
+      run(async (transaction) => budgetState(await selectSpent(transaction, key, budget), budget, transaction.now)),
+    begin: async (unbounded, { allowRepeat, budget }) => {
+      const intent = boundedIntent(unbounded);
       let mayBeCommitted = false;
       const onCommit = () => {
         mayBeCommitted = true;
       };
       try {
-        return await database.run(async (transaction) => {
+        return await run(async (transaction) => {
           warnOfClock(transaction.offsetMs);
           requireAgreement(transaction);
           const earlier = await lockRelated(transaction, intent);
@@ -106,62 +88,42 @@ export function createPostgresJournal(
         }, onCommit);
       } catch (error) {
         if (mayBeCommitted) await endUnwritten(intent, error);
-        return unwritable(databaseName(url), error);
+        return unwritable(database.name, error);
       }
     },
-    decline: (given) =>
-      database.run(async (transaction) => {
-        const intent = boundedIntent(given);
-        const { id } = intent;
+    decline: (unbounded) =>
+      run(async (transaction) => {
+        const intent = boundedIntent(unbounded);
         const isSpent = isNonceSpent(await lockRelated(transaction, intent), intent.nonce);
-        const declined = { id, time: now().toISOString(), outcome: 'declined' } as const;
-        await insert(transaction, intent, isSpent ? unsent(id, 'consentUsed') : declined);
+        const declined = { id: intent.id, time: now().toISOString(), outcome: 'declined' } as const;
+        await insert(transaction, intent, isSpent ? unsent(intent.id, 'consentUsed') : declined);
         return !isSpent;
       }),
-    listDeclined: (since, caller, through) =>
-      database.run(async ({ client, now: time }) => {
-        const { rows } = await client.query(
-          `select digest from cloudops_mutations
-           where outcome = 'declined' and ended >= $1 and caller is not distinct from $2
-             and intent->>'consent' <> 'withdrawn' and ($3::text is null or intent->>'client' = $3)`,
-          [
-            new Date(time - (now().getTime() - since)),
-            storedCaller(caller),
-            caller === undefined && through !== undefined ? bounded(through, clientBytes) : null,
-          ],
-        );
-        return digestsSchema()
-          .parse(rows)
-          .map(({ digest }) => digest);
+    listDeclined: (since, caller, client) =>
+      run((transaction) => {
+        const ageMs = now().getTime() - since;
+        return selectDeclined(transaction, new Date(transaction.now - ageMs), caller, client);
       }),
-    list: ({ since = 0, limit = defaultLimit, caller }) =>
-      readingDatabase.run(async ({ client }) => {
-        const { rows } = await client.query(
-          `select intent, ending from cloudops_mutations
-           where time >= $1 and ($2::text is null or caller = $2) order by number desc limit $3`,
-          [new Date(since), storedCaller(caller), limit],
-        );
-        return understoodIn(rows).reverse();
-      }),
+    list: (options) => reading.run((transaction) => selectNewest(transaction, options)),
     listUnfinished: () =>
-      database.run(async ({ client }) => {
+      run(async ({ client }) => {
         const { rows } = await client.query(
           'select intent, ending from cloudops_mutations where outcome is null order by number limit $1',
-          [maximumOpen],
+          [mostUnfinished],
         );
         return understoodIn(rows);
       }),
-    read: (options) => readRows(readingDatabase.run, options),
+    read: (options) => readRows(reading.run, options),
     close: async () => {
       await persistence.close();
-      await Promise.all([database.close(), readingDatabase.close()]);
+      await Promise.all([close(), reading.close()]);
     },
   };
 }
 
 /**
- * Changes with a digest or a nonce, oldest first, that may be in conflict with one now. A change that was not made conflicts by its
- * nonce alone. Leaving others of those out keeps the list short.
+ * Changes with a digest or a nonce that may be in conflict with a change now, oldest first. A change that was not made is in conflict
+ * only by its nonce. The others with its digest are left out to keep the list short.
  */
 async function selectRelated(
   { client, now }: Transaction,
@@ -174,33 +136,76 @@ async function selectRelated(
        (time >= $3 or ended >= $3) and outcome not in ('rejected', 'declined', 'not sent'))) order by number`,
     [digest, nonce, new Date(now - abandonedMs)],
   );
-  // This throws for a change that cannot be read, because it may be in conflict.
+  // Throws for a change that cannot be read, because it may be in conflict.
   return changesIn(rows);
 }
 
-/** `selectRelated` under a lock: until this transaction ends, no other intent with the digest or the nonce can be written. */
+/** `selectRelated` under a lock. Until this transaction ends, no other intent with the digest, nonce or budget can be written. */
 async function lockRelated(
   transaction: Transaction,
   { digest, nonce, budget }: Intent,
 ): Promise<readonly DatedChange[]> {
   await requireKeyFormat(transaction);
-  // Always in the same order, so that no two transactions wait for each other.
+  // Always in this order, so that no two transactions wait for each other.
+  const guards: string[] = [];
+  if (budget !== undefined) guards.push(`budget ${budget}`);
+  guards.push(`digest ${digest}`);
+  if (nonce !== undefined) guards.push(`nonce ${nonce}`);
   await transaction.client.query(
     'insert into cloudops_guards select unnest($1::text[]) on conflict (key) do update set key = excluded.key',
-    [
-      [
-        ...(budget === undefined ? [] : [`budget ${budget}`]),
-        `digest ${digest}`,
-        ...(nonce === undefined ? [] : [`nonce ${nonce}`]),
-      ],
-    ],
+    [guards],
   );
   return selectRelated(transaction, digest, nonce);
 }
 
+/** The times (milliseconds, by the database's clock) of the changes in a budget's window that count against it. */
+async function selectSpent(
+  { client, now }: Transaction,
+  key: string | undefined,
+  { windowMs }: Budget,
+): Promise<readonly number[]> {
+  const { rows } = await client.query(
+    `select extract(epoch from time)::float8 * 1000 as time from cloudops_mutations
+     where budget = $1 and time > $2 and (outcome is null or outcome = any($3))`,
+    [key, new Date(now - windowMs), spendingOutcomes],
+  );
+  return timesSchema()
+    .parse(rows)
+    .map(({ time }) => time);
+}
+
+/** Digests of the changes that were declined, as `Journal.listDeclined` describes. */
+async function selectDeclined(
+  { client: connection }: Transaction,
+  since: Date,
+  caller: string | undefined,
+  client: string | undefined,
+): Promise<readonly string[]> {
+  const clientName = caller === undefined && client !== undefined ? bounded(client, clientBytes) : null;
+  const { rows } = await connection.query(
+    `select digest from cloudops_mutations
+     where outcome = 'declined' and ended >= $1 and caller is not distinct from $2
+       and intent->>'consent' <> 'withdrawn' and ($3::text is null or intent->>'client' = $3)`,
+    [since, storedCaller(caller), clientName],
+  );
+  return digestsSchema()
+    .parse(rows)
+    .map(({ digest }) => digest);
+}
+
+/** The newest changes, oldest first. */
+async function selectNewest({ client }: Transaction, { since = 0, limit = defaultLimit, caller }: ListOptions) {
+  const { rows } = await client.query(
+    `select intent, ending from cloudops_mutations
+     where time >= $1 and ($2::text is null or caller = $2) order by number desc limit $3`,
+    [new Date(since), storedCaller(caller), limit],
+  );
+  return understoodIn(rows).reverse();
+}
+
 /**
- * Writes an intent, and its ending if it has one already. After a lost connection, when nobody knows whether the intent was committed,
- * it is written again with an ending: that waits for a commit that is still under way, and replaces its row.
+ * Writes an intent, and its ending if it has one. After a lost connection it is unknown whether the intent was committed, so it is
+ * written again with an ending. That waits for a commit under way, and replaces its row.
  */
 async function insert({ client, now }: Transaction, intent: Intent, ending: Ending | undefined): Promise<void> {
   const { id, digest, caller, budget } = intent;
@@ -216,9 +221,9 @@ async function insert({ client, now }: Transaction, intent: Intent, ending: Endi
   );
 }
 
-/** @throws Permanent if the intent is not there */
+/** @throws Permanent if the intent is not in the journal */
 async function update({ client, now }: Transaction, ending: Ending): Promise<void> {
-  // A known outcome does not become unknown when another server takes this one to be gone.
+  // A server that takes another server to be gone writes `unknown`. That does not replace a known outcome.
   const { rowCount } = await client.query(
     `update cloudops_mutations set
        outcome = $2, ended = $3, ending = $4, nonce = case when $2 = 'not sent' then null else nonce end
@@ -230,7 +235,9 @@ async function update({ client, now }: Transaction, ending: Ending): Promise<voi
   if (intents === 0) throw new Permanent('the intent is not in the journal');
 }
 
+/** As JSON, because text in PostgreSQL cannot hold every character. */
 const storedCaller = (caller: string | undefined) =>
   caller === undefined ? undefined : JSON.stringify(boundedCaller(caller));
 
+const timesSchema = lazy(() => z.array(z.object({ time: z.number() })));
 const digestsSchema = lazy(() => z.array(z.object({ digest: z.string() })));

@@ -3,8 +3,8 @@ import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createPlanFiles } from '../../src/consent/plan-files.js';
 import { keptPlanKey } from '../../src/consent/plan-key.js';
+import { createPlanFiles } from '../../src/journal/plan-files.js';
 
 /** Several processes decide on plans in one folder, and make the key of planIds, at the same moment. */
 

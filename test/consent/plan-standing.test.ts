@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { awaitEnd, findPlanState, findStateOfPlan, type PlanState } from '../../src/consent/plan-state.js';
-import { createMemoryPlanStore } from '../../src/consent/plan-store.js';
 import { createPlans, type FoundPlan } from '../../src/consent/plans.js';
 import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
 import { type ConsentClaims, createConsentTokens } from '../../src/consent/tokens.js';
 import type { RecordedChange } from '../../src/journal/entry.js';
+import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { say } from '../../src/util/safe-text.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';

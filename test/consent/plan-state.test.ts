@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CallContext, CallOutcome } from '../../src/calls/context.js';
 import { writeScope } from '../../src/calls/policy.js';
-import { createMemoryPlanStore } from '../../src/consent/plan-store.js';
 import { createPlans } from '../../src/consent/plans.js';
 import type { ConsentMode } from '../../src/consent/required-consent.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
+import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';

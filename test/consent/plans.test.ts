@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { PlannedCall } from '../../src/consent/plan.js';
-import { createPlanFiles } from '../../src/consent/plan-files.js';
-import { createMemoryPlanStore, type PlanStore } from '../../src/consent/plan-store.js';
 import { createPlans, holdsSecret, type WaitingPlan } from '../../src/consent/plans.js';
 import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
+import { createPlanFiles } from '../../src/journal/plan-files.js';
+import { createMemoryPlanStore, type PlanStore } from '../../src/journal/plan-store.js';
 import { say } from '../../src/util/safe-text.js';
 
 /** Plans that wait for a person are sealed, bounded, and erased at their end. */

@@ -47,11 +47,11 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   'Plans that wait are read, altered or exchanged on disk': [
     ['test/consent/plans.test.ts', 'and is nothing with another key, altered, or under the name of another plan'],
     ['test/consent/plans.test.ts', 'and waits no longer than it was made for, whatever its file is called'],
-    ['test/consent/plan-stores.test.ts', 'that were left half-written are no plans, and are erased at their end'],
+    ['test/journal/plan-stores.test.ts', 'that were left half-written are no plans, and are erased at their end'],
   ],
   'A caller floods those who decide, or the store, with plans': [
-    ['test/consent/plan-store-contract.ts', 'are bounded for each owner, however many come at once'],
-    ['test/consent/plan-store-contract.ts', 'that were decided are bounded for each owner'],
+    ['test/journal/plan-store-contract.ts', 'are bounded for each owner, however many come at once'],
+    ['test/journal/plan-store-contract.ts', 'that were decided are bounded for each owner'],
     ['test/consent/announcement.test.ts', 'twenty times in ten minutes for each caller'],
   ],
   'A tool is called that the configuration excludes': [

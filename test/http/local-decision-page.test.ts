@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createMemoryPlanStore } from '../../src/consent/plan-store.js';
 import { createPlans } from '../../src/consent/plans.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { serveLocalPage } from '../../src/http/local-decision-page.js';
+import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { operations } from '../../src/tools/index.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';

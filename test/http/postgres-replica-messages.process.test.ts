@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createPostgresMessages } from '../../src/http/postgres-replica-messages.js';
 import type { SharedMessages } from '../../src/http/replica-messages.js';
+import { openDatabase } from '../../src/journal/postgres-database.js';
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
 
 describe.skipIf(!hasPostgres())('messages in PostgreSQL', () => {
@@ -18,8 +19,8 @@ describe.skipIf(!hasPostgres())('messages in PostgreSQL', () => {
     number += 1;
     database = `messages_${number}`;
     const url = postgres.url(database);
-    waiting = createPostgresMessages(url, now, () => undefined);
-    other = createPostgresMessages(url, now, () => undefined);
+    waiting = createPostgresMessages(openDatabase(url, now));
+    other = createPostgresMessages(openDatabase(url, now));
   });
   afterEach(() => Promise.all([waiting.close(), other.close()]));
 
@@ -75,7 +76,7 @@ describe.skipIf(!hasPostgres())('messages in PostgreSQL', () => {
 
   test('processes that start together share one table', async () => {
     const url = postgres.url(database);
-    const many = Array.from({ length: 10 }, () => createPostgresMessages(url, now, () => undefined));
+    const many = Array.from({ length: 10 }, () => createPostgresMessages(openDatabase(url, now)));
     await Promise.all(many.map((each, index) => each.expect(`key-${index}`)));
     expect(keys()).toHaveLength(10);
     await Promise.all(many.map((each) => each.close()));

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Journal, ListOptions } from '../../src/journal/journal.js';
-import { createPostgresJournal } from '../../src/journal/postgres.js';
 import { migrate } from '../../src/journal/postgres-tables.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
+import { openPostgresJournal } from '../support/postgres-journal.js';
 import { runServer } from '../support/server-process.js';
 import { testFirstRelease } from './first-release.js';
 
@@ -31,7 +31,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   const events: unknown[][] = [];
   const open = (url = postgres.url(database), offsetMs = 0) => {
     const now = () => new Date(Date.now() + offsetMs);
-    const journal = createPostgresJournal(url, now, { log: (...event) => events.push(event) });
+    const journal = openPostgresJournal(url, now, { log: (...event) => events.push(event) });
     opened.push(journal);
     return journal;
   };
@@ -139,7 +139,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
            outcome, ended - interval '1 year', ending
          from cloudops_mutations, generate_series(1, 1000000) n where outcome = 'accepted'`,
       );
-      const journal = createPostgresJournal(postgres.url(database), now, { databaseTime: () => now().getTime() });
+      const journal = openPostgresJournal(postgres.url(database), now, { databaseTime: () => now().getTime() });
       const list = ({ limit }: ListOptions) => journal.list({ limit, since: now().getTime() - 120_000 });
       return { ...journal, list };
     });

@@ -2,17 +2,17 @@ import { connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Journal } from '../../src/journal/journal.js';
-import { createPostgresJournal } from '../../src/journal/postgres.js';
 import { makeCertificate } from '../support/certificates.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
+import { openPostgresJournal } from '../support/postgres-journal.js';
 import { describeJournal } from './contract.js';
 
 describe.skipIf(!hasPostgres())('like every journal', () => {
   describeJournal(async () => {
     const postgres = await startPostgres();
     return {
-      open: (name, now) => createPostgresJournal(postgres.url(name), now, { databaseTime: () => now().getTime() }),
+      open: (name, now) => openPostgresJournal(postgres.url(name), now, { databaseTime: () => now().getTime() }),
       warnings: [expect.stringMatching(/^replication is not synchronous/)],
       remove: postgres.remove,
     };
@@ -47,7 +47,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
 
   const now = () => new Date();
   const open = (url = postgres.url(database)) => {
-    const journal = createPostgresJournal(url, now);
+    const journal = openPostgresJournal(url, now);
     opened.push(journal);
     return journal;
   };
@@ -74,7 +74,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
 
   test('a budget is kept by the clock of the database, not by that of a server', async () => {
     const late = () => new Date(Date.now() - 50_000);
-    const journal = createPostgresJournal(postgres.url(database), late);
+    const journal = openPostgresJournal(postgres.url(database), late);
     opened.push(journal);
     const budget = { mostChanges: 1, windowMs: 3_600_000 };
     await journal.begin(intentAt(late().getTime(), { budget: 'b' }), { allowRepeat: false, budget });

@@ -8,7 +8,7 @@ const groups = Object.values(parts).flat();
 const mutated = groups.flatMap(({ mutate }) => mutate.split(' '));
 
 /** Tests of these need a database: `*.process.test.ts`. */
-const inDatabase = /^journal\/postgres|^consent\/plan-table$/;
+const inDatabase = /^journal\/(postgres|plan-table)/;
 
 describe.each(['consent', 'journal', 'signing'])('%s', (room) => {
   const files = readdirSync(`src/${room}`).map((name) => `${room}/${name.replace(/\.ts$/, '')}`);

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Accounts } from '../../src/calls/account.js';
 import { approveScope } from '../../src/calls/policy.js';
-import { createMemoryPlanStore } from '../../src/consent/plan-store.js';
 import { createPlans } from '../../src/consent/plans.js';
 import type { ConsentMode } from '../../src/consent/required-consent.js';
 import type { SignIn } from '../../src/http/sign-in.js';
 import { signInByToken } from '../../src/http/sign-in.js';
 import { authenticateByTokensFile } from '../../src/http/tokens-file.js';
+import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { operations } from '../../src/tools/index.js';
 import { createMemoryJournal } from './caller.js';
 import { answerOf, post, serveInProcess, toolCall } from './http-in-process.js';

@@ -12,8 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createPlanFiles } from '../../src/consent/plan-files.js';
-import { createMemoryPlanStore } from '../../src/consent/plan-store.js';
+import { createPlanFiles } from '../../src/journal/plan-files.js';
+import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { describePlanStore } from './plan-store-contract.js';
 
 let folder: string;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import { createPlanTable } from '../../src/consent/plan-table.js';
+import { createPlanTable } from '../../src/journal/plan-table.js';
+import { openDatabase } from '../../src/journal/postgres-database.js';
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
 import { describePlanStore } from './plan-store-contract.js';
 
@@ -12,11 +13,7 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
   let databases = 0;
   describePlanStore('in a table', () => {
     databases += 1;
-    const store = createPlanTable(
-      postgres.url(`plans${databases}`),
-      () => new Date(),
-      () => undefined,
-    );
+    const store = createPlanTable(openDatabase(postgres.url(`plans${databases}`), () => new Date()));
     return () => store;
   });
 });

@@ -1,8 +1,8 @@
-/** A plan in a store. What it says is sealed: the store knows as much of it as it needs to keep it within bounds. */
+/** A plan in a store. Its content is sealed. The other fields are what the store needs to keep plans within bounds. */
 export interface StoredPlan {
   /** 16 hexadecimal digits. */
   readonly nonce: string;
-  /** Stands for the caller: 16 hexadecimal digits. */
+  /** A digest of the caller, 16 hexadecimal digits. */
   readonly owner: string;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;
@@ -10,40 +10,43 @@ export interface StoredPlan {
   readonly sealed: string;
 }
 
-/** The plans that wait for a person, and what became of those that were decided, until they expire. Several processes may share one. */
+/** The plans that wait for a person, and the decided plans with their outcomes, until they expire. Several processes may share a store. */
 export interface PlanStore {
-  /** Adds a plan that waits. False if its owner has `most` of them already. Of those that were decided, the last hundred of an owner are kept. */
-  add(plan: Omit<StoredPlan, 'state'>, most: number): Promise<boolean>;
+  /**
+   * Adds a plan that waits. Returns false if `mostWaiting` plans of its owner are waiting already. Only the last `mostDecided` decided
+   * plans of an owner are kept.
+   */
+  add(plan: Omit<StoredPlan, 'state'>, mostWaiting: number): Promise<boolean>;
   find(nonce: string): Promise<StoredPlan | undefined>;
-  /** Makes a plan that waits a decided one. Of all who try, one gets true. */
+  /** Changes the state of a plan from waiting to decided. If several processes try, only one gets true. */
   claim(nonce: string): Promise<boolean>;
-  /** Replaces what a decided plan says. */
+  /** Replaces the content of a decided plan. */
   update(nonce: string, sealed: string): Promise<void>;
   list(): Promise<readonly StoredPlan[]>;
-  /** The number of plans that wait, and do not expire before a time (milliseconds). */
+  /** The number of waiting plans that do not expire before a time (milliseconds). */
   countWaiting(time: number): Promise<number>;
   /** Erases the plans that expired before a time (milliseconds). */
   eraseBefore(time: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The most decided plans of an owner: whoever takes back its own plans decides on as many as it likes. The journal has all. */
+/** Bounds the store, because callers can take back any number of their own plans. The journal keeps all decisions. */
 export const mostDecided = 100;
 
-/** The decided plans of an owner beyond those that are kept: the first to expire. */
+/** The decided plans of an owner beyond `mostDecided`, by expiry. */
 export const beyondKept = <Plan extends Omit<StoredPlan, 'sealed'>>(plans: readonly Plan[], owner: string): Plan[] =>
   plans
     .filter((plan) => plan.owner === owner && plan.state === 'decided')
     .sort((a, b) => b.expiresAt - a.expiresAt)
     .slice(mostDecided);
 
-/** A store that is gone with its process. */
+/** A store that ends with its process. */
 export function createMemoryPlanStore(): PlanStore {
   const plans = new Map<string, StoredPlan>();
   return {
-    add: async (plan, most) => {
+    add: async (plan, mostWaiting) => {
       const waiting = [...plans.values()].filter(({ owner, state }) => owner === plan.owner && state === 'waiting');
-      if (waiting.length >= most || plans.has(plan.nonce)) return false;
+      if (waiting.length >= mostWaiting || plans.has(plan.nonce)) return false;
       plans.set(plan.nonce, { ...plan, state: 'waiting' });
       for (const { nonce } of beyondKept([...plans.values()], plan.owner)) plans.delete(nonce);
       return true;

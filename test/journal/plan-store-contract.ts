@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { PlanStore } from '../../src/consent/plan-store.js';
+import type { PlanStore } from '../../src/journal/plan-store.js';
 
 /** The promises of every store of plans that wait. */
 export function describePlanStore(name: string, setUp: () => () => PlanStore): void {

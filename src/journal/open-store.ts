@@ -1,0 +1,50 @@
+import { uptime } from 'node:os';
+import type { Log } from '../util/log.js';
+import { lazy } from '../util/objects.js';
+import { databaseName, isDatabaseUrl } from './database-url.js';
+import { createFileJournal } from './file.js';
+import type { Journal } from './journal.js';
+import type { PlanStore } from './plan-store.js';
+import type { Database } from './postgres-database.js';
+
+/** The place of a journal and of everything that is kept with it. Opening one of these reads nothing yet. */
+export interface Store {
+  /** A path, or the address of a database without user, password and options. */
+  readonly name: string;
+  /** The path of the journal. Undefined for a database. */
+  readonly path: string | undefined;
+  openJournal(): Promise<Journal>;
+  openPlans(): Promise<PlanStore>;
+  /** The database, for messages between replicas. Undefined if the store has none. */
+  readonly openDatabase: (() => Promise<Database>) | undefined;
+  /** Creates missing tables and indexes. */
+  migrate(): Promise<void>;
+}
+
+/**
+ * The store that CLOUDOPS_JOURNAL names. The library for PostgreSQL is loaded only when something in a database is opened.
+ * @param journal the path of a file, or the address of a PostgreSQL database
+ */
+export const openStore = (journal: string, now: () => Date, log: Log = () => undefined): Store =>
+  isDatabaseUrl(journal) ? databaseStore(journal, now, log) : fileStore(journal, now, log);
+
+const fileStore = (path: string, now: () => Date, log: Log): Store => ({
+  name: path,
+  path,
+  openJournal: async () => createFileJournal(path, now, log, () => uptime() * 1000),
+  openPlans: async () => (await import('./plan-files.js')).createPlanFiles(`${path}.plans`),
+  openDatabase: undefined,
+  migrate: async () => undefined,
+});
+
+function databaseStore(url: string, now: () => Date, log: Log): Store {
+  const openDatabase = lazy(async () => (await import('./postgres-database.js')).openDatabase(url, now, { log }));
+  return {
+    name: databaseName(url),
+    path: undefined,
+    openJournal: async () => (await import('./postgres.js')).createPostgresJournal(await openDatabase(), now, log),
+    openPlans: async () => (await import('./plan-table.js')).createPlanTable(await openDatabase()),
+    openDatabase,
+    migrate: async () => (await import('./postgres-tables.js')).migrate(url, true),
+  };
+}

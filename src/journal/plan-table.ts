@@ -1,0 +1,72 @@
+import * as z from 'zod';
+import { mostDecided, type PlanStore, type StoredPlan } from './plan-store.js';
+import type { Database } from './postgres-database.js';
+
+const connections = 2;
+
+/** The most plans that a page lists. */
+const mostListed = 1_000;
+
+/** A store in a table of the journal's database. The process and the connections hold no state. */
+export function createPlanTable(database: Database): PlanStore {
+  const { run, close } = database.connect(connections);
+  const query = (text: string, values: unknown[]) => run(({ client }) => client.query(text, values));
+  return {
+    add: ({ nonce, owner, expiresAt, sealed }, mostWaiting) =>
+      run(async ({ client }) => {
+        // Two transactions of one owner would both count before either adds its plan.
+        await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`cloudops plans ${owner}`]);
+        const { rowCount } = await client.query(
+          `insert into cloudops_plans (nonce, owner, expires, sealed) select $1, $2, $3, $4
+           where (select count(*) from cloudops_plans where owner = $2 and not decided) < $5
+           on conflict do nothing`,
+          [nonce, owner, new Date(expiresAt), sealed, mostWaiting],
+        );
+        await client.query(
+          `delete from cloudops_plans where nonce in (
+             select nonce from cloudops_plans where owner = $1 and decided order by expires desc offset $2)`,
+          [owner, mostDecided],
+        );
+        return rowCount === 1;
+      }),
+    find: async (nonce) => {
+      const { rows } = await query(`${select} where nonce = $1`, [nonce]);
+      return plansIn(rows)[0];
+    },
+    claim: async (nonce) => {
+      const text = 'update cloudops_plans set decided = true where nonce = $1 and not decided';
+      const { rowCount } = await query(text, [nonce]);
+      return rowCount === 1;
+    },
+    update: async (nonce, sealed) => {
+      await query('update cloudops_plans set sealed = $2 where nonce = $1 and decided', [nonce, sealed]);
+    },
+    list: async () => {
+      const { rows } = await query(`${select} order by decided, expires desc limit $1`, [mostListed]);
+      return plansIn(rows);
+    },
+    countWaiting: async (time) => {
+      const text = 'select from cloudops_plans where not decided and expires >= $1';
+      const { rowCount } = await query(text, [new Date(time)]);
+      return rowCount ?? 0;
+    },
+    eraseBefore: async (time) => {
+      await query('delete from cloudops_plans where expires < $1', [new Date(time)]);
+    },
+    close,
+  };
+}
+
+const select = 'select nonce, owner, expires, decided, sealed from cloudops_plans';
+
+const rowSchema = z
+  .object({ nonce: z.string(), owner: z.string(), expires: z.date(), decided: z.boolean(), sealed: z.string() })
+  .transform(
+    ({ expires, decided, ...row }): StoredPlan => ({
+      ...row,
+      expiresAt: expires.getTime(),
+      state: decided ? 'decided' : 'waiting',
+    }),
+  );
+
+const plansIn = (rows: unknown): StoredPlan[] => z.array(rowSchema).parse(rows);

@@ -1,0 +1,7 @@
+import type { Journal } from '../../src/journal/journal.js';
+import { createPostgresJournal } from '../../src/journal/postgres.js';
+import { type DatabaseOptions, openDatabase } from '../../src/journal/postgres-database.js';
+
+/** A journal in the database at an address, as one process opens it. */
+export const openPostgresJournal = (url: string, now: () => Date, options: DatabaseOptions = {}): Journal =>
+  createPostgresJournal(openDatabase(url, now, options), now, options.log);
