@@ -3,8 +3,8 @@ import { devNull, hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import type { Accounts } from './calls/account.js';
+import type { CallingDependencies, Sender, SenderOptions } from './calls/call-tool.js';
 import type { CallDependencies, CallTool } from './calls/context.js';
-import type { CallingDependencies, Sender, SenderOptions } from './calls/create-calls.js';
 import { createInFlightCalls, type InFlightCalls } from './calls/in-flight.js';
 import { describeConfig } from './config/describe.js';
 import type { Config } from './config/load-config.js';
@@ -221,7 +221,7 @@ export function wireCalls(
  * tries again.
  */
 function openLazily(options: SenderOptions): Sender {
-  const open = async () => (await import('./calls/create-calls.js')).createSender(options);
+  const open = async () => (await import('./calls/call-tool.js')).createSender(options);
   let opened: Promise<Sender> | undefined;
   return {
     call: async (...given) => {

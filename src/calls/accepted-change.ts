@@ -1,29 +1,22 @@
 import { type ConsentWay, consentWays, type Success } from '../consent/outcome.js';
-import type { Plan, PlannedCall } from '../consent/plan.js';
 import { type Next, next } from '../tools/next.js';
 import type { Attempt } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
 import { join, type Shown, said, say, words } from '../util/safe-text.js';
 import { missingWarning, truncateRecord } from './read-record.js';
 import type { Answer } from './read-reply.js';
+import type { ApprovedChange } from './stages.js';
 
-/** A change that the cloud accepted, and how it came to be sent. */
-export interface AcceptedChange {
-  readonly call: PlannedCall;
-  readonly plan: Plan;
-  readonly answer: Exclude<Answer, { kind: 'failed' }>;
-  readonly attempts: readonly Attempt[];
-  readonly consent: ConsentWay;
+/** A change that the cloud accepted, with its answer. */
+interface SentChange extends ApprovedChange {
   /** ISO 8601, UTC. */
   readonly sentAt: string;
-  /** Set if the same change was sent before. */
-  readonly isRepeat: boolean;
-  /** The thing to look for in the console, as the end of a sentence. */
-  readonly verificationHint: Shown;
+  readonly answer: Exclude<Answer, { kind: 'failed' }>;
+  readonly attempts: readonly Attempt[];
 }
 
-/** The answer to a change that was accepted. An accepted change stays accepted, even if nothing else of its answer can be read. */
-export function acceptedSuccess(accepted: AcceptedChange): Success {
+/** Puts an accepted change into words. It stays accepted even if nothing of its answer can be read. */
+export function acceptedSuccess(accepted: SentChange): Success {
   const { call, answer, plan } = accepted;
   const unread = (problem: Shown): Success => ({
     summary: say`The cloud accepted this (HTTP status ${answer.status}): ${said(plan.summary)}`,
@@ -63,16 +56,16 @@ export function acceptedSuccess(accepted: AcceptedChange): Success {
   }
 }
 
-/** Everything but what the answer says. */
+/** The result without the contents of the answer. */
 function circumstances(
-  accepted: AcceptedChange,
+  accepted: SentChange,
   contradictions: readonly Shown[],
   own?: Next,
 ): Omit<Success, 'summary' | 'warnings'> {
   const { plan, answer, attempts, consent, sentAt } = accepted;
   return {
     outcome: 'accepted',
-    consent: words(consentWays[consent]),
+    consent: words(consentWays[consent.how]),
     sentAt,
     where: plan.where,
     effects: plan.consequences,
@@ -82,15 +75,15 @@ function circumstances(
   };
 }
 
-/** The ways of consent that come after an answer with the plan. */
+/** Consent that follows an answer with the plan. */
 const shownBefore: readonly ConsentWay[] = ['planId', 'clicked', 'page'];
 
-/** Warnings that came with the plan are not repeated to those who were shown it. */
-const warningsOf = ({ consent, plan }: AcceptedChange) => (shownBefore.includes(consent) ? [] : plan.warnings);
+/** The plan's warnings, unless the caller has read the plan. */
+const warningsOf = ({ consent, plan }: SentChange) => (shownBefore.includes(consent.how) ? [] : plan.warnings);
 
-/** @param own the step that the operation has of its own */
+/** @param own the operation's own next step */
 function nextOf(
-  { call: { change }, isRepeat, verificationHint }: AcceptedChange,
+  { call: { change }, repeats, verificationHint }: SentChange,
   contradictions: readonly Shown[],
   own: Next | undefined,
 ): Next {
@@ -100,7 +93,8 @@ function nextOf(
       'check',
       'Do not call again. Tell the user what was asked for and what the answer says, and have them look in the console which of the two is there: it may cost money, wanted or not.',
     );
-  if (isRepeat)
+  // With `true`, the operation may be repeated without being asked to, and this is the same change, not a second one.
+  if (typeof repeats === 'string' && repeats !== '')
     return next(
       'user',
       'check',

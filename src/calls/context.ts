@@ -1,6 +1,10 @@
+import type { DecisionPage } from '../consent/decision-page.js';
+import type { Elicitor, Guide, Wait } from '../consent/elicitor.js';
 import type { EndedOutcome } from '../consent/outcome.js';
+import type { Plans } from '../consent/plans.js';
 import type { QuestionQueue } from '../consent/question-queue.js';
-import type { ConsentInput, ConsentSettings, Question } from '../consent/types.js';
+import type { Refusals } from '../consent/refusals.js';
+import type { ConsentClaims, ConsentTokens } from '../consent/tokens.js';
 import type { Intent } from '../journal/entry.js';
 import type { Journal } from '../journal/journal.js';
 import type { Operation } from '../tools/define-operation.js';
@@ -13,46 +17,95 @@ import type { InFlightCalls } from './in-flight.js';
 import type { SecretFiles } from './insert-secrets.js';
 import type { Principal } from './policy.js';
 
-/** Carries out one call of an operation. Never rejects for anything that bad input or the network can cause. */
+/** Carries out one call of an operation. Never rejects because of bad input or the network. */
 export type CallTool = (operation: Operation, args: unknown, context: CallContext) => Promise<CallOutcome>;
 
-/** Every call needs these of the process. */
-export interface CallDependencies extends Omit<ConsentSettings, 'confirm'> {
+/** The parts of the process that every call shares. */
+export interface CallDependencies {
   readonly accounts: Accounts;
   readonly openClient: OpenClient;
+  readonly secretFiles: SecretFiles;
   readonly journal: Journal;
   readonly questions: QuestionQueue;
-  /** The time that a call waits that asks what became of a plan, in milliseconds. */
+  readonly refusals: Refusals;
+  /** Plans that wait for a person. */
+  readonly plans: Plans;
+  /** The page on which people decide, if there is one. */
+  readonly page?: DecisionPage | undefined;
+  /** Milliseconds that a call with a planId waits for the decision. */
   readonly statusWaitMs: number;
   readonly inFlight: InFlightCalls;
-  readonly secretFiles: SecretFiles;
   readonly now: () => Date;
   readonly log: Log;
-  /** A new text that nobody can guess. */
+  /** Makes an unguessable ID for a journal entry. */
   readonly newId: () => string;
+  /** Makes an unguessable nonce for a plan or a question. */
+  readonly newNonce: () => string;
   readonly process: Intent['process'];
-  /** Notes for the next change of a caller on earlier ones; each is given once. */
+  /** Notes for the next change of a caller about earlier changes. Each note is given once. */
   readonly pendingNotices: (caller: string | undefined) => Promise<readonly Shown[]>;
 }
 
-/** Whoever wants to hear of an answer in pages as it comes, with the pages and entries so far. */
+/** Listeners for an answer in pages. Both get the number of pages and entries so far. */
 export interface PageListeners {
   /** Called for each page. */
   readonly onPage?: (pages: number, entries: number) => void;
-  /** Called for each page that another one follows: never for the one that the answer comes with. */
+  /** Called for each page except the last, which comes with the answer itself. */
   readonly onFollowedPage?: (pages: number, entries: number) => void;
 }
 
-/** A call brings these along. */
-export interface CallContext extends ConsentInput, PageListeners {
-  /** Name and version of the client, as it says. */
-  readonly client: string;
-  /** Absent where callers are not told apart. */
+/** The circumstances of a call: client, caller, and the ways to reach the person behind it. */
+export interface CallContext extends PageListeners {
+  /** Aborts when the client cancels. */
+  readonly signal: AbortSignal;
+  /** Aborts when the server shuts down. An answer to a question would then come too late. */
+  readonly stop?: AbortSignal | undefined;
+  /** Runs work that waits for a person outside the limit of concurrent calls. */
+  readonly wait?: Wait | undefined;
+  /** Absent if the client cannot ask its user. */
+  readonly elicitor?: Elicitor | undefined;
+  /** Absent if the client cannot send its user to an address. */
+  readonly guide?: Guide | undefined;
+  /** Set if the client's capabilities are unknown because its session cannot be read. */
+  readonly isUnknownClient?: boolean;
+  /** Set if the client shows views (MCP Apps). */
+  readonly hasView?: boolean;
+  /** The click that makes this call. */
+  readonly click?: Click | undefined;
+  /** Set if a view only asks for the state of its plan. */
+  readonly look?: Click['claims'] | undefined;
+  /** Set if the person agreed beforehand, with an option of the command line. */
+  readonly agreed?: boolean;
+  /** Absent if callers are not authenticated. */
   readonly principal?: Principal | undefined;
-  /** The trace that the call belongs to: most servers follow none. */
+  readonly tokens: ConsentTokens;
+  /** Name and version that the client gives itself. */
+  readonly client: string;
+  /** The trace that the call belongs to. Most servers follow none. */
   readonly trace?: () => TraceOrigin;
   readonly span?: Span | undefined;
 }
 
-/** The end of a call, or the question that it goes on with. */
+/** The decision of a person who clicked on a plan, bound to that plan. */
+export interface Click {
+  readonly decision: 'accept' | 'decline';
+  readonly claims: Omit<ConsentClaims, 'use'>;
+  /** Set if the click was on the page: the person, and the change that the plan said it repeats. */
+  readonly page?: { readonly person: string | undefined; readonly repeats: string | boolean };
+}
+
+/** A question that the client answers with a second request for the same call. */
+export interface Question {
+  readonly kind: 'inputRequired';
+  readonly message: Shown;
+  /** Label of the accepting option, or the URL to open. */
+  readonly answer: { readonly accept: Shown } | { readonly address: string };
+  readonly claims: Omit<ConsentClaims, 'issuedAt'>;
+}
+
+/** The end of a call, or the question that continues it. */
 export type CallOutcome = EndedOutcome | Question;
+
+/** Runs work that waits for a person, if possible outside the limit of concurrent calls. */
+export const waitForPerson = <Result>({ wait }: CallContext, work: () => Promise<Result>): Promise<Result> =>
+  wait === undefined ? work() : wait(work);

@@ -1,70 +1,51 @@
 import type { EndedOutcome, Failure, RequestIds, Success } from '../consent/outcome.js';
 import type { Operation, PageStart } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
-import type { Admit } from '../transport/http-client.js';
-import type { Endpoint, WireRequest } from '../transport/request.js';
+import type { WireRequest } from '../transport/request.js';
 import type { Attempt, FinalReply, SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
-import type { Log } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { counted, type Shown, said, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
-import type { CallContext, PageListeners } from './context.js';
+import type { CallContext, CallDependencies, PageListeners } from './context.js';
 import { wireRequest } from './endpoint.js';
 import { type FailedCall, inconsistentPages, tooManyReads, unreadableAnswer } from './failure.js';
+import { isAllowed } from './policy.js';
 import type { ReadBound, ReadRoom, ReadShare } from './read-memory-limit.js';
 import { missingWarning, truncateRecord } from './read-record.js';
 import { type Answer, readAnswer } from './read-reply.js';
+import { clientOptions } from './resolve-call.js';
+import type { ResolvedRead } from './stages.js';
 
-/** A read, as it will be sent. */
-export interface ReadCall {
-  readonly operation: Operation;
-  readonly input: Readonly<Record<string, unknown>>;
-  /** For the first page. */
-  readonly request: WireRequest;
-  readonly endpoint: Endpoint;
-  /** Name of the account, where accounts have names of their own. */
-  readonly accountName?: string | undefined;
-}
+/** The longest time that a read waits for its companion read (milliseconds). */
+const companionMs = 3000;
 
-/** The longest that a read waits for the one beside it. */
-const besideMs = 3000;
-
-/** Opens a client whose requests end with a signal, and whose answers have room. */
-type Open = (signal: AbortSignal, admit: Admit) => SignedClient;
-
-/**
- * Carries out a read: all the pages that its answer takes, or as many as there is room for, reduced to one record.
- * @param isAllowed tells which operations may be read beside it
- */
-export async function read(
-  call: ReadCall,
-  open: Open,
+/** Runs a read: fetches the pages of its answer, up to the limits, and reduces them to one record. */
+export async function runRead(
+  call: ResolvedRead,
   room: ReadRoom,
-  { hasView, signal, ...told }: Pick<CallContext, keyof PageListeners | 'hasView' | 'signal'>,
-  isAllowed: (operation: Operation) => boolean,
-  log: Log,
+  context: CallContext,
+  dependencies: CallDependencies,
 ): Promise<EndedOutcome> {
   const { operation, input } = call;
+  const { hasView, signal } = context;
   const pages = operation.pages ?? onePage;
   using share = room.share(signal);
-  using client = open(signal, share.admit);
-  const [reduced, beside] = await Promise.all([
-    reduce(call, pages, { ...told, client, share }),
-    operation.companionRead !== undefined && isAllowed(operation.companionRead.operation)
-      ? readBeside(operation.companionRead, call, open, room, signal)
-      : undefined,
+  using client = openReadClient(call, share, signal, context, dependencies);
+  const [reduced, companion] = await Promise.all([
+    reduce(call, pages, { client, share, listeners: context }),
+    readCompanion(call, room, context, dependencies),
   ]);
   if (reduced.kind === 'failed') return reduced;
-  const { state, warnings, lacks, requestIds, retried, rest } = reduced;
-  if (lacks.length > 0) log('debug', 'answer', { tool: operation.name, lacks });
-  const record = pages.result(state, input, beside, rest);
+  const { state, warnings, missingFields, requestIds, retried, rest } = reduced;
+  if (missingFields.length > 0) dependencies.log('debug', 'answer', { tool: operation.name, lacks: missingFields });
+  const record = pages.result(state, input, companion, rest);
   const shown = truncateRecord(record, operation.exact);
   const next = operation.next?.(record, input);
   const success: Success = {
     summary: operation.summarize(record, input),
     ...(next !== undefined && { next }),
-    warnings: [...warnings, ...missingWarning(lacks, operation.tellIfMissing), ...shown.warnings],
+    warnings: [...warnings, ...missingWarning(missingFields, operation.tellIfMissing), ...shown.warnings],
     requestIds,
     ...(retried.length > 0 && { attempts: retried }),
     answer: shown.record,
@@ -73,24 +54,36 @@ export async function read(
   return { kind: 'succeeded', success, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
 }
 
-/** The record of a read beside another one; undefined if it is not needed or failed: the other one goes on without. */
-async function readBeside(
-  { operation, input: inputOf, maximumPages }: NonNullable<Operation['companionRead']>,
-  { input: given, endpoint }: ReadCall,
-  open: Open,
+const openReadClient = (
+  call: ResolvedRead,
+  { admit }: ReadShare,
+  signal: AbortSignal,
+  context: CallContext,
+  { openClient }: CallDependencies,
+) => openClient(call.endpoint, { ...clientOptions(call, context, signal), admit });
+
+/** Runs the companion read. Returns undefined if there is none, if it is not allowed, or if it fails: the answer does without it. */
+async function readCompanion(
+  call: ResolvedRead,
   room: ReadRoom,
-  callerSignal: AbortSignal,
+  context: CallContext,
+  dependencies: CallDependencies,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
-  const input = inputOf(given);
+  const { companionRead } = call.operation;
+  if (companionRead === undefined) return undefined;
+  const { operation, maximumPages } = companionRead;
+  if (!isAllowed(call.account.policy, operation, context.principal)) return undefined;
+  const input = companionRead.input(call.input);
   if (input === undefined) return undefined;
   const pages = operation.pages ?? onePage;
-  const request = wireRequest(operation, operation.request(input), endpoint);
-  using limit = timeLimit(besideMs, callerSignal);
+  const request = wireRequest(operation, operation.request(input), call.endpoint);
+  const companion: ResolvedRead = { ...call, operation, input, request };
+  using limit = timeLimit(companionMs, context.signal);
   const { signal } = limit;
   using share = room.share(signal);
-  using client = open(signal, share.admit);
+  using client = openReadClient(companion, share, signal, context, dependencies);
   try {
-    const reduced = await reduce({ operation, input, request, endpoint }, pages, { client, share, maximumPages });
+    const reduced = await reduce(companion, pages, { client, share, listeners: {}, maximumPages });
     return reduced.kind === 'reduced' ? pages.result(reduced.state, input) : undefined;
   } catch {
     return undefined;
@@ -112,7 +105,7 @@ interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
   readonly kind: 'reduced';
   readonly state: unknown;
   /** Fields that the pages do not have, by path. */
-  readonly lacks: readonly string[];
+  readonly missingFields: readonly string[];
   /** Of the pages that took more than one. */
   readonly retried: readonly Attempt[];
   /** Where the first page begins that was not read because it would have been too much. */
@@ -120,7 +113,8 @@ interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
 }
 
 /** What pages are read with, and how many at most. */
-interface Reading extends PageListeners {
+interface Reading {
+  readonly listeners: PageListeners;
   readonly client: SignedClient;
   readonly share: ReadShare;
   readonly maximumPages?: number;
@@ -138,7 +132,7 @@ interface Place {
 }
 
 /** Reads one page after the other, until the last, a bound, or a failure. */
-async function reduce(call: ReadCall, pages: Omit<AnyPages, 'page'>, reading: Reading): Promise<Ended> {
+async function reduce(call: ResolvedRead, pages: Omit<AnyPages, 'page'>, reading: Reading): Promise<Ended> {
   const { operation, input } = call;
   const seen = createSeen(regionWarnings(operation.regions, textAt(input, 'region')));
   const places = new Set<string>();
@@ -149,9 +143,9 @@ async function reduce(call: ReadCall, pages: Omit<AnyPages, 'page'>, reading: Re
 
 /** Reads the page at a place, and takes it in. */
 async function takeIn(
-  { operation, input, request, endpoint, accountName }: ReadCall,
+  { operation, input, request, endpoint, accountName }: ResolvedRead,
   pages: Omit<AnyPages, 'page'>,
-  { client, share, onPage, onFollowedPage, maximumPages }: Reading,
+  { client, share, listeners, maximumPages }: Reading,
   { seen, places }: { readonly seen: Seen; readonly places: Set<string> },
   { number, state, after }: Place,
 ): Promise<Place | Ended> {
@@ -165,7 +159,7 @@ async function takeIn(
   const { record, answeredAt, requestIds } = page;
   const { attempts } = reply;
   seen.add(page, attempts, pages.count(record));
-  onPage?.(number, seen.entries());
+  listeners.onPage?.(number, seen.entries());
 
   const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, input);
   if (step.kind === 'end' || (step.kind === 'next' && number === maximumPages)) return seen.reduced(step.state);
@@ -173,7 +167,7 @@ async function takeIn(
   if (next.kind === 'inconsistent') return seen.failed(inconsistentPages(call, next.problem, { requestIds, attempts }));
   if (number >= share.limits.pages || seen.entries() >= share.limits.entries)
     return seen.reduced(next.state, { after: next.after, bound: 'call' });
-  onFollowedPage?.(number, seen.entries());
+  listeners.onFollowedPage?.(number, seen.entries());
   return { ...next, number: number + 1 };
 }
 
@@ -189,7 +183,7 @@ type Seen = ReturnType<typeof createSeen>;
 /** What there is to tell of the pages that were read, beside their record. */
 function createSeen(regions: readonly Shown[]) {
   const warnings = new Set(regions);
-  const lacks = new Set<string>();
+  const missingFields = new Set<string>();
   const retried: Attempt[] = [];
   let requestIds: RequestIds = {};
   let entries = 0;
@@ -199,7 +193,7 @@ function createSeen(regions: readonly Shown[]) {
     add(page: Extract<Answer, { kind: 'read' }>, attempts: readonly Attempt[], more: number): void {
       if (attempts.length > 1) retried.push(...attempts);
       for (const warning of page.warnings) warnings.add(warning);
-      for (const path of page.missingFields) lacks.add(path);
+      for (const path of page.missingFields) missingFields.add(path);
       ({ requestIds } = page);
       entries += more;
       count += 1;
@@ -211,7 +205,7 @@ function createSeen(regions: readonly Shown[]) {
         kind: 'reduced',
         state,
         warnings: [...told, ...warnings],
-        lacks: [...lacks],
+        missingFields: [...missingFields],
         requestIds,
         retried,
         ...(cut !== undefined && { rest: cut.after }),
@@ -249,7 +243,7 @@ function checkPlace<Step extends Exclude<ReturnType<AnyPages['add']>, { kind: 'e
 /** One page, or the reason why there is none. */
 function readPage(
   call: FailedCall,
-  input: ReadCall['input'],
+  input: ResolvedRead['input'],
   reply: FinalReply,
   origin: string,
 ): Exclude<Answer, { kind: 'unread' }> {

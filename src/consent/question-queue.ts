@@ -1,25 +1,30 @@
-/** Puts the questions to one caller's user one after the other, so that each knows what came of those before it. */
+/** Lets one caller's questions be asked one after the other, so that each plan takes account of the answers before it. */
 export interface QuestionQueue {
   /** The number of callers whose user is being asked. */
   callers(): number;
-  /** Does work when all that came before it for the same caller has ended, well or not. */
-  take<Result>(caller: string | undefined, work: () => Promise<Result>): Promise<Result>;
+  /** Waits until every earlier turn of the same caller has ended. A turn ends when it is disposed of. */
+  enter(caller: string | undefined): Promise<Disposable>;
 }
 
 export function createQuestionQueue(): QuestionQueue {
-  /** Resolves when the last in the queue of a caller has ended. */
-  const lasts = new Map<string | undefined, Promise<unknown>>();
+  /** The end of each caller's last turn. */
+  const lastTurns = new Map<string | undefined, Promise<void>>();
   return {
-    callers: () => lasts.size,
-    async take(caller, work) {
-      const done = (lasts.get(caller) ?? Promise.resolve()).then(work);
-      const ended = done.catch(() => undefined);
-      lasts.set(caller, ended);
-      try {
-        return await done;
-      } finally {
-        if (lasts.get(caller) === ended) lasts.delete(caller);
-      }
+    callers: () => lastTurns.size,
+    async enter(caller) {
+      const earlier = lastTurns.get(caller);
+      let end = () => {};
+      const turn = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      lastTurns.set(caller, turn);
+      await earlier;
+      return {
+        [Symbol.dispose]() {
+          end();
+          if (lastTurns.get(caller) === turn) lastTurns.delete(caller);
+        },
+      };
     },
   };
 }

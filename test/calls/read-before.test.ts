@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import type { CallContext } from '../../src/calls/context.js';
+import type { CallContext, Click } from '../../src/calls/context.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
-import type { Click } from '../../src/consent/types.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import { namedAccounts } from '../support/accounts.js';
 import { never, testCaller } from '../support/caller.js';

@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { CallContext, CallOutcome } from '../../src/calls/context.js';
+import type { CallContext, CallOutcome, Click } from '../../src/calls/context.js';
 import { writeScope } from '../../src/calls/policy.js';
 import type { Elicitor, UserReply } from '../../src/consent/elicitor.js';
 import type { ConsentMode } from '../../src/consent/required-consent.js';
 import { type ConsentClaims, createConsentTokens, InvalidToken } from '../../src/consent/tokens.js';
-import type { Click } from '../../src/consent/types.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createQuestionQueue } from '../../src/consent/question-queue.js';
+import { createQuestionQueue, type QuestionQueue } from '../../src/consent/question-queue.js';
 
 /** Work that says when it begins, and ends when the test wants it. */
 function work(name: string, begun: string[]) {
@@ -14,10 +14,18 @@ function work(name: string, begun: string[]) {
   return { start, end: (result: string | Error) => end(result) };
 }
 
+/** Does work in a turn of a caller. */
+const takerOf =
+  ({ enter }: QuestionQueue) =>
+  async <Result>(caller: string | undefined, start: () => Promise<Result>): Promise<Result> => {
+    using _turn = await enter(caller);
+    return await start();
+  };
+
 const settled = () => new Promise(setImmediate);
 
 test('work of one caller is done in order, whether what came before went well or not', async () => {
-  const { take } = createQuestionQueue();
+  const take = takerOf(createQuestionQueue());
   const begun: string[] = [];
   const [one, two, three] = [work('one', begun), work('two', begun), work('three', begun)];
   const results = Promise.allSettled([one, two, three].map(({ start }) => take('alice', start)));
@@ -32,7 +40,7 @@ test('work of one caller is done in order, whether what came before went well or
 });
 
 test('work that comes when one is done waits for those before it all the same', async () => {
-  const { take } = createQuestionQueue();
+  const take = takerOf(createQuestionQueue());
   const begun: string[] = [];
   const [one, two, three] = [work('one', begun), work('two', begun), work('three', begun)];
   const results = [take('alice', one.start), take('alice', two.start)];
@@ -50,7 +58,9 @@ test.each([
   ['alice', 'bob'],
   ['alice', undefined],
 ])('work of %s and %s is done at once', async (one, other) => {
-  const { take, callers } = createQuestionQueue();
+  const queue = createQuestionQueue();
+  const { callers } = queue;
+  const take = takerOf(queue);
   const begun: string[] = [];
   const [first, second] = [work('first', begun), work('second', begun)];
   const results = [take(one, first.start), take(other, second.start)];
@@ -62,7 +72,7 @@ test.each([
 });
 
 test('work that comes after all is done begins at once', async () => {
-  const { take } = createQuestionQueue();
+  const take = takerOf(createQuestionQueue());
   expect(await take('alice', async () => 1)).toBe(1);
   expect(await take('alice', async () => 2)).toBe(2);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { consentDigest } from '../../src/consent/consent-digest.js';
+import { consentDigest } from '../../src/calls/plan-change.js';
 import { canBeShown, fingerprint, hintsOf, makePlan, type PlannedCall, planText } from '../../src/consent/plan.js';
 import { questionText } from '../../src/consent/question.js';
 import { requestLines } from '../../src/consent/request-lines.js';
@@ -14,6 +14,8 @@ import { callOf, endpoint, keyId, keysOf } from '../support/planned-call.js';
 /** What a person reads before they decide: everything that would be sent, or no question at all. */
 
 const keyOf = ({ endpoint, request }: PlannedCall) => repetitionKey(endpoint, request);
+const digestFor = (call: PlannedCall, repeats: string | boolean) => consentDigest(call, makePlan(call), repeats);
+
 /** The request of `input`, some of it replaced. */
 const requestFor = (more: Partial<ApiRequest>) =>
   encodeRequest('POST', { path: '/v1/instances:restore', body: json(input), ...more }, endpoint);
@@ -359,7 +361,7 @@ test('consent is bound to operation, arguments, endpoint, account and repetition
     instanceId: 'one',
     backupId: input.backupId,
   };
-  expect(consentDigest({ ...call, input: reordered }, false)).toBe(consentDigest(call, false));
+  expect(digestFor({ ...call, input: reordered }, false)).toBe(digestFor(call, false));
   const others: PlannedCall[] = [
     { ...call, operation: { ...operation, name: 'other' } },
     { ...call, input: { ...call.input, networkConfig: { networkId: 'b', privateAddress: 'a' } } },
@@ -373,11 +375,11 @@ test('consent is bound to operation, arguments, endpoint, account and repetition
     { ...call, endpoint: { ...given, keys: keysOf('AKIDOTHER') } },
   ];
   const digests = [
-    consentDigest(call, false),
-    consentDigest(call, 'earlier'),
-    consentDigest(call, 'later'),
-    consentDigest({ ...call, request: requestFor({ path: '/v1/other' }) }, false),
-    ...others.map((one) => consentDigest(one, false)),
+    digestFor(call, false),
+    digestFor(call, 'earlier'),
+    digestFor(call, 'later'),
+    digestFor({ ...call, request: requestFor({ path: '/v1/other' }) }, false),
+    ...others.map((one) => digestFor(one, false)),
   ];
   expect(new Set(digests).size).toBe(digests.length);
   for (const digest of digests) expect(digest).toMatch(/^[0-9a-f]{32}$/);

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { declinePlan, undecidedAnswer, withdrawPlan } from '../../src/calls/plan-status.js';
+import { createMemoryPlanStore } from '../../src/consent/plan-store.js';
 import { createPlans, type Plans } from '../../src/consent/plans.js';
 import { createRefusals } from '../../src/consent/refusals.js';
-import { declinePlan, undecidedAnswer, withdrawPlan } from '../../src/consent/undecided-plan.js';
-import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { say } from '../../src/util/safe-text.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { intentAt } from '../support/journal.js';
@@ -41,14 +41,10 @@ beforeEach(() => {
 
 /** Ends the plan. The journal's entry of it has another ID at each attempt. */
 const ends = {
-  withdrawn: (id: string, with_ = plans) =>
-    withdrawPlan(tool, nonce, ending(id), { plans: with_, refusals: refusals() }),
-  declined: (id: string, with_ = plans) => declinePlan(nonce, ending(id), { plans: with_, refusals: refusals() }),
+  withdrawn: (id: string, with_ = plans) => withdrawPlan(nonce, draft(id), { plans: with_, refusals: refusals(), now }),
+  declined: (id: string, with_ = plans) => declinePlan(nonce, draft(id), { plans: with_, refusals: refusals(), now }),
 };
-const ending = (id: string) => ({
-  entry: intentAt(start, { id, tool, digest: 'd', caller: 'alice', client: 'c' }),
-  now,
-});
+const draft = (id: string) => intentAt(start, { id, tool, digest: 'd', caller: 'alice', client: 'c' });
 const refusals = () =>
   createRefusals(
     journal,

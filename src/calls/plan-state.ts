@@ -1,60 +1,59 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { EndedOutcome, Failure } from '../consent/outcome.js';
+import type { FoundPlan } from '../consent/plans.js';
+import { Refusal, refusalFailure } from '../consent/refusal.js';
+import { type ConsentClaims, type ConsentTokens, InvalidToken, tokenLifetimeMs } from '../consent/tokens.js';
 import type { Ending, RecordedChange } from '../journal/entry.js';
-import { type Journal, shownTime } from '../journal/journal.js';
+import { shownTime } from '../journal/journal.js';
 import { next } from '../tools/next.js';
 import { quoted, say } from '../util/safe-text.js';
-import type { EndedOutcome, Failure } from './outcome.js';
-import type { PendingEntry } from './pending.js';
-import type { FoundPlan, Plans } from './plans.js';
-import { Refusal, refusalFailure } from './refusal.js';
-import { type ConsentClaims, type ConsentTokens, InvalidToken, tokenLifetimeMs } from './tokens.js';
+import type { CallDependencies } from './context.js';
+import type { IntentDraft } from './stages.js';
 
-/** The state of the plan that a planId stands for. */
+/** The state of a plan. */
 export type PlanState =
-  /** Nobody has decided yet. `plan` is there if it waits in the store. */
+  /** The plan is undecided. `plan` is set if it waits in the store. */
   | {
       readonly kind: 'open';
       readonly nonce: string;
-      /** Set if the planId may carry the plan out, where the mode allows that. */
+      /** Set if the planId may carry out the plan in modes that allow it. */
       readonly isRedeemable: boolean;
       readonly expiresAt: number;
       readonly plan?: FoundPlan;
     }
-  /** Somebody has agreed, and the change is on its way. */
+  /** Somebody has agreed, and the change is being sent. */
   | { readonly kind: 'underWay' }
-  /** `isSettling` is set if the plan may get the answer of the cloud in a moment. */
+  /** `isSettling` is set if the cloud's answer may reach the stored plan in a moment. */
   | { readonly kind: 'ended'; readonly outcome: EndedOutcome; readonly isSettling?: boolean };
 
-/** Whatever can tell of plans. */
-export interface PlanSources {
-  readonly tokens: ConsentTokens;
-  readonly plans: Plans;
-  readonly journal: Journal;
-  readonly now: () => Date;
-}
+type PlanSources = Pick<CallDependencies, 'plans' | 'journal' | 'now'>;
 
 /**
- * Finds where the plan of a planId stands.
- * @throws Refusal if the planId is not one of this server's for this caller and this change, or if its plan has expired
+ * Finds the state of a planId's plan.
+ * @throws Refusal if this server did not issue the planId for this caller and this change, or if the plan has expired
  */
-export async function findPlanState(planId: string, entry: PendingEntry, sources: PlanSources): Promise<PlanState> {
-  return findStateOfPlan(readClaims(planId, sources.tokens), entry, sources);
+export async function findPlanState(
+  planId: string,
+  draft: IntentDraft,
+  sources: PlanSources & { readonly tokens: ConsentTokens },
+): Promise<PlanState> {
+  return findStateOfPlan(readClaims(planId, sources.tokens), draft, sources);
 }
 
 /**
- * The same for the plan of a ticket.
- * @throws Refusal if the plan is one of another change, or has expired
+ * Finds the state of the plan that claims name.
+ * @throws Refusal if the plan belongs to another change, or has expired
  */
 export async function findStateOfPlan(
   claims: ConsentClaims,
-  entry: PendingEntry,
-  { plans, journal, now }: Omit<PlanSources, 'tokens'>,
+  draft: IntentDraft,
+  { plans, journal, now }: PlanSources,
 ): Promise<PlanState> {
   const plan = await plans.find(claims.nonce);
-  if (plan !== undefined && plan.requestKey !== entry.digest) throw ofAnotherChange();
+  if (plan !== undefined && plan.requestKey !== draft.digest) throw ofAnotherChange();
   if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome };
   const change = await journal.findByNonce(claims.nonce).catch(() => undefined);
-  if (change !== undefined && change.digest !== entry.digest) throw ofAnotherChange();
+  if (change !== undefined && change.digest !== draft.digest) throw ofAnotherChange();
   const time = now().getTime();
   if (change?.ending !== undefined)
     return { kind: 'ended', outcome: endOf(change), isSettling: plan !== undefined && isFresh(change.ending, time) };
@@ -66,14 +65,14 @@ export async function findStateOfPlan(
   return { kind: 'open', nonce: claims.nonce, isRedeemable, expiresAt, ...(plan !== undefined && { plan }) };
 }
 
-/** The journal knows the end first. The plan gets it, with the cloud's answer, within this time, unless its server ends. */
+/** The journal gets an ending first. The stored plan gets it, with the cloud's answer, within this time. */
 const settlingMs = 5000;
 const isFresh = (ending: Ending, time: number) => time - Date.parse(ending.time) < settlingMs;
 
 /**
- * Waits for the end of a plan, but not for longer than a client waits for an answer, nor when nobody wants to know any more.
- * @param find `standingOf` the plan; what it throws ends the wait
- * @param waitsWhile the kinds that may still become another
+ * Polls the state of a plan until it ends, `waitMs` have passed, or `isOver`.
+ * @param find finds the state; its errors end the wait
+ * @param waitsWhile the kinds of state to wait for the end of
  */
 export async function awaitEnd(
   find: () => Promise<PlanState>,
@@ -83,9 +82,9 @@ export async function awaitEnd(
 ): Promise<PlanState> {
   let waited = 0;
   for (;;) {
-    const standing = await find();
-    const isOpen = waitsWhile.includes(standing.kind) || isSettling(standing);
-    if (!isOpen || waited >= waitMs || isOver()) return standing;
+    const state = await find();
+    const isOpen = waitsWhile.includes(state.kind) || isSettling(state);
+    if (!isOpen || waited >= waitMs || isOver()) return state;
     await delay(pollMs);
     waited += pollMs;
   }
@@ -93,7 +92,7 @@ export async function awaitEnd(
 
 const pollMs = 500;
 
-export const isSettling = (standing: PlanState) => standing.kind === 'ended' && standing.isSettling === true;
+export const isSettling = (state: PlanState) => state.kind === 'ended' && state.isSettling === true;
 
 const ofAnotherChange = () => new Refusal('PlanRefused', [say`the planId belongs to another change`]);
 
@@ -107,7 +106,7 @@ function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims {
   throw new Refusal('PlanRefused', [say`this server did not issue the planId, or it was altered`]);
 }
 
-/** The end of a change as the journal has it, which others than this server may have written. */
+/** The outcome of a change from its journal entry, which another server may have written. */
 function endOf({ tool, what, time, consent, ending }: RecordedChange): EndedOutcome {
   const { outcome, status, code, requestIds = {} } = ending ?? { outcome: 'unknown' };
   const deed = quoted(what, 500);

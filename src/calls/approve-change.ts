@@ -1,0 +1,237 @@
+import { type Elicitor, type UserReply, unlessStopped } from '../consent/elicitor.js';
+import { acceptOf, planText } from '../consent/plan.js';
+import type { Plans } from '../consent/plans.js';
+import { Refusal, refusalFailure, tooLargeToShow } from '../consent/refusal.js';
+import { type ConsentStep, takesClicks } from '../consent/required-consent.js';
+import { type ConsentTokens, InvalidToken } from '../consent/tokens.js';
+import { next } from '../tools/next.js';
+import { firstLine, type Shown, said, say, words } from '../util/safe-text.js';
+import type { CallContext, CallDependencies, CallOutcome, Click, Question } from './context.js';
+import { type Consent, intentOf, type PlannedChange } from './stages.js';
+
+/** The waiting plan that a call decides, if there is one. */
+export type ClaimedPlan = ReturnType<typeof createClaimedPlan>;
+
+export function createClaimedPlan(plans: Plans, tool: string) {
+  let claimed: string | undefined;
+  return {
+    /**
+     * Takes a plan out of the plans that wait.
+     * @throws Refusal if somebody else has decided on it
+     */
+    async claim(nonce: string): Promise<void> {
+      const result = await plans.claim(nonce);
+      if (result === 'taken') throw new Refusal('AlreadyDecided', []);
+      if (result === 'claimed') claimed = nonce;
+    },
+    /** Stores the outcome with the plan. */
+    async settle(outcome: CallOutcome): Promise<void> {
+      if (claimed === undefined || outcome.kind === 'inputRequired') return;
+      await plans.settle(claimed, { outcome }).catch(() => undefined);
+    },
+    /** Stores the refusal that ended the call. After `AlreadyDecided`, the outcome belongs to the call that decided. */
+    async settleError(error: unknown): Promise<void> {
+      if (!(error instanceof Refusal) || error.code === 'AlreadyDecided') return;
+      await this.settle({ kind: 'failed', failure: refusalFailure(tool, error, true) });
+    },
+  };
+}
+
+/** A decision on a plan, before it is recorded. */
+interface Decision {
+  readonly consent: Consent & { readonly nonce: string };
+  /** Set if the decision is no consent. */
+  readonly refusal?: Refusal | undefined;
+  /** Set if the person only closed the question. */
+  readonly isDismissed?: boolean;
+  /** The refusal if the nonce was used before. */
+  readonly ifSpent: Refusal;
+}
+
+/**
+ * Gets the consent that a change needs, or the question that the client has to answer first.
+ * @param step the result of `decideConsent`; a click counts instead
+ * @param waitingNonce the nonce of the plan that the call's planId names, if it still waits
+ * @throws Refusal if there is no consent
+ */
+export async function approveChange(
+  step: ConsentStep,
+  planned: PlannedChange,
+  claimedPlan: ClaimedPlan,
+  waitingNonce: string | undefined,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<Consent | Question> {
+  const decision = await decisionOn(step, planned, waitingNonce, context, dependencies);
+  if ('kind' in decision) return decision;
+  const { consent, refusal, isDismissed, ifSpent } = decision;
+  const { refusals, now } = dependencies;
+  if (refusals.isSpent(consent.nonce)) throw ifSpent;
+  await claimedPlan.claim(consent.nonce);
+  if (refusal === undefined) return consent;
+  const recorded = await refusals.decline(intentOf(planned.draft, consent, now()), isDismissed);
+  if (recorded === 'spent') throw ifSpent;
+  if (recorded === 'declined') throw refusal;
+  throw new Refusal(refusal.code, [...refusal.problems, unwritten], refusal.more);
+}
+
+const unwritten = words(
+  'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
+);
+
+function decisionOn(
+  step: ConsentStep,
+  planned: PlannedChange,
+  waitingNonce: string | undefined,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Decision | Consent | Promise<Decision | Question> {
+  if (context.click !== undefined) return clickDecision(planned, context.click, dependencies.now());
+  switch (step.kind) {
+    case 'given':
+      return step;
+    case 'refuse':
+      throw new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
+    case 'status':
+    case 'plan':
+      throw new Refusal('PlanRefused', [say`only a person can decide on this plan`]);
+    case 'redeem':
+      return planIdDecision(planned, context.tokens, dependencies);
+    case 'ask':
+      return askUser(planned, waitingNonce ?? dependencies.newNonce(), context, dependencies);
+  }
+}
+
+const reconnect = next(
+  'user',
+  'configure',
+  say`This server does not know what the client can do: its session is missing, or was not made by this server. Have the user reconnect the client to this server, then call again.`,
+);
+
+/** A planId counts once, unless the change was refused recently. */
+async function planIdDecision(
+  { call, draft, digest }: PlannedChange,
+  tokens: ConsentTokens,
+  { refusals }: CallDependencies,
+): Promise<Decision> {
+  const nonce = verifyPlanId(call.control.planId ?? '', digest, tokens);
+  const ifSpent = new Refusal('Declined', [say`the user declined this plan`]);
+  if (refusals.isSpent(nonce)) throw ifSpent;
+  const refusal = await refusals.againstPlanId(draft);
+  if (refusal !== undefined) throw refusal;
+  return { consent: { kind: 'given', how: 'planId', nonce }, ifSpent };
+}
+
+/** Returns the nonce of a planId that is valid for a plan. */
+function verifyPlanId(planId: string, digest: string, tokens: ConsentTokens): string {
+  try {
+    const claims = tokens.verify(planId);
+    if (claims.use === 'plan' && claims.digest === digest) return claims.nonce;
+  } catch (error) {
+    const expired = error instanceof InvalidToken && error.reason === 'expired';
+    const reason = words(
+      expired ? 'the planId has expired' : 'this server did not issue the planId, or it was altered',
+    );
+    throw new Refusal('PlanRefused', [reason]);
+  }
+  throw new Refusal('PlanRefused', [
+    say`the planId belongs to another tool, or to other arguments, another endpoint or account, or the same change was sent since`,
+  ]);
+}
+
+/** An earlier answer was given by a program, because no person reads a question in this time (milliseconds). */
+export const shortestReadMs = 1000;
+
+function clickDecision({ call, digest }: PlannedChange, { decision, claims, page }: Click, time: Date): Decision {
+  const { confirm } = call.account;
+  if (!takesClicks(confirm, page === undefined ? 'view' : 'page'))
+    throw new Refusal('PlanRefused', [say`CLOUDOPS_CONFIRM is ${confirm} by now, and this click does not count`]);
+  if (claims.digest !== digest)
+    throw new Refusal('PlanRefused', [
+      say`the plan was shown for another endpoint, another account, another secret or other arguments, or the same change was sent since`,
+    ]);
+  const answeredAfterMs = time.getTime() - claims.issuedAt;
+  const how = page === undefined ? 'clicked' : 'page';
+  const consent = { kind: 'given', how, nonce: claims.nonce, answeredAfterMs, approver: page?.person } as const;
+  const ifSpent = new Refusal('AlreadyDecided', []);
+  if (answeredAfterMs < shortestReadMs)
+    return {
+      consent,
+      ifSpent,
+      refusal: new Refusal('NobodyAsked', [say`the click came after ${answeredAfterMs} ms`]),
+    };
+  if (decision === 'accept') return { consent, ifSpent };
+  const who = said(words(page === undefined ? 'the user' : 'a person on the page'));
+  return { consent, ifSpent, refusal: new Refusal('Declined', [say`${who} clicked "Do nothing"`]) };
+}
+
+/** Asks the client's user, or takes the answer that this request carries. */
+async function askUser(
+  { call, draft, plan, question, digest }: PlannedChange,
+  nonce: string,
+  { elicitor, signal, stop }: CallContext,
+  { refusals, now }: CallDependencies,
+): Promise<Decision | Question> {
+  if (elicitor === undefined) throw new Refusal('NeedsHuman', [say`this client cannot ask its user`]);
+  const { resumedReply } = elicitor;
+  if (resumedReply === undefined) await checkMayAsk(elicitor, draft, signal, refusals);
+  else if (resumedReply.claims.digest !== digest)
+    throw new Refusal('PlanRefused', [say`the answer belongs to a call with other arguments, endpoint or account`]);
+  if (question === undefined) throw tooLargeToShow(call);
+
+  const accept = acceptOf(call);
+  const claims = resumedReply?.claims ?? { use: 'question', digest, nonce };
+  const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
+  if (resumedReply === undefined) elicitor.show?.(planText(plan, undefined));
+  const reply = resumedReply?.read(accept) ?? (await unlessStopped(stop, () => elicitor.ask(question, accept)));
+  if (reply === 'later') return { kind: 'inputRequired', message: question, answer: { accept }, claims };
+  const answeredAfterMs = now().getTime() - askedAt;
+  const readMs = elicitor.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs;
+  return {
+    consent: { kind: 'given', how: 'asked', nonce: claims.nonce, answeredAfterMs },
+    refusal: refusalOf(reply, readMs, question),
+    isDismissed: reply === 'cancelled',
+    ifSpent: new Refusal('PlanRefused', [say`this question was answered before`]),
+  };
+}
+
+/** @throws Refusal if the user may not be asked now */
+async function checkMayAsk(
+  { isDirect }: Elicitor,
+  draft: PlannedChange['draft'],
+  signal: AbortSignal,
+  refusals: CallDependencies['refusals'],
+): Promise<void> {
+  // The call may have waited for the answer to another question.
+  if (signal.aborted) throw new Refusal('Declined', [say`the client cancelled the call before anybody was asked`]);
+  // Terminal users started the call themselves, so they are not rate-limited.
+  if (isDirect) return;
+  const refusal = await refusals.againstAsking(draft);
+  if (refusal !== undefined) throw refusal;
+}
+
+/** Returns the refusal that a reply is, or undefined for consent. */
+function refusalOf(reply: UserReply, afterMs: number, message: Shown): Refusal | undefined {
+  const shown = say`the question was: ${said(firstLine(message))}`;
+  if (reply !== 'unanswered' && afterMs < shortestReadMs)
+    return new Refusal('NobodyAsked', [say`the client ${said(words(verbs[reply]))} it after ${afterMs} ms`, shown]);
+  if (reply === 'agreed') return undefined;
+  return new Refusal('Declined', [words(replies[reply]), shown]);
+}
+
+/** Replies of a program. */
+const verbs = {
+  agreed: 'agreed to',
+  declined: 'declined',
+  notChosen: 'answered',
+  cancelled: 'cancelled',
+} as const satisfies Readonly<Record<Exclude<UserReply, 'unanswered'>, string>>;
+
+/** Replies of a person. */
+const replies = {
+  declined: 'the user declined',
+  notChosen: 'the user answered without choosing',
+  cancelled: 'the user closed the question without an answer',
+  unanswered:
+    'no answer came from the user; if the client never shows questions, the person who runs this server can set CLOUDOPS_CONFIRM=plan',
+} as const satisfies Readonly<Record<Exclude<UserReply, 'agreed'>, string>>;

@@ -1,0 +1,184 @@
+import { addressOf } from '../consent/decision-page.js';
+import type { EndedOutcome, PlanClaims } from '../consent/outcome.js';
+import { acceptOf, planText } from '../consent/plan.js';
+import { holdsSecret } from '../consent/plans.js';
+import { Refusal } from '../consent/refusal.js';
+import type { ConsentStep } from '../consent/required-consent.js';
+import { tokenLifetimeMs } from '../consent/tokens.js';
+import { next } from '../tools/next.js';
+import { sentences } from '../util/human.js';
+import { join, own, type Shown, said, say, shortNames, words } from '../util/safe-text.js';
+import type { CallContext, CallDependencies } from './context.js';
+import type { PlannedChange } from './stages.js';
+
+type PlanStep = Extract<ConsentStep, { kind: 'plan' }>;
+
+/** The ways to carry out a plan that no refusal has closed. */
+interface Ways {
+  /** A yes in the chat: the agent calls with the planId. */
+  readonly inChat: boolean;
+  /** A click in the change view. */
+  readonly byClick: boolean;
+  /** A decision on the page, until this time (milliseconds since 1970). */
+  readonly onPageUntil?: number | undefined;
+  /** The page's address, if it may be told. */
+  readonly decideAt?: string | undefined;
+  readonly claims: PlanClaims;
+  /** Carries out the plan, or asks for its state. */
+  readonly planId?: string | undefined;
+}
+
+/**
+ * Answers with the plan and the ways to carry it out.
+ * @throws Refusal if no way is left, unless the call only wanted the plan
+ */
+export async function answerWithPlan(
+  step: PlanStep,
+  planned: PlannedChange,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<EndedOutcome> {
+  const { draft, digest, call } = planned;
+  const { newNonce, refusals, plans, page } = dependencies;
+  // All ways share one nonce, so that no model carries out by planId what a person declined elsewhere.
+  const claims = { digest, nonce: newNonce() };
+  const againstChat = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
+  const storing = await storeForPeople(step, planned, claims, context, dependencies);
+  const inChat = step.withPlanId && againstChat === undefined;
+  const byClick = step.withTicket && storing.kind !== 'closed';
+  const onPage = step.withPage && storing.kind === 'stored';
+  const refusal = 'refusal' in storing ? storing.refusal : againstChat;
+  if (!call.control.planOnly && !inChat && !byClick && !onPage && refusal !== undefined) throw refusal;
+
+  const decideAt = onPage ? addressOf(claims.nonce, page) : undefined;
+  if (onPage) announce(planned, decideAt, dependencies);
+  const hasPlanId = inChat || storing.kind === 'stored';
+  return planOutcome(planned, dependencies.now(), {
+    inChat,
+    byClick,
+    onPageUntil: onPage ? plans.expiry() : undefined,
+    decideAt,
+    claims,
+    planId: hasPlanId ? context.tokens.issue({ use: inChat ? 'plan' : 'handle', ...claims }) : undefined,
+  });
+}
+
+/** The result of storing a plan for the person who decides. Only `closed` rules out a click. */
+type Storing =
+  | { readonly kind: 'stored' | 'notNeeded' }
+  | { readonly kind: 'closed' | 'notStored'; readonly refusal: Refusal };
+
+/** Stores a plan for the person who decides on it and for the agent that asks for its state. */
+async function storeForPeople(
+  { withTicket, withPage }: PlanStep,
+  planned: PlannedChange,
+  claims: PlanClaims,
+  { principal }: CallContext,
+  { refusals, plans, now }: CallDependencies,
+): Promise<Storing> {
+  if (!withTicket && !withPage) return { kind: 'notNeeded' };
+  const { call, draft, plan, repeats } = planned;
+  const againstAsking = await refusals.againstAsking(draft);
+  if (againstAsking !== undefined) return { kind: 'closed', refusal: againstAsking };
+  if (holdsSecret(call)) return { kind: 'notStored', refusal: new Refusal('SecretByValue', []) };
+  try {
+    const isAdded = await plans.add({
+      ...claims,
+      requestKey: draft.digest,
+      repeats,
+      issuedAt: now().getTime(),
+      tool: draft.tool,
+      args: call.args,
+      caller: draft.caller,
+      scopes: principal?.scopes,
+      client: draft.client,
+      plan,
+      accept: acceptOf(call),
+    });
+    return isAdded ? { kind: 'stored' } : { kind: 'notStored', refusal: new Refusal('TooManyWaiting', []) };
+  } catch {
+    const problem = say`the plans that wait beside it cannot be written`;
+    return { kind: 'notStored', refusal: new Refusal('JournalUnavailable', [problem]) };
+  }
+}
+
+/** Tells people that a plan waits, or opens the page on this machine. */
+function announce({ draft, plan }: PlannedChange, decideAt: string | undefined, { page }: CallDependencies): void {
+  const { tool, caller } = draft;
+  if (page?.kind === 'local') page.show();
+  else if (decideAt !== undefined) page?.announce({ tool, caller, headline: shortNames(plan.summary), decideAt });
+}
+
+function planOutcome({ call, plan }: PlannedChange, time: Date, ways: Ways): EndedOutcome {
+  const { operation, control } = call;
+  const { inChat, byClick, onPageUntil, decideAt, claims, planId } = ways;
+  const issuedAt = time.getTime();
+  const expiresAt = inChat || onPageUntil === undefined ? issuedAt + tokenLifetimeMs : onPageUntil;
+  const expires = new Date(expiresAt).toISOString();
+  const canBeCarriedOut = planId !== undefined || byClick;
+  return {
+    kind: 'succeeded',
+    success: {
+      summary: say`Plan of ${own(operation.name)}; nothing was sent.`,
+      outcome: inChat || byClick || onPageUntil === undefined ? 'planned' : 'waiting',
+      show: planText(plan, canBeCarriedOut ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined),
+      plan,
+      ...(planId !== undefined && { planId, planExpires: expires }),
+      ...(decideAt !== undefined && { decideAt }),
+      next: next('user', 'decide', nextSteps(operation.name, control.planOnly, ways)),
+      warnings: [],
+      requestIds: {},
+    },
+    view: {
+      kind: 'plan',
+      accept: acceptOf(call),
+      issuedAt,
+      ...(inChat && { inChat: true }),
+      ...(byClick && { claims }),
+    },
+  };
+}
+
+/** What the agent does with a plan: people decide by themselves, the agent carries out their yes, or both are possible. */
+function nextSteps(tool: string, planOnly: boolean, ways: Ways): Shown {
+  const people = waysOfPeople(tool, ways);
+  if (people.length > 0 && !ways.inChat) return join([...people, ...afterPeople(tool, ways)], ' ');
+  if (people.length > 0) {
+    const leave = say`Leave the decision to them. Only if they tell you to go ahead instead`;
+    return callAfterYes(join([...people, leave], ' '), tool, planOnly, ways);
+  }
+  const showAll = say`Show the user all of "show", translated if they speak another language; the request can be left out.`;
+  const condition = planOnly ? say`Stop there. Only if they then ask for it` : say`If they say yes to it`;
+  return callAfterYes(join([showAll, condition], ' '), tool, planOnly, ways);
+}
+
+/** The ways in which people decide without the agent. */
+function waysOfPeople(tool: string, { inChat, byClick, onPageUntil, decideAt }: Ways): readonly Shown[] {
+  // Some hosts claim to show views and show none, or do not pass clicks on.
+  const withoutButton = inChat
+    ? say`If they see no button, show them all of "show" and let them answer in the chat.`
+    : decideAt !== undefined
+      ? say`If they see no button, they decide at the link.`
+      : say`If they see no button, they can decide where this server runs, with cloudops-mcp view ${own(tool)} and the same arguments.`;
+  return sentences(
+    byClick && say`The user sees this plan with a button to agree and one to do nothing.`,
+    byClick && withoutButton,
+    decideAt !== undefined && say`Give the user the link in decideAt: a person decides there.`,
+    decideAt === undefined &&
+      onPageUntil !== undefined &&
+      say`This plan waits in a browser tab on the machine of this server: tell the user to decide there.`,
+  );
+}
+
+const afterPeople = (tool: string, { byClick, planId }: Ways): readonly Shown[] =>
+  sentences(
+    byClick && say`Wait for the decision: only a click carries this plan out.`,
+    planId !== undefined && say`To learn what became of it, call ${own(tool)} with the same arguments and this planId.`,
+  );
+
+/** @param condition the beginning of a sentence */
+function callAfterYes(condition: Shown, tool: string, planOnly: boolean, { planId }: Ways): Shown {
+  const withPlanId = said(words(planId === undefined ? '' : ' and this planId'));
+  const withoutPlanOnly = said(words(planOnly ? ', without planOnly' : ''));
+  return say`${said(condition)}, call ${own(tool)} with the same arguments${withPlanId}${withoutPlanOnly}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
+}

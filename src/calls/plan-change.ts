@@ -1,0 +1,107 @@
+import { canBeShown, makePlan, type Plan, type PlannedCall } from '../consent/plan.js';
+import { questionText } from '../consent/question.js';
+import { tooLargeToShow } from '../consent/refusal.js';
+import { repetitionKey } from '../journal/repetition-key.js';
+import { digestOf } from '../util/digest.js';
+import { sentences } from '../util/human.js';
+import { escapeInvisible } from '../util/quote.js';
+import type { Shown } from '../util/safe-text.js';
+import { checkBudget } from './check-budget.js';
+import type { CallContext, CallDependencies } from './context.js';
+import { visibleCaller } from './policy.js';
+import { type Earlier, earlierOf, repeated, repeatWarning } from './repeat.js';
+import type { IntentDraft, PlannedChange, ResolvedChange } from './stages.js';
+
+/** Begins the journal entry of a change. */
+export const draftIntent = (
+  { operation, change, input, request, endpoint, keyId, budget }: ResolvedChange,
+  { client, principal }: CallContext,
+  { newId, process }: CallDependencies,
+): IntentDraft => ({
+  id: newId(),
+  tool: operation.name,
+  what: escapeInvisible(`${change.headline(input, endpoint.region)}.`),
+  target: `${request.method} ${endpoint.origin}${request.target}`,
+  account: endpoint.account,
+  key: keyId,
+  client,
+  caller: principal?.name,
+  digest: repetitionKey(endpoint, request),
+  process,
+  budget: budget.key,
+});
+
+/** A plan, and the question that shows it to the client's user. */
+type ShownPlan = Pick<PlannedChange, 'plan' | 'question'>;
+
+/** Makes the plan of a change from the call alone, and the question if the client can ask. */
+export function showPlan(call: ResolvedChange, { elicitor }: CallContext): ShownPlan {
+  const plan = makePlan(call);
+  return { plan, question: elicitor === undefined ? undefined : questionText(plan, call) };
+}
+
+/**
+ * Checks a plan against the journal, and adds to the plan what the journal says about repetition and budget.
+ * @throws Refusal if the change is an unintended repetition, is beyond the budget, or is too large to be shown
+ */
+export async function planChange(
+  call: ResolvedChange,
+  draft: IntentDraft,
+  shown: ShownPlan,
+  context: CallContext,
+  { journal }: CallDependencies,
+): Promise<PlannedChange> {
+  const { operation, change, input, endpoint, control, account } = call;
+  // Computed before anything is sent, so that a fault in it cannot hide the outcome.
+  const verificationHint = change.verificationHint(input, endpoint.region);
+  const { repeatable = false } = operation;
+  const duplicate = repeatable ? undefined : await journal.findDuplicate(draft.digest).catch(() => undefined);
+  const earlier = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
+  if (earlier !== undefined && !control.allowRepeat && !control.planOnly)
+    throw repeated(earlier, operation.effect, verificationHint);
+  const budgetText = await checkBudget(journal, call.budget, control.planOnly);
+  const { plan, question } = withRemarks(shown, call, context, earlier, budgetText);
+  if (account.confirm !== 'off' && !canBeShown(plan)) throw tooLargeToShow(call);
+
+  const repeats = repeatable || (control.allowRepeat && (duplicate?.id ?? ''));
+  // The repeated change may have left the journal while a plan waited on the page.
+  const shownRepeats = repeats === '' ? (context.click?.page?.repeats ?? '') : repeats;
+  const digest = consentDigest(call, shown.plan, shownRepeats);
+  return { call, draft, plan, question, digest, repeats, verificationHint };
+}
+
+/** Adds the journal's remarks to a plan and its question. */
+function withRemarks(
+  shown: ShownPlan,
+  call: ResolvedChange,
+  { elicitor }: CallContext,
+  earlier: Earlier | undefined,
+  budgetText: Shown | undefined,
+): ShownPlan {
+  if (earlier === undefined && budgetText === undefined) return shown;
+  const plan: Plan = {
+    ...shown.plan,
+    consequences: sentences(...shown.plan.consequences, budgetText ?? false),
+    warnings: sentences(earlier !== undefined && repeatWarning(earlier), ...shown.plan.warnings),
+  };
+  return { plan, question: elicitor === undefined ? undefined : questionText(plan, call) };
+}
+
+/** Hexadecimal digits of a digest: 128 bits, because models copy the tokens that hold it. */
+const digestDigits = 32;
+
+/**
+ * Binds consent to the tool, the arguments, the endpoint, the account and the source of its keys, the encoded request, the plan, and
+ * the repeated change. It is not bound to the current key, the result of the preceding read, or the journal's remarks, which change
+ * by themselves.
+ * @param repeats see `PlannedChange`
+ */
+export function consentDigest(call: PlannedCall, plan: Plan, repeats: string | boolean): string {
+  const { operation, input, endpoint, request, regionSource } = call;
+  const { origin, pathPrefix, region, service, account, keys } = endpoint;
+  const target = [origin, pathPrefix, region, service, account, keys.id];
+  // `where` and the headers name the key.
+  const { found: _, where: __, headers, ...shown } = plan;
+  const bound = [operation.name, input, target, request, regionSource, Object.keys(headers), shown, repeats];
+  return digestOf(bound).slice(0, digestDigits);
+}

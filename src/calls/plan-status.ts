@@ -1,0 +1,246 @@
+import { addressOf } from '../consent/decision-page.js';
+import { type Guide, unlessStopped, type Visit } from '../consent/elicitor.js';
+import type { ConsentWay, EndedOutcome } from '../consent/outcome.js';
+import { decisionLines } from '../consent/question.js';
+import { Refusal, refusalFailure } from '../consent/refusal.js';
+import { type ConsentStep, whoDecides } from '../consent/required-consent.js';
+import { next } from '../tools/next.js';
+import { join, own, type Shown, said, say, words } from '../util/safe-text.js';
+import { shortestReadMs } from './approve-change.js';
+import { type CallContext, type CallDependencies, type CallOutcome, type Click, waitForPerson } from './context.js';
+import { awaitEnd, findPlanState, findStateOfPlan, isSettling, type PlanState } from './plan-state.js';
+import { type IntentDraft, intentOf, type PlannedChange, type ResolvedChange } from './stages.js';
+
+/** The answer to a call with a planId, or the nonce of the open plan that the call continues. */
+type PlanStatus =
+  | { readonly kind: 'answer'; readonly outcome: EndedOutcome; readonly nonce?: undefined }
+  | { readonly kind: 'open'; readonly nonce: string };
+
+/**
+ * Answers a call with a planId: tells the state of the plan, or withdraws the plan.
+ * @returns undefined if the call has no planId, or does not need its planId
+ * @throws Refusal if the planId is needed and not valid
+ */
+export async function answerPlanStatus(
+  step: ConsentStep,
+  call: ResolvedChange,
+  draft: IntentDraft,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<PlanStatus | undefined> {
+  const { withdraw } = call.control;
+  const visited = context.guide?.resumedReply;
+  const planId = visited === undefined ? call.control.planId : context.tokens.issue(visited.claims);
+  if (planId === undefined) {
+    if (withdraw) throw new Refusal('PlanRefused', [say`withdraw needs the planId of the plan`]);
+    return undefined;
+  }
+  const waits = (state: PlanState) => {
+    if (visited !== undefined) return visited.visit === 'opened';
+    return !withdraw && (step.kind === 'status' || waitsOnPage(state, dependencies));
+  };
+  // A call that asks the user, or needs no consent, does not need its planId. An invalid planId is then ignored.
+  const isNeeded = withdraw || step.kind === 'redeem' || step.kind === 'status' || visited !== undefined;
+  const state = await waitForDecision(planId, draft, waits, context, dependencies).catch((error: unknown) => {
+    if (isNeeded || !(error instanceof Refusal)) throw error;
+    return undefined;
+  });
+  switch (state?.kind) {
+    case undefined:
+      return undefined;
+    case 'ended':
+      return { kind: 'answer', outcome: state.outcome };
+    case 'underWay':
+      return { kind: 'answer', outcome: undecidedAnswer(draft.tool, planId, state) };
+    case 'open':
+      return answerOpenPlan(state, planId, step, call, draft, visited, dependencies);
+  }
+}
+
+/** Ends an undecided plan, lets the call continue with it, or tells who has to decide. */
+async function answerOpenPlan(
+  state: Extract<PlanState, { kind: 'open' }>,
+  planId: string,
+  step: ConsentStep,
+  { control, account }: ResolvedChange,
+  draft: IntentDraft,
+  visited: Guide['resumedReply'],
+  dependencies: CallDependencies,
+): Promise<PlanStatus> {
+  const { nonce, isRedeemable } = state;
+  const { page, now } = dependencies;
+  if (visited !== undefined && isDeclined(visited, now())) throw await declinePlan(nonce, draft, dependencies);
+  if (control.withdraw) return { kind: 'answer', outcome: await withdrawPlan(nonce, draft, dependencies) };
+  const asks = step.kind === 'ask' && !waitsOnPage(state, dependencies);
+  const redeems = step.kind === 'redeem' && isRedeemable;
+  if ((asks || redeems) && visited === undefined) return { kind: 'open', nonce };
+  const waitsFor = { whom: whoDecides(account.confirm, page?.kind ?? 'none'), decideAt: addressOf(nonce, page) };
+  return { kind: 'answer', outcome: undecidedAnswer(draft.tool, planId, state, waitsFor) };
+}
+
+/** True for a plan that waits on the sign-in page. It is decided there, even if the client can ask by now. */
+const waitsOnPage = (state: PlanState, { page }: CallDependencies) =>
+  state.kind === 'open' && state.plan !== undefined && page?.kind === 'signIn';
+
+/** False for a refusal that comes so early that a program gave it. The plan then still waits for a person. */
+const isDeclined = ({ visit, claims }: NonNullable<Guide['resumedReply']>, time: Date) =>
+  visit === 'declined' && time.getTime() - claims.issuedAt >= shortestReadMs;
+
+/**
+ * Sends the user to the page where a plan waits, if the client can. Opening the page is never consent.
+ * @throws Refusal if the user declines to open it
+ */
+export async function sendToPage(
+  outcome: EndedOutcome,
+  { call, plan, draft }: PlannedChange,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<CallOutcome> {
+  const { guide, tokens, stop } = context;
+  // With `approval`, somebody else decides.
+  if (outcome.kind === 'failed' || guide === undefined || call.account.confirm === 'approval') return outcome;
+  const { decideAt: address, planId } = outcome.success;
+  if (address === undefined || planId === undefined) return outcome;
+  const { digest, nonce } = tokens.read(planId);
+  const message = join([...decisionLines(plan, call), onPage], '\n');
+  const claims = { use: 'handle', digest, nonce, issuedAt: dependencies.now().getTime() } as const;
+  // The plan waits on the page whether or not the user is asked to open it.
+  const send = () => unlessStopped(stop, () => guide.send(message, address));
+  const visit = await waitForPerson(context, send).catch((error: unknown): Visit => {
+    if (error instanceof Refusal) return 'cancelled';
+    throw error;
+  });
+  if (visit === 'later')
+    return { kind: 'inputRequired', message, answer: { address }, claims: { use: 'handle', digest, nonce } };
+  if (isDeclined({ visit, claims }, dependencies.now())) throw await declinePlan(nonce, draft, dependencies);
+  if (visit !== 'opened') return outcome;
+  const state = await waitForDecision(planId, draft, () => true, context, dependencies);
+  return state.kind === 'ended' ? state.outcome : outcome;
+}
+
+const onPage = say`You decide on a page, where you sign in. Opening it decides nothing.`;
+
+/**
+ * Finds the state of a plan, and waits up to `statusWaitMs` while it can change.
+ * @param waits whether the call waits for the end of an undecided plan
+ */
+async function waitForDecision(
+  planId: string,
+  draft: IntentDraft,
+  waits: (state: PlanState) => boolean,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<PlanState> {
+  const { signal, stop, tokens } = context;
+  const { statusWaitMs } = dependencies;
+  const sources = { ...dependencies, tokens };
+  const find = () => findPlanState(planId, draft, sources);
+  const state = await find();
+  const canChange = state.kind === 'ended' ? isSettling(state) : waits(state);
+  if (statusWaitMs === 0 || !canChange) return state;
+  const isOver = () => signal.aborted || stop?.aborted === true;
+  const wait = () => awaitEnd(find, ['open', 'underWay'], statusWaitMs, isOver);
+  return waitForPerson(context, wait).catch((error: unknown) => {
+    // Too many calls wait already, so this call does not.
+    if (error instanceof Refusal && error.code === 'TooManyQuestions') return state;
+    throw error;
+  });
+}
+
+/**
+ * Tells the state of a plan to the view that shows it.
+ * @throws Refusal if the plan has expired undecided
+ */
+export async function lookAtPlan(
+  claims: Click['claims'],
+  draft: IntentDraft,
+  { signal, stop }: CallContext,
+  dependencies: CallDependencies,
+): Promise<EndedOutcome> {
+  const find = () => findStateOfPlan({ use: 'handle', ...claims }, draft, dependencies);
+  const isOver = () => signal.aborted || stop?.aborted === true;
+  const state = await awaitEnd(find, ['underWay'], dependencies.statusWaitMs, isOver);
+  return state.kind === 'ended' ? state.outcome : undecidedAnswer(draft.tool, undefined, state);
+}
+
+/** The person who has to decide, and the address of the page, if that can be told. */
+interface WaitsFor {
+  readonly whom: Shown;
+  readonly decideAt?: string | undefined;
+}
+
+/** The answer about a plan that is undecided or under way. */
+export function undecidedAnswer(
+  name: string,
+  planId: string | undefined,
+  state: Exclude<PlanState, { kind: 'ended' }>,
+  { whom, decideAt }: WaitsFor = { whom: words('nobody') },
+): EndedOutcome {
+  const again = said(say`Call ${own(name)} again with the same arguments and this planId`);
+  const isOpen = state.kind === 'open';
+  return {
+    kind: 'succeeded',
+    success: {
+      summary: isOpen
+        ? say`Nobody has decided on this plan of ${own(name)} yet: it waits for ${said(whom)}.`
+        : say`Somebody has decided on this plan of ${own(name)}. The outcome is not known yet.`,
+      outcome: 'waiting',
+      ...(planId !== undefined && { planId }),
+      ...(isOpen && { planExpires: new Date(state.expiresAt).toISOString() }),
+      ...(isOpen && state.plan !== undefined && decideAt !== undefined && { decideAt }),
+      next: isOpen
+        ? next(
+            'user',
+            'decide',
+            say`${again} later to learn what became of it, or with withdraw: true if the user no longer wants it.`,
+          )
+        : next('agent', 'wait', say`${again} later to learn what became of it.`),
+      warnings: [],
+      requestIds: {},
+    },
+  };
+}
+
+type Recording = Pick<CallDependencies, 'plans' | 'refusals' | 'now'>;
+
+/**
+ * Withdraws an undecided plan.
+ * @throws Refusal if somebody has decided on it
+ */
+export async function withdrawPlan(nonce: string, draft: IntentDraft, recording: Recording): Promise<EndedOutcome> {
+  const refusal = await endPlan(nonce, 'withdrawn', new Refusal('Withdrawn', []), draft, recording);
+  if (refusal.code !== 'Withdrawn') throw refusal;
+  return {
+    kind: 'succeeded',
+    success: {
+      summary: say`The plan of ${own(draft.tool)} is withdrawn; nothing was sent.`,
+      outcome: 'withdrawn',
+      next: next('nobody', 'none', 'Nobody can decide on it any more. The same change needs a new plan.'),
+      warnings: [],
+      requestIds: {},
+    },
+  };
+}
+
+/** Records that the user declined to open the page of a plan. Returns the refusal for the caller. */
+export const declinePlan = (nonce: string, draft: IntentDraft, recording: Recording): Promise<Refusal> =>
+  endPlan(nonce, 'asked', new Refusal('Declined', [say`the user declined to open the page`]), draft, recording);
+
+/** Ends a plan without sending anything. Returns `reason`, or another refusal if somebody decided before. */
+async function endPlan(
+  nonce: string,
+  how: ConsentWay,
+  reason: Refusal,
+  draft: IntentDraft,
+  { plans, refusals, now }: Recording,
+): Promise<Refusal> {
+  const claimed = await plans.claim(nonce);
+  if (claimed === 'taken') return new Refusal('AlreadyDecided', []);
+  const recorded = await refusals.decline(intentOf(draft, { kind: 'given', how, nonce }, now()));
+  if (recorded === 'spent') return new Refusal('AlreadyDecided', []);
+  if (claimed === 'claimed') {
+    const outcome = { kind: 'failed', failure: refusalFailure(draft.tool, reason, true) } as const;
+    await plans.settle(nonce, { outcome }).catch(() => undefined);
+  }
+  return reason;
+}

@@ -1,0 +1,97 @@
+import { Refusal } from '../consent/refusal.js';
+import type { Operation } from '../tools/define-operation.js';
+import type { SignedClientOptions } from '../transport/signed-client.js';
+import { textAt } from '../util/objects.js';
+import type { Shown } from '../util/safe-text.js';
+import { resolveAccount } from './account.js';
+import { budgetOf } from './check-budget.js';
+import type { CallContext, CallDependencies } from './context.js';
+import { regionSourceOf, resolveEndpoint, wireRequest } from './endpoint.js';
+import { insertSecrets } from './insert-secrets.js';
+import { checkPolicy, checkRegions } from './policy.js';
+import type { ResolvedCall } from './stages.js';
+import { validate } from './validate.js';
+
+/**
+ * Finds the account of a call, checks policy and arguments, and encodes the request. Nothing is sent.
+ * @throws Refusal if the call may not or cannot be sent
+ */
+export async function resolveCall(
+  operation: Operation,
+  given: unknown,
+  { principal }: CallContext,
+  { accounts, secretFiles }: CallDependencies,
+): Promise<ResolvedCall> {
+  const resolution = resolveAccount(accounts, operation, given, principal);
+  if (resolution.kind === 'unclear') throw withOtherProblems(resolution.problem, operation, resolution.args);
+  const { account, args } = resolution;
+  checkPolicy(account.policy, operation, principal);
+  const cloud = await account.cloud();
+  const valid = validate(operation, args, cloud.region);
+  const complete = await insertSecrets(operation, valid, secretFiles, cloud.region);
+  const { planOnly, planId, allowRepeat, withdraw, ...input } = complete.input;
+
+  const apiRequest = operation.request(input);
+  const { region } = apiRequest;
+  checkRegions(account.policy, region ?? cloud.region, input);
+  const endpoint = resolveEndpoint(cloud, operation, region);
+  const request = wireRequest(operation, apiRequest, endpoint);
+  const accountName = accounts.areNamed ? account.name : undefined;
+  const { change } = operation;
+  if (change === undefined) return { kind: 'read', operation, account, accountName, endpoint, input, request };
+
+  const { accessKeyId: keyId } = await endpoint.keys.current();
+  return {
+    kind: 'change',
+    operation,
+    change,
+    account,
+    accountName,
+    endpoint,
+    input,
+    request,
+    keyId,
+    args: repeatableArguments(valid, accountName),
+    secretNames: complete.secretNames,
+    regionSource: regionSourceOf(cloud, region),
+    budget: budgetOf(cloud, account.budget, principal?.name),
+    control: {
+      planOnly: planOnly === true,
+      planId: typeof planId === 'string' ? planId : undefined,
+      allowRepeat: allowRepeat === true,
+      withdraw: withdraw === true,
+    },
+  };
+}
+
+/** The refusal of a call whose account is unclear. It also reports the problems of the other arguments. */
+function withOtherProblems(problem: Shown, operation: Operation, args: unknown): Refusal {
+  const others = (): readonly Shown[] => {
+    try {
+      validate(operation, args, '');
+      return [];
+    } catch (error) {
+      if (error instanceof Refusal) return error.problems;
+      throw error;
+    }
+  };
+  return new Refusal('InvalidArguments', [problem, ...others()]);
+}
+
+/** The arguments from which the same change can be called again, for example after a person agreed on a page. */
+function repeatableArguments(valid: Readonly<Record<string, unknown>>, account: string | undefined) {
+  const { planOnly: _, planId: __, withdraw: ___, ...kept } = valid;
+  return account === undefined ? kept : { ...kept, account };
+}
+
+/** The options of the client that sends the requests of a call. */
+export const clientOptions = (
+  { operation, input }: ResolvedCall,
+  { span }: Pick<CallContext, 'span'>,
+  signal: AbortSignal,
+): SignedClientOptions => ({
+  repeatable: operation.effect === 'read',
+  secrets: (operation.secrets ?? []).map((path) => textAt(input, path)),
+  signal,
+  span,
+});

@@ -1,0 +1,99 @@
+/**
+ * The stages of a call. Each stage holds the one before it, and nothing is computed twice. Eight records stand between `tools/call`
+ * and the bytes:
+ *
+ * 1. `CallContext` (context.ts): client, caller, and the ways to reach the person
+ * 2. `ApiRequest` (tools/define-operation.ts): the operation's request, in the terms of its API
+ * 3. `Endpoint` (transport/request.ts): the address, region and keys that the request goes to
+ * 4. `WireRequest` (transport/request.ts): the encoded request
+ * 5. `ResolvedCall`: account, endpoint, validated arguments and encoded request
+ * 6. `PlannedChange`: plan, question, digest and journal entry
+ * 7. `ApprovedChange`: the same with consent
+ * 8. `HttpRequest` (transport/http-client.ts): the signed request
+ *
+ * A read goes from 5 to 8.
+ */
+import type { ConsentWay } from '../consent/outcome.js';
+import type { Plan, PlannedCall } from '../consent/plan.js';
+import type { Intent } from '../journal/entry.js';
+import type { Operation } from '../tools/define-operation.js';
+import type { Endpoint, WireRequest } from '../transport/request.js';
+import type { Shown } from '../util/safe-text.js';
+import type { Account } from './account.js';
+import type { CallBudget } from './check-budget.js';
+
+/** A call with everything that follows from its arguments, its account and the configuration. */
+export type ResolvedCall = ResolvedRead | ResolvedChange;
+
+export interface ResolvedRead {
+  readonly kind: 'read';
+  readonly operation: Operation;
+  readonly account: Account;
+  /** Name of the account, if accounts have names. */
+  readonly accountName?: string | undefined;
+  readonly endpoint: Endpoint;
+  /** Validated arguments. */
+  readonly input: Readonly<Record<string, unknown>>;
+  /** For the first page. */
+  readonly request: WireRequest;
+}
+
+export interface ResolvedChange extends PlannedCall {
+  readonly kind: 'change';
+  readonly account: Account;
+  readonly control: ControlArguments;
+  readonly budget: CallBudget;
+}
+
+/** Arguments of a change that control the call and are not sent. */
+export interface ControlArguments {
+  readonly planOnly: boolean;
+  readonly planId: string | undefined;
+  readonly allowRepeat: boolean;
+  /** Set if the plan of the planId is no longer wanted. */
+  readonly withdraw: boolean;
+}
+
+/** A change with its plan, checked against the journal. */
+export interface PlannedChange {
+  readonly call: ResolvedChange;
+  readonly draft: IntentDraft;
+  readonly plan: Plan;
+  /** The plan as a question. Undefined if the client cannot ask, or if one screen cannot hold the plan. */
+  readonly question: Shown | undefined;
+  /** Binds consent to this plan. */
+  readonly digest: string;
+  /** The id of the change that this change may repeat; empty if there is none, true for any, false if it may repeat none. */
+  readonly repeats: string | boolean;
+  /** The thing to look for in the console, as the end of a sentence. */
+  readonly verificationHint: Shown;
+}
+
+/** The part of the journal entry that is known before the decision. */
+export type IntentDraft = Omit<Intent, 'time' | 'consent' | 'nonce' | 'answeredAfterMs' | 'approver'>;
+
+/** Consent to a change. */
+export interface Consent {
+  readonly kind: 'given';
+  readonly how: ConsentWay;
+  /** Ensures that the consent counts once. */
+  readonly nonce?: string | undefined;
+  /** Name of the person who decided, if that is not the caller. */
+  readonly approver?: string | undefined;
+  /** Milliseconds that the person took to answer. */
+  readonly answeredAfterMs?: number | undefined;
+}
+
+export interface ApprovedChange extends PlannedChange {
+  readonly consent: Consent;
+}
+
+/** The journal entry of a change after the decision. */
+export const intentOf = (draft: IntentDraft, consent: Consent, time: Date): Intent => ({
+  ...draft,
+  time: time.toISOString(),
+  consent: consent.how,
+  nonce: consent.nonce,
+  approver: consent.approver,
+  answeredAfterMs: consent.answeredAfterMs,
+});
