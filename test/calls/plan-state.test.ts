@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { awaitEnd, findPlanState, findStateOfPlan, type PlanState } from '../../src/calls/plan-state.js';
-import { createMemoryPlanStore } from '../../src/consent/plan-store.js';
 import { createPlans, type FoundPlan } from '../../src/consent/plans.js';
 import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
 import { type ConsentClaims, createConsentTokens } from '../../src/consent/tokens.js';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { declinePlan, undecidedAnswer, withdrawPlan } from '../../src/calls/plan-status.js';
-import { createMemoryPlanStore } from '../../src/consent/plan-store.js';
 import { createPlans, type Plans } from '../../src/consent/plans.js';
 import { createRefusals } from '../../src/consent/refusals.js';
+import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { say } from '../../src/util/safe-text.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { intentAt } from '../support/journal.js';
