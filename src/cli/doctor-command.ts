@@ -1,23 +1,39 @@
+import { constants } from 'node:fs';
+import { access, readdir, stat } from 'node:fs/promises';
 import { devNull } from 'node:os';
 import type { Account } from '../calls/account.js';
 import { missingSettings, resolveEndpoint } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
 import { hiddenBySandbox } from '../config/describe.js';
 import type { Config } from '../config/load-config.js';
+import { planKeyProblem } from '../consent/plan-key.js';
 import { Refusal } from '../consent/refusal.js';
 import type { ConsentMode } from '../consent/required-consent.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { documentBytes, findKeys } from '../http/issuer-keys.js';
-import { type Runtime, startRuntime } from '../runtime.js';
+import { openStore, type Store } from '../journal/open-store.js';
+import { planKeyPath, type Runtime, startRuntime } from '../runtime.js';
 import type { Operation, Probe, Service } from '../tools/define-operation.js';
 import { textForOperator } from '../tools/next.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';
-import { defined, exact, join, namesOf, own, quoted, said, say, words } from '../util/safe-text.js';
+import { textAt } from '../util/objects.js';
+import {
+  counted,
+  defined,
+  exact,
+  join,
+  namesOf,
+  own,
+  quoted,
+  type Shown,
+  said,
+  say,
+  words,
+} from '../util/safe-text.js';
 import { type Command, pageOf, type Terminal } from './command.js';
-import { authorityFinding, journalFinding, secretsFinding, stateKeyFinding } from './doctor-files.js';
 import { remedyOfKeys, remedyOfSetting } from './doctor-remedies.js';
-import { doctorReport } from './doctor-report.js';
+import { type HelpPage, padded, widthOf, wrapped } from './layout.js';
 import { type Finding, notChecked, ok, type ProbeOptions, probe, problem, warning } from './probe.js';
 import { insecureTlsWarning } from './run-until-signal.js';
 
@@ -233,4 +249,133 @@ function consentFinding(account: string, mode: ConsentMode): Finding {
   const detail = say`${own(mode)}: ${said(words(consentMeanings[mode]))}`;
   if (mode !== 'off') return ok(check, detail);
   return warning(check, detail, 'Unset CLOUDOPS_CONFIRM where a person can be asked.');
+}
+
+/** Checks the file of extra certificates, which Node reads when it starts, and does without if it cannot. */
+async function authorityFinding(path: string | undefined): Promise<Finding[]> {
+  if (!path) return [];
+  const check = 'NODE_EXTRA_CA_CERTS';
+  try {
+    await access(path, constants.R_OK);
+    return [ok(check, say`${path}`)];
+  } catch (error) {
+    return [problem(check, say`${path} cannot be read (${shownReason(error)})`, 'Name a PEM file that can be read.')];
+  }
+}
+
+/** Opens the journal, and looks for changes without a known outcome. */
+async function journalFinding(config: Config, now: () => Date): Promise<Finding[]> {
+  const check = 'journal';
+  const { name, path, openJournal } = openStore(config.journal, now);
+  const journal = await openJournal();
+  try {
+    const warnings = await journal.healthCheck();
+    const changes = await journal.list({ limit: 10_000 });
+    const open = changes.filter(({ ending }) => ending === undefined || ending.outcome === 'unknown');
+    const detail = say`${name}: ${counted(changes.length, 'change')}, ${open.length} without a known outcome`;
+    const remedy = 'List them with cloudops-mcp journal, and check in the console whether they happened.';
+    return [
+      open.length === 0 ? ok(check, detail) : warning(check, detail, remedy),
+      ...warnings.map((text) => warning(check, text, 'See the runbook, docs/OPERATE.md.')),
+    ];
+  } catch (error) {
+    const remedy = say`${said(journalRemedy(error, path === undefined))} Without a journal, changes are refused.`;
+    return [problem(check, say`${name} cannot be used (${shownReason(error)})`, remedy)];
+  } finally {
+    await journal.close();
+  }
+}
+
+/** Whether the folder of secrets is this user's alone. */
+async function secretsFinding(folder: string | undefined, platform: NodeJS.Platform): Promise<Finding> {
+  const check = 'secrets';
+  if (folder === undefined) return ok(check, 'no folder: CLOUDOPS_SECRETS_DIR is not set');
+  try {
+    const { mode } = await stat(folder);
+    const names = (await readdir(folder)).filter((name) => !name.startsWith('.'));
+    const detail = say`${folder}: ${names.length} names`;
+    if (platform === 'win32' || (mode & 0o077) === 0) return ok(check, detail);
+    return warning(check, say`${said(detail)}; others on this machine may open it`, 'Set its mode to 700.');
+  } catch (error) {
+    const remedy = 'Make the folder, or correct CLOUDOPS_SECRETS_DIR.';
+    return problem(check, say`${folder} cannot be read (${shownReason(error)})`, remedy);
+  }
+}
+
+/** Where a planId is valid. */
+function stateKeyFinding(config: Config, now: () => Date): Finding {
+  const check = 'state key';
+  const store = openStore(config.journal, now);
+  const path = planKeyPath(config, store);
+  const reason = path && planKeyProblem(path);
+  if (!reason) return ok(check, stateKeyMeaning(config, store));
+  const detail = say`not set, and ${path} cannot be used (${said(reason)}): a planId is valid only in the process that made it`;
+  return warning(check, detail, 'Delete that file: the next plan makes another one. Or set CLOUDOPS_STATE_KEY.');
+}
+
+const stateKeyMeaning = ({ stateKeys: keys }: Config, { path }: Store): Shown => {
+  if (keys === undefined)
+    return path === undefined
+      ? words('not set: a planId is valid only in the process that made it')
+      : words('not set: a planId is valid for every process with this journal, and everything else for one process');
+  const set = words('set: a planId is valid in every process with the same key');
+  return keys.length === 1 ? set : say`${said(set)}; the first of ${keys.length} signs`;
+};
+
+const networkCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNRESET'];
+
+/** By the class of a code of SQL, its first two characters. */
+const remediesByClass: Readonly<Record<string, Shown>> = {
+  28: words('Check the user and the password in CLOUDOPS_JOURNAL.'),
+  53: words('The database has no connection or no space left: see its own log.'),
+  57: words('The database is starting or going down: try again, and see its own log if that stays so.'),
+};
+
+/** The remedy for a journal that cannot be used. */
+function journalRemedy(error: unknown, inDatabase: boolean): Shown {
+  if (!inDatabase) return words('Make it writable, or name another in CLOUDOPS_JOURNAL.');
+  const code = textAt(error, 'code') ?? '';
+  if (networkCodes.includes(code) || code === '')
+    return words('Check that the database runs, its host and port in CLOUDOPS_JOURNAL, and the network.');
+  return (
+    remediesByClass[code.slice(0, 2)] ??
+    words('Check the name of the database in CLOUDOPS_JOURNAL, and the rights of its user.')
+  );
+}
+
+/** Colours of the states, the longest of which makes the first column. */
+const colours = { ok: 'green', 'not checked': 'cyan', warning: 'yellow', problem: 'red' } as const;
+const statusColumns = Math.max(...Object.keys(colours).map((status) => status.length)) + 2;
+/** A column of text that is narrower than this stands below its check. */
+const narrowestText = 40;
+
+/** The findings of `doctor`, for people. `apisChecked` is undefined if the configuration did not allow any check of them. */
+function doctorReport(
+  findings: readonly Finding[],
+  apisChecked: number | undefined,
+  { width, paint }: HelpPage,
+): string {
+  const checkColumns = Math.max(...findings.map(({ check }) => widthOf(check))) + 2;
+  const beside = statusColumns + checkColumns;
+  const isBeside = width - beside >= narrowestText;
+  const lines = findings.flatMap(({ check, status, detail, remedy }) => {
+    const state = paint(colours[status], padded(status, statusColumns));
+    const indent = isBeside ? beside : statusColumns;
+    const [first = '', ...others] = wrapped(detail, width, indent);
+    return [
+      ...(isBeside
+        ? [state + padded(check, checkColumns) + first.slice(beside)]
+        : [state + paint('bold', check), first]),
+      ...others,
+      ...(remedy === undefined ? [] : wrapped(say`→ ${said(remedy)}`, width, indent, indent + 2)),
+    ];
+  });
+  const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
+  const summary = [
+    say`problems: ${count('problem')}, warnings: ${count('warning')}, not checked: ${count('not checked')}`,
+    ...(apisChecked === 0
+      ? [say`No API was checked, because none is set up. CLOUDOPS_SANDBOX=1 needs no account.`]
+      : []),
+  ];
+  return `${[...lines, '', ...summary.flatMap((line) => wrapped(line, width))].join('\n')}\n`;
 }

@@ -1,9 +1,32 @@
-import { spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { opener } from './has-desktop.js';
+import type { Terminal } from './command.js';
+
+/** The program that opens a browser. */
+const opener = (platform: NodeJS.Platform) => (platform === 'darwin' ? 'open' : 'xdg-open');
+
+/** Variables that say that whoever sees this machine's screen is not the person at the client. */
+const elsewhere = ['SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY', 'CI'];
+
+/** True if a browser that is opened here comes up before the person who works with the client. */
+export function hasDesktop({ platform, env }: Pick<Terminal, 'platform' | 'env'>): boolean {
+  if (elsewhere.some((name) => env[name])) return false;
+  if (platform === 'win32') return true;
+  if (platform !== 'darwin' && !env.DISPLAY && !env.WAYLAND_DISPLAY) return false;
+  return (env.PATH ?? '').split(delimiter).some((folder) => isExecutable(join(folder, opener(platform))));
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /**
  * Opens the browser, if the system can. The browser gets the secret address from a file of this user alone, because other users see
@@ -14,6 +37,8 @@ export async function openBrowser(
   url: string,
   platform: NodeJS.Platform,
 ): Promise<{ remove(): Promise<void> } | undefined> {
+  // Loaded here, because a server starts without it.
+  const { spawn } = await import('node:child_process');
   const start = (command: string, ...args: readonly string[]) =>
     spawn(command, args, { stdio: 'ignore', detached: true })
       .on('error', () => undefined)

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { changeLines } from '../../src/cli/journal-table.js';
+import { changeLines } from '../../src/cli/journal-command.js';
 import { runCommandLine } from '../../src/cli/run.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { fakeTerminal } from '../support/terminal.js';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { resultText } from '../../src/calls/result-text.js';
 import { failureText, successText } from '../../src/cli/answer-for-people.js';
-import { changeLines } from '../../src/cli/journal-table.js';
+import { changeLines } from '../../src/cli/journal-command.js';
 import type { HelpPage } from '../../src/cli/layout.js';
 import { serverLog } from '../../src/cli/terminal-log.js';
 import type { Elicitor } from '../../src/consent/elicitor.js';
