@@ -1,17 +1,19 @@
 import { spawn } from 'node:child_process';
-import { setTimeout } from 'node:timers/promises';
+import { writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { resolveEndpoint, wireRequest } from '../calls/endpoint.js';
 import { makePlan, type PlannedCall, planText } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
-import { contractProblems } from '../operations/check-by-trial.js';
 import { loadOperations } from '../operations/load-operations.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { Operation } from '../tools/define-operation.js';
 import { defaultAccount } from '../transport/request.js';
 import { defined, exact, linesOf, own, type Shown, said, say } from '../util/safe-text.js';
+import { checkOperation } from './check-operation.js';
 import { type Command, type Invocation, type Terminal, UsageError, validConfig } from './command.js';
 import { printLine } from './layout.js';
+import { hostRules, withContainedFiles } from './load-operation-files.js';
 
 /** `cloudops-mcp operations`: what tools there are, and whether a file of operations holds what it promises. */
 export const operationsCommand: Command = {
@@ -54,65 +56,65 @@ function list(invocation: Invocation): number {
   return 0;
 }
 
-/** A file that never ends is given up after this time, in milliseconds. */
-const patienceMs = 60_000;
+/** Time limit of the import of a file, and of each function that the check calls (milliseconds). */
+const timeLimitMs = 10_000;
 const maximumMegabytes = 512;
-/** Timers and promises that functions leave behind may go wrong as long (milliseconds). */
+/** Time in which timers and promises that functions leave behind may throw (milliseconds). */
 const lingerMs = 100;
+/** File descriptor on which the child names each function before it calls the function, one a line. */
+const progressFd = 3;
 
-/** Checks a file in a process of its own, so that one that loops or takes all memory ends there. */
-async function checkInChild(file: string, { script, stdout, stderr }: Terminal): Promise<number> {
+/** Checks a file in a child process, because a loop without an end or a lack of memory would stop this one. */
+async function checkInChild(file: string, { script, node, stdout, stderr }: Terminal): Promise<number> {
   const args = [`--max-old-space-size=${maximumMegabytes}`, script, 'operations', 'check', file, '--inside'];
-  const child = spawn(process.execPath, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: patienceMs,
-    killSignal: 'SIGKILL',
+  // What the child prints to stderr before it runs out of memory helps nobody.
+  const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'ignore', 'pipe'] });
+  const progress = child.stdio[progressFd];
+  let lastCalled: string | undefined;
+  const timer = setTimeout(() => child.kill('SIGKILL'), timeLimitMs);
+  progress?.on('data', (chunk: Buffer) => {
+    lastCalled = chunk.toString().trimEnd().split('\n').at(-1);
+    timer.refresh();
   });
-  child.stdout.on('data', (chunk: Buffer) => stdout.write(chunk));
-  // The last words of a process that ends for lack of memory help nobody.
-  child.stderr.resume();
-  const code = await new Promise<number | undefined>((resolve) => {
-    child.once('error', () => resolve(undefined));
-    child.once('close', (exitCode) => resolve(exitCode === 0 || exitCode === 1 ? exitCode : undefined));
+  child.stdout?.on('data', (chunk: Buffer) => stdout.write(chunk));
+  const code = await new Promise<number | null>((resolve) => {
+    child.once('error', () => resolve(null));
+    child.once('close', resolve);
   });
-  if (code !== undefined) return code;
+  clearTimeout(timer);
+  if (code === 0 || code === 1) return code;
   printLine(
     stderr,
-    say`The check did not end: the file took more than ${patienceMs / 1000} seconds or ${maximumMegabytes} MiB, or ended the process.`,
+    say`The check did not end: ${own(lastCalled ?? 'it')} took more than ${timeLimitMs / 1000} seconds or ${maximumMegabytes} MiB, or ended the process.`,
   );
   return 1;
 }
 
-/** Loads a file, prints plan and request of each example, and what the contract finds. */
+/** Loads a file, prints the plan or the request of each example, and the problems of each operation. */
 async function check(file: string, terminal: Terminal): Promise<number> {
-  const { stdout } = terminal;
-  const { containFiles } = await import('./contain-operation-files.js');
-  const files = containFiles(terminal);
   const print = (...lines: readonly Shown[]) => {
-    for (const line of lines) printLine(stdout, line);
+    for (const line of lines) printLine(terminal.stdout, line);
   };
-  const { operations, problems } = await loadOperations(file);
-  if (problems.length > 0) {
+  const observer = { calling: (name: string) => void writeSync(progressFd, `${name}\n`) };
+  const { result, uncaughtErrors } = await withContainedFiles(terminal, async () => {
+    const { operations, problems } = await loadOperations(file, hostRules, { observer });
     print(...problems.map((problem) => say`problem  ${said(problem)}`));
-    files.end();
-    return 1;
-  }
-  let found = 0;
-  for (const operation of operations) {
-    const broken = await contractProblems(operation);
-    found += broken.length;
-    const heading = say`${own(operation.name)}: ${defined(operation.title)}`;
-    print(heading, ...broken.map((problem) => say`problem  ${defined(problem)}`), say``);
-    print(...exampleLines(operation).map((line) => (line === '' ? line : say`  ${said(line)}`)));
-  }
-  // What functions left behind ends a moment later.
-  await setTimeout(lingerMs);
-  files.end();
-  const stray = new Set(files.problems);
-  found += stray.size;
-  print(say``, ...[...stray].map((problem) => say`problem  ${said(problem)}`));
-  print(say`operations: ${operations.length}, problems: ${found}`);
-  return found === 0 ? 0 : 1;
+    let problemCount = problems.length;
+    for (const operation of operations) {
+      const broken = await checkOperation(operation);
+      problemCount += broken.length;
+      print(say`${own(operation.name)}: ${defined(operation.title)}`);
+      print(...broken.map((problem) => say`problem  ${defined(problem)}`), say``);
+      print(...exampleLines(operation).map((line) => (line === '' ? line : say`  ${said(line)}`)));
+    }
+    await sleep(lingerMs);
+    return { operationCount: operations.length, problemCount };
+  });
+  const stray = [...new Set(uncaughtErrors)];
+  const { operationCount, problemCount } = result;
+  print(say``, ...stray.map((problem) => say`problem  ${said(problem)}`));
+  print(say`operations: ${operationCount}, problems: ${problemCount + stray.length}`);
+  return problemCount + stray.length === 0 ? 0 : 1;
 }
 
 /** The plan of a change, or the request of a read, with the example's arguments. */

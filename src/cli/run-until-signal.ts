@@ -5,7 +5,6 @@ import { type Runtime, startRuntime } from '../runtime.js';
 import type { Log } from '../util/log.js';
 import { join, said, say, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
-import { isForeign } from './is-third-party-error.js';
 import { serverLog } from './terminal-log.js';
 
 /** Time for changes under way to end when the process is asked to. */
@@ -36,10 +35,6 @@ export async function runUntilSignal(
   process.on('uncaughtException', (error: unknown) => {
     const { name, stack = '' } = error instanceof Error ? error : new Error();
     const facts = { error: name, stack: stack.split('\n').filter((line) => line.startsWith('    at ')) };
-    if (isForeign(error, terminal.script)) {
-      log('error', 'unexpected', facts);
-      return;
-    }
     log('error', 'crash', facts);
     runtime.inFlight.detach();
     void runtime.inFlight.finish(graceMs).finally(() => process.exit(1));

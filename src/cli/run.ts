@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parseCommandLine } from '../config/command-line.js';
 import { loadConfig } from '../config/load-config.js';
-import { noOwnOperations, type OwnOperations, operationsPath, ownSettings } from '../config/own-operations.js';
+import { noOwnOperations, operationsPath, ownSettings } from '../config/own-operations.js';
+import type { OwnOperations } from '../operations/load-operations.js';
 import { operations as builtIn } from '../tools/index.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { defined, exact, own, said, say } from '../util/safe-text.js';
@@ -80,12 +81,8 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
 async function ownOperations(args: readonly string[], command: Command, terminal: Terminal): Promise<OwnOperations> {
   const path = operationsPath(terminal.env, parseCommandLine(args, command));
   if (path === undefined) return noOwnOperations;
-  const { containFiles } = await import('./contain-operation-files.js');
-  const files = containFiles(terminal);
-  const own = await (await import('../operations/load-operations.js')).loadOperations(path);
-  files.end();
-  const stray = files.problems.map((problem) => say`CLOUDOPS_OPERATIONS: ${said(problem)}.`);
-  return stray.length === 0 ? own : { operations: [], problems: [...own.problems, ...stray] };
+  const { loadOperationFiles } = await import('./load-operation-files.js');
+  return loadOperationFiles(path, terminal);
 }
 
 /** @throws UsageError, which knows that the name of a tool needs `call` before it */

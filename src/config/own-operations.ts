@@ -1,16 +1,9 @@
 import { endpointSetting } from '../calls/endpoint.js';
+import type { OwnOperations } from '../operations/load-operations.js';
 import { builtInServices, type Operation, type Service } from '../tools/define-operation.js';
-import type { Shown } from '../util/safe-text.js';
 import type { CommandLine } from './command-line.js';
 import type { Environment } from './environment.js';
 import { prefix } from './settings.js';
-
-/** Operations that CLOUDOPS_OPERATIONS adds to those built in. */
-export interface OwnOperations {
-  readonly operations: readonly Operation[];
-  /** Reasons why it cannot be used, one sentence each. */
-  readonly problems: readonly Shown[];
-}
 
 export const noOwnOperations: OwnOperations = { operations: [], problems: [] };
 

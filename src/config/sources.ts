@@ -1,9 +1,10 @@
 import { databaseName, holdsPassword, isDatabaseUrl } from '../journal/database-url.js';
+import type { OwnOperations } from '../operations/load-operations.js';
 import { shownReason } from '../util/log.js';
 import { type Literal, own as ownName, said, say } from '../util/safe-text.js';
 import { type CommandLine, hint, secretOption } from './command-line.js';
 import type { Environment } from './environment.js';
-import { noOwnOperations, type OwnOperations, ownSettings } from './own-operations.js';
+import { noOwnOperations, ownSettings } from './own-operations.js';
 import { inputs, optionName, prefix, type Setting, saidVariable, settings, variableName } from './settings.js';
 
 export interface ConfigSources {

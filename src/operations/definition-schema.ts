@@ -1,62 +1,165 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import { decideTool } from '../mcp/views/contract/apps.js';
 import { builtInServices, type Change, type Operation } from '../tools/define-operation.js';
-import { lazy } from '../util/objects.js';
+import { actions, actors } from '../tools/next.js';
+import type { RequestBody } from '../tools/request-body.js';
+import type { UploadPart } from '../tools/upload/part.js';
+import { isObject, valueAt, withoutUndefined } from '../util/objects.js';
+import { quote } from '../util/quote.js';
+import type { Shown } from '../util/safe-text.js';
+import { type AnyFunction, type CallObserver, guardFunction, guardSchema } from './guard.js';
 
-/** The shape of an operation that comes from outside: every field, and how long its texts may be. */
+/** The schema of an operation from an outside file. Parsing a definition also guards its functions: see guard.ts. */
 
-const definition = lazy(() => {
-  const text = (longest: number) =>
-    z.string('must be text').min(1, 'must not be empty').max(longest, `must have at most ${longest} characters`);
-  const sentences = z.array(text(500), 'must be a list of sentences').max(30);
-  const callback = z.custom<(...given: never[]) => unknown>(
-    (value) => typeof value === 'function',
-    'must be a function',
-  );
-  const flag = z.boolean('must be true or false');
-  const name = (rule: RegExp, called: string) => z.string('must be text').regex(rule, `must be ${called}`);
-  const words = z.record(z.string(), text(500));
-  const toolName = name(
-    /^[a-z][a-z0-9_]{0,63}$/,
-    'lowercase letters, digits and "_", at most 64, beginning with a letter',
-  );
-  const other = z.custom<Operation>(isNamed, 'must be an operation');
+const maximumPath = 16_384;
+const maximumSentence = 4000;
 
-  const defaults = z.array(
-    z.strictObject({ path: text(200), value: text(200), inRegion: z.record(z.string(), text(200)).optional() }),
-  );
+/** A strict object. An optional field that is undefined counts as missing. */
+const object = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+  z.preprocess((value) => (isObject(value) ? withoutUndefined(value) : value), z.strictObject(shape));
 
-  const change = z.strictObject({
+const flag = z.boolean('must be true or false');
+const text = (limit: number) =>
+  z.string('must be text').min(1, 'must not be empty').max(limit, `must have at most ${limit} characters`);
+const name = (rule: RegExp, expected: string) => z.string('must be text').regex(rule, `must be ${expected}`);
+const toolName = name(
+  /^[a-z][a-z0-9_]{0,63}$/,
+  'lowercase letters, digits and "_", at most 64, beginning with a letter',
+);
+const paths = z.array(text(200));
+const notes = z.array(text(500), 'must be a list of sentences').max(30);
+const textByName = z.record(z.string(), text(500));
+const fields = z.record(z.string(), z.unknown(), 'must be an object');
+
+/** A value that JSON can hold. `JSON.stringify` throws for a bigint or a value that contains itself. */
+const isJson = (value: unknown): boolean => {
+  JSON.stringify(value);
+  return true;
+};
+const jsonValue = z.unknown().refine(isJson);
+const jsonObject = fields.refine(isJson);
+
+const requestBody = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('json'), value: fields, contentMd5: z.boolean().optional() }),
+  z.strictObject({
+    kind: z.literal('xml'),
+    root: z.string(),
+    namespace: z.string().optional(),
+    value: fields,
+    contentMd5: z.boolean().optional(),
+  }),
+]);
+
+const requestPath = z
+  .string('must be text')
+  .regex(/^\/[!-~]*$/, 'must begin with "/" and be percent-encoded')
+  .regex(/^[^?#\\]*$/, 'must have no query')
+  .max(maximumPath, `must have at most ${maximumPath} characters`);
+
+/** Servers and proxies resolve "." and "..", so the request would address another resource. */
+const pathWithoutDots = requestPath.refine(
+  (path) => !/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path),
+  'must not hold ".." or ".", which addresses another resource: fields.pathName() refuses both',
+);
+
+/** @param isS3 true for stores that speak S3, in which an object may be called ".." */
+const request = (isS3: boolean) =>
+  object({
+    path: isS3 ? requestPath : pathWithoutDots,
+    query: z
+      .record(z.string(), z.union([z.string(), z.literal(true)], 'must be text, or true'), 'must be an object')
+      .exactOptional(),
+    body: z
+      .custom<RequestBody>((body) => requestBody.safeParse(body).success, 'must be made by kit.json or kit.xml')
+      .exactOptional(),
+    region: z
+      .string('must be text')
+      .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a region name')
+      .max(32)
+      .exactOptional(),
+  });
+
+/** A schema for each field of an interface, held against the field's type. */
+type FieldsOf<Interface> = {
+  readonly [Field in keyof Required<Interface>]: z.ZodType<Interface[Field]>;
+};
+
+const isFunction = (value: unknown): value is AnyFunction => typeof value === 'function';
+const isOperation = (value: unknown): value is Operation =>
+  typeof value === 'object' && value !== null && 'name' in value && 'request' in value;
+
+function plainTextProblem({ input }: { readonly input?: unknown }): string {
+  const plainText = typeof input === 'string' ? `. This is a plain string: ${quote(input, 100)}` : '';
+  return `must be text made by kit.say, which quotes names (docs/OPERATIONS.md)${plainText}`;
+}
+
+/** Parses the definition of one operation, and guards its functions. */
+function operationSchema(operation: string, isS3: boolean, isShown: (text: string) => boolean, observer: CallObserver) {
+  const callback = z.custom<AnyFunction>(isFunction, 'must be a function');
+  const returns = <Result>(path: string, result: z.ZodType<Result>) =>
+    callback.transform((run) => guardFunction(`${operation}: ${path}`, run, result, observer));
+  const makesSchema = (path: string) =>
+    callback.transform((make) => guardSchema(`${operation}: ${path}`, make, observer));
+  const otherOperation = z.custom<Operation>(isOperation, 'must be an operation');
+
+  const sentence = z
+    .custom<Shown>((value) => typeof value === 'string' && isShown(value), { error: plainTextProblem, abort: true })
+    .refine((shown) => shown !== '', 'must not be empty')
+    .refine((shown) => shown.length <= maximumSentence, `must have at most ${maximumSentence} characters`);
+  const sentences = z.array(sentence, 'must be a list of texts').max(100, 'must have at most 100 entries');
+  const next = z.strictObject({ who: z.enum(actors), action: z.enum(actions), text: sentence }).optional();
+
+  const step = z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('end'), state: z.unknown() }),
+    z.strictObject({
+      kind: z.literal('next'),
+      state: z.unknown(),
+      after: z.record(z.string(), z.string().max(maximumPath)),
+    }),
+    z.strictObject({ kind: z.literal('inconsistent'), problem: sentence }),
+  ]);
+
+  const change = object({
     costsMoney: flag,
-    irreversible: flag.optional(),
+    irreversible: flag.exactOptional(),
     continues: flag,
-    headline: callback,
-    brief: callback.optional(),
-    accept: callback,
-    consequences: callback,
-    warnings: callback,
-    notChecked: sentences,
-    named: z.array(text(200)),
-    verificationHint: callback,
-    ifTooLarge: text(300).optional(),
-    contradictions: callback.optional(),
-  } satisfies Record<keyof Change, z.ZodType>);
+    headline: returns('change.headline', sentence),
+    brief: returns('change.brief', sentence).exactOptional(),
+    accept: returns('change.accept', sentence),
+    consequences: returns('change.consequences', sentences),
+    warnings: returns('change.warnings', sentences),
+    notChecked: notes,
+    named: paths,
+    verificationHint: returns('change.verificationHint', sentence),
+    ifTooLarge: text(300).exactOptional(),
+    contradictions: returns('change.contradictions', sentences).exactOptional(),
+  } satisfies FieldsOf<Change>);
 
-  const pages = z.strictObject({
-    page: callback,
-    start: callback,
-    add: callback,
-    result: callback,
-    parts: callback.optional(),
-    count: callback,
-  } satisfies Record<keyof NonNullable<Operation['pages']>, z.ZodType>);
+  const pages = object({
+    page: makesSchema('pages.page'),
+    start: returns('pages.start', z.unknown()),
+    add: returns('pages.add', step),
+    result: returns('pages.result', jsonObject),
+    parts: returns('pages.parts', z.array(z.custom<UploadPart>()).optional()).exactOptional(),
+    count: returns('pages.count', z.int('must be a whole number').min(0)),
+  } satisfies FieldsOf<NonNullable<Operation['pages']>>);
 
-  return z.strictObject({
+  const preflight = object({
+    operation: otherOperation,
+    input: returns('preflight.input', jsonObject),
+  } satisfies FieldsOf<NonNullable<Operation['preflight']>>);
+
+  const companionRead = object({
+    operation: otherOperation,
+    input: returns('companionRead.input', jsonObject.optional()),
+    maximumPages: z.int().min(1).max(100),
+  } satisfies FieldsOf<NonNullable<Operation['companionRead']>>);
+
+  return object({
     name: toolName,
     api: text(100),
     title: text(100),
-    // Some clients show models every description at once.
+    // Some clients show all descriptions to models at once.
     description: text(1000),
     effect: z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete'),
     service: name(/^[a-z][a-z0-9-]{0,30}$/, 'lowercase letters, digits and "-", at most 31, beginning with a letter'),
@@ -65,82 +168,85 @@ const definition = lazy(() => {
         service: name(/^[\w-]{1,64}$/, 'a service name'),
         headers: z.enum(['s3', 'api'], 'must be s3 or api'),
       })
-      .optional(),
+      .exactOptional(),
     method: z.enum(['GET', 'POST', 'PUT', 'DELETE'], 'must be GET, POST, PUT or DELETE'),
     answer: z.enum(['json', 'xml', 'none'], 'must be json, xml or none'),
-    extension: z.literal('s3', 'must be s3').optional(),
-    input: callback,
-    example: z.record(z.string(), z.unknown(), 'must be an object'),
-    secrets: z.array(text(200)).optional(),
-    secretNames: words.optional(),
-    defaults,
-    unknownDefaults: z.array(text(200)).optional(),
-    costDrivers: z.array(text(200)).optional(),
-    regions: z.array(text(32)).optional(),
-    undocumented: sentences,
-    limitations: sentences,
-    errors: words.optional(),
-    exact: z.array(text(200)).optional(),
-    tellIfMissing: words.optional(),
+    extension: z.literal('s3', 'must be s3').exactOptional(),
+    input: makesSchema('input'),
+    example: fields,
+    secrets: paths.exactOptional(),
+    secretNames: textByName.exactOptional(),
+    defaults: z.array(
+      object({ path: text(200), value: text(200), inRegion: z.record(z.string(), text(200)).exactOptional() }),
+    ),
+    unknownDefaults: paths.exactOptional(),
+    costDrivers: paths.exactOptional(),
+    regions: z.array(text(32)).exactOptional(),
+    undocumented: notes,
+    limitations: notes,
+    errors: textByName.exactOptional(),
+    exact: paths.exactOptional(),
+    tellIfMissing: textByName.exactOptional(),
     instructions: z
-      .array(z.strictObject({ text: text(300), unless: toolName.optional() }))
+      .array(object({ text: text(300), unless: toolName.exactOptional() }))
       .max(5)
-      .optional(),
-    output: callback,
-    request: callback,
-    extract: callback,
-    change: change.optional(),
-    pages: pages.optional(),
-    probe: z.strictObject({ arguments: z.record(z.string(), z.unknown()), accepted: z.array(text(100)) }).optional(),
-    preflight: z.strictObject({ operation: other, input: callback }).optional(),
-    companionRead: z
-      .strictObject({ operation: other, input: callback, maximumPages: z.int().min(1).max(100) })
-      .optional(),
-    repeatable: flag.optional(),
-    summarize: callback,
-    next: callback.optional(),
-  } satisfies Record<Exclude<keyof Operation, 'schemas'>, z.ZodType>);
-});
-
-function isNamed(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'name' in value && 'request' in value;
+      .exactOptional(),
+    output: makesSchema('output'),
+    request: returns('request', request(isS3)),
+    extract: returns('extract', jsonValue),
+    change: change.exactOptional(),
+    pages: pages.exactOptional(),
+    probe: object({ arguments: fields, accepted: z.array(text(100)) }).exactOptional(),
+    preflight: preflight.exactOptional(),
+    companionRead: companionRead.exactOptional(),
+    repeatable: flag.exactOptional(),
+    summarize: returns('summarize', sentence),
+    next: returns('next', next).exactOptional(),
+  } satisfies FieldsOf<Omit<Operation, 'schemas'>>);
 }
 
-/** The problems of an operation's fields, with the field first. Empty if it is one. */
-export function definitionProblems(given: unknown): string[] {
-  if (typeof given !== 'object' || given === null)
-    return ['must be an operation: what kit.defineOperation answers with'];
-  const { error } = definition().safeParse(given);
-  if (error === undefined) return meaningProblems(given as Operation);
-  return error.issues.flatMap((issue) => {
-    const path = toDotPath(issue.path);
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => `${[path, key].filter(Boolean).join('.')}: is not a field`);
-    const isMissing = valueAtPath(given, issue.path) === undefined;
-    return [`${path}: ${isMissing ? 'is missing' : issue.message}`];
-  });
+export type ParsedDefinition =
+  | { readonly kind: 'operation'; readonly operation: Operation }
+  /** Each problem begins with the field's path. */
+  | { readonly kind: 'problems'; readonly problems: readonly string[] };
+
+/** Parses a definition. The functions of the operation are guarded. */
+export function parseDefinition(
+  definition: unknown,
+  isShown: (text: string) => boolean,
+  observer: CallObserver,
+): ParsedDefinition {
+  if (!isObject(definition))
+    return { kind: 'problems', problems: ['must be an operation, as kit.defineOperation returns it'] };
+  const isS3 = definition.service === 'storage' || valueAt(definition, 'signing.headers') === 's3';
+  const { data, error } = operationSchema(String(definition.name), isS3, isShown, observer).safeParse(definition);
+  if (error !== undefined)
+    return { kind: 'problems', problems: error.issues.flatMap((issue) => problemsOf(definition, issue)) };
+  const problems = combinationProblems(data);
+  return problems.length > 0 ? { kind: 'problems', problems } : { kind: 'operation', operation: data };
 }
 
-const valueAtPath = (given: unknown, path: readonly PropertyKey[]): unknown =>
-  path.reduce<unknown>((at, step) => (at === undefined || at === null ? undefined : Object(at)[step]), given);
+function problemsOf(definition: unknown, issue: z.core.$ZodIssue): string[] {
+  const path = toDotPath(issue.path);
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => `${[path, key].filter(Boolean).join('.')}: is not a field`);
+  return [`${path}: ${valueAt(definition, path) === undefined ? 'is missing' : issue.message}`];
+}
 
-/** Fields that are fine alone and not together. */
-function meaningProblems(operation: Operation): string[] {
-  const { name, effect, method, service, signing, change, pages, probe } = operation;
-  const isBuiltIn = builtInServices.some((one) => one === service);
+/** Problems of fields that are valid alone, but not together. */
+function combinationProblems({ name, effect, method, service, signing, change, pages, probe }: Operation): string[] {
+  const isBuiltIn = builtInServices.some((builtIn) => builtIn === service);
+  const isRead = effect === 'read';
   const rules: readonly (readonly [boolean, string])[] = [
-    [name in {} || name === decideTool, 'name: is taken'],
+    [name in {}, 'name: is taken'],
     [service in {}, 'service: is taken'],
     [isBuiltIn && signing !== undefined, `signing: must be left out for ${service}, which settings describe`],
-    [
-      !isBuiltIn && signing === undefined,
-      `signing: is missing, which an API beside ${builtInServices.join(', ')} needs`,
-    ],
-    [effect === 'read' && change !== undefined, 'change: must be left out of a read'],
-    [effect !== 'read' && change === undefined, 'change: is missing, which every operation that is not a read needs'],
-    [effect !== 'read' && pages !== undefined, 'pages: must be left out of what is not a read'],
-    [effect !== 'read' && probe !== undefined, 'probe: must be left out of what is not a read'],
-    [effect === 'read' && (method === 'PUT' || method === 'DELETE'), `method: must not be ${method} for a read`],
+    [!isBuiltIn && signing === undefined, `signing: is missing. Only ${builtInServices.join(', ')} need none`],
+    [isRead && change !== undefined, 'change: must be left out of a read'],
+    [!isRead && change === undefined, 'change: is missing. Every operation that is not a read needs it'],
+    [!isRead && pages !== undefined, 'pages: is only for reads'],
+    [!isRead && probe !== undefined, 'probe: is only for reads'],
+    [isRead && (method === 'PUT' || method === 'DELETE'), `method: must not be ${method} for a read`],
   ];
   return rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []));
 }

@@ -57,7 +57,7 @@ export interface Kit {
   readonly sentences: typeof sentences;
 }
 
-/** The default export of a file of operations. It may be called twice: the first time ends where it asks for `z`, which is loaded then. */
+/** The default export of a file of operations. */
 export type OperationsModule = (kit: Kit) => readonly Operation[] | Promise<readonly Operation[]>;
 
 /** The same operation, which nobody can alter: a file that tried to would alter the tool. */
@@ -76,11 +76,7 @@ export interface MadeKit {
 /** The most texts of calls that are remembered. No call makes as many. */
 const mostTexts = 10_000;
 
-/**
- * Files are JavaScript, in which any text could pass for one that is shown: a kit knows those that it made.
- * @param loadedZod answers with all of zod, or throws: a getter cannot wait for what is still to be loaded
- */
-export function createKit(loadedZod: () => typeof z): MadeKit {
+export function createKit(): MadeKit {
   const made = new Set<string>();
   const remember = (text: Shown): void => {
     made.delete(text);
@@ -96,9 +92,7 @@ export function createKit(loadedZod: () => typeof z): MadeKit {
       return defineOperation(operation as Operation);
     },
     operations: Object.fromEntries(operations.map((operation) => [operation.name, frozen(operation)])),
-    get z() {
-      return loadedZod();
-    },
+    z,
     fields,
     json,
     xml,

@@ -1,218 +1,256 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { OwnOperations } from '../config/own-operations.js';
-import { inputJsonSchema, schemaProblems } from '../mcp/json-schema.js';
-import { toolSchemas } from '../mcp/tool-schemas.js';
-import type { Operation } from '../tools/define-operation.js';
+import * as z from 'zod';
+import type { JsonSchema, Operation } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
-import { OperationFault } from '../tools/operation-fault.js';
-import type { RequestBody } from '../tools/request-body.js';
+import { writeBody } from '../tools/request-body.js';
 import { reasonOf } from '../util/log.js';
 import { valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type Shown, say } from '../util/safe-text.js';
-import { definitionProblems } from './definition-schema.js';
-import { type GuardOptions, guarded } from './guard.js';
+import { type ParsedDefinition, parseDefinition } from './definition-schema.js';
+import type { CallObserver } from './guard.js';
 import { createKit, type Kit, kitVersion, type MadeKit } from './kit.js';
-import { defaultTimeLimits, Endless, type TimeLimits, watched } from './run-with-limit.js';
+
+/** The operations of outside files. */
+export interface OwnOperations {
+  readonly operations: readonly Operation[];
+  /** Reasons why the files cannot be used, one sentence each. Then there are no operations. */
+  readonly problems: readonly Shown[];
+}
+
+/** What the hosts of this server accept. */
+export interface HostRules {
+  /** Makes the schemas of a tool, as hosts see them. */
+  readonly toolSchemas: (operation: Operation) => NonNullable<Operation['schemas']>;
+  /** Parts of an input schema that some host refuses. */
+  readonly schemaProblems: (schema: JsonSchema) => readonly string[];
+  /** Names of tools that are not operations. */
+  readonly reservedNames: readonly string[];
+}
+
+export interface LoadOptions {
+  readonly observer?: CallObserver;
+  /** Time limit for the import of a file and its default export (milliseconds). */
+  readonly timeLimitMs?: number;
+}
+
+type Context = Required<LoadOptions> & { readonly hosts: HostRules };
 
 const maximumOperations = 200;
-/** Models read input schemas with every list of tools (bytes of JSON). */
+/** Characters of JSON. Models read the input schemas with every list of tools. */
 const maximumSchema = 5000;
-/** An example stands in documents and in what `operations check` prints (characters of JSON). */
+/** Characters of JSON. */
 const maximumExample = 4000;
+/** Problems of one file that are shown. */
+const maximumProblems = 20;
 
-/** A file of operations that cannot be used, and why, one sentence each. */
-class Unusable extends Error {
-  readonly problems: readonly string[];
-  constructor(...problems: readonly string[]) {
-    super(problems.join('\n'));
-    this.problems = problems;
-  }
-}
-
-/**
- * Loads the operations of a file, or of all `.mjs` and `.js` files of a folder in the order of their names. Never rejects: whatever is
- * wrong with a file is a problem that names it.
- */
-export async function loadOperations(path: string, limits: TimeLimits = defaultTimeLimits): Promise<OwnOperations> {
+/** Loads the operations of a file, or of all `.mjs` and `.js` files in a folder, in the order of their names. Never rejects. */
+export async function loadOperations(
+  path: string,
+  hosts: HostRules,
+  { observer = {}, timeLimitMs = 5000 }: LoadOptions = {},
+): Promise<OwnOperations> {
   const operations: Operation[] = [];
-  const problems: Shown[] = [];
-  const take = async (subject: string, work: () => Promise<void>) => {
-    try {
-      await work();
-    } catch (error) {
-      const own =
-        error instanceof Unusable ? error.problems : [`${quoteName(subject)} cannot be used (${reasonOf(error)}).`];
-      // They are about definitions; of what else is in a file, they quote.
-      problems.push(...own.map((problem) => say`CLOUDOPS_OPERATIONS: ${defined(problem)}`));
-    }
-  };
-  await take(basename(path), async () => {
-    for (const file of await filesAt(path))
-      await take(
-        basename(file),
-        async () => void operations.push(...(await operationsOf(file, [...builtIn, ...operations], limits))),
-      );
-  });
-  return { operations: problems.length === 0 ? operations : [], problems };
-}
-
-async function filesAt(path: string): Promise<string[]> {
-  const stats = await stat(path).catch((error: unknown) => {
-    throw new Unusable(`${quote(path)} cannot be read (${reasonOf(error)}).`);
-  });
-  if (!stats.isDirectory()) return [path];
-  const names = (await readdir(path)).filter((name) => /\.m?js$/.test(name)).sort();
-  if (names.length === 0) throw new Unusable(`${quote(path)} has no .mjs or .js files.`);
-  return names.map((name) => join(path, name));
-}
-
-/** The operations of a file, ready to be used. */
-async function operationsOf(path: string, known: readonly Operation[], limits: TimeLimits): Promise<Operation[]> {
-  const file = quoteName(basename(path));
-  const { made, isShown } = await makeInTime(path, file, limits.loadMs);
-  const guards = { isShown, callMs: limits.callMs };
-  const [added] = Object.keys(Object.prototype);
-  if (added !== undefined) throw new Unusable(`${file} adds ${quoteName(added)} to every object there is.`);
-  if (!Array.isArray(made)) throw new Unusable(`${file}: its default export must answer with a list of operations.`);
-  if (made.length > maximumOperations) throw new Unusable(`${file} has more than ${maximumOperations} operations.`);
-  const accepted: Operation[] = [];
   const problems: string[] = [];
-  for (const [index, given] of made.entries()) {
-    const place = `${file}: operation ${index + 1}${nameOf(given)}`;
-    const found = await problemsOf(given, [...known, ...accepted], guards);
-    problems.push(...found.map((problem) => `${place}: ${problem}.`));
-    if (found.length === 0) accepted.push(ready(given, accepted, guards));
+  const { files, problem } = await filesAt(path);
+  if (problem !== undefined) problems.push(problem);
+  for (const file of files) {
+    const loaded = await loadFile(file, operations, { hosts, observer, timeLimitMs });
+    operations.push(...loaded.operations);
+    problems.push(...loaded.problems);
   }
-  if (problems.length > 0) throw new Unusable(...problems.slice(0, 20));
-  return accepted;
-}
-
-/** The answer of a default export, and a test for texts that its kit made. */
-interface Made extends Pick<MadeKit, 'isShown'> {
-  readonly made: unknown;
-}
-
-/** The answer of a file's default export. The text of an error is the author's own: it is shown, without its stack. */
-async function makeOperations(path: string, file: string, loadMs: number): Promise<Made> {
-  const failed = (what: string) => (error: unknown) => {
-    if (error instanceof Endless) throw late(file, loadMs);
-    throw new Unusable(
-      `${file}: ${what}: ${quote(error instanceof Error ? error.message : 'no error was given', 500)}.`,
-    );
+  return {
+    operations: problems.length === 0 ? operations : [],
+    // The texts are this file's own; values of outside files are quoted in them.
+    problems: problems.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`),
   };
-  const imported: unknown = await import(pathToFileURL(resolve(path)).href).catch(failed('it cannot be imported'));
-  const { default: make, kitVersion: wanted = kitVersion } = Object(imported);
-  if (wanted !== kitVersion)
-    throw new Unusable(
-      `${file} is for version ${quote(String(wanted), 20)} of the kit; this is version ${kitVersion}.`,
-    );
-  if (typeof make !== 'function')
-    throw new Unusable(`${file}: its default export must be a function that takes the kit.`);
-  return madeWith(make, loadMs).catch(failed('its default export threw'));
 }
 
-/**
- * Calls a default export with a kit. All of zod takes longer to load than everything else here: a file without operations that does
- * not ask for it goes without, and one that asks for it at once is called again.
- */
-async function madeWith(make: (kit: Kit) => unknown, loadMs: number): Promise<Made> {
-  let zod: Kit['z'] | undefined;
-  let isMissed = false;
-  const { kit, isShown } = createKit(() => {
-    if (zod !== undefined) return zod;
-    isMissed = true;
-    throw new Error('z is still to be loaded');
+interface FilesAtPath {
+  readonly files: readonly string[];
+  readonly problem?: string;
+}
+
+async function filesAt(path: string): Promise<FilesAtPath> {
+  try {
+    if (!(await stat(path)).isDirectory()) return { files: [path] };
+    const names = (await readdir(path)).filter((name) => /\.m?js$/.test(name)).sort();
+    if (names.length === 0) return { files: [], problem: `${quote(path)} has no .mjs or .js files.` };
+    return { files: names.map((name) => join(path, name)) };
+  } catch (error) {
+    return { files: [], problem: `${quote(path)} cannot be read (${reasonOf(error)}).` };
+  }
+}
+
+interface LoadedFile {
+  readonly operations: readonly Operation[];
+  readonly problems: readonly string[];
+}
+
+/** Loads one file. `earlier` are the operations of the files before it. */
+async function loadFile(path: string, earlier: readonly Operation[], context: Context): Promise<LoadedFile> {
+  const file = quoteName(basename(path));
+  const imported = await withinTime(importFile(path, file, context.observer), context.timeLimitMs, {
+    kind: 'problem',
+    problem: `${file} did not end loading within ${context.timeLimitMs / 1000} seconds.`,
   });
-  const build = () => watched(() => make(kit), loadMs);
-  const first: unknown = await Promise.resolve()
-    .then(build)
-    .catch((error: unknown) => {
-      if (!isMissed) throw error;
-    });
-  if (!isMissed && Array.isArray(first) && first.length === 0) return { made: first, isShown };
-  zod = await import('zod');
-  return { made: isMissed ? await build() : first, isShown };
+  if (imported.kind === 'problem') return { operations: [], problems: [imported.problem] };
+  const operations: Operation[] = [];
+  const problems: string[] = [];
+  for (const [index, definition] of imported.definitions.entries()) {
+    const known = [...builtIn, ...earlier, ...operations];
+    const result = readDefinition(definition, imported.isShown, known, context);
+    const place = `${file}: operation ${index + 1}${nameOf(definition)}`;
+    if (result.kind === 'operation') operations.push(result.operation);
+    else problems.push(...result.problems.map((problem) => `${place}: ${problem}.`));
+  }
+  return { operations, problems: problems.slice(0, maximumProblems) };
 }
 
-const late = (file: string, loadMs: number) =>
-  new Unusable(`${file} did not end loading within ${loadMs / 1000} seconds.`);
-
-async function makeInTime(path: string, file: string, loadMs: number): Promise<Made> {
+async function withinTime<Value>(work: Promise<Value>, timeLimitMs: number, late: Value): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late(file, loadMs)), loadMs);
+  const timeout = new Promise<Value>((resolve) => {
+    timer = setTimeout(resolve, timeLimitMs, late);
   });
-  return Promise.race([makeOperations(path, file, loadMs), timeout]).finally(() => clearTimeout(timer));
+  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }
 
-const nameOf = (given: unknown) => {
-  const name: unknown = Object(given).name;
+const nameOf = (definition: unknown) => {
+  const name: unknown = Object(definition).name;
   return typeof name === 'string' ? ` (${quoteName(name)})` : '';
 };
 
-/** The operation with functions that can do no harm, and with its schemas. */
-function ready(given: Operation, earlier: readonly Operation[], guards: GuardOptions): Operation {
-  const { preflight, companionRead } = given;
-  const known = ({ name }: Operation) => [...builtIn, ...earlier].find((one) => one.name === name);
-  const withKnown = <Other extends { readonly operation: Operation }>(other: Other): Other => ({
-    ...other,
-    operation: known(other.operation) ?? other.operation,
-  });
-  const whole = {
-    ...given,
-    ...(preflight !== undefined && { preflight: withKnown(preflight) }),
-    ...(companionRead !== undefined && { companionRead: withKnown(companionRead) }),
-  };
-  const operation = guarded(whole, guards);
-  return { ...operation, schemas: toolSchemas(operation) };
+type ImportedFile =
+  | { readonly kind: 'definitions'; readonly definitions: readonly unknown[]; readonly isShown: MadeKit['isShown'] }
+  | { readonly kind: 'problem'; readonly problem: string };
+
+const fileModule = z.object({
+  default: z.custom<(kit: Kit) => unknown>(
+    (value) => typeof value === 'function',
+    'its default export must be a function that takes the kit',
+  ),
+  kitVersion: z
+    .literal(kitVersion, {
+      error: ({ input }) => `it is for version ${quote(String(input), 20)} of the kit; this is version ${kitVersion}`,
+    })
+    .optional(),
+});
+const definitionList = z
+  .array(z.unknown(), 'its default export must return a list of operations')
+  .max(maximumOperations, `it has more than ${maximumOperations} operations`);
+
+/** Imports a file and calls its default export. */
+async function importFile(path: string, file: string, { calling }: CallObserver): Promise<ImportedFile> {
+  const problem = (text: string): ImportedFile => ({ kind: 'problem', problem: `${file}: ${text}.` });
+  let ifThrown = 'it cannot be imported';
+  try {
+    calling?.(`${file}: import`);
+    const module = fileModule.safeParse(await import(pathToFileURL(resolve(path)).href));
+    if (!module.success) return problem(module.error.issues.map(({ message }) => message).join('; '));
+    const { kit, isShown } = createKit();
+    ifThrown = 'its default export threw';
+    calling?.(`${file}: default export`);
+    const list = definitionList.safeParse(await module.data.default(kit));
+    if (!list.success) return problem(list.error.issues.map(({ message }) => message).join('; '));
+    const [addedField] = Object.keys(Object.prototype);
+    if (addedField !== undefined) return problem(`it adds ${quoteName(addedField)} to every object there is`);
+    return { kind: 'definitions', definitions: list.data, isShown };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'no error was given';
+    return problem(`${ifThrown}: ${quote(reason, 500)}`);
+  }
 }
 
-/** The problems of an operation beside those that are known. Its functions are called once, with its example. */
-async function problemsOf(given: unknown, known: readonly Operation[], guards: GuardOptions): Promise<string[]> {
-  const problems = definitionProblems(given);
-  if (problems.length > 0) return problems;
-  const operation = guarded(given as Operation, guards);
+/** Reads a definition, and tries the operation with its own example. `known` are all operations before it. */
+function readDefinition(
+  definition: unknown,
+  isShown: MadeKit['isShown'],
+  known: readonly Operation[],
+  { hosts, observer }: Context,
+): ParsedDefinition {
+  try {
+    const parsed = parseDefinition(definition, isShown, observer);
+    if (parsed.kind === 'problems') return parsed;
+    const problems = conflicts(parsed.operation, known, hosts);
+    if (problems.length > 0) return { kind: 'problems', problems };
+    return withSchemas(withKnownReads(parsed.operation, known), hosts);
+  } catch (error) {
+    return { kind: 'problems', problems: [error instanceof Error ? error.message : 'its functions cannot be called'] };
+  }
+}
+
+/** Problems with the operations that are known already. */
+function conflicts(operation: Operation, known: readonly Operation[], { reservedNames }: HostRules): string[] {
   const { name, service, signing, preflight, companionRead } = operation;
-  if (known.some((one) => one.name === name)) return ['name: is taken by another operation'];
-  const other = known.find((one) => one.service === service);
-  if (other !== undefined && JSON.stringify(other.signing) !== JSON.stringify(signing))
-    return [`signing: must be the same as that of ${other.name}, which has the same service`];
-  for (const [field, other] of Object.entries({ preflight, companionRead }))
-    if (other !== undefined && !known.some((one) => one.name === other.operation.name && one.effect === 'read'))
-      return [`${field}.operation: must be a read that comes earlier, or one of kit.operations`];
-  if (companionRead !== undefined && companionRead.operation.service !== service)
-    return [`companionRead.operation: must be of the same service, ${service}`];
-  try {
-    const faults = schemaFaults(operation);
-    return faults.length > 0 ? faults : [...trialFaults(operation), ...(await exampleFaults(operation))];
-  } catch (error) {
-    return [error instanceof Error ? error.message : 'its functions cannot be called'];
-  }
-}
-
-const steering = { planOnly: true, planId: true, allowRepeat: true };
-
-/** The schemas that hosts are shown. @throws Error that names the one of them that has no such form */
-function shownSchemas(operation: Operation): ReturnType<typeof toolSchemas> {
-  let field = 'input';
-  try {
-    inputJsonSchema(operation.input());
-    field = 'output';
-    return toolSchemas(operation);
-  } catch (error) {
-    throw error instanceof OperationFault ? error : new Error(`${field}: ${reasonOf(error)}`);
-  }
-}
-
-function schemaFaults(operation: Operation): string[] {
-  const { input, output } = shownSchemas(operation);
-  const names = Object.keys(operation.input().shape);
-  const wanted = Object.keys(steering).filter((name) => name !== 'allowRepeat' || operation.repeatable !== true);
-  const isSteered = operation.effect !== 'read';
+  const sameService = known.find((other) => other.service === service);
+  const isKnownRead = (read: Operation) => known.some((other) => other.name === read.name && other.effect === 'read');
+  const mustBeRead = 'operation: must be a read that comes earlier, or one of kit.operations';
   const rules: readonly (readonly [boolean, string])[] = [
+    [known.some((other) => other.name === name) || reservedNames.includes(name), 'name: is taken by another operation'],
+    [
+      sameService !== undefined && JSON.stringify(sameService.signing) !== JSON.stringify(signing),
+      `signing: must be the same as that of ${sameService?.name}, which has the same service`,
+    ],
+    [preflight !== undefined && !isKnownRead(preflight.operation), `preflight.${mustBeRead}`],
+    [companionRead !== undefined && !isKnownRead(companionRead.operation), `companionRead.${mustBeRead}`],
+    [
+      companionRead !== undefined && companionRead.operation.service !== service,
+      `companionRead.operation: must be of the same service, ${service}`,
+    ],
+  ];
+  return brokenRules(rules);
+}
+
+const brokenRules = (rules: readonly (readonly [isBroken: boolean, problem: string])[]): string[] =>
+  rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []));
+
+/** Replaces the reads that an operation names by the known ones, whose functions are guarded. */
+function withKnownReads(operation: Operation, known: readonly Operation[]): Operation {
+  const { preflight, companionRead } = operation;
+  const guarded = ({ operation: read }: { readonly operation: Operation }) => ({
+    operation: known.find(({ name }) => name === read.name) ?? read,
+  });
+  return {
+    ...operation,
+    ...(preflight !== undefined && { preflight: { ...preflight, ...guarded(preflight) } }),
+    ...(companionRead !== undefined && { companionRead: { ...companionRead, ...guarded(companionRead) } }),
+  };
+}
+
+/** Adds the schemas that hosts see, if the schemas, the example and the paths that the operation names are right. */
+function withSchemas(operation: Operation, hosts: HostRules): ParsedDefinition {
+  const unrepresentable = [...jsonSchemaProblems(operation, 'input'), ...jsonSchemaProblems(operation, 'output')];
+  if (unrepresentable.length > 0) return { kind: 'problems', problems: unrepresentable };
+  const schemas = hosts.toolSchemas(operation);
+  const inSchemas = [
+    ...schemaProblems(operation, schemas),
+    ...hosts.schemaProblems(schemas.input).map((problem) => `input: ${problem}`),
+    ...unknownPaths(operation, schemas.input),
+  ];
+  const problems = inSchemas.length > 0 ? inSchemas : [...probeProblems(operation), ...exampleProblems(operation)];
+  return problems.length > 0
+    ? { kind: 'problems', problems }
+    : { kind: 'operation', operation: { ...operation, schemas } };
+}
+
+function jsonSchemaProblems(operation: Operation, field: 'input' | 'output'): string[] {
+  const schema = operation[field]();
+  try {
+    z.toJSONSchema(schema, { io: field });
+    return [];
+  } catch (error) {
+    return [`${field}: ${reasonOf(error)}`];
+  }
+}
+
+function schemaProblems(operation: Operation, { input, output }: NonNullable<Operation['schemas']>): string[] {
+  const names = Object.keys(operation.input().shape);
+  const isChange = operation.effect !== 'read';
+  const controlArguments = ['planOnly', 'planId', ...(operation.repeatable === true ? [] : ['allowRepeat'])];
+  const hasControlArguments = controlArguments.every((name) => names.includes(name));
+  return brokenRules([
     [JSON.stringify(input).length > maximumSchema, `input: its JSON Schema has more than ${maximumSchema} characters`],
     [
       JSON.stringify(output).length > maximumSchema,
@@ -224,76 +262,66 @@ function schemaFaults(operation: Operation): string[] {
     ],
     [names.includes('account'), 'input: must not have "account", which names the account of a call'],
     [
-      isSteered !== wanted.every((name) => names.includes(name)),
-      isSteered
-        ? 'input: lacks ...kit.fields.consentArguments(), or planArguments() if it is repeatable'
-        : 'input: must not have arguments that steer a change',
+      isChange && !hasControlArguments,
+      'input: lacks ...kit.fields.consentArguments(), or planArguments() if it is repeatable',
     ],
-  ];
-  return [
-    ...rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : [])),
-    ...schemaProblems(input).map((problem) => `input: ${problem}`),
-    ...argumentPaths(operation).flatMap(([field, path]) =>
-      hasArgument(input, path) ? [] : [`${field}: ${quoteName(path)} is no argument`],
-    ),
-  ];
+    [!isChange && hasControlArguments, 'input: must not have the control arguments of a change'],
+  ]);
 }
 
-/** The arguments that an operation names: a secret under a wrong name would be shown. */
-function argumentPaths({ secrets = [], secretNames = {}, unknownDefaults = [], costDrivers = [], ...rest }: Operation) {
-  const paths: Readonly<Record<string, readonly string[]>> = {
+/** Paths that the operation names, but its schema does not have: a secret under a wrong name would be shown. */
+function unknownPaths(operation: Operation, schema: JsonSchema): string[] {
+  const { secrets = [], secretNames = {}, defaults, unknownDefaults = [], costDrivers = [], change } = operation;
+  const pathsByField: Readonly<Record<string, readonly string[]>> = {
     secrets,
     secretNames: Object.entries(secretNames).flat(),
     unknownDefaults,
     costDrivers,
-    defaults: rest.defaults.map(({ path }) => path),
-    'change.named': rest.change?.named ?? [],
+    defaults: defaults.map(({ path }) => path),
+    'change.named': change?.named ?? [],
   };
-  return Object.entries(paths).flatMap(([field, all]) => all.map((path) => [field, path] as const));
+  return Object.entries(pathsByField).flatMap(([field, paths]) =>
+    paths.filter((path) => !hasArgument(schema, path)).map((path) => `${field}: ${quoteName(path)} is no argument`),
+  );
 }
 
-/** True if a schema has an argument at a dotted path, in which `[]` stands for each element of a list. */
-function hasArgument(schema: unknown, path: string): boolean {
-  const found = path.split(/\.|(?=\[\])/).reduce<unknown>((at, step) => {
-    const { properties, items }: { properties?: object; items?: unknown } = Object(at);
+/** @param path dotted, with `[]` for each element of a list */
+function hasArgument(schema: JsonSchema, path: string): boolean {
+  const argument = path.split(/\.|(?=\[\])/).reduce<unknown>((parent, step) => {
+    const { properties, items }: { properties?: object; items?: unknown } = Object(parent);
     return step === '[]' ? items : valueAt(properties, step);
   }, schema);
-  return found !== undefined;
+  return argument !== undefined;
 }
 
-function trialFaults({ probe, input }: Operation): string[] {
-  const issue = probe && input().safeParse(probe.arguments).error?.issues[0];
-  return issue ? [`probe.arguments: ${`${issue.path.map(String).join('.')} ${issue.message}`.trim()}`] : [];
+function probeProblems({ probe, input }: Operation): string[] {
+  if (probe === undefined) return [];
+  return issueLines(input().safeParse(probe.arguments)).map((line) => `probe.arguments: ${line}`);
 }
 
-/** @throws Error that names it, for what JSON cannot hold */
-function textOf(example: Operation['example']): string {
+function exampleProblems({ example, input, request }: Operation): string[] {
+  const size = jsonSize(example);
+  if (size === undefined) return ['example: must be what JSON can hold'];
+  if (size > maximumExample) return [`example: has more than ${maximumExample} characters`];
+  const parsed = input().safeParse(example);
+  if (!parsed.success) return [`example: breaks its own rules: ${issueLines(parsed).slice(0, 3).join('; ')}`];
+  const { body } = request(parsed.data);
   try {
-    return JSON.stringify(example);
-  } catch {
-    throw new Error('example: must be what JSON can hold');
-  }
-}
-
-async function exampleFaults(operation: Operation): Promise<string[]> {
-  const { example } = operation;
-  if (textOf(example).length > maximumExample) return [`example: has more than ${maximumExample} characters`];
-  const parsed = operation.input().safeParse(example);
-  if (!parsed.success) {
-    const lines = parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.')} ${message}`);
-    return [`example: breaks its own rules: ${lines.slice(0, 3).join('; ')}`];
-  }
-  return bodyFaults(operation.request(parsed.data).body);
-}
-
-/** The writer comes with everything that sends: a start with operations that send no body needs none of it. */
-async function bodyFaults(body: RequestBody | undefined): Promise<string[]> {
-  if (body === undefined) return [];
-  const { contentOf } = await import('../transport/encode-content.js');
-  try {
-    contentOf(body);
+    if (body !== undefined) writeBody(body);
     return [];
   } catch (error) {
     return [`request: its body cannot be written: ${error instanceof Error ? error.message : 'it has no form'}`];
+  }
+}
+
+const issueLines = ({ error }: z.ZodSafeParseResult<unknown>): string[] =>
+  (error?.issues ?? []).map(({ path, message }) => `${path.map(String).join('.')} ${message}`.trim());
+
+/** Characters of JSON, or undefined if JSON cannot hold the value. */
+function jsonSize(value: unknown): number | undefined {
+  try {
+    return JSON.stringify(value).length;
+  } catch {
+    return undefined;
   }
 }

@@ -1,33 +1,41 @@
-import type { XmlElements } from '../util/write-xml.js';
+import { writeXml, type XmlElements } from '../util/write-xml.js';
 
-/** The content of a request. `contentMd5` is set where the API asks for the header Content-MD5. */
+/** The content of a request. */
 export type RequestBody = {
+  /** True if the API requires the header Content-MD5. */
   readonly contentMd5?: boolean;
 } & (
   | { readonly kind: 'json'; readonly value: Readonly<Record<string, unknown>> }
   | {
       readonly kind: 'xml';
-      /** Name of the outermost element, and its namespace if it has one. */
+      /** Name of the outermost element. */
       readonly root: string;
       readonly namespace?: string;
       readonly value: XmlElements;
     }
 );
 
-interface ContentOptions {
+interface BodyOptions {
   readonly contentMd5?: boolean;
 }
 
-/** A JSON object. Fields that are undefined are left out. */
-export const json = (value: Readonly<Record<string, unknown>>, options: ContentOptions = {}): RequestBody => ({
+/** Makes a JSON body. Fields that are undefined are left out. */
+export const json = (value: Readonly<Record<string, unknown>>, options: BodyOptions = {}): RequestBody => ({
   kind: 'json',
   value,
   ...options,
 });
 
-/** An XML document: `xml('Tagging', { TagSet: { Tag: [{ Key: 'a', Value: 'b' }] } })`. */
+/** Makes an XML body: `xml('Tagging', { TagSet: { Tag: [{ Key: 'a', Value: 'b' }] } })`. */
 export const xml = (
   root: string,
   value: XmlElements,
-  options: ContentOptions & { readonly namespace?: string } = {},
+  options: BodyOptions & { readonly namespace?: string } = {},
 ): RequestBody => ({ kind: 'xml', root, value, ...options });
+
+/**
+ * Writes a body as text.
+ * @throws TypeError for values that JSON or XML cannot hold
+ */
+export const writeBody = (body: RequestBody): string =>
+  body.kind === 'json' ? JSON.stringify(body.value) : writeXml(body.root, body.value, body.namespace);

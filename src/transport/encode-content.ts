@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { RequestBody } from '../tools/request-body.js';
-import { writeXml } from '../util/write-xml.js';
+import { type RequestBody, writeBody } from '../tools/request-body.js';
 
 /** The content of a request as it goes on the wire, with the headers that describe it. The HTTP client adds its length. */
 export interface Content {
@@ -18,7 +17,7 @@ const types = { json: 'application/json', xml: 'application/xml' } as const;
  */
 export function contentOf(body: RequestBody | undefined): Content {
   if (body === undefined) return { text: undefined, headers: {} };
-  const text = body.kind === 'json' ? JSON.stringify(body.value) : writeXml(body.root, body.value, body.namespace);
+  const text = writeBody(body);
   const md5 = body.contentMd5 === true && createHash('md5').update(text).digest('base64');
   return { text, headers: { 'content-type': types[body.kind], ...(md5 !== false && { 'content-md5': md5 }) } };
 }

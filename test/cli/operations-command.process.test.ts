@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
@@ -70,7 +71,23 @@ describe('check', () => {
     ['ends the process as if all were well', 'process.exit(0);'],
   ])('outlives a file that %s', async (_what, source) => {
     const { code, stderr } = await check(written('hostile.mjs', source));
-    expect(stderr).toMatch(/^The check did not end: .*\n$/);
+    expect(stderr).toMatch(/^The check did not end: "hostile\.mjs: import" took .*, or ended the process\.\n$/);
+    expect(code).toBe(1);
+  });
+
+  test.concurrent.each([
+    ['a default export', 'export default () => { for (;;); };', '"a-default-export.mjs: default export"'],
+    ['a function of an operation', fileWith('summarize: () => { for (;;); }'), '"get_thing: summarize"'],
+    [
+      'a rule that takes years with long texts',
+      fileWith(
+        "input: () => kit.z.strictObject({ id: kit.z.string().max(40).refine((id) => !/^(a+)+!$/.test(id)).describe('x') })",
+      ),
+      '"get_thing: input"',
+    ],
+  ])('names what did not end: %s', async (what, source, name) => {
+    const { code, stderr } = await check(written(`${what.replaceAll(' ', '-')}.mjs`, source));
+    expect(stderr).toContain(`The check did not end: ${name} took more than 10 seconds`);
     expect(code).toBe(1);
   });
 });
@@ -89,15 +106,21 @@ test('check finds errors that functions leave behind, and prints nothing of thei
 });
 
 describe('a server with operations of its own', () => {
-  test('outlives what their functions leave behind, and knows the outcome of their changes', async () => {
-    const server = await startServer((_request, response) => response.end('{}'));
+  test('ends after its running changes when a function leaves an error behind, and prints only messages of the protocol', async () => {
+    const server = await startServer(async (_request, response) => {
+      await sleep(1000);
+      response.end('{}');
+    });
     const journal = join(folder, 'littered.jsonl');
+    // Not with the example, which the start tries.
+    const leavingAnError = `request: ({ id }) => {
+      console.log('here');
+      if (id === 'b') setTimeout(() => { throw new Error('of a timer'); }, 300);
+      return { path: '/' + id };
+    }`;
     const env = {
       ...cleanEnv(),
-      CLOUDOPS_OPERATIONS: written(
-        'littering-change.mjs',
-        `console.log('here'); ${changeWith(`summarize: () => { ${littering} return kit.say\`Done.\`; }`)}`,
-      ),
+      CLOUDOPS_OPERATIONS: written('littering-change.mjs', changeWith(leavingAnError)),
       CLOUDOPS_ENDPOINT_THINGS_URL: server.origin,
       CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
       CLOUDOPS_SECRET_ACCESS_KEY: 'secret',
@@ -108,15 +131,16 @@ describe('a server with operations of its own', () => {
     const client = new Client({ name: 'test', version: '1' });
     const faults: Error[] = [];
     client.onerror = (error) => faults.push(error);
+    const closed = new Promise<void>((resolve) => {
+      client.onclose = resolve;
+    });
     await client.connect(transport);
-    for (const id of ['a', 'b'])
-      expect(await client.callTool({ name: 'get_thing', arguments: { id } })).toMatchObject({
-        structuredContent: { outcome: 'accepted' },
-      });
-    await client.close();
+    const result = client.callTool({ name: 'get_thing', arguments: { id: 'b' } }).catch(() => undefined);
+    await closed;
+    await result;
     expect(faults).toEqual([]);
     const { stdout } = await runServer(['journal', '--json'], { env });
-    expect(printedChanges(stdout).map(({ ending }) => ending?.outcome)).toEqual(['accepted', 'accepted']);
+    expect(printedChanges(stdout).map(({ ending }) => ending?.outcome)).toEqual(['accepted']);
     await server.close();
   });
 

@@ -181,11 +181,8 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/observe/telemetry.test.ts', 'who cannot choose the trace or switch it off'],
   ],
   'A file of operations has mistakes': [
-    [
-      'test/operations/check-by-trial.test.ts',
-      'neither ends a call without an answer nor makes its outcome unknown: %s',
-    ],
-    ['test/operations/check-by-trial.test.ts', 'sends the request that was checked'],
+    ['test/cli/check-operation.test.ts', 'neither ends a call without an answer nor makes its outcome unknown: %s'],
+    ['test/cli/check-operation.test.ts', 'sends the request that was checked'],
     ['test/operations/faulty.ts', 'a built-in operation that is altered'],
     ['test/operations/load-operations.test.ts', 'a file that adds a field to every object is refused'],
   ],

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
-import { contractProblems } from '../../src/operations/check-by-trial.js';
+import { checkOperation } from '../../src/cli/check-operation.js';
+import { hostRules } from '../../src/cli/load-operation-files.js';
 import { loadOperations } from '../../src/operations/load-operations.js';
 import { never, testCaller } from '../support/caller.js';
 import { openPolicy } from '../support/operations.js';
@@ -25,11 +26,11 @@ describe.each(readdirSync(examples).filter((name) => name.endsWith('.mjs')))('%s
   });
 
   test('holds the contract, and its example succeeds on the sandbox', async () => {
-    const { operations, problems } = await loadOperations(path);
+    const { operations, problems } = await loadOperations(path, hostRules);
     expect(problems).toEqual([]);
     const { call, close } = testCaller('', { cloud: sandbox.cloud, policy: openPolicy });
     for (const operation of operations) {
-      expect(await contractProblems(operation)).toEqual([]);
+      expect(await checkOperation(operation)).toEqual([]);
       const result = await call(operation, operation.example, { signal: never });
       expect(result.ok, result.text).toBe(true);
     }
@@ -38,7 +39,7 @@ describe.each(readdirSync(examples).filter((name) => name.endsWith('.mjs')))('%s
 });
 
 test('the lifecycle example names the element of a list that breaks a condition', async () => {
-  const { operations } = await loadOperations(join(examples, 'put-bucket-lifecycle.mjs'));
+  const { operations } = await loadOperations(join(examples, 'put-bucket-lifecycle.mjs'), hostRules);
   const { call, close } = testCaller('http://127.0.0.1:1', { policy: openPolicy });
   const rule = { id: 'a', prefix: 'b', days: 1 };
   const [operation] = operations;

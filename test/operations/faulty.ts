@@ -1,5 +1,3 @@
-import { defaultTimeLimits, type TimeLimits } from '../../src/operations/run-with-limit.js';
-
 /** Files of operations with one fault each, and what is said of it. `{}` in a file stands for the fields of an operation that works. */
 
 const operation = `
@@ -38,7 +36,7 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     /default export threw: "oops"/,
   ],
   ['a default export that rejects', "export default async () => { throw new Error('oops'); };", /default export threw/],
-  ['no list', 'export default () => ({});', /must answer with a list/],
+  ['no list', 'export default () => ({});', /must return a list/],
   ['an entry that is no operation', 'export default () => [3];', /operation 1: must be an operation/],
   [
     'a later version of the kit',
@@ -106,11 +104,6 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     fileWith('probe: { arguments: { ids: 1 }, accepted: [] }'),
     /probe\.arguments: id /,
   ],
-  [
-    'an operation that throws when it is looked at',
-    "export default () => [new Proxy({}, { get() { throw new Error('trap'); } })];",
-    /platform-\d+\.mjs cannot be used \(trap\)\.$/,
-  ],
   ['an example that breaks its rules', fileWith('example: {}'), /example: breaks its own rules: id/],
   ['a service without its signing', fileWith('signing: undefined'), /signing: is missing/],
   [
@@ -138,8 +131,6 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     "export default ({ z }) => { throw new Error('oops'); };",
     /default export threw: "oops"/,
   ],
-  ['a default export that never ends', 'export default () => { for (;;); };', /did not end loading within/],
-  ['an input that never ends', fileWith('input: () => { for (;;); }'), /input did not end within 2 seconds/],
   [
     'a read beside it of another API',
     fileWith('companionRead: { operation: kit.operations.list_parts, input: () => undefined, maximumPages: 1 }'),
@@ -155,23 +146,23 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     fileWith("instructions: [{ text: 'a'.repeat(301) }]"),
     /instructions\[0\]\.text: must have at most 300/,
   ],
-  ['an input that is no schema', fileWith('input: () => ({})'), /input does not answer as it should/],
+  ['an input that is no schema', fileWith('input: () => ({})'), /input returned a wrong value/],
   ['an input that throws', fileWith('input: () => { throw new Error("later"); }'), /input threw "later"/],
   ['a request that throws', fileWith('request: () => { throw new Error("later"); }'), /request threw "later"/],
   [
     'a request to another host',
     fileWith("request: () => ({ path: '@example.com/' })"),
-    /request does not answer as it should: path must begin/,
+    /request returned a wrong value: path must begin/,
   ],
   [
     'a request that addresses another resource',
     fileWith("request: () => ({ path: '/things/%2E./users' })"),
-    /request does not answer as it should: path must not hold "\.\." or "\."/,
+    /request returned a wrong value: path must not hold "\.\." or "\."/,
   ],
   [
     'a request longer than servers take',
     fileWith("request: () => ({ path: '/' + 'a'.repeat(20_000) })"),
-    /request does not answer as it should: path must have at most 16384 characters/,
+    /request returned a wrong value: path must have at most 16384 characters/,
   ],
   [
     'a request with a body that is not from the kit',
@@ -202,10 +193,6 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
   ],
 ];
 
-/** What never ends is given up sooner, where the time itself is not what is tested. */
-export const timeLimitsFor = ({ source }: RegExp): TimeLimits =>
-  /did not end [a-z ]*within$/.test(source) ? { loadMs: 1000, callMs: 500 } : defaultTimeLimits;
-
 /** Loaded, and found by the contract: in a call, each is an answer without the text, or nothing is sent. */
 export const lyingFiles: readonly (readonly [what: string, source: string, problem: RegExp])[] = [
   [
@@ -218,33 +205,29 @@ export const lyingFiles: readonly (readonly [what: string, source: string, probl
   [
     'a summary of plain text',
     fileWith("summarize: (_, { id }) => 'Thing ' + id"),
-    /summarize must answer with what kit\.say made.* This is plain text: "Thing a"/,
+    /summarize returned a wrong value: must be text made by kit\.say.* This is a plain string: "Thing a"/,
   ],
   [
     'a next step of plain text',
     fileWith("next: () => ({ who: 'agent', action: 'call', text: 'Call again.' })"),
-    /next must answer with what kit\.say made/,
+    /next returned a wrong value: .*must be text made by kit\.say/,
   ],
   [
     'a warning of plain text',
     changeWith(
       'change: { costsMoney: false, continues: false, headline: () => kit.say`a`, accept: () => kit.say`a`, consequences: () => [], warnings: ({ id }) => [id + " is odd"], notChecked: [], named: [], verificationHint: () => kit.say`a` }',
     ),
-    /change\.warnings must answer with what kit\.say made/,
+    /change\.warnings returned a wrong value: .*must be text made by kit\.say/,
   ],
-  ['a summary that is no text', fileWith('summarize: () => 3'), /summarize does not answer as it should: must be text/],
+  [
+    'a summary that is no text',
+    fileWith('summarize: () => 3'),
+    /summarize returned a wrong value: must be text made by kit\.say/,
+  ],
   [
     'an asynchronous summary',
     fileWith("summarize: async () => { throw new Error('x'); }"),
     /summarize must not be asynchronous/,
-  ],
-  ['a summary that never ends', fileWith('summarize: () => { for (;;); }'), /summarize did not end within/],
-  [
-    'a rule that takes years with long texts',
-    fileWith(
-      "input: () => kit.z.strictObject({ id: kit.z.string().max(40).refine((id) => !/^(a+)+!$/.test(id)).describe('x') })",
-    ),
-    /input did not end within/,
   ],
   [
     'a rule that throws',
@@ -264,11 +247,6 @@ export const lyingFiles: readonly (readonly [what: string, source: string, probl
     fileWith("extract: () => ({ get name() { throw new Error('x'); } })"),
     /extract threw "x"/,
   ],
-  [
-    'an answer that never ends when it is looked at',
-    fileWith('extract: () => ({ get name() { for (;;); } })'),
-    /extract did not end within/,
-  ],
   ['an answer that JSON cannot hold', fileWith('extract: () => ({ size: 10n })'), /extract threw ".*BigInt"/],
   [
     'an answer that holds itself',
@@ -284,34 +262,34 @@ export const lyingFiles: readonly (readonly [what: string, source: string, probl
   [
     'a request that depends on a length',
     fileWith("request: ({ id }) => ({ path: id.length > 15 ? 'x' : '/x' })"),
-    /request does not answer as it should/,
+    /request returned a wrong value/,
   ],
   [
     'an argument that addresses another resource',
     fileWith("input: () => kit.z.strictObject({ id: kit.fields.text(20).describe('x') })"),
-    /request does not answer as it should: path must not hold "\.\."/,
+    /request returned a wrong value: path must not hold "\.\."/,
   ],
-  ['an empty summary', fileWith('summarize: () => kit.say``'), /summarize does not answer .*must not be empty/],
+  ['an empty summary', fileWith('summarize: () => kit.say``'), /summarize returned a wrong value: must not be empty/],
   [
     'a short decision of plain text',
     changeWith(
       'change: { costsMoney: false, continues: false, headline: () => kit.say`A sentence that is much too long to be the first line of a question to a person`, brief: ({ id }) => "Change " + id, accept: () => kit.say`a`, consequences: () => [], warnings: () => [], notChecked: [], named: [], verificationHint: () => kit.say`a` }',
     ),
-    /change\.brief must answer with what kit\.say made/,
+    /change\.brief returned a wrong value: .*must be text made by kit\.say/,
   ],
   [
     'a headline that is no text',
     changeWith(
       'change: { costsMoney: false, continues: false, headline: () => 1, accept: () => kit.say`a`, consequences: () => [], warnings: () => [], notChecked: [], named: [], verificationHint: () => kit.say`a` }',
     ),
-    /change\.headline does not answer/,
+    /change\.headline returned a wrong value/,
   ],
   [
     'consequences that are one text',
     changeWith(
       'change: { costsMoney: false, continues: false, headline: () => kit.say`a`, accept: () => kit.say`a`, consequences: () => kit.say`costs`, warnings: () => [], notChecked: [], named: [], verificationHint: () => kit.say`a` }',
     ),
-    /change\.consequences does not answer/,
+    /change\.consequences returned a wrong value/,
   ],
   [
     'warnings that need all arguments',
@@ -339,6 +317,6 @@ export const lyingFiles: readonly (readonly [what: string, source: string, probl
     fileWith(
       "pages: { page: () => kit.z.object({}), start: () => 0, add: (state) => ({ kind: 'next', state }), result: () => ({}), count: () => 1 }",
     ),
-    /pages\.add does not answer/,
+    /pages\.add returned a wrong value/,
   ],
 ];

@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { hostRules } from '../../src/cli/load-operation-files.js';
 import { instructionsFor } from '../../src/mcp/instructions.js';
 import { loadOperations } from '../../src/operations/load-operations.js';
-import { defaultTimeLimits } from '../../src/operations/run-with-limit.js';
 import { never, testCaller } from '../support/caller.js';
-import { faultyFiles, fileWith, timeLimitsFor } from './faulty.js';
+import { faultyFiles, fileWith } from './faulty.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-operations-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -22,7 +22,7 @@ function written(source: string): string {
 
 describe('a file', () => {
   test('adds its operations, with the schemas that hosts are shown', async () => {
-    const { operations, problems } = await loadOperations(written(fileWith()));
+    const { operations, problems } = await loadOperations(written(fileWith()), hostRules);
     expect(problems).toEqual([]);
     expect(operations).toMatchObject([
       { name: 'get_thing', defaults: [], schemas: { input: { required: ['id'], additionalProperties: false } } },
@@ -30,7 +30,10 @@ describe('a file', () => {
   });
 
   test('of no operations adds none', async () => {
-    expect(await loadOperations(written('export default () => [];'))).toEqual({ operations: [], problems: [] });
+    expect(await loadOperations(written('export default () => [];'), hostRules)).toEqual({
+      operations: [],
+      problems: [],
+    });
   });
 
   test('has sentences for models, which stand in the instructions unless a tool that is offered makes them wrong', async () => {
@@ -38,6 +41,7 @@ describe('a file', () => {
       written(
         fileWith("instructions: [{ text: 'Things are old.' }, { text: 'No tool lists them.', unless: 'list_things' }]"),
       ),
+      hostRules,
     );
     const listThings = operations.map((operation) => ({ ...operation, name: 'list_things', instructions: [] }));
     const told = (offered: typeof operations) =>
@@ -47,23 +51,22 @@ describe('a file', () => {
   });
 
   test('that is not there is a problem', async () => {
-    const { problems } = await loadOperations(join(folder, 'none.mjs'));
+    const { problems } = await loadOperations(join(folder, 'none.mjs'), hostRules);
     expect(problems).toEqual([
       expect.stringMatching(/^CLOUDOPS_OPERATIONS: ".*none\.mjs" cannot be read \(ENOENT\)\.$/),
     ]);
   });
 
   test('that never settles is given up', async () => {
-    const { operations, problems } = await loadOperations(written('await new Promise(() => {});'), {
-      ...defaultTimeLimits,
-      loadMs: 1000,
+    const { operations, problems } = await loadOperations(written('await new Promise(() => {});'), hostRules, {
+      timeLimitMs: 1000,
     });
     expect(operations).toEqual([]);
     expect(problems).toEqual([expect.stringMatching(/did not end loading within 1 seconds/)]);
   });
 
   test.each(faultyFiles)('is refused with the field and without a stack: %s', async (_what, source, problem) => {
-    const { operations, problems } = await loadOperations(written(source), timeLimitsFor(problem));
+    const { operations, problems } = await loadOperations(written(source), hostRules);
     expect(operations).toEqual([]);
     expect(problems.join('\n')).toMatch(problem);
     for (const line of problems) expect(line).toMatch(/^CLOUDOPS_OPERATIONS: platform-\d+\.mjs[: ][^\n]*$/);
@@ -74,9 +77,10 @@ test('a file that adds a field to every object is refused', async () => {
   try {
     const { operations, problems } = await loadOperations(
       written('Object.prototype.admin = true; export default () => [];'),
+      hostRules,
     );
     expect(operations).toEqual([]);
-    expect(problems.join()).toMatch(/platform-\d+\.mjs adds admin to every object there is\.$/);
+    expect(problems.join()).toMatch(/platform-\d+\.mjs: it adds admin to every object there is\.$/);
   } finally {
     Reflect.deleteProperty(Object.prototype, 'admin');
   }
@@ -86,7 +90,7 @@ test('a request that XML cannot hold is refused before anything is sent', async 
   const source = fileWith(
     "input: () => kit.z.strictObject({ id: kit.fields.text(20).describe('x') }), method: 'POST', answer: 'none', request: ({ id }) => ({ path: '/', body: kit.xml('A', { B: id }) })",
   );
-  const { operations } = await loadOperations(written(source));
+  const { operations } = await loadOperations(written(source), hostRules);
   const [operation] = operations;
   if (operation === undefined) throw new Error('there is none');
   const { call, close } = testCaller('', { cloud: { endpoints: { things: 'http://127.0.0.1:1' } } });
@@ -102,7 +106,7 @@ test('a folder adds the operations of its files, in the order of their names', a
   writeFileSync(join(path, 'b.mjs'), fileWith("name: 'second'"));
   writeFileSync(join(path, 'a.mjs'), fileWith("name: 'first'"));
   writeFileSync(join(path, 'README.md'), 'no module');
-  const { operations, problems } = await loadOperations(path);
+  const { operations, problems } = await loadOperations(path, hostRules);
   expect(problems).toEqual([]);
   expect(operations.map(({ name }) => name)).toEqual(['first', 'second']);
 });

@@ -6,6 +6,7 @@ import { resultText } from '../../src/calls/result-text.js';
 import { failureText, successText } from '../../src/cli/answer-for-people.js';
 import { changeLines } from '../../src/cli/journal-command.js';
 import type { HelpPage } from '../../src/cli/layout.js';
+import { hostRules } from '../../src/cli/load-operation-files.js';
 import { serverLog } from '../../src/cli/terminal-log.js';
 import type { Elicitor } from '../../src/consent/elicitor.js';
 import type { EndedOutcome } from '../../src/consent/outcome.js';
@@ -211,7 +212,7 @@ async function toldBy(operation: Operation, args: Record<string, unknown>): Prom
 const examples = await Promise.all(
   readdirSync('examples/operations')
     .filter((name) => name.endsWith('.mjs'))
-    .map((name) => loadOperations(join('examples/operations', name))),
+    .map((name) => loadOperations(join('examples/operations', name), hostRules)),
 );
 const all = [...operations, ...examples.flatMap((loaded) => loaded.operations)];
 

@@ -6,6 +6,7 @@ import type { ServiceName } from '../../sandbox/http.js';
 import { type DocumentForm, readDocument } from '../../sandbox/storage/xml.js';
 import { readRecord } from '../../src/calls/read-record.js';
 import { validate } from '../../src/calls/validate.js';
+import { hostRules } from '../../src/cli/load-operation-files.js';
 import { loadOperations } from '../../src/operations/load-operations.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations as builtIn } from '../../src/tools/index.js';
@@ -24,7 +25,7 @@ import { testCloud } from '../support/sandbox.js';
  * as XML is judged as it was written: of inputs that the tool refuses, too.
  */
 
-const { operations: examples } = await loadOperations('examples/operations');
+const { operations: examples } = await loadOperations('examples/operations', hostRules);
 const tools = [...builtIn, ...examples];
 
 /** Arguments that are sent in a path or a query, by the sandbox's names for them. */

@@ -1,6 +1,6 @@
 import { parseCommandLine } from '../../src/config/command-line.js';
 import { loadConfig } from '../../src/config/load-config.js';
-import type { OwnOperations } from '../../src/config/own-operations.js';
+import type { OwnOperations } from '../../src/operations/load-operations.js';
 
 /** The configuration of some variables, options and files. */
 export const load = (

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { contractProblems } from '../../src/operations/check-by-trial.js';
+import { checkOperation } from '../../src/cli/check-operation.js';
+import { hostRules } from '../../src/cli/load-operation-files.js';
 import { loadOperations } from '../../src/operations/load-operations.js';
-import type { TimeLimits } from '../../src/operations/run-with-limit.js';
 import { operations } from '../../src/tools/index.js';
+import { changeWith, fileWith, lyingFiles } from '../operations/faulty.js';
 import { never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';
 import { openPolicy } from '../support/operations.js';
-import { changeWith, fileWith, lyingFiles, timeLimitsFor } from './faulty.js';
 
 /** Whatever an operation is given, no function of it throws, and nothing that was not sent is unknown. */
 
@@ -18,20 +18,19 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 let count = 0;
 /** The operations of a file that can be loaded. */
-async function operationsOf(source: string, limits?: TimeLimits) {
+async function operationsOf(source: string) {
   count += 1;
   const path = join(folder, `platform-${count}.mjs`);
   writeFileSync(path, source);
-  const loaded = await loadOperations(path, limits);
+  const loaded = await loadOperations(path, hostRules);
   expect(loaded.problems).toEqual([]);
   return loaded.operations;
 }
 
-const check = async (source: string, limits?: TimeLimits) =>
-  (await Promise.all((await operationsOf(source, limits)).map(contractProblems))).flat();
+const check = async (source: string) => (await Promise.all((await operationsOf(source)).map(checkOperation))).flat();
 
 test.each(operations.map((operation) => [operation.name, operation] as const))('%s holds', async (_name, operation) => {
-  expect(await contractProblems(operation)).toEqual([]);
+  expect(await checkOperation(operation)).toEqual([]);
 });
 
 describe('an operation from outside', () => {
@@ -55,15 +54,15 @@ describe('an operation from outside', () => {
   });
 
   test.each(lyingFiles)('does not: %s', async (_what, source, problem) => {
-    expect((await check(source, timeLimitsFor(problem))).join('\n')).toMatch(problem);
+    expect((await check(source)).join('\n')).toMatch(problem);
   });
 
   test.each(lyingFiles)(
     'neither ends a call without an answer nor makes its outcome unknown: %s',
-    async (_what, source, problem) => {
+    async (_what, source) => {
       const server = await startServer((_request, response) => response.end('{"thing": {"name": "a"}}'));
       const { call, close } = testCaller('', { cloud: { endpoints: { things: server.origin } }, policy: openPolicy });
-      for (const operation of await operationsOf(source, timeLimitsFor(problem))) {
+      for (const operation of await operationsOf(source)) {
         const result = await call(operation, operation.example, { signal: never });
         if (operation.effect !== 'read') {
           const wasSent = server.requests.length > 0;

@@ -1,0 +1,212 @@
+import type { Account } from '../calls/account.js';
+import { createCallTool } from '../calls/call-tool.js';
+import type { CallContext } from '../calls/context.js';
+import { createInFlightCalls } from '../calls/in-flight.js';
+import { createPlans } from '../consent/plans.js';
+import { createQuestionQueue } from '../consent/question-queue.js';
+import { createRefusals } from '../consent/refusals.js';
+import type { ConsentMode } from '../consent/required-consent.js';
+import { InvalidToken } from '../consent/tokens.js';
+import type { Journal } from '../journal/journal.js';
+import { createMemoryPlanStore } from '../journal/plan-store.js';
+import { parseDefinition } from '../operations/definition-schema.js';
+import { largestArguments, probeArguments, probeRecords } from '../operations/probe-values.js';
+import { fixedKeys } from '../signing/keys.js';
+import type { Operation } from '../tools/define-operation.js';
+import { OperationFault } from '../tools/operation-fault.js';
+import { type Body, parseBody } from '../transport/parse-body.js';
+import { defaultAccount } from '../transport/request.js';
+import type { FinalReply, OpenClient } from '../transport/signed-client.js';
+import { words } from '../util/safe-text.js';
+
+/**
+ * Makes calls of an operation without sending anything: with arguments that are missing, wrong or as large as allowed, and with replies
+ * that are empty, unusual, incomplete or always the same page. Returns a sentence for each fault of a function and each wrong outcome.
+ */
+export async function checkOperation(operation: Operation): Promise<string[]> {
+  const problems = new Set<string>();
+  const { schemas: _, ...definition } = operation;
+  const guarded = parseDefinition(definition, () => true, { failed: ({ message }) => problems.add(message) });
+  if (guarded.kind === 'problems') return guarded.problems.map((problem) => `${operation.name}: ${problem}`);
+  try {
+    for (const call of probeCalls(guarded.operation)) {
+      const problem = await probeCall(call);
+      if (problem !== undefined) problems.add(`${operation.name}: ${problem}`);
+    }
+  } catch (error) {
+    // It is among the problems already. Without rules for its arguments, an operation cannot be called.
+    if (!(error instanceof OperationFault)) throw error;
+  }
+  return [...problems];
+}
+
+interface ProbeCall {
+  readonly operation: Operation;
+  readonly args: unknown;
+  readonly reply: FinalReply;
+  readonly confirm?: ConsentMode;
+}
+
+/** @throws OperationFault if the rules for arguments or answers throw */
+function* probeCalls(operation: Operation): Generator<ProbeCall> {
+  const { example } = operation;
+  const [success, ...otherReplies] = probeReplies(operation);
+  const [record, ...otherRecords] = probeRecords(operation);
+  const answering = (value: unknown): Operation => ({ ...operation, extract: () => value });
+  const usual = { operation: answering(record), reply: success };
+  const isChange = operation.effect !== 'read';
+  for (const args of probeArguments(operation)) {
+    yield { ...usual, args };
+    if (isChange) yield { ...usual, args: { ...args, planOnly: true } };
+  }
+  const largest = largestArguments(operation);
+  yield { ...usual, args: largest };
+  if (isChange) yield { ...usual, args: largest, confirm: 'ask' };
+  for (const value of otherRecords) yield { operation: answering(value), args: example, reply: success };
+  for (const reply of [success, ...otherReplies]) yield { operation, args: example, reply };
+}
+
+/** Makes a call. Returns what is wrong with the outcome, if anything. Faults of functions are observed elsewhere. */
+async function probeCall({ operation, args, reply, confirm = 'off' }: ProbeCall): Promise<string | undefined> {
+  let sent = 0;
+  const openClient: OpenClient = () => ({
+    send: async () => {
+      sent += 1;
+      return reply;
+    },
+    [Symbol.dispose]: () => undefined,
+  });
+  const outcome = await callTool(openClient, confirm)(operation, args, context()).catch((error: unknown) => {
+    if (error instanceof Error) return error;
+    throw error;
+  });
+  if (outcome instanceof Error) return `a call threw ${outcome.name}`;
+  if (outcome.kind !== 'failed') return undefined;
+  const { code, mayHaveHappened, next } = outcome.failure;
+  if (sent === 0 && mayHaveHappened === true) return `a call that was not sent has an unknown outcome (${code})`;
+  const isReplacement = operation.method === 'PUT' && operation.change?.ifTooLarge === undefined;
+  if (code === 'TooLargeToShow' && isReplacement)
+    return `change.ifTooLarge: is missing. With its largest arguments it cannot be shown, and "${next.text.split('.')[0]}" does not fit a PUT`;
+  return undefined;
+}
+
+const endpoint = 'https://api.example.com';
+const keys = fixedKeys({ accessKeyId: 'probe', secretAccessKey: 'probe' });
+
+const accountWith = (confirm: ConsentMode): Account => ({
+  name: defaultAccount,
+  cloud: async () => ({
+    account: defaultAccount,
+    region: 'jp-east-1',
+    keys,
+    // Every API has an endpoint.
+    endpoints: new Proxy({}, { get: () => endpoint }),
+    signingServices: {},
+    storageHeaders: 'amz',
+  }),
+  policy: { readOnly: false, tools: undefined, extensions: ['s3'] },
+  confirm,
+});
+
+function callTool(openClient: OpenClient, confirm: ConsentMode) {
+  const account = accountWith(confirm);
+  return createCallTool({
+    accounts: { all: [account], byDefault: account, areNamed: false },
+    openClient,
+    journal: nullJournal,
+    refusals: createRefusals(
+      nullJournal,
+      () => probeTime,
+      () => 'probe',
+      () => undefined,
+    ),
+    inFlight: createInFlightCalls(),
+    secretFiles: { read: async () => ({ kind: 'problem', problem: words('a check has no secrets') }) },
+    now: () => probeTime,
+    newId: () => 'probe',
+    process: { pid: 0, host: 'probe' },
+    pendingNotices: async () => [],
+    questions: createQuestionQueue(),
+    plans: createPlans({ store: createMemoryPlanStore(), keys: () => ['probe'], now: () => probeTime, lifetimeMs: 0 }),
+    statusWaitMs: 0,
+    newNonce: () => 'probe',
+    log: () => undefined,
+  });
+}
+
+const probeTime = new Date('2026-01-01T00:00:00Z');
+
+/** A caller who agrees to everything. */
+const context = (): CallContext => ({
+  signal: new AbortController().signal,
+  client: 'probe',
+  elicitor: { isDirect: true, ask: async () => 'agreed' },
+  tokens: {
+    issue: () => 'probe',
+    verify: noPlan,
+    read: noPlan,
+  },
+});
+
+function noPlan(): never {
+  throw new InvalidToken('forged');
+}
+
+/** A journal that keeps nothing. */
+const nullJournal: Journal = {
+  healthCheck: async () => [],
+  unwritten: () => 0,
+  findDuplicate: async () => undefined,
+  findByNonce: async () => undefined,
+  begin: async () => ({ kind: 'begun' }),
+  budgetState: async () => ({ left: 1 }),
+  end: async () => undefined,
+  decline: async () => true,
+  listDeclined: async () => [],
+  list: async () => [],
+  listUnfinished: async () => [],
+  read: async function* () {
+    yield* [];
+  },
+  close: async () => undefined,
+};
+
+/** Bodies of successful replies, most of them wrong. */
+const bodies: readonly string[] = [
+  '{}',
+  '[]',
+  '[null]',
+  '{"a":null,"b":[[]],"__proto__":{"c":1}}',
+  '<A/>',
+  '<A><B>1</B><B/></A>',
+  '<Error><Code>InternalError</Code></Error>',
+  '<html>sign in</html>',
+  'text',
+  '',
+  '{"cut',
+  '<cut',
+];
+const errorStatuses = [400, 403, 404, 409, 500, 503];
+
+/** Replies of a service: first a success in the format that the operation expects, then unusual bodies and errors. */
+function probeReplies({ answer }: Operation): [FinalReply, ...FinalReply[]] {
+  const expected: Readonly<Record<Operation['answer'], Body>> = {
+    json: { kind: 'json', value: {} },
+    xml: { kind: 'xml', value: { Answer: { Field: 'a' } } },
+    none: { kind: 'empty' },
+  };
+  return [
+    replyOf(200, expected[answer]),
+    ...bodies.map((body) => replyOf(200, parseBody(body))),
+    ...errorStatuses.map((status) => replyOf(status, parseBody('{"code":"Probe"}'))),
+  ];
+}
+
+const replyOf = (status: number, body: Body): FinalReply => ({
+  kind: 'answered',
+  response: { kind: 'response', status, headers: { date: 'Thu, 01 Jan 2026 00:00:00 GMT' } },
+  body,
+  attempts: [{ result: String(status) }],
+  endedAt: probeTime,
+  keyId: 'probe',
+});

@@ -1,0 +1,57 @@
+import { Console } from 'node:console';
+import { setImmediate } from 'node:timers/promises';
+import { schemaProblems } from '../mcp/json-schema.js';
+import { toolSchemas } from '../mcp/tool-schemas.js';
+import { decideTool } from '../mcp/views/contract/apps.js';
+import { type HostRules, loadOperations, type OwnOperations } from '../operations/load-operations.js';
+import { textAt } from '../util/objects.js';
+import { quoted, type Shown, said, say } from '../util/safe-text.js';
+import type { Terminal } from './command.js';
+import { printLine } from './layout.js';
+
+export const hostRules: HostRules = { toolSchemas, schemaProblems, reservedNames: [decideTool] };
+
+/** Loads the operations of CLOUDOPS_OPERATIONS. An error that their files do not catch is a problem too. */
+export async function loadOperationFiles(path: string, terminal: Pick<Terminal, 'stderr'>): Promise<OwnOperations> {
+  const { result, uncaughtErrors } = await withContainedFiles(terminal, () => loadOperations(path, hostRules));
+  if (uncaughtErrors.length === 0) return result;
+  const problems = uncaughtErrors.map((error) => say`CLOUDOPS_OPERATIONS: ${said(error)}.`);
+  return { operations: [], problems: [...result.problems, ...problems] };
+}
+
+interface Contained<Result> {
+  readonly result: Result;
+  /** Errors of timers and promises that nothing caught, one sentence each. */
+  readonly uncaughtErrors: readonly Shown[];
+}
+
+/**
+ * Runs `work`, which calls code of outside files. An uncaught error does not end the process meanwhile, and a process that the files
+ * end fails. From now on, `console` prints to stderr, because stdout belongs to the protocol or to the answer.
+ */
+export async function withContainedFiles<Result>(
+  { stderr }: Pick<Terminal, 'stderr'>,
+  work: () => Promise<Result>,
+): Promise<Contained<Result>> {
+  const uncaughtErrors: Shown[] = [];
+  const onError = (error: unknown) => {
+    const reason = textAt(error, 'message') ?? 'no error was given';
+    uncaughtErrors.push(say`an error in a timer or a promise, which nothing caught: ${quoted(reason, 300)}`);
+  };
+  const onExit = () => {
+    printLine(stderr, say`A file of operations ended the process.`);
+    process.exitCode = 2;
+  };
+  globalThis.console = new Console(stderr, stderr);
+  process.on('uncaughtException', onError);
+  process.on('exit', onExit);
+  try {
+    const result = await work();
+    // Node reports an unhandled rejection after all promises that are settled.
+    await setImmediate();
+    return { result, uncaughtErrors };
+  } finally {
+    process.off('uncaughtException', onError);
+    process.off('exit', onExit);
+  }
+}

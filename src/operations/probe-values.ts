@@ -1,0 +1,122 @@
+import * as z from 'zod';
+import type { Operation } from '../tools/define-operation.js';
+import { isObject, leavesOf, withValueAt } from '../util/objects.js';
+
+/** Arguments and answers that every operation has to cope with. `cloudops-mcp operations check` tries them. */
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** Values that few arguments allow. `undefined` stands for a missing argument. */
+const unusualValues: readonly unknown[] = [
+  undefined,
+  null,
+  '',
+  ' ',
+  '..',
+  'a\u202eb',
+  '\ud800',
+  0,
+  -1,
+  1.5,
+  2 ** 53,
+  true,
+  [],
+  [[]],
+  [null],
+  {},
+  { a: 1 },
+];
+
+/** The example, no arguments at all, and the example with each argument in turn replaced by an unusual value. */
+export function probeArguments(operation: Operation): Arguments[] {
+  const example: Arguments = { ...operation.example };
+  const leaves = [...leavesOf(example)].map(([path]) => path).filter((path) => path !== '' && !path.includes('['));
+  const paths = new Set([...Object.keys(operation.input().shape), ...leaves]);
+  const changed = [...paths].flatMap((path) =>
+    unusualValues.map((value) => ({ ...Object(withArgument(example, path, value)) })),
+  );
+  return [example, {}, ...changed];
+}
+
+/** `withValueAt` changes only what exists; an argument at the top may be new. */
+const withArgument = (example: Arguments, path: string, value: unknown): unknown =>
+  path in example ? { ...example, [path]: value } : withValueAt(example, path, () => value);
+
+/** Sizes to try, largest first: characters of a text, and elements of a list. */
+const textSizes = [65_536, 16_384, 4096, 2048, 1024, 512, 255, 128, 63, 32, 20, 16];
+const listSizes = [1000, 500, 300, 100, 50, 20, 16, 10, 5, 3, 2];
+
+type Step = string | number;
+type Path = readonly Step[];
+
+/** The example with each text and list as long as the operation's rules allow. Tries sizes and keeps the first valid one. */
+export function largestArguments(operation: Operation): Arguments {
+  const isValid = (args: unknown) => operation.input().safeParse(args).success;
+  const grow = (
+    args: unknown,
+    path: Path,
+    sizes: readonly number[],
+    resize: (value: unknown, size: number) => unknown,
+  ) => sizes.map((size) => withValueAtPath(args, path, (value) => resize(value, size))).find(isValid) ?? args;
+  const texts = pathsOf(operation.example, (value) => typeof value === 'string');
+  const withTexts = texts.reduce<unknown>((args, path) => grow(args, path, textSizes, padText), operation.example);
+  // The innermost lists first, because a list of longer lists is longer.
+  const lists = pathsOf(withTexts, Array.isArray).reverse();
+  return { ...Object(lists.reduce<unknown>((args, path) => grow(args, path, listSizes, repeatFirst), withTexts)) };
+}
+
+const padText = (value: unknown, size: number) => `${value}`.padEnd(size, `${value}`.at(-1) ?? 'a');
+const repeatFirst = (value: unknown, size: number) => Array.from({ length: size }, () => [value].flat()[0]);
+
+/** Paths of the values that `matches` accepts, outer ones first. Of a list, only the first element is searched. */
+function pathsOf(value: unknown, matches: (value: unknown) => boolean, path: Path = []): Path[] {
+  const inner = innerValues(value).flatMap(([step, field]) => pathsOf(field, matches, [...path, step]));
+  return matches(value) ? [path, ...inner] : inner;
+}
+
+function innerValues(value: unknown): [Step, unknown][] {
+  if (Array.isArray(value)) return value.slice(0, 1).map((element) => [0, element]);
+  return isObject(value) ? Object.entries(value) : [];
+}
+
+function withValueAtPath(value: unknown, [step, ...rest]: Path, change: (value: unknown) => unknown): unknown {
+  if (step === undefined) return change(value);
+  if (Array.isArray(value))
+    return value.map((element, index) => (index === step ? withValueAtPath(element, rest, change) : element));
+  return { ...Object(value), [step]: withValueAtPath(Object(value)[step], rest, change) };
+}
+
+/** Records as `extract` returns them: first a complete one, then records without fields or with unusual values. */
+export function probeRecords({ output, pages }: Operation): unknown[] {
+  const schema: unknown = z.toJSONSchema((pages?.page ?? output)(), { io: 'output', unrepresentable: 'any' });
+  const complete = sampleOf(schema, true);
+  return [complete, sampleOf(schema, false), {}, undefined, ...variantsOf(complete, 0)];
+}
+
+/** A value that a JSON Schema allows. Each boolean in it is `flag`. */
+function sampleOf(schema: unknown, flag: boolean): unknown {
+  const { type, properties, items, enum: allowed, anyOf } = Object(schema);
+  if (Array.isArray(allowed)) return allowed[0];
+  if (Array.isArray(anyOf)) return sampleOf(anyOf[0], flag);
+  if (type === 'boolean') return flag;
+  if (type === 'integer' || type === 'number') return 3;
+  if (type === 'array') return [sampleOf(items, flag), sampleOf(items, flag)];
+  if (type !== 'object') return 'a';
+  return Object.fromEntries(Object.entries(Object(properties)).map(([name, inner]) => [name, sampleOf(inner, flag)]));
+}
+
+/** Levels of nesting at which fields are varied. */
+const maximumDepth = 4;
+const unusualFields: readonly unknown[] = [null, '', 'odd \u202e', -1, [], {}];
+
+/** Copies of a record in which one field is missing or has an unusual value. */
+function variantsOf(value: unknown, depth: number): unknown[] {
+  if (depth > maximumDepth) return [];
+  if (Array.isArray(value)) return [[], ...variantsOf(value[0], depth + 1).map((element) => [element])];
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([name, field]) => {
+    const { [name]: _, ...without } = value;
+    const replacements = [...unusualFields, ...variantsOf(field, depth + 1)];
+    return [without, ...replacements.map((replacement) => ({ ...value, [name]: replacement }))];
+  });
+}
