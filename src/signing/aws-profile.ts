@@ -5,21 +5,21 @@ import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable } from './keys.
 import { createProcessKeys } from './process-keys.js';
 import type { RunProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
-import { type Looking, watchFiles } from './watched-files.js';
+import { type FileAccess, watchFiles } from './watched-files.js';
 
-/** Settings of a profile that are not keys. */
+/** The settings of a profile besides its keys. */
 export interface ProfileFacts {
   readonly region: string | undefined;
   readonly endpointUrl: string | undefined;
 }
 
-/** The files of profiles, which other AWS tools read too. */
+/** Paths of the profile files that AWS tools share. */
 interface ProfileFiles {
   readonly config: string;
   readonly credentials: string;
 }
 
-/** The files, where the usual variables say that they are, or in `~/.aws`. */
+/** The paths from the environment variables of AWS, or else those in `~/.aws`. */
 export function filesOfProfiles(env: Readonly<Record<string, string | undefined>>): ProfileFiles {
   const home = env.HOME || env.USERPROFILE || homedir();
   const inHome = (path: string) => (path.startsWith('~/') ? join(home, path.slice(2)) : path);
@@ -40,23 +40,23 @@ export type ParseProfiles = (init: {
   readonly ignoreCache: boolean;
 }) => Promise<Profiles>;
 
-export interface ProfileOptions extends Looking {
+export interface ProfileOptions extends FileAccess {
   readonly name: string;
   readonly files: ProfileFiles;
-  /** Loads the reader: most servers need none. */
+  /** Loads the parser, which most servers do not need. */
   readonly load: () => Promise<ParseProfiles>;
   readonly run: RunProgram;
 }
 
-/** Settings that get keys from somewhere else, which is for AWS's own tools to do. */
+/** Settings of profiles that sign in elsewhere. Only AWS's own tools support them. */
 const federated = /^(role_arn|source_profile|credential_source|web_identity_token_file|login_session|sso_\w+)$/;
 
-/** A profile, as far as it is understood. */
+/** A profile, reduced to the settings that are used here. */
 interface Profile extends ProfileFacts {
   readonly keys: Credentials | { readonly command: readonly string[] };
 }
 
-/** Keys, region and endpoint of a profile. Its files are read again when they change. */
+/** Opens the keys, region and endpoint of a profile. The files are read again when they change. */
 export function openProfile(options: ProfileOptions): {
   readonly keys: KeySource;
   readonly profile: () => Promise<ProfileFacts>;
@@ -65,10 +65,10 @@ export function openProfile(options: ProfileOptions): {
   const read = async (): Promise<Profile> => {
     const init = { profile: name, configFilepath: files.config, filepath: files.credentials, ignoreCache: true };
     const profiles = await (await load())(init);
-    const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-    if (found === undefined)
+    const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+    if (profile === undefined)
       throw new KeysUnavailable(say`there is no profile ${name} in ${files.config} or ${files.credentials}`);
-    return readProfile(name, found);
+    return readProfile(name, profile);
   };
   const watched = watchFiles({ ...options, paths: [files.config, files.credentials], initial: undefined, read });
   const sourceOf = memoized((profile: Profile) => {
@@ -97,7 +97,7 @@ export function openProfile(options: ProfileOptions): {
   };
 }
 
-/** @throws KeysUnavailable if the profile has no keys of its own and no program that prints some */
+/** @throws KeysUnavailable if the profile has neither keys nor a program that prints keys */
 function readProfile(name: string, settings: Readonly<Record<string, string | undefined>>): Profile {
   const shown = said(say`${name}`);
   const { region, endpoint_url: endpointUrl, credential_process: program } = settings;
@@ -119,7 +119,7 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
   return { region, endpointUrl, keys: { command } };
 }
 
-/** A function that answers with the same as the last time while its argument is the same. */
+/** Remembers the result of the last call, for as long as the argument stays the same. */
 function memoized<Argument, Result>(make: (argument: Argument) => Result): (argument: Argument) => Result {
   let last: { readonly argument: Argument; readonly result: Result } | undefined;
   return (argument) => {
@@ -129,8 +129,8 @@ function memoized<Argument, Result>(make: (argument: Argument) => Result): (argu
 }
 
 /**
- * The words of a command line, with the quoting that AWS documents for `credential_process`: words end at white space, and double
- * quotation marks hold a word together. Undefined if one has no pair.
+ * Splits a command line by the quoting that AWS documents for `credential_process`: words end at white space, and double quotation marks
+ * keep a word together. Undefined if a quotation mark has no pair.
  */
 export function splitCommand(text: string): readonly string[] | undefined {
   if ((text.match(/"/g) ?? []).length % 2 === 1) return undefined;

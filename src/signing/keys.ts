@@ -1,9 +1,9 @@
 import { ShownError } from '../util/log.js';
 import type { Credentials } from './sign.js';
 
-/** The place where the keys of an account come from. They may be replaced there while the server runs. */
+/** The source of an account's keys. The keys may be replaced there while the server runs. */
 export interface KeySource {
-  /** Names the place and never changes: the ID of a fixed key, or else the files, profile or process. It holds no secret. */
+  /** Identifies the source and never changes: the ID of a fixed key, or else the file, profile or process. It holds no secret. */
   readonly id: string;
   /**
    * The keys to sign with now.
@@ -11,16 +11,16 @@ export interface KeySource {
    */
   current(): Promise<Credentials>;
   /**
-   * Looks again, after a service refused keys as unknown or expired. Resolves with others than those, if there are any.
+   * Looks for new keys, after a service has refused keys as unknown or expired. Resolves with undefined if there are none.
    * @throws KeysUnavailable
    */
   renewed(refused: Credentials): Promise<Credentials | undefined>;
 }
 
-/** Why there are no keys to sign with. The message is for people, and holds no secret. */
+/** Thrown if there are no keys to sign with. The message says why; it is for people and holds no secret. */
 export class KeysUnavailable extends ShownError {}
 
-/** Keys that stay as they are until the server is started again. */
+/** Keys that do not change while the server runs. */
 export const fixedKeys = (credentials: Credentials): KeySource => ({
   id: `key ${credentials.accessKeyId}`,
   current: async () => credentials,

@@ -7,26 +7,35 @@ import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable } from './keys.
 import { createProcessKeys } from './process-keys.js';
 import { runProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
-import { watchFiles } from './watched-files.js';
+import { type FileAccess, watchFiles } from './watched-files.js';
 
-/** Where the settings say that the keys of an account come from. */
-export type KeySettings =
-  | {
-      readonly kind: 'keys';
-      /** As they were at the start. What is undefined is not set. */
-      readonly credentials: { readonly [Part in keyof Credentials]?: string | undefined };
-      /** Paths of the files that parts of them come from. */
-      readonly files: { readonly [Part in keyof Credentials]?: string | undefined };
-    }
-  | { readonly kind: 'process'; readonly command: readonly string[] }
-  | { readonly kind: 'profile'; readonly name: string };
+/** The source of an account's keys, as the settings name it. */
+export type KeySettings = FixedKeySettings | ProcessKeySettings | ProfileKeySettings;
+
+interface FixedKeySettings {
+  readonly kind: 'keys';
+  /** The parts of the key at the start. A part that is not set is undefined. */
+  readonly credentials: Partial<Record<keyof Credentials, string | undefined>>;
+  /** Paths of the files that parts of the key come from. */
+  readonly files: Partial<Record<keyof Credentials, string | undefined>>;
+}
+
+interface ProcessKeySettings {
+  readonly kind: 'process';
+  readonly command: readonly string[];
+}
+
+interface ProfileKeySettings {
+  readonly kind: 'profile';
+  readonly name: string;
+}
 
 export interface KeyDependencies {
-  /** Variables of other programs, for those that are run. */
+  /** Environment variables of other programs, for programs that this server starts. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
   readonly log: Log;
-  /** Aborts when no call needs keys any more: then programs that run are ended. */
+  /** Aborts when no call needs keys any more, which ends the programs that still run. */
   readonly stop?: AbortSignal | undefined;
 }
 
@@ -41,54 +50,57 @@ export interface OpenKeys {
 }
 
 /**
- * Opens what settings name. Nothing is read or run yet.
+ * Opens a source of keys. Files and programs are read with the first call. A new source of keys adds a case here, its settings in
+ * `config/key-settings.ts`, and a file of its own.
  * @throws KeysUnavailable if keys are missing
  */
 export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDependencies): OpenKeys {
+  const files: FileAccess = { now, log, stat, sleep: (milliseconds) => delay(milliseconds) };
   const run = (command: readonly string[]) => runProgram(command, { env, stop });
-  const looking = { now, log, stat, sleep: (milliseconds: number) => delay(milliseconds) };
-  if (settings.kind === 'process') {
-    const id = `process ${JSON.stringify(settings.command)}`;
-    return {
-      keys: createProcessKeys({
-        id,
-        command: settings.command,
-        name: said(words('CLOUDOPS_CREDENTIAL_PROCESS')),
-        run,
-        now,
-        log,
-      }),
-    };
+  switch (settings.kind) {
+    case 'keys':
+      return { keys: openFixedKeys(settings, files) };
+    case 'process': {
+      const { command } = settings;
+      const id = `process ${JSON.stringify(command)}`;
+      const name = said(words('CLOUDOPS_CREDENTIAL_PROCESS'));
+      return { keys: createProcessKeys({ id, command, name, run, now, log }) };
+    }
+    case 'profile': {
+      const load = async () => (await import('@smithy/shared-ini-file-loader')).parseKnownFiles;
+      return openProfile({ ...files, name: settings.name, files: filesOfProfiles(env), load, run });
+    }
   }
-  if (settings.kind === 'profile') {
-    const load = async () => (await import('@smithy/shared-ini-file-loader')).parseKnownFiles;
-    return openProfile({ ...looking, name: settings.name, files: filesOfProfiles(env), load, run });
-  }
-  const { credentials, files } = settings;
-  const whole = wholeCredentials(credentials);
-  if (whole === undefined) throw new KeysUnavailable(words('keys are missing'));
-  const parts = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  if (parts.length === 0) return { keys: fixedKeys(whole) };
-  const read = async () => {
-    const texts = await Promise.all(parts.map(async ([part, path]) => [part, await readKeyFile(path)] as const));
-    const found = wholeCredentials({ ...credentials, ...Object.fromEntries(texts) });
-    if (found === undefined) throw new KeysUnavailable(words('a file of keys is empty'));
-    return found;
-  };
-  // Where only the secret is in a file, the ID says which account it is.
-  const id = files.accessKeyId === undefined ? `key ${whole.accessKeyId}` : `file ${files.accessKeyId}`;
-  const watched = watchFiles({ ...looking, paths: parts.map(([, path]) => path), initial: whole, read });
-  const renewed = async (refused: Credentials) => {
-    const found = await watched.settled();
-    return areSameKeys(found, refused) ? undefined : found;
-  };
-  return { keys: { id, current: watched.current, renewed } };
 }
 
-/** No key is longer (bytes). */
+/** Keys from settings and files. Keys in files are read again when the files change. */
+function openFixedKeys({ credentials, files }: FixedKeySettings, access: FileAccess): KeySource {
+  const initial = wholeCredentials(credentials);
+  if (initial === undefined) throw new KeysUnavailable(words('keys are missing'));
+  const parts = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  if (parts.length === 0) return fixedKeys(initial);
+  const read = async () => {
+    const texts = await Promise.all(parts.map(async ([part, path]) => [part, await readKeyFile(path)] as const));
+    const keys = wholeCredentials({ ...credentials, ...Object.fromEntries(texts) });
+    if (keys === undefined) throw new KeysUnavailable(words('a file of keys is empty'));
+    return keys;
+  };
+  const watched = watchFiles({ ...access, paths: parts.map(([, path]) => path), initial, read });
+  return {
+    // If only the secret is in a file, the key ID still identifies the account.
+    id: files.accessKeyId === undefined ? `key ${initial.accessKeyId}` : `file ${files.accessKeyId}`,
+    current: watched.current,
+    renewed: async (refused) => {
+      const keys = await watched.settled();
+      return areSameKeys(keys, refused) ? undefined : keys;
+    },
+  };
+}
+
+/** Longer than any key. */
 const maximumBytes = 64 * 1024;
 
-/** The text of a file, which may be any text without line breaks or other characters that no header can have. */
+/** The text of a file, without white space around it. */
 async function readKeyFile(path: string): Promise<string> {
   const { size } = await stat(path);
   if (size > maximumBytes) throw new KeysUnavailable(words('a file of keys is larger than 64 KiB'));
@@ -98,12 +110,12 @@ async function readKeyFile(path: string): Promise<string> {
   return text.trim();
 }
 
-/** Credentials with an ID and a secret; undefined if one of them is missing or empty, or if a part fits in no header. */
+/** The parts as credentials. Undefined if the ID or the secret is missing or empty, or if a part cannot be sent in a header. */
 function wholeCredentials({
   accessKeyId,
   secretAccessKey,
   sessionToken,
-}: { readonly [Part in keyof Credentials]?: string | undefined }): Credentials | undefined {
+}: FixedKeySettings['credentials']): Credentials | undefined {
   if (!accessKeyId || !secretAccessKey) return undefined;
   if (!isHeaderText(accessKeyId) || (sessionToken !== undefined && !isHeaderText(sessionToken))) return undefined;
   return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };

@@ -17,12 +17,12 @@ export interface ProcessKeysOptions {
 }
 
 const minuteMs = 60_000;
-/** Keys are asked for anew so long before they expire. */
+/** The program runs again this long before its keys expire. */
 const earlyMs = 5 * minuteMs;
 
 const headerText = /^[\x21-\x7e]+$/;
 
-/** Said at once, or of keys that were good when they were printed. */
+/** The keys had expired when they were printed, or have expired since. */
 const haveExpired = words('printed keys that have expired');
 
 /** The output of a program as AWS defines it for `credential_process`. */
@@ -36,15 +36,15 @@ const outputSchema = lazy(() =>
   }),
 );
 
-/** Keys that a program printed, with the time until which they are valid (milliseconds). */
+/** Keys that a program printed, and the time at which they expire (milliseconds). */
 interface Printed {
   readonly credentials: Credentials;
   readonly expires: number;
 }
 
 /**
- * Keys that a program prints. It is run once for all calls that wait for it, again five minutes before the keys expire, and at most once
- * a minute. If it fails, keys that have not expired stay in use.
+ * Keys that a program prints. The program runs once for all calls that wait for it, again five minutes before the keys expire, and at most
+ * once a minute. If it fails, keys that have not expired stay in use.
  */
 export function createProcessKeys({ id, command, name, run, now, log }: ProcessKeysOptions): KeySource {
   let printed: Printed | undefined;
@@ -58,7 +58,7 @@ export function createProcessKeys({ id, command, name, run, now, log }: ProcessK
     failure = say`${name} ${said(problem ?? haveExpired)}`;
     if (problem !== undefined) log('error', 'keys', { problem: failure });
   };
-  /** Takes what a program printed, unless there is a problem with it. */
+  /** Keeps the keys in the output of the program, or returns the problem with them. */
   const take = (stdout: string): Shown | undefined => {
     const { data } = outputSchema().safeParse(parseJson(stdout));
     if (data === undefined) return words('printed something other than the JSON of credential_process, version 1');
@@ -90,7 +90,7 @@ export function createProcessKeys({ id, command, name, run, now, log }: ProcessK
     id,
     current: async () => {
       const left = (printed?.expires ?? 0) - now().getTime();
-      // Calls do not wait for new keys while there are good ones.
+      // Calls do not wait for new keys while the last keys are valid.
       if (left > 0 && left < earlyMs) void refresh();
       else if (left <= 0) await refresh();
       if (printed !== undefined && printed.expires > now().getTime()) return printed.credentials;

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { own, type Shown, say, words } from '../util/safe-text.js';
 
-/** What came of running a program. What it printed to stderr is nowhere: it may hold a secret. */
+/** Outcome of a program. Its stderr is not kept, because it may hold a secret. */
 export type ProgramResult =
   | { readonly kind: 'ended'; readonly stdout: string }
-  /** The end of a sentence about the program. */
+  /** `problem` ends a sentence that begins with the program's name. */
   | { readonly kind: 'failed'; readonly problem: Shown };
 
 export type RunProgram = (command: readonly string[]) => Promise<ProgramResult>;
@@ -13,16 +13,16 @@ const longestRunMs = 10_000;
 const mostBytes = 64 * 1024;
 
 export interface RunOptions {
-  /** Without the variables of this server, which may hold other keys. */
+  /** Variables of the program, without the settings of this server, which may hold other keys. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborts when nobody waits for the program any more. */
+  /** Aborts when no call waits for the program any more. */
   readonly stop?: AbortSignal | undefined;
   readonly limitMs?: number;
 }
 
 /**
- * Runs a program without a shell, within limits of time and output. One that goes beyond them, or is stopped, is ended with all that it
- * started: on Windows, which has no groups of processes, it alone.
+ * Runs a program without a shell. If it exceeds the limits of time or output, or is stopped, it is killed with all processes that it
+ * started. On Windows, which has no process groups, only the program itself is killed.
  */
 export function runProgram([file = '', ...args]: readonly string[], options: RunOptions): Promise<ProgramResult> {
   if (options.stop?.aborted) return Promise.resolve(stopped);
@@ -37,7 +37,7 @@ export function runProgram([file = '', ...args]: readonly string[], options: Run
       });
       watch(child, options, () => endAll(child, hasGroup), resolve);
     } catch {
-      // A file name or an argument that no system takes.
+      // The file name or an argument is invalid on this system.
       resolve({ kind: 'failed', problem: words('cannot be started') });
     }
   });
@@ -45,7 +45,7 @@ export function runProgram([file = '', ...args]: readonly string[], options: Run
 
 const stopped: ProgramResult = { kind: 'failed', problem: words('was stopped, because this server ends') };
 
-/** Tells how a program ended. Whoever holds its output open counts as part of it. */
+/** Resolves with the outcome of a program. A process that holds the output open counts as part of the program. */
 function watch(
   child: ChildProcess,
   { limitMs = longestRunMs, stop }: RunOptions,
@@ -68,7 +68,7 @@ function watch(
   const fail = (problem: Shown) => endWith({ kind: 'failed', problem });
   const onStop = () => endWith(stopped);
   const timer = setTimeout(() => fail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
-  // It would outlive this process, as it is in a group of its own.
+  // The program would outlive this process, because it has a process group of its own.
   process.once('exit', endProgram);
   stop?.addEventListener('abort', onStop);
   child.stdout?.on('data', (chunk: Buffer) => {
@@ -76,7 +76,7 @@ function watch(
     chunks.push(chunk);
     if (bytes > mostBytes) fail(say`printed more than ${mostBytes / 1024} KiB`);
   });
-  // Never the error's message: it names the program with its arguments.
+  // The error's message is not shown, because it contains the arguments of the program.
   child.once('error', (error) => done({ kind: 'failed', problem: say`cannot be started (${own(codeOf(error))})` }));
   child.once('close', (code, signal) => {
     if (code === 0) return done({ kind: 'ended', stdout: Buffer.concat(chunks).toString('utf8') });
@@ -87,7 +87,7 @@ function watch(
 
 const codeOf = (error: Error) => ('code' in error ? String(error.code) : error.name);
 
-/** Ends a program and everything in its group. */
+/** Kills a program and everything in its process group. */
 function endAll(child: ChildProcess, hasGroup: boolean): void {
   const { pid } = child;
   if (pid === undefined) return;
@@ -95,6 +95,6 @@ function endAll(child: ChildProcess, hasGroup: boolean): void {
     if (hasGroup) process.kill(-pid, 'SIGKILL');
     else child.kill('SIGKILL');
   } catch {
-    // It has ended by itself.
+    // It has ended already.
   }
 }

@@ -25,12 +25,12 @@ export interface UnsignedRequest {
   readonly host: string;
   readonly path: string;
   readonly query: Query;
-  /** Lower-case names. All of them are signed. */
+  /** Lower-case names. All headers are signed. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-/** Credentials, scope and profile of a signature. `date` is the signing time. */
+/** Credentials, scope and variant of a signature. `date` is the signing time. */
 export interface SigningContext {
   readonly profile: SigningProfile;
   readonly credentials: Credentials;
@@ -39,14 +39,14 @@ export interface SigningContext {
   readonly date: Date;
 }
 
-/** Headers to send, with the texts that were signed, for debugging. They hold the session token, but no other secret. */
+/** Headers to send, and the texts that were signed, for debugging. The only secret in them is the session token. */
 export interface Signed {
   readonly headers: Readonly<Record<string, string>>;
   readonly canonicalRequest: string;
   readonly stringToSign: string;
 }
 
-/** Signs a request with Signature Version 4. Every attempt to send it is signed afresh. */
+/** Signs a request with Signature Version 4. Each attempt needs a signature of its own, because the time is signed. */
 export function sign(request: UnsignedRequest, context: SigningContext): Promise<Signed> {
   return new RequestSigner(context).signRequest(request, context);
 }

@@ -1,16 +1,17 @@
 /**
- * An API's variant of Signature Version 4 (docs/API.md: Signing). Encoding and the headers of tokens follow similar services.
+ * An API's variant of Signature Version 4 (docs/API.md: Signing). The reference does not define path encoding and token
+ * headers, so they follow similar services.
  */
 export interface SigningProfile {
   readonly dateHeader: string;
-  /** Storage carries the body's SHA-256 in a header; the other APIs do not. */
+  /** The header with the body's SHA-256. Only storage has one. */
   readonly contentHashHeader?: string;
   readonly tokenHeader: string;
-  /** Storage signs the path as it is on the wire; the others normalise it and encode it once more. */
+  /** Storage signs the path as it is sent. The other APIs normalise the path and encode it a second time. */
   readonly encodesPathTwice: boolean;
 }
 
-/** Storage as in the reference: `x-ext-*`. */
+/** Storage of the reference: `x-ext-*`. */
 export const storageProfile: SigningProfile = {
   dateHeader: 'x-ext-date',
   contentHashHeader: 'x-ext-content-sha256',
@@ -26,7 +27,7 @@ export const s3Profile: SigningProfile = {
   encodesPathTwice: false,
 };
 
-/** Catalog and DevOps. */
+/** The catalog and DevOps APIs. */
 export const apiProfile: SigningProfile = {
   dateHeader: 'x-amz-date',
   tokenHeader: 'x-amz-security-token',

@@ -3,7 +3,7 @@ import { type Log, shownReason } from '../util/log.js';
 import { say } from '../util/safe-text.js';
 import { KeysUnavailable } from './keys.js';
 
-/** The facts that tell that a file was written or replaced. */
+/** The facts that change when a file is written or replaced. */
 interface Stats {
   readonly dev: number;
   readonly ino: number;
@@ -13,14 +13,14 @@ interface Stats {
 }
 
 /** Access to files and time. */
-export interface Looking {
+export interface FileAccess {
   readonly stat: (path: string) => Promise<Stats>;
   readonly now: () => Date;
   readonly sleep: (milliseconds: number) => Promise<void>;
   readonly log: Log;
 }
 
-export interface WatchOptions<Value> extends Looking {
+export interface WatchOptions<Value> extends FileAccess {
   readonly paths: readonly string[];
   /** The value at the start; undefined if it is still to be read. */
   readonly initial: Value | undefined;
@@ -28,24 +28,24 @@ export interface WatchOptions<Value> extends Looking {
   readonly read: () => Promise<Value>;
 }
 
-/** A value that is made of files, and follows them. */
+/** A value made from files, which is updated when they change. */
 export interface WatchedFiles<Value> {
   /**
-   * The value of the files as they last made sense.
-   * @throws KeysUnavailable if they never did
+   * The last value that could be read.
+   * @throws KeysUnavailable if none could be read yet
    */
   current(): Promise<Value>;
-  /** The same, but of files that are changing just now it waits for the end of that. */
+  /** Like `current`, but waits until files that are being written have stopped changing. */
   settled(): Promise<Value>;
 }
 
-/** Files are read when none of them has changed for so long: several cannot be replaced at the same moment. */
+/** Files are read when none has changed for this time, because two files cannot be replaced at the same moment (milliseconds). */
 const stillMs = 1000;
 const pollMs = 250;
 /** The longest wait for files that keep changing. */
 const longestWaitMs = 5000;
 
-/** Reads files again when they were changed. Those that cannot be read, or make no sense, leave the value as it is. */
+/** Reads files again after they have changed. If they cannot be read or used, the last value stays. */
 export function watchFiles<Value>({
   paths,
   initial,
@@ -62,22 +62,22 @@ export function watchFiles<Value>({
   let turn: Promise<unknown> = Promise.resolve();
   let settling: Promise<void> | undefined;
 
-  /** The files as they are, and whether they have been so for a second. */
+  /** A fingerprint of the files, and whether it has been the same for `stillMs`. */
   const look = async () => {
     const stats = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)));
     const mark = JSON.stringify(
-      stats.map((each) => each && [each.dev, each.ino, each.size, each.mtimeMs, each.ctimeMs]),
+      stats.map((file) => file && [file.dev, file.ino, file.size, file.mtimeMs, file.ctimeMs]),
     );
     const at = now().getTime();
     if (seen?.mark !== mark) seen = { mark, since: at };
-    const ages = stats.map((each) => (each === undefined ? 0 : at - Math.max(each.mtimeMs, each.ctimeMs)));
+    const ages = stats.map((file) => (file === undefined ? 0 : at - Math.max(file.mtimeMs, file.ctimeMs)));
     return { mark, isStill: Math.min(...ages) >= stillMs || at - seen.since >= stillMs };
   };
   const load = async (mark: string): Promise<void> => {
     const found = await read().catch((error: unknown) => {
       problem = error instanceof KeysUnavailable ? error.shown : say`a file cannot be read (${shownReason(error)})`;
     });
-    // Written while it was read: the next call tries again.
+    // A file was written during the read, so the next call tries again.
     if ((await look()).mark !== mark) return;
     loaded = mark;
     if (found === undefined) log('error', 'keys', { problem });
@@ -86,7 +86,7 @@ export function watchFiles<Value>({
       log('info', 'keys', { read: paths });
     }
   };
-  /** Reads files that have changed, once they are still. Resolves with false while they are not. */
+  /** Reads changed files if they are still. Resolves with false if they are not. */
   const refresh = async (): Promise<boolean> => {
     const { mark, isStill } = await look();
     if (mark === loaded && value !== undefined) return true;
@@ -111,7 +111,7 @@ export function watchFiles<Value>({
       return valueNow();
     },
     settled: async () => {
-      // Calls wait together, and hold up no other.
+      // All waiting calls share one wait, and other calls go on.
       settling ??= settle().finally(() => {
         settling = undefined;
       });
