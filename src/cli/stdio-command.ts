@@ -8,7 +8,7 @@ import { createServer } from '../server.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { type Command, type Terminal, validConfig } from './command.js';
 import { printLine } from './layout.js';
-import { hasDesktop } from './open-browser.js';
+import { hasDesktop, openBrowser } from './open-browser.js';
 import { runUntilSignal } from './run-until-signal.js';
 
 /** `cloudops-mcp`: serves the client that started it, until it ends stdin. stdout carries protocol messages and nothing else. */
@@ -67,7 +67,6 @@ function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined
   let served: ReturnType<typeof serve> | undefined;
   const serve = async ({ runtime, log }: NonNullable<typeof attached>) => {
     const { serveLocalPage } = await import('../http/local-decision-page.js');
-    const { openBrowser } = await import('./open-browser.js');
     const { accounts, operations, call, stateKeys, now } = runtime.server;
     const open = (url: string) => openBrowser(url, terminal.platform);
     return serveLocalPage({ plans: runtime.plans, accounts, operations, call, stateKeys, now, open, log });
