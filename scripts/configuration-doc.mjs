@@ -14,11 +14,11 @@ A setting is an environment variable or a command-line option, and the option wi
 or \`on\`, and \`0\`, \`false\`, \`no\` or \`off\`. With a misspelt name, the server does not start and says which name was
 probably meant; all problems are reported at once.
 
-Secrets are never options, because everybody on the machine can read the command line of a process. Where the table says
+Secrets are never options, because all users of the machine can read the command line of a process. If the table says
 "also …_FILE", the value can come from a file instead: \`CLOUDOPS_SECRET_ACCESS_KEY_FILE=/run/secrets/cloudops\`, or
 \`--secret-access-key-file /run/secrets/cloudops\`.
 
-The resource \`cloudops://configuration\` and \`cloudops-mcp doctor\` show what is set and where it comes from, without secrets.
+The resource \`cloudops://configuration\` and \`cloudops-mcp doctor\` show each setting and its origin, without secrets.
 `;
 
 const accounts = `## Several accounts
@@ -43,13 +43,13 @@ const accounts = `## Several accounts
 }
 \`\`\`
 
-What an account does not say comes from the environment. Keys come whole from one place: an account with a key file, a program or a
+Settings that an account leaves out come from the environment. Both halves of a key come from one source: an account with a key file, a program or a
 profile has no key of the environment, and no key is ever in the file itself. \`readOnly\`, \`tools\` and \`regions\` may only narrow
-what the environment allows, and \`confirm\` may only be stricter where the environment sets it. \`endpoints\` has those of the APIs that
+what the environment allows, and \`confirm\` may only be stricter if the environment sets it. \`endpoints\` has the endpoints of APIs that
 [files of operations](OPERATIONS.md) name. A file in which a name stands twice is refused. Answers and findings name a setting by
-its variable, also where it is an account's own.
+its variable, even if the account sets it.
 
-Tools that several accounts allow have an argument \`account\`; it is required unless \`default\` is one of them. A tool that one account
+Tools that several accounts allow have an argument \`account\`, which is required unless the default account is among them. A tool that one account
 alone allows has none, and its description begins with that account. \`cloudops-mcp call\` takes \`--account\`, and \`doctor\` checks every
 account. Over HTTP, a caller uses the accounts that its scopes name, such as \`cloudops:account:prod\`, or the default one if they name
 none.
@@ -64,9 +64,9 @@ none.
 
 A request that is refused because its key is unknown or has expired is sent again once if there are other keys by then; so is a change,
 because nothing was carried out. One file or a profile is the way to rotate without a gap. Of two files, write both within a
-second: the old pair stays in use until then, and a new ID beside an old secret is refused.
+second: the old pair stays in use until then, and a new ID with an old secret is refused.
 
-The program is run without a shell, for ten seconds at most, without the variables of this server, and may print 64 KiB. What it prints
+The program runs without a shell, for at most ten seconds, may print 64 KiB, and gets none of the server's variables. Its output
 is never shown. A profile that signs in elsewhere (\`role_arn\`, \`sso_…\`, web identity) works with
 \`CLOUDOPS_CREDENTIAL_PROCESS='["aws", "configure", "export-credentials", "--profile", "…", "--format", "process"]'\`.
 
@@ -81,13 +81,13 @@ decides, so replicas that share it share the budget. \`0\` only shows plans.
 ## Without a state key
 
 Without \`CLOUDOPS_STATE_KEY\`, each process has a random key. If the journal is in a file, \`planId\`s that carry a plan out have a key of their
-own, so that they work in the next process. It is made with the first of them, in a file beside the journal, such as
+own, so that they work in the next process. The key is made with the first such \`planId\`, in a file next to the journal, such as
 \`journal.jsonl.plan-key\`, which only its owner can read (mode 0600); a file that others can read is not used. It proves no consent, because
 a \`planId\` does not. To replace the key, delete the file and restart the server.
 
 ## Replacing the state key
 
-\`CLOUDOPS_STATE_KEY_FILE\` may hold several keys, one a line: the first signs, and all verify. To replace one without refusing
+\`CLOUDOPS_STATE_KEY_FILE\` may hold several keys, one per line: the first signs, and all verify. To replace a key without refusing
 plans that are under way, append the new key, restart every replica, move it to the first line, restart, and remove the old one when its
 plans have expired: after ten minutes or, with a page for decisions, after \`CLOUDOPS_PLAN_HOURS\`.
 `;

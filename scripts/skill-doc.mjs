@@ -3,11 +3,11 @@
 import { readFileSync } from 'node:fs';
 import { importSource } from './source.mjs';
 
-const { operations, prompts, confirmFirst, instructionsFor, listed } = await importSource(`
+const { operations, prompts, confirmFirst, instructionsFor, listText } = await importSource(`
   export { operations } from './src/tools/index.js';
   export { prompts, confirmFirst } from './src/mcp/prompt-texts.js';
   export { instructionsFor } from './src/mcp/instructions.js';
-  export { listed } from './src/util/human.js';`);
+  export { listText } from './src/util/human.js';`);
 
 const account = { name: 'default', policy: { readOnly: false }, confirm: 'ask' };
 const [about, reading, changing, ...rules] = instructionsFor(operations, { all: [account], areNamed: false }).split(
@@ -22,7 +22,7 @@ const check = prompts.find(({ tool }) => tool === 'list_parts');
 const description =
   'Reports how far multipart uploads to object storage are, and plans changes of a cloud and carries them out with the consent of the ' +
   'user, with the tools of the MCP server cloudops-mcp. Use it when the user asks for an upload, its progress or its missing parts, or ' +
-  `wants to ${listed(
+  `wants to ${listText(
     changes.map(({ title }) => lowerCase(title)),
     'or',
   )}.`;

@@ -11,9 +11,9 @@ const { operations, argumentReference, gaps, markdownTable, Refusal, refusalFail
   export { operations } from './src/tools/index.js';
   export { argumentReference, gaps } from './src/mcp/reference.js';
   export { markdownTable } from './src/util/human.js';
-  export { Refusal, refusalFailure } from './src/answers/refusal.js';
-  export { remedyFor } from './src/answers/remedies.js';
-  export { said, words } from './src/util/say.js';`);
+  export { Refusal, refusalFailure } from './src/consent/refusal.js';
+  export { remedyFor } from './src/calls/remedies.js';
+  export { said, words } from './src/util/safe-text.js';`);
 
 const effects = {
   read: 'It only reads.',
