@@ -1,5 +1,5 @@
-// A bare MCP server over HTTP on the SDK that ours uses. Its list_parts makes the same request with the AWS SDK, without checks,
-// limits and journal. node http-peer.mjs <port> <endpoint>
+// A bare MCP server over HTTP on the same MCP SDK. Its list_parts makes the same request with the AWS SDK, but has no checks,
+// limits or journal. node http-peer.mjs <port> <endpoint>
 import { createServer } from 'node:http';
 import { ListPartsCommand, S3Client } from '@aws-sdk/client-s3';
 import { toNodeHandler } from '@modelcontextprotocol/node';

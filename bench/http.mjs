@@ -1,6 +1,6 @@
-// Calls a second over HTTP, compared with a bare server (http-peer.mjs): npm run bench -- http [--rounds 5] [--seconds 3] [--json].
-// Both run all the time and are called in turn. They and the store that both ask have a process each. Only the ratios hold on
-// other machines.
+// Calls per second over HTTP, compared with a bare server (http-peer.mjs): npm run bench -- http [--rounds 5] [--seconds 3] [--json].
+// Each call makes one request to the store on both sides. Both servers run all the time and are called in turn. Each of them and the
+// store has its own process. Only the ratios hold on other machines.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -48,13 +48,13 @@ const freePort = () =>
     });
   });
 
-/** The most memory that a process has held, in MiB; Linux only. */
+/** Peak memory of a process in MiB; Linux only. */
 const peakMemory = (pid) =>
   process.platform === 'linux'
     ? Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024
     : Number.NaN;
 
-/** Milliseconds that all threads of a process have run; Linux only. Other work on the machine hardly changes it. */
+/** CPU time of all threads of a process in milliseconds; Linux only. Other work on the machine hardly changes it. */
 const cpuTime = (pid) =>
   process.platform === 'linux'
     ? readdirSync(`/proc/${pid}/task`)
@@ -62,16 +62,13 @@ const cpuTime = (pid) =>
         .reduce((sum, ms) => sum + ms, 0)
     : Number.NaN;
 
-const callOf = (more) =>
+const callWith = (args) =>
   JSON.stringify({
     jsonrpc: '2.0',
     id: 1,
     method: 'tools/call',
-    params: { name: 'list_parts', arguments: { bucket: 'b', object: 'k', uploadId: 'u', ...more } },
+    params: { name: 'list_parts', arguments: { bucket: 'b', object: 'k', uploadId: 'u', ...args } },
   });
-/** One request to the store each, as the peer makes it; a summary of ours makes a second one for the start of the upload. */
-const calls = { parts: callOf({ view: 'parts' }), summary: callOf({}) };
-const peerCalls = { parts: callOf({}), summary: callOf({}) };
 
 async function callOnce(url, dispatcher, body) {
   const { statusCode, body: answer } = await request(url, {
@@ -89,15 +86,15 @@ async function callOnce(url, dispatcher, body) {
   if (result === undefined || result.isError) throw new Error(`status ${statusCode}: ${JSON.stringify(error) ?? text}`);
 }
 
-/** Has clients call as fast as they are answered. Resolves with calls a second and milliseconds of CPU for each. */
-async function load({ url, pid, calls }, view, clients, forMs) {
+/** Lets `clients` clients call without pauses for `forMs`. Returns the calls per second and the CPU milliseconds per call. */
+async function load({ url, pid, call }, clients, forMs) {
   const dispatcher = new Agent({ connections: clients, pipelining: 1 });
   const begun = performance.now();
   const cpuBefore = cpuTime(pid);
   let count = 0;
   const client = async () => {
     while (performance.now() - begun < forMs) {
-      await callOnce(url, dispatcher, calls[view]);
+      await callOnce(url, dispatcher, call);
       count += 1;
     }
   };
@@ -107,11 +104,11 @@ async function load({ url, pid, calls }, view, clients, forMs) {
   return { count, rate: count / elapsed, cpu: (cpuTime(pid) - cpuBefore) / count };
 }
 
-async function ready({ url, calls }) {
+async function ready({ url, call }) {
   const dispatcher = new Agent();
   for (let attempt = 0; ; attempt += 1)
     try {
-      await callOnce(url, dispatcher, calls.parts);
+      await callOnce(url, dispatcher, call);
       return await dispatcher.close();
     } catch (error) {
       if (attempt > 200) throw error;
@@ -119,7 +116,7 @@ async function ready({ url, calls }) {
     }
 }
 
-/** Options of the image for ours, from the image's version of Node on. Earlier versions have other defaults of V8. */
+/** Our server runs with the image's Node options from the image's Node version on. V8 has other defaults in earlier versions. */
 const image = readFileSync(here('../Dockerfile'), 'utf8');
 const [, imageNode] = /FROM node:(\d+)/.exec(image);
 const [, imageOptions] = /NODE_OPTIONS=(\S+)/.exec(image);
@@ -133,42 +130,41 @@ const { value: storePort } = await createInterface({ input: store.stdout })[Symb
 const endpoint = `http://127.0.0.1:${storePort}`;
 const [ourPort, peerPort] = [await freePort(), await freePort()];
 const ourArgs = ['http', '--port', String(ourPort), '--http-rate', '1000000', '--log-level', 'warn'];
-const start = (calls, port, ...more) => {
+const start = (call, port, ...more) => {
   const { pid } = run(...more);
-  return { pid, url: `http://127.0.0.1:${port}/mcp`, calls };
+  return { pid, url: `http://127.0.0.1:${port}/mcp`, call };
 };
 const servers = {
-  ours: start(calls, ourPort, [...nodeArgs, here('../dist/main.js'), ...ourArgs, '--storage-headers', 'amz'], {
-    NODE_OPTIONS: nodeOptions,
-    CLOUDOPS_STORAGE_URL: endpoint,
-    CLOUDOPS_ACCESS_KEY_ID: 'AKIDBENCH',
-    CLOUDOPS_SECRET_ACCESS_KEY: 'bench',
-  }),
-  peer: start(peerCalls, peerPort, [here('http-peer.mjs'), String(peerPort), endpoint]),
+  // Its default view, a summary, would make a second request.
+  ours: start(
+    callWith({ view: 'parts' }),
+    ourPort,
+    [...nodeArgs, here('../dist/main.js'), ...ourArgs, '--storage-headers', 'amz'],
+    {
+      NODE_OPTIONS: nodeOptions,
+      CLOUDOPS_STORAGE_URL: endpoint,
+      CLOUDOPS_ACCESS_KEY_ID: 'AKIDBENCH',
+      CLOUDOPS_SECRET_ACCESS_KEY: 'bench',
+    },
+  ),
+  peer: start(callWith({}), peerPort, [here('http-peer.mjs'), String(peerPort), endpoint]),
 };
 
 for (const server of Object.values(servers)) {
   await ready(server);
-  // Warms up until code is compiled and heaps have their size.
-  for (let count = 0; count < 3000; ) count += (await load(server, 'parts', 8, milliseconds)).count;
+  // Warms up until the code is compiled and the heaps have grown.
+  for (let count = 0; count < 3000; ) count += (await load(server, 8, milliseconds)).count;
 }
 const rows = [];
-const loads = [
-  { clients: 1, view: 'parts' },
-  { clients: 8, view: 'parts' },
-  { clients: 64, view: 'parts' },
-  { clients: 8, view: 'summary' },
-];
-for (const { clients, view } of loads) {
+for (const clients of [1, 8, 64]) {
   const taken = { ours: [], peer: [] };
   for (let round = 0; round < rounds; round += 1)
-    for (const [name, server] of Object.entries(servers))
-      taken[name].push(await load(server, view, clients, milliseconds));
+    for (const [name, server] of Object.entries(servers)) taken[name].push(await load(server, clients, milliseconds));
   const figure = (field) => {
-    const [ours, peer] = [taken.ours, taken.peer].map((list) => median(list.map((one) => one[field])));
+    const [ours, peer] = [taken.ours, taken.peer].map((list) => median(list.map((figures) => figures[field])));
     return { ours, peer, ratio: ours / peer };
   };
-  rows.push({ clients, view, rate: figure('rate'), cpu: figure('cpu') });
+  rows.push({ clients, rate: figure('rate'), cpu: figure('cpu') });
 }
 const [ours, peer] = [servers.ours, servers.peer].map(({ pid }) => peakMemory(pid));
 const memory = { ours, peer, ratio: ours / peer };
@@ -179,10 +175,9 @@ else {
   console.log('| what | ours | peer | ratio | goal |\n| --- | --- | --- | --- | --- |');
   const line = (what, { ours, peer, ratio }, goal) =>
     console.log(`| ${what} | ${ours.toFixed(1)} | ${peer.toFixed(1)} | ${ratio.toFixed(2)} | ${goal} |`);
-  for (const { clients, view, rate, cpu } of rows) {
-    const [atLeast, atMost] = view === 'parts' ? ['≥ 1.5', '≤ 0.67'] : ['', ''];
-    line(`${clients} clients, ${view}, calls a second`, rate, atLeast);
-    line(`${clients} clients, ${view}, ms of CPU a call`, cpu, atMost);
+  for (const { clients, rate, cpu } of rows) {
+    line(`${clients} clients, calls per second`, rate, '≥ 1.5');
+    line(`${clients} clients, ms of CPU per call`, cpu, '≤ 0.67');
   }
   line('peak memory, MiB', memory, '≤ 0.8');
 }

@@ -1,4 +1,4 @@
-// Builds the server and runs one of the benches: npm run bench [-- http] [its options]. Without a name it is `run`, beside the peers.
+// Builds the server and runs a bench by its name: npm run bench [-- http] [its options]. The default is `run`, which compares with peers.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 

@@ -1,4 +1,4 @@
-// The servers and libraries that ours is compared with. npm installs them into a temporary folder, not among our dependencies.
+// The servers and libraries that the benches compare with. npm installs them into a temporary folder, not into our dependencies.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

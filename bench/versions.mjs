@@ -1,4 +1,4 @@
-// One table of the ratios to the peers on every supported Node: npm run bench -- versions [--rounds 11]
+// Prints one table of the ratios to the peers on every supported Node version: npm run bench -- versions [--rounds 11]
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -17,12 +17,10 @@ const columns = releases.map((release) => {
   const ratios = figures.flatMap(({ what, peers }) =>
     peers.map(({ peer, ratio }) => [`${what}: ours / ${peer}`, ratio]),
   );
-  const calls = http.rows
-    .filter(({ view }) => view === 'parts')
-    .flatMap(({ clients, rate, cpu }) => [
-      [`calls a second over HTTP, ${clients} clients: ours / peer`, rate.ratio],
-      [`CPU a call over HTTP, ${clients} clients: ours / peer`, cpu.ratio],
-    ]);
+  const calls = http.rows.flatMap(({ clients, rate, cpu }) => [
+    [`calls per second over HTTP, ${clients} clients: ours / peer`, rate.ratio],
+    [`CPU per call over HTTP, ${clients} clients: ours / peer`, cpu.ratio],
+  ]);
   const memory = ['peak memory over HTTP: ours / peer', http.memory.ratio];
   return new Map([...ratios, ...calls, memory]);
 });
