@@ -1,5 +1,5 @@
-// Counts the files of src/ and the named functions that one warm call runs through, by V8's coverage:
-// npm run bench -- call-path [--list]. The server runs over stdio on its sandbox, and its client answers the question for a change.
+// Counts the files of src/ and the named functions that a warm call runs through, by V8's coverage. Run it with npm run bench --
+// call-path [--list]. The server runs over stdio on its sandbox, and its client answers the question for a change.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { SourceMap } from 'node:module';
@@ -30,7 +30,7 @@ const calls = [
   },
 ];
 
-/** Runs in the server's process: answers each message with the functions that ran since the message before it. */
+/** Runs in the server's process, and answers each message with the functions that ran since the message before it. */
 const counter = `
   import { Session } from 'node:inspector/promises';
   const session = new Session();
@@ -61,7 +61,7 @@ const lineStarts = [0, ...[...code.matchAll(/\n/g)].map(({ index }) => index + 1
 function sourceAt(offset) {
   const line = lineStarts.findLastIndex((start) => start <= offset);
   const { generatedLine, originalSource } = map.findEntry(line, offset - lineStarts[line]);
-  // Lines that rolldown adds after those of a module have no source.
+  // Lines that rolldown adds between modules have no source.
   if (generatedLine !== line || !originalSource) return undefined;
   const path = relative(root, resolve(dirname(program), originalSource));
   return path.startsWith('src') ? path : undefined;

@@ -1,5 +1,5 @@
-// One server of the fault matrix: asks for the same changes as the others at the same time, and again one and five seconds later. What it
-// may send it writes into a file. Ends when stdin does.
+// One server of the fault matrix. It attempts the same changes as the others at the same time, and again one and five seconds later.
+// It writes each change that it may send to a file, and ends when stdin closes.
 import { createHash, randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';

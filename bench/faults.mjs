@@ -1,7 +1,7 @@
-// What becomes of changes under each fault of a journal: npm run bench -- faults [--seconds 20] [--only text]. Two servers ask for the
-// same changes at the same time. "Twice" are changes that were sent more than once, "lost" those that were sent and are not in
-// the journal. PgBouncer and a standby are used where they are installed; PostgreSQL refuses to run as root, so root becomes `postgres`.
-// Full disks are mounted, which takes root.
+// Shows what happens to changes under each fault of a journal. Run it with npm run bench -- faults [--seconds 20] [--only text]. Two
+// servers attempt the same changes at the same time. "Twice" counts changes that were sent more than once, "lost" changes that were
+// sent and are not in the journal. Cases with PgBouncer and a standby run if these are installed. PostgreSQL refuses to run as root,
+// so root becomes `postgres`. Mounting full disks needs root.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -32,7 +32,7 @@ const lasts = Number(options.seconds) * 1000;
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-faults-'));
 chmodSync(folder, 0o755);
 const children = new Set();
-/** What has to end before the folder is removed. */
+/** Processes to end before the folder is removed. */
 const endings = [];
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
@@ -66,7 +66,7 @@ const { startPostgres } = await importSource("export { startPostgres } from './t
 
 const worker = fileURLToPath(new URL('faults-worker.mjs', import.meta.url));
 let runs = 0;
-/** Two servers on a journal for some time, while a fault happens. */
+/** Runs two servers on a journal for `seconds` while a fault happens. */
 async function measure(name, place, fault, { offsets = [0, 0], read = place } = {}) {
   if (!name.includes(options.only)) return;
   runs += 1;
@@ -109,7 +109,7 @@ async function measure(name, place, fault, { offsets = [0, 0], read = place } = 
   console.log(`| ${name} | ${counts.size} | ${twice} | ${lost} | ${refused} | ${(slowest / 1000).toFixed(1)} s |`);
 }
 
-/** A way to a port that can be led elsewhere, as a virtual IP. */
+/** Forwards connections to a port that can change, like a virtual IP. */
 async function startRelay(first) {
   let to = first;
   const sockets = new Set();
@@ -129,7 +129,7 @@ async function startRelay(first) {
       to = port;
       for (const socket of sockets) socket.destroy();
     },
-    /** Keeps back what was not passed on yet. */
+    /** Holds back bytes that were not forwarded yet. */
     hold: () => {
       for (const socket of sockets) socket.pause();
     },
@@ -137,7 +137,7 @@ async function startRelay(first) {
   };
 }
 
-/** A disk of its own, of some mebibytes; undefined without the right to mount one. */
+/** Mounts a small disk; undefined without the right to mount one. */
 function mountDisk(mebibytes) {
   const at = mkdtempSync(join(folder, 'disk-'));
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=0777`, 'tmpfs', at], {
@@ -151,7 +151,7 @@ function mountDisk(mebibytes) {
   const filling = join(at, 'filling');
   return {
     at,
-    /** Takes what is left, to the last byte. */
+    /** Fills the rest of the disk to the last byte. */
     fill: () => {
       for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2))
         for (;;) {
@@ -251,7 +251,7 @@ if (databaseDisk !== undefined) {
     await delay(lasts / 3);
     databaseDisk.fill();
     const until = Date.now() + lasts / 3;
-    // Each takes another file of the log, until there is no room for one and the database ends.
+    // Each switch starts another log file, until the disk is full and the database goes down.
     while (Date.now() < until) {
       try {
         small.sql('filled_up', 'create table if not exists filled (); drop table filled; select pg_switch_wal()');
@@ -308,7 +308,7 @@ else {
   running.kill('SIGKILL');
 }
 
-/** A standby of the database, on a port of its own, that follows the primary by a port. */
+/** A standby of the database on its own port, which follows the primary through `port`. */
 async function startStandby(name, from = port) {
   const programs = join('/usr/lib/postgresql', readdirSync('/usr/lib/postgresql').at(-1), 'bin');
   const data = join(folder, name);
@@ -318,7 +318,7 @@ async function startStandby(name, from = port) {
   if (asServer.uid !== undefined) chownSync(data, asServer.uid, asServer.gid);
   const { username, password } = new URL(postgres.url('standby'));
   const env = { PATH: process.env.PATH, LC_ALL: 'C', PGPASSWORD: decodeURIComponent(password) };
-  // Not in step with this process, which may be between the standby and its primary.
+  // Not synchronous, because this process may be between the standby and its primary.
   const run = async (program, ...args) => {
     const [status] = await once(
       spawn(join(programs, program), args, { ...asServer, env, cwd: folder, stdio: 'ignore' }),

@@ -1,6 +1,7 @@
-// Calls per second over HTTP, compared with a bare server (http-peer.mjs): npm run bench -- http [--rounds 5] [--seconds 3] [--json].
-// Each call makes one request to the store on both sides. Both servers run all the time and are called in turn. Each of them and the
-// store has its own process. Only the ratios hold on other machines.
+// Measures calls per second over HTTP, compared with a bare server (http-peer.mjs). Run it with
+// npm run bench -- http [--rounds 5] [--seconds 3] [--json].
+// Each call makes one request to the store on both sides. The two servers and the store are three processes, and the servers are
+// called in turn. Only the ratios hold on other machines.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';

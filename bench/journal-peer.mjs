@@ -1,4 +1,4 @@
-// One process of the journal's bench: opens a journal and measures changes. Prints JSON.
+// Opens a journal in a process of the journal bench, and measures changes. Prints JSON.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 
@@ -20,7 +20,7 @@ const intent = () => ({
   nonce: randomUUID(),
   process: { pid: process.pid, host: 'bench' },
 });
-/** The milliseconds of a change from intent to outcome, without those in which the disk flushes. */
+/** Time of a change from intent to outcome in milliseconds, without the time in which the disk flushes. */
 async function change() {
   const own = intent();
   const before = flushed();

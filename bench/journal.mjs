@@ -1,4 +1,5 @@
-// What a change costs in a journal of years, in a file and in PostgreSQL: npm run bench -- journal [--rounds 3] [--only file].
+// Measures a change in a journal of years, in a file and in PostgreSQL. Run it with npm run bench -- journal [--rounds 3] [--only
+// file].
 import { execFileSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { appendFileSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -14,7 +15,7 @@ const { values: options } = parseArgs({
 });
 const hour = 60 * 60 * 1000;
 const day = 24 * hour;
-/** Changes within the last hour, and before them. */
+/** Number of changes within the last hour, and of older ones. */
 const sizes = [
   { recent: 1_000, older: 0 },
   { recent: 100_000, older: 0 },
@@ -56,7 +57,7 @@ writeFileSync(
   ),
 );
 
-/** Lines of changes that ended, a hundredth of a second apart, from a time on. */
+/** Lines of changes that ended, one every ten milliseconds, from `time` on. */
 function* linesOf(count, time) {
   for (let index = 0; index < count; index += 1) {
     const id = randomUUID();
@@ -82,7 +83,7 @@ function* linesOf(count, time) {
   }
 }
 
-/** Writes changes into rotated files of ten mebibytes. */
+/** Writes changes into rotated files of ten MiB. */
 function writeFiles(path, count, time) {
   let number = 0;
   let lines = [];
@@ -150,7 +151,7 @@ async function databaseOf({ recent, older }, postgres) {
 
 const peer = fileURLToPath(new URL('journal-peer.mjs', import.meta.url));
 const measure = (place) => JSON.parse(execFileSync(process.execPath, [peer, module, place], { encoding: 'utf8' }));
-/** Each journal in turn, again and again: what else the machine does slows all of them. */
+/** Measures the journals in turn, so that other work slows every journal. */
 function measureInTurn(journals) {
   const measured = journals.map(() => []);
   for (let round = 0; round < Number(options.rounds); round += 1)
@@ -176,7 +177,7 @@ if (options.only !== 'file') {
     const postgres = await startPostgres();
     const journals = [];
     for (const size of sizes) journals.push({ store: 'PostgreSQL', ...size, place: await databaseOf(size, postgres) });
-    // Writing all of that to disk is no part of a change.
+    // Otherwise, changes would wait until the database has written the rows to disk.
     postgres.sql('postgres', 'checkpoint');
     results.push(...measureInTurn(journals));
     postgres.remove();

@@ -1,4 +1,4 @@
-// The sandbox with faults drawn at random, behind a relay that counts which changes reach it.
+// Runs the sandbox with random faults, behind a relay that counts the changes that reach it.
 import { writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -9,14 +9,14 @@ const faults = [
   ...['429:1', '500', '503', '504'],
 ];
 
-/** Faults in turn with a few right answers, which are slow: enough for more than ten minutes. */
+/** Faults in turn with a few correct but slow answers, enough for more than ten minutes. */
 const scenario = (operation, random) =>
   Array.from({ length: 4_000 }, () => [
     `${operation}=slow-body:1*${1 + Math.floor(random() * 6)}`,
     `${operation}=${faults[Math.floor(random() * faults.length)]}*1`,
   ]).flat();
 
-/** Starts it. `random` gives numbers from 0 to below 1. */
+/** Starts the cloud. `random` returns numbers from 0 to below 1. */
 export async function startCloud({ folder, random, run, json }) {
   const file = join(folder, 'faults.txt');
   const lines = [...scenario('restore_instance', random), ...scenario('list_parts', random), 'latency=uniform(5,40)'];
@@ -33,14 +33,14 @@ export async function startCloud({ folder, random, run, json }) {
       CLOUDOPS_DEVOPS_URL: through(CLOUDOPS_DEVOPS_URL),
       CLOUDOPS_STORAGE_URL: through(settings.CLOUDOPS_STORAGE_URL),
     },
-    /** Requests for each server, without those that were answered with 429. */
+    /** Number of requests per server, without requests that were answered with 429. */
     asked: relay.asked,
     /** IDs of the servers that exist. */
     instances: () => listInstances(settings),
   };
 }
 
-/** Passes on all bytes, and broken connections. */
+/** Forwards all bytes and broken connections. */
 async function startRelay(to) {
   const asked = new Map();
   const server = createServer((client) => {

@@ -1,7 +1,7 @@
-// Mixed load over HTTP for a long time, with failures of every kind: npm run bench -- soak [--minutes 10] [--seed 1].
-// Two callers, each with several clients, read and change through two replicas that share a journal in PostgreSQL. The sandbox
-// behind them fails by a random scenario, one replica is killed or stopped again and again, and the database crashes twice. At
-// the end, answers, journal and cloud must agree.
+// Runs a mixed load over HTTP for a long time, with failures of every kind. Run it with npm run bench -- soak [--minutes 10] [--seed
+// 1]. Two callers with several clients each read and change through two replicas that share a journal in PostgreSQL. The sandbox fails
+// by a random scenario, a replica is killed or stopped repeatedly, and the database crashes twice. At the end, answers, journal and
+// cloud must agree.
 import { spawn } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -22,13 +22,13 @@ const callers = ['alice', 'bob'];
 const clientsPerCaller = 3;
 const restartEveryMs = 25_000;
 const databaseAwayMs = Math.min(12_000, durationMs / 10);
-/** Memory is judged from here on: until then, caches fill and code is compiled. */
+/** Memory is judged after this time, because caches fill and code is compiled until then. */
 const warmMs = 10 * 60_000;
 const memoryEveryMs = 2000;
-/** With fewer changes a minute that were sent, the run has shown nothing. */
+/** A run that sent fewer changes per minute has shown nothing. */
 const fewestChanges = 30;
 
-/** Numbers from 0 to below 1, the same for the same seed. */
+/** Random numbers from 0 to below 1 that depend only on the seed. */
 function randomFrom(seed) {
   let state = seed >>> 0;
   return () => {
@@ -50,7 +50,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.e
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url));
 const main = join(dist, 'main.js');
-/** A text that is another after each build: replicas of two builds, or of half of one, would prove nothing about either. */
+/** Identifies a build. Replicas of different or incomplete builds would prove nothing. */
 const buildNow = () =>
   readdirSync(dist, { recursive: true })
     .sort()
@@ -112,7 +112,7 @@ const counts = { reads: 0, plans: 0, changes: 0, repeats: 0, unanswered: 0, rest
 /** Answers to all attempts at a change, by the name of its server. */
 const told = new Map();
 
-/** Calls a tool through either replica. Resolves with the structured answer, or undefined without one. */
+/** Calls a tool through either replica. Returns the structured answer, or undefined without one. */
 async function callTool(caller, name, args) {
   const { port } = replicas[Math.floor(random() * replicas.length)];
   try {
@@ -135,7 +135,7 @@ async function callTool(caller, name, args) {
   }
 }
 
-/** Plans a change and carries it out, at random twice at once, or again by another caller. */
+/** Plans and executes a change, sometimes twice at once, or again by another caller. */
 async function changeSomething(caller) {
   const instanceId = `s-${randomUUID().slice(0, 13)}`;
   const args = { backupId: 'demobackup0000000000000000000001', instanceId };
@@ -171,7 +171,7 @@ async function client(caller) {
     await (random() < 0.6 ? readSomething(caller) : changeSomething(caller));
 }
 
-/** Alternately kills and stops the second replica, and starts another. The first runs all the time. */
+/** Alternately kills and stops the second replica, and starts another. The first replica runs all the time. */
 async function restart() {
   for (let kill = true; ; kill = !kill) {
     await delay(restartEveryMs);
@@ -204,7 +204,7 @@ async function watchMemory() {
 const clients = callers.flatMap((caller) => Array.from({ length: clientsPerCaller }, () => client(caller)));
 await Promise.all([...clients, restart(), crashDatabase(), watchMemory()]);
 
-// A new replica ends the changes that killed ones left open.
+// A new replica ends the changes that killed replicas left open.
 for (const { child, ended } of replicas) {
   child.kill('SIGTERM');
   await ended;
@@ -253,7 +253,7 @@ const tally = (values) => {
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 const warm = memory.slice(warmMs / memoryEveryMs);
 const tenth = Math.ceil(warm.length / 10);
-/** Judged only in a run that is at least twice as long as it takes to get warm. */
+/** Judged only in a run of at least twice the warm-up time. */
 const memoryThen =
   durationMs < 2 * warmMs
     ? { most: Math.max(...memory) }

@@ -1,7 +1,7 @@
-// Measures the views in headless Chromium: npm run bench -- views [--rounds 41] [--json]
-// Sizes, the time of a view until its first paint and until its host can send it data, and the time to draw a map of parts.
-// Every round measures each of them once, in turn. Figures are medians, with the fastest in brackets, to which other work on the
-// machine adds least.
+// Measures the views in headless Chromium. Run it with npm run bench -- views [--rounds 41] [--json]. Prints the sizes of the views,
+// the time until a view's first paint and until its host can send data, and the time to draw a map of parts. Each round measures every
+// subject once, in turn. Figures are medians. The fastest figure stands in brackets, because other work on the machine affects it
+// least.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -38,7 +38,7 @@ async function loadTestHost() {
   }
 }
 
-/** The smallest view with the SDK's own client of the protocol. */
+/** The smallest view with the SDK's own protocol client. */
 async function viewOfSdk() {
   const contents =
     "import { App } from '@modelcontextprotocol/ext-apps'; document.body.append('Upload'); void new App({ name: 'bench', version: '1' }, {}).connect();";
@@ -54,7 +54,7 @@ const views = {
 };
 const browser = await startBrowser();
 
-/** Milliseconds from the start of the view's document until its first paint, and until it tells its host that it takes data. */
+/** Milliseconds from the start of the view's document until its first paint, and until it tells its host that it is ready for data. */
 async function load(html) {
   const { page, view } = await browser.show('upload', { html });
   const painted = await view.evaluate(
@@ -77,7 +77,7 @@ async function draw(count, width) {
   await view.evaluate(() =>
     window.addEventListener('message', ({ data, timeStamp }) => {
       if (data.method !== 'ui/notifications/tool-result') return;
-      // The view's own listener has run; its changes are on the screen after the next frame.
+      // The view's own listener has run, and its changes are on the screen after the next frame.
       requestAnimationFrame(() => setTimeout(() => performance.measure('drawing', { start: timeStamp })));
     }),
   );
