@@ -38,6 +38,7 @@ export default defineConfig({
     testTimeout: 30_000,
     // Two cores.
     maxWorkers: 2,
+    setupFiles: ['test/support/safe-text.ts'],
     projects: [
       {
         extends: true,

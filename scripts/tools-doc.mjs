@@ -6,14 +6,14 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { importSource } from './source.mjs';
 
-const { operations, argumentReference, gaps, markdownTable, Refusal, refusalFailure, remedyFor, said, words } =
+const { operations, argumentReference, gaps, markdownTable, Refusal, refusalFailure, remedyFor, words } =
   await importSource(`
   export { operations } from './src/tools/index.js';
   export { argumentReference, gaps } from './src/mcp/reference.js';
   export { markdownTable } from './src/util/human.js';
   export { Refusal, refusalFailure } from './src/consent/refusal.js';
   export { remedyFor } from './src/calls/remedies.js';
-  export { said, words } from './src/util/safe-text.js';`);
+  export { words } from './src/util/safe-text.js';`);
 
 const effects = {
   read: 'It only reads.',
@@ -50,7 +50,7 @@ const folded = (title, ...parts) => [`<details>\n<summary>${title}</summary>`, .
 
 const errorTable = (rows) => markdownTable(['code', 'what it is', 'what to do'], rows);
 const ofServer = (isChange) => (code) => {
-  const { summary, next } = refusalFailure(said(words('The call')), new Refusal(code, []), isChange);
+  const { summary, next } = refusalFailure(words('The call'), new Refusal(code, []), isChange);
   return [`\`${code}\``, summary, next.text];
 };
 const ofService = ([code, status], isStorage) => {

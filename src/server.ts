@@ -10,7 +10,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Accounts } from './calls/account.js';
 import type { CallTool } from './calls/context.js';
-import { resultText } from './calls/result-text.js';
+import { plainResult, resultText } from './calls/result-text.js';
 import { type ActionTokens, createActionTokens } from './consent/action-tokens.js';
 import type { Wait } from './consent/elicitor.js';
 import type { EndedOutcome } from './consent/outcome.js';
@@ -151,8 +151,8 @@ async function callOperation(
     const { message, claims, answer } = outcome;
     const consent =
       'address' in answer
-        ? inputRequired.elicitUrl({ message, url: answer.address })
-        : inputRequired.elicit({ message, requestedSchema: consentForm(answer.accept) });
+        ? inputRequired.elicitUrl({ message: message.text, url: answer.address })
+        : inputRequired.elicit({ message: message.text, requestedSchema: consentForm(answer.accept.text) });
     return inputRequired({ inputRequests: { consent }, requestState: tokens.issue(claims) });
   }
   return toolResult(outcome, given.hasView ? viewMeta(outcome, { tool: operation.name, args }, tickets) : undefined);
@@ -201,7 +201,7 @@ function toolResult(outcome: EndedOutcome, meta: Record<string, unknown> | undef
   const content = [{ type: 'text' as const, text: resultText(result) }];
   return {
     content,
-    structuredContent: { ...result },
+    structuredContent: plainResult(result),
     ...(meta !== undefined && { _meta: meta }),
     ...(failed && { isError: true }),
   };

@@ -2,7 +2,7 @@
 // Offered with CLOUDOPS_OPERATIONS=./list-buckets.mjs and an endpoint in CLOUDOPS_STORAGE_URL.
 
 /** @param {import('cloudops-mcp/operation').Kit} kit */
-export default ({ defineOperation, z, xmlRecord, counted, said, say }) => [
+export default ({ defineOperation, z, xmlRecord, counted, say }) => [
   defineOperation({
     name: 'list_buckets',
     api: 'ListBuckets',
@@ -53,7 +53,7 @@ export default ({ defineOperation, z, xmlRecord, counted, said, say }) => [
     summarize({ buckets = [], bucketCount = 0 }) {
       const [first] = buckets;
       const begin = first?.name ? say`; the first is ${first.name}` : say``;
-      return say`The account has ${counted(bucketCount, 'bucket')}${said(begin)}.`;
+      return say`The account has ${counted(bucketCount, 'bucket')}${begin}.`;
     },
   }),
 ];

@@ -2,7 +2,7 @@ import { type ConsentWay, consentWays, type Success } from '../consent/outcome.j
 import { type Next, next } from '../tools/next.js';
 import type { Attempt } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
-import { join, type Shown, said, say, words } from '../util/safe-text.js';
+import { join, type SafeText, say, words } from '../util/safe-text.js';
 import { missingWarning, truncateRecord } from './read-record.js';
 import type { Answer } from './read-reply.js';
 import type { ApprovedChange } from './stages.js';
@@ -18,17 +18,17 @@ interface SentChange extends ApprovedChange {
 /** Puts an accepted change into words. It stays accepted even if nothing of its answer can be read. */
 export function acceptedSuccess(accepted: SentChange): Success {
   const { call, answer, plan } = accepted;
-  const unread = (problem: Shown): Success => ({
-    summary: say`The cloud accepted this (HTTP status ${answer.status}): ${said(plan.summary)}`,
+  const unread = (problem: SafeText): Success => ({
+    summary: say`The cloud accepted this (HTTP status ${answer.status}): ${plan.summary}`,
     ...circumstances(accepted, []),
-    warnings: [...warningsOf(accepted), say`The answer cannot be read, because ${said(problem)}.`],
+    warnings: [...warningsOf(accepted), say`The answer cannot be read, because ${problem}.`],
   });
   if (answer.kind === 'unread') return unread(answer.problem);
   try {
     const { record, warnings, missingFields } = answer;
     const { operation, change, input, endpoint } = call;
     const contradictions = change.contradictions?.(record, input, endpoint.region) ?? [];
-    const told = said(join(contradictions, '; '));
+    const told = join(contradictions, '; ');
     const contradicts = contradictions.length > 0;
     const own = operation.next?.(record, input);
     const shown = truncateRecord(record);
@@ -59,7 +59,7 @@ export function acceptedSuccess(accepted: SentChange): Success {
 /** The result without the contents of the answer. */
 function circumstances(
   accepted: SentChange,
-  contradictions: readonly Shown[],
+  contradictions: readonly SafeText[],
   own?: Next,
 ): Omit<Success, 'summary' | 'warnings'> {
   const { plan, answer, attempts, consent, sentAt } = accepted;
@@ -84,7 +84,7 @@ const warningsOf = ({ consent, plan }: SentChange) => (shownBefore.includes(cons
 /** @param own the operation's own next step */
 function nextOf(
   { call: { change }, repeats, verificationHint }: SentChange,
-  contradictions: readonly Shown[],
+  contradictions: readonly SafeText[],
   own: Next | undefined,
 ): Next {
   if (contradictions.length > 0)
@@ -98,14 +98,10 @@ function nextOf(
     return next(
       'user',
       'check',
-      say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${said(verificationHint)}.`,
+      say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${verificationHint}.`,
     );
   const report = words('Tell the user the outcome, where it went, the warnings and the request IDs.');
   if (own !== undefined) return next(own.who, own.action, join([report, own.text], ' '));
   if (!change.continues) return next('nobody', 'none', report);
-  return next(
-    'user',
-    'check',
-    say`${said(report)} Only the console shows when it is finished: do not call again to check.`,
-  );
+  return next('user', 'check', say`${report} Only the console shows when it is finished: do not call again to check.`);
 }

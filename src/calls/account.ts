@@ -3,7 +3,7 @@ import type { ConsentMode } from '../consent/required-consent.js';
 import type { Budget } from '../journal/budget.js';
 import type { Operation } from '../tools/define-operation.js';
 import { isObject } from '../util/objects.js';
-import { defined, listed, quoted, type Shown, said, say, words } from '../util/safe-text.js';
+import { defined, listed, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { Cloud } from './endpoint.js';
 import { allowsChanges, isAllowed, type Policy, type Principal } from './policy.js';
 
@@ -65,7 +65,7 @@ export const presetAmong = (allowing: readonly Account[], byDefault: Account | u
 /** A call's account, or the reason why there is none, and its other arguments. */
 export type AccountResolution = { readonly args: unknown } & (
   | { readonly kind: 'found'; readonly account: Account }
-  | { readonly kind: 'unclear'; readonly problem: Shown }
+  | { readonly kind: 'unclear'; readonly problem: SafeText }
 );
 
 /**
@@ -87,7 +87,7 @@ export function resolveAccount(
   if (name !== undefined && name !== null) {
     const account = usable.all.find((each) => each.name === name);
     if (account !== undefined) return { kind: 'found', account, args: rest };
-    const given = typeof name === 'string' ? quoted(name, 60) : said(words('the value given'));
+    const given = typeof name === 'string' ? quoted(name, 60) : words('the value given');
     return { kind: 'unclear', problem: say`account: ${given} is not an account; ${choiceOf(usable.all)}`, args: rest };
   }
   const allowing = accountsFor(usable, operation, principal);
@@ -114,7 +114,7 @@ export function accountNameOf(
 
 /** Nothing is suggested for a name that is nearly right: what is meant for one account must not happen in another. */
 const choiceOf = (accounts: readonly Account[]) =>
-  said(say`ask the user which one they mean: ${listed(accounts.map(described), 'or')}`);
+  say`ask the user which one they mean: ${listed(accounts.map(described), 'or')}`;
 
 const described = ({ name, description }: Account) =>
   description === undefined ? say`${defined(name)}` : say`${defined(name)} (${defined(description)})`;

@@ -5,7 +5,7 @@ import { Refusal, refusalFailure, tooLargeToShow } from '../consent/refusal.js';
 import { type ConsentStep, takesClicks } from '../consent/required-consent.js';
 import { type ConsentTokens, InvalidToken } from '../consent/tokens.js';
 import { next } from '../tools/next.js';
-import { firstLine, type Shown, said, say, words } from '../util/safe-text.js';
+import { firstLine, type SafeText, say, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies, CallOutcome, Click, Question } from './context.js';
 import { type Consent, intentOf, type PlannedChange } from './stages.js';
 
@@ -161,7 +161,7 @@ function clickDecision({ call, digest }: PlannedChange, { decision, claims, page
       refusal: new Refusal('NobodyAsked', [say`the click came after ${answeredAfterMs} ms`]),
     };
   if (decision === 'accept') return { consent, ifSpent };
-  const who = said(words(page === undefined ? 'the user' : 'a person on the page'));
+  const who = words(page === undefined ? 'the user' : 'a person on the page');
   return { consent, ifSpent, refusal: new Refusal('Declined', [say`${who} clicked "Do nothing"`]) };
 }
 
@@ -183,7 +183,7 @@ async function askUser(
   const claims = resumedReply?.claims ?? { use: 'question', digest, nonce };
   const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
   if (resumedReply === undefined) elicitor.show?.(planText(plan, undefined));
-  const reply = resumedReply?.read(accept) ?? (await unlessStopped(stop, () => elicitor.ask(question, accept)));
+  const reply = resumedReply?.read(accept.text) ?? (await unlessStopped(stop, () => elicitor.ask(question, accept)));
   if (reply === 'later') return { kind: 'inputRequired', message: question, answer: { accept }, claims };
   const answeredAfterMs = now().getTime() - askedAt;
   const readMs = elicitor.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs;
@@ -211,10 +211,10 @@ async function checkMayAsk(
 }
 
 /** Returns the refusal that a reply is, or undefined for consent. */
-function refusalOf(reply: UserReply, afterMs: number, message: Shown): Refusal | undefined {
-  const shown = say`the question was: ${said(firstLine(message))}`;
+function refusalOf(reply: UserReply, afterMs: number, message: SafeText): Refusal | undefined {
+  const shown = say`the question was: ${firstLine(message)}`;
   if (reply !== 'unanswered' && afterMs < shortestReadMs)
-    return new Refusal('NobodyAsked', [say`the client ${said(words(verbs[reply]))} it after ${afterMs} ms`, shown]);
+    return new Refusal('NobodyAsked', [say`the client ${words(verbs[reply])} it after ${afterMs} ms`, shown]);
   if (reply === 'agreed') return undefined;
   return new Refusal('Declined', [words(replies[reply]), shown]);
 }

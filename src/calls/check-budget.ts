@@ -3,7 +3,7 @@ import type { Budget, BudgetState } from '../journal/budget.js';
 import type { Journal } from '../journal/journal.js';
 import { next } from '../tools/next.js';
 import { digestOf } from '../util/digest.js';
-import { counted, join, own, type Said, type Shown, said, say } from '../util/safe-text.js';
+import { counted, join, own, type SafeText, say } from '../util/safe-text.js';
 import type { Cloud } from './endpoint.js';
 
 /** The budget of an account and a caller. */
@@ -32,7 +32,7 @@ export async function checkBudget(
   journal: Journal,
   { key, limit }: CallBudget,
   planOnly: boolean,
-): Promise<Shown | undefined> {
+): Promise<SafeText | undefined> {
   if (limit === undefined) return undefined;
   const state = await journal.budgetState(key, limit).catch(() => {
     if (!planOnly) throw new Refusal('JournalUnavailable', [say`the changes in it cannot be counted`]);
@@ -42,7 +42,7 @@ export async function checkBudget(
   if (state.left > 0)
     return say`This is change ${limit.mostChanges - state.left + 1} of ${limit.mostChanges} that are possible within ${spanOf(limit)}.`;
   if (!planOnly) throw spent;
-  return say`It cannot be sent: ${said(join(spent.problems, '; '))}.`;
+  return say`It cannot be sent: ${join(spent.problems, '; ')}.`;
 }
 
 /** The refusal of a change beyond its budget. */
@@ -61,7 +61,7 @@ export function budgetSpent(limit: Budget, { nextAt }: Pick<BudgetState, 'nextAt
   ]);
 }
 
-function spanOf({ windowMs }: Budget): Said {
+function spanOf({ windowMs }: Budget): SafeText {
   const minutes = windowMs / 60_000;
   return minutes % 60 === 0 ? counted(minutes / 60, 'hour') : counted(minutes, 'minute');
 }

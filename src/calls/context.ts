@@ -10,7 +10,7 @@ import type { Journal } from '../journal/journal.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { OpenClient } from '../transport/signed-client.js';
 import type { Log } from '../util/log.js';
-import type { Shown } from '../util/safe-text.js';
+import type { SafeText } from '../util/safe-text.js';
 import type { Span, TraceOrigin } from '../util/trace.js';
 import type { Accounts } from './account.js';
 import type { InFlightCalls } from './in-flight.js';
@@ -43,7 +43,7 @@ export interface CallDependencies {
   readonly newNonce: () => string;
   readonly process: Intent['process'];
   /** Notes for the next change of a caller about earlier changes. Each note is given once. */
-  readonly pendingNotices: (caller: string | undefined) => Promise<readonly Shown[]>;
+  readonly pendingNotices: (caller: string | undefined) => Promise<readonly SafeText[]>;
 }
 
 /** Listeners for an answer in pages. Both get the number of pages and entries so far. */
@@ -97,9 +97,9 @@ export interface Click {
 /** A question that the client answers with a second request for the same call. */
 export interface Question {
   readonly kind: 'inputRequired';
-  readonly message: Shown;
+  readonly message: SafeText;
   /** Label of the accepting option, or the URL to open. */
-  readonly answer: { readonly accept: Shown } | { readonly address: string };
+  readonly answer: { readonly accept: SafeText } | { readonly address: string };
   readonly claims: Omit<ConsentClaims, 'issuedAt'>;
 }
 

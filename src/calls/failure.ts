@@ -4,7 +4,7 @@ import { type Next, next, operatorMust, reportMistake } from '../tools/next.js';
 import type { HttpFailure } from '../transport/http-client.js';
 import { readServiceError } from '../transport/service-error.js';
 import type { FinalReply } from '../transport/signed-client.js';
-import { defined, own, quoted, type Said, type Shown, said, say, words } from '../util/safe-text.js';
+import { defined, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { httpFailureRemedies, httpFailureText, remedyFor } from './remedies.js';
 
 /** The part of a call that its failure speaks of. */
@@ -35,7 +35,7 @@ export function errorAnswer(
   const { requestId, ...told } = readServiceError(body, headers);
   const serviceSays =
     bodyFailure === undefined ? told : { message: `(the body was lost: ${bodyFailure.code})`, ...told };
-  const theirs = headers.date === undefined ? said(words('not given')) : quoted(headers.date, 60);
+  const theirs = headers.date === undefined ? words('not given') : quoted(headers.date, 60);
   const clocks = say`this machine's clock: ${defined(endedAt.toUTCString())}; the cloud's: ${theirs}`;
   const { operation, accountName = keyId } = call;
   const { code, next } = remedyFor(operation.errors, told.code, status, {
@@ -48,7 +48,7 @@ export function errorAnswer(
     told.code === undefined ? say`HTTP status ${status}` : say`${coded(told.code, code)} (HTTP status ${status})`;
   const known = requestId === undefined || Object.values(requestIds).includes(requestId);
   return failureOf(call, status >= 500 || mayFollowSuccess.includes(status), {
-    problem: say`the cloud ${verbOf(status)} ${said(cause)}`,
+    problem: say`the cloud ${verbOf(status)} ${cause}`,
     code,
     problems: told.code === 'RequestTimeTooSkewed' ? [clocks] : [],
     status,
@@ -59,9 +59,9 @@ export function errorAnswer(
   });
 }
 
-function verbOf(status: number): Said {
-  if (status >= 500) return said(words('failed with'));
-  return said(words(status >= 400 ? 'refused it with' : 'answered with a redirect,'));
+function verbOf(status: number): SafeText {
+  if (status >= 500) return words('failed with');
+  return words(status >= 400 ? 'refused it with' : 'answered with a redirect,');
 }
 
 /** A code of the service: bare only where it is the very code that is known here. */
@@ -76,9 +76,9 @@ const secondsOf = (retryAfter = '') => (/^\d{1,6}$/.test(retryAfter) ? Number(re
 const mayFollowSuccess: readonly number[] = [302, 303, 408];
 
 /** A success that is no answer of the API. */
-export const unreadableAnswer = (call: FailedCall, problem: Shown, exchange: Exchange): Failure =>
+export const unreadableAnswer = (call: FailedCall, problem: SafeText, exchange: Exchange): Failure =>
   failureOf(call, true, {
-    problem: say`the answer cannot be read, because ${said(problem)}`,
+    problem: say`the answer cannot be read, because ${problem}`,
     code: 'UnreadableAnswer',
     ...exchange,
     next: operatorMust('check that the endpoint (CLOUDOPS_…_URL) is the right API and not a proxy or a sign-in page'),
@@ -93,9 +93,9 @@ export const serverFault = (call: FailedCall): Failure =>
   });
 
 /** Pages that would not end, or cannot be trusted to be the whole list. */
-export const inconsistentPages = (call: FailedCall, problem: Shown, exchange: Exchange): Failure =>
+export const inconsistentPages = (call: FailedCall, problem: SafeText, exchange: Exchange): Failure =>
   failureOf(call, false, {
-    problem: say`the pages of the answer do not fit together, because ${said(problem)}`,
+    problem: say`the pages of the answer do not fit together, because ${problem}`,
     code: 'InconsistentPages',
     ...exchange,
     next: next(
@@ -114,7 +114,7 @@ export const tooManyReads = (call: FailedCall): Failure =>
   });
 
 /** The cause as the end of a sentence, and the facts around it. */
-type Cause = { readonly problem: Shown } & Pick<Failure, 'code' | 'next'> & Partial<Failure>;
+type Cause = { readonly problem: SafeText } & Pick<Failure, 'code' | 'next'> & Partial<Failure>;
 
 /** @param mayHaveArrived whether the service may have acted on it; a read has nothing that could have happened */
 function failureOf(
@@ -125,7 +125,7 @@ function failureOf(
   const changes = operation.effect !== 'read';
   const isUnknown = changes && mayHaveArrived;
   return {
-    summary: say`${own(operation.name)} ${said(words(isUnknown ? 'has an unknown outcome' : 'failed'))}: ${said(problem)}.`,
+    summary: say`${own(operation.name)} ${words(isUnknown ? 'has an unknown outcome' : 'failed')}: ${problem}.`,
     code,
     problems: [],
     requestIds: {},

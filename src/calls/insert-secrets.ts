@@ -5,7 +5,7 @@ import { Refusal } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { nearest } from '../util/did-you-mean.js';
 import { textAt, withValueAt } from '../util/objects.js';
-import { join as joinShown, own, type Shown, said, say, words } from '../util/safe-text.js';
+import { join as joinShown, own, type SafeText, say, words } from '../util/safe-text.js';
 import { validate } from './validate.js';
 
 /**
@@ -19,7 +19,7 @@ export interface SecretFiles {
 
 type SecretFile =
   | { readonly kind: 'secret'; readonly text: string }
-  | { readonly kind: 'problem'; readonly problem: Shown };
+  | { readonly kind: 'problem'; readonly problem: SafeText };
 
 const maximumBytes = 64 * 1024;
 
@@ -32,8 +32,8 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
       // The name is only compared with those that exist: it never becomes a path of its own making.
       const found = files.get(name);
       // A text that is no name may be the secret itself.
-      const shown = /^[\w.-]{1,64}$/.test(name) ? own(name) : said(words('the name given (not shown)'));
-      if (found === undefined) return problem(say`${shown} does not exist; ${said(known(name, [...files.keys()]))}`);
+      const shown = /^[\w.-]{1,64}$/.test(name) ? own(name) : words('the name given (not shown)');
+      if (found === undefined) return problem(say`${shown} does not exist; ${known(name, [...files.keys()])}`);
       const text = await readChecked(found).catch(() => undefined);
       if (text === undefined) return problem(say`${shown} cannot be read`);
       return text === 'too large'
@@ -43,7 +43,7 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
   };
 }
 
-const problem = (text: Shown): SecretFile => ({ kind: 'problem', problem: text });
+const problem = (text: SafeText): SecretFile => ({ kind: 'problem', problem: text });
 
 /** A regular file in the folder, as it was when that was checked. */
 interface Found {
@@ -90,7 +90,7 @@ async function filesIn(folder: string): Promise<Map<string, Found>> {
 }
 
 const known = (name: string, names: readonly string[]) =>
-  names.length === 0 ? words('the folder has no secrets') : say`there are ${said(joinNames(nearest(name, names, 20)))}`;
+  names.length === 0 ? words('the folder has no secrets') : say`there are ${joinNames(nearest(name, names, 20))}`;
 
 const joinNames = (names: readonly string[]) =>
   joinShown(
@@ -114,8 +114,7 @@ export async function insertSecrets(
     const name = textAt(input, namePath);
     if (name === undefined) continue;
     const secret = await files.read(name);
-    if (secret.kind === 'problem')
-      throw new Refusal('InvalidArguments', [say`${own(namePath)}: ${said(secret.problem)}`]);
+    if (secret.kind === 'problem') throw new Refusal('InvalidArguments', [say`${own(namePath)}: ${secret.problem}`]);
     const withoutName = withValueAt(input, namePath, () => undefined);
     input = withValueAt(withoutName, secretPath, () => secret.text);
     secretNames[secretPath] = name;

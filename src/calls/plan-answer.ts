@@ -7,7 +7,7 @@ import type { ConsentStep } from '../consent/required-consent.js';
 import { tokenLifetimeMs } from '../consent/tokens.js';
 import { next } from '../tools/next.js';
 import { sentences } from '../util/human.js';
-import { join, own, type Shown, said, say, shortNames, words } from '../util/safe-text.js';
+import { join, own, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies } from './context.js';
 import type { PlannedChange } from './stages.js';
 
@@ -140,7 +140,7 @@ function planOutcome({ call, plan }: PlannedChange, time: Date, ways: Ways): End
 }
 
 /** What the agent does with a plan: people decide by themselves, the agent carries out their yes, or both are possible. */
-function nextSteps(tool: string, planOnly: boolean, ways: Ways): Shown {
+function nextSteps(tool: string, planOnly: boolean, ways: Ways): SafeText {
   const people = waysOfPeople(tool, ways);
   if (people.length > 0 && !ways.inChat) return join([...people, ...afterPeople(tool, ways)], ' ');
   if (people.length > 0) {
@@ -153,7 +153,7 @@ function nextSteps(tool: string, planOnly: boolean, ways: Ways): Shown {
 }
 
 /** The ways in which people decide without the agent. */
-function waysOfPeople(tool: string, { inChat, byClick, onPageUntil, decideAt }: Ways): readonly Shown[] {
+function waysOfPeople(tool: string, { inChat, byClick, onPageUntil, decideAt }: Ways): readonly SafeText[] {
   // Some hosts claim to show views and show none, or do not pass clicks on.
   const withoutButton = inChat
     ? say`If they see no button, show them all of "show" and let them answer in the chat.`
@@ -170,15 +170,15 @@ function waysOfPeople(tool: string, { inChat, byClick, onPageUntil, decideAt }: 
   );
 }
 
-const afterPeople = (tool: string, { byClick, planId }: Ways): readonly Shown[] =>
+const afterPeople = (tool: string, { byClick, planId }: Ways): readonly SafeText[] =>
   sentences(
     byClick && say`Wait for the decision: only a click carries this plan out.`,
     planId !== undefined && say`To learn what became of it, call ${own(tool)} with the same arguments and this planId.`,
   );
 
 /** @param condition the beginning of a sentence */
-function callAfterYes(condition: Shown, tool: string, planOnly: boolean, { planId }: Ways): Shown {
-  const withPlanId = said(words(planId === undefined ? '' : ' and this planId'));
-  const withoutPlanOnly = said(words(planOnly ? ', without planOnly' : ''));
-  return say`${said(condition)}, call ${own(tool)} with the same arguments${withPlanId}${withoutPlanOnly}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
+function callAfterYes(condition: SafeText, tool: string, planOnly: boolean, { planId }: Ways): SafeText {
+  const withPlanId = words(planId === undefined ? '' : ' and this planId');
+  const withoutPlanOnly = words(planOnly ? ', without planOnly' : '');
+  return say`${condition}, call ${own(tool)} with the same arguments${withPlanId}${withoutPlanOnly}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
 }

@@ -5,7 +5,7 @@ import { repetitionKey } from '../journal/repetition-key.js';
 import { digestOf } from '../util/digest.js';
 import { sentences } from '../util/human.js';
 import { escapeInvisible } from '../util/quote.js';
-import type { Shown } from '../util/safe-text.js';
+import type { SafeText } from '../util/safe-text.js';
 import { checkBudget } from './check-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { visibleCaller } from './policy.js';
@@ -76,7 +76,7 @@ function withRemarks(
   call: ResolvedChange,
   { elicitor }: CallContext,
   earlier: Earlier | undefined,
-  budgetText: Shown | undefined,
+  budgetText: SafeText | undefined,
 ): ShownPlan {
   if (earlier === undefined && budgetText === undefined) return shown;
   const plan: Plan = {

@@ -5,7 +5,7 @@ import { decisionLines } from '../consent/question.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import { type ConsentStep, whoDecides } from '../consent/required-consent.js';
 import { next } from '../tools/next.js';
-import { join, own, type Shown, said, say, words } from '../util/safe-text.js';
+import { join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { shortestReadMs } from './approve-change.js';
 import { type CallContext, type CallDependencies, type CallOutcome, type Click, waitForPerson } from './context.js';
 import { awaitEnd, findPlanState, findStateOfPlan, isSettling, type PlanState } from './plan-state.js';
@@ -165,7 +165,7 @@ export async function lookAtPlan(
 
 /** The person who has to decide, and the address of the page, if that can be told. */
 interface WaitsFor {
-  readonly whom: Shown;
+  readonly whom: SafeText;
   readonly decideAt?: string | undefined;
 }
 
@@ -176,13 +176,13 @@ export function undecidedAnswer(
   state: Exclude<PlanState, { kind: 'ended' }>,
   { whom, decideAt }: WaitsFor = { whom: words('nobody') },
 ): EndedOutcome {
-  const again = said(say`Call ${own(name)} again with the same arguments and this planId`);
+  const again = say`Call ${own(name)} again with the same arguments and this planId`;
   const isOpen = state.kind === 'open';
   return {
     kind: 'succeeded',
     success: {
       summary: isOpen
-        ? say`Nobody has decided on this plan of ${own(name)} yet: it waits for ${said(whom)}.`
+        ? say`Nobody has decided on this plan of ${own(name)} yet: it waits for ${whom}.`
         : say`Somebody has decided on this plan of ${own(name)}. The outcome is not known yet.`,
       outcome: 'waiting',
       ...(planId !== undefined && { planId }),

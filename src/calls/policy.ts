@@ -2,7 +2,7 @@ import { Refusal } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { regionOfZone } from '../tools/schema/zones.js';
 import { leavesOf } from '../util/objects.js';
-import { defined, own, quoted, type Shown, said, say, words } from '../util/safe-text.js';
+import { defined, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
 /** The operations that this server may carry out at all. */
 export interface Policy {
@@ -64,14 +64,14 @@ export function checkRegions({ regions }: Policy, requested: string | undefined,
     // A zone whose region is not known may be in any.
     const region = name === 'region' ? value : regionOfZone(value);
     if (region !== undefined && regions.includes(region)) continue;
-    const what = said(words(name === 'region' ? 'region' : 'the region of zone'));
+    const what = words(name === 'region' ? 'region' : 'the region of zone');
     throw new Refusal('NotAllowed', [
-      say`${what} ${quoted(value, 40)} is ${said(words(region === undefined ? 'unknown, so not' : 'not'))} among those of CLOUDOPS_REGIONS: ${defined(regions.join(', '))}`,
+      say`${what} ${quoted(value, 40)} is ${words(region === undefined ? 'unknown, so not' : 'not')} among those of CLOUDOPS_REGIONS: ${defined(regions.join(', '))}`,
     ]);
   }
 }
 
-function reasonAgainst(policy: Policy, operation: Operation, principal: Principal | undefined): Shown | undefined {
+function reasonAgainst(policy: Policy, operation: Operation, principal: Principal | undefined): SafeText | undefined {
   const { readOnly, tools, extensions = [] } = policy;
   const { name, effect, extension } = operation;
   if (readOnly && effect !== 'read') return words('CLOUDOPS_READ_ONLY is set');

@@ -3,12 +3,12 @@ import { toDotPath } from 'zod/v4/core';
 import { sentences } from '../util/human.js';
 import { isObject, withoutNulls } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
-import { defined, listed, own, quoted, type Shown, said, say, words } from '../util/safe-text.js';
+import { defined, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
 /** The record of an answer, as far as it can be used, and what was odd, one sentence each. */
 export interface Reading {
   readonly record: Record<string, unknown>;
-  readonly warnings: readonly Shown[];
+  readonly warnings: readonly SafeText[];
   /** Fields that are expected and not there, by path. */
   readonly missingFields: readonly string[];
 }
@@ -51,7 +51,7 @@ export function readRecord(schema: z.ZodObject, value: unknown): Reading {
 export function missingWarning(
   missingFields: readonly string[],
   named: Readonly<Record<string, string>> = {},
-): Shown[] {
+): SafeText[] {
   const paths = missingFields.map((path) => path.replace(/\[\d+\]/g, '[]'));
   const missing = Object.keys(named).filter((path) => paths.some((one) => path === one || path.startsWith(`${one}.`)));
   return missing.length === 0
@@ -65,14 +65,14 @@ export function missingWarning(
 }
 
 /** Converts or takes out the value that an issue is about. Returns the warning. */
-function repair(record: unknown, issue: z.core.$ZodIssue): Shown {
+function repair(record: unknown, issue: z.core.$ZodIssue): SafeText {
   const name = toDotPath(issue.path);
   const expected = issue.code === 'invalid_type' ? issue.expected : 'unknown';
   const converted = convert(issue.input, expected);
   const parent = issue.path.slice(0, -1).reduce<unknown>((at, step) => Object(at)[step], record);
   const [last = ''] = issue.path.slice(-1);
   if (typeof parent === 'object' && parent !== null) Reflect.set(parent, last, converted);
-  const fate = said(words(converted === undefined ? 'it was left out' : 'it was converted'));
+  const fate = words(converted === undefined ? 'it was left out' : 'it was converted');
   return say`${own(name)} in the answer is ${show(issue.input)}, not ${defined(called[expected] ?? 'what it should be')}; ${fate}.`;
 }
 

@@ -3,7 +3,7 @@ import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/parse-body.js';
 import { requestIdsOf } from '../transport/service-error.js';
 import type { FinalReply } from '../transport/signed-client.js';
-import { defined, own, type Shown, said, say, words } from '../util/safe-text.js';
+import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
 import { errorAnswer, type FailedCall, noAnswer } from './failure.js';
 import { type Reading, readRecord } from './read-record.js';
 
@@ -20,7 +20,7 @@ export type Answer =
       readonly kind: 'unread';
       readonly status: number;
       readonly requestIds: RequestIds;
-      readonly problem: Shown;
+      readonly problem: SafeText;
       /** Set if it may come from something in between, such as a proxy: then nobody knows whether the API got the request. */
       readonly isForeign: boolean;
     }
@@ -63,7 +63,7 @@ function isoDate(httpDate = ''): string | undefined {
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 }
 
-function unreadable(body: Body, format: Operation['answer']): Shown | undefined {
+function unreadable(body: Body, format: Operation['answer']): SafeText | undefined {
   if (body.kind === (format === 'none' ? 'empty' : format)) return undefined;
   const called = {
     xml: 'XML',
@@ -74,5 +74,5 @@ function unreadable(body: Body, format: Operation['answer']): Shown | undefined 
     none: 'empty',
   } as const;
   if (body.kind === 'malformed') return say`it looks like ${own(body.format)}, but ${defined(body.problem)}`;
-  return say`it is ${said(words(called[body.kind]))}, not ${said(words(called[format]))}`;
+  return say`it is ${words(called[body.kind])}, not ${words(called[format])}`;
 }

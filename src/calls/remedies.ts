@@ -1,7 +1,7 @@
 import { type Next, next, operatorMust } from '../tools/next.js';
 import type { FailureCode, HttpFailure } from '../transport/http-client.js';
 import type { ServiceError } from '../transport/service-error.js';
-import { defined, type Literal, own, quoted, type Shown, said, say, words } from '../util/safe-text.js';
+import { defined, own, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
 /** The facts that advice on an error of the service depends on. */
 export interface RemedyFacts {
@@ -22,8 +22,7 @@ const noPermission = ({ api, account }: RemedyFacts) =>
     say`Tell the user that account ${own(account)} may not do ${own(api)} here. Whoever administers the account can grant it; calling again before that will not help.`,
   );
 
-const operatorChecks = <const What extends string>(what: Literal<What>) =>
-  operatorMust(say`check ${said(words(what))}`);
+const operatorChecks = <const What extends string>(what: Wording<What>) => operatorMust(say`check ${words(what)}`);
 
 const keys = operatorChecks('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_SECRET_ACCESS_KEY, the region and CLOUDOPS_…_SERVICE');
 const sessionToken = operatorChecks('CLOUDOPS_SESSION_TOKEN, which is wrong or expired');
@@ -67,7 +66,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   SignatureDoesNotMatch: next(
     'operator',
     'configure',
-    say`${said(keys.text)} With CLOUDOPS_LOG_LEVEL=debug the log shows what was signed.`,
+    say`${keys.text} With CLOUDOPS_LOG_LEVEL=debug the log shows what was signed.`,
   ),
   InvalidAccessKeyId: operatorChecks('CLOUDOPS_ACCESS_KEY_ID, and that it belongs to this endpoint'),
   InvalidToken: sessionToken,
@@ -137,7 +136,7 @@ function ofClass(status: number): Advice {
 }
 
 /** The reason for a missing answer, as the end of a sentence. */
-export function httpFailureText({ code, detail }: HttpFailure, origin: string): Shown {
+export function httpFailureText({ code, detail }: HttpFailure, origin: string): SafeText {
   const problem = {
     NameNotResolved: 'the host name cannot be resolved',
     ConnectionRefused: 'the connection was refused',
@@ -155,7 +154,7 @@ export function httpFailureText({ code, detail }: HttpFailure, origin: string): 
   } as const satisfies Record<FailureCode, string>;
   const reason = words(problem[code]);
   const ownWords: readonly FailureCode[] = ['CallTimeout', 'Cancelled', 'ResponseTooLarge'];
-  return ownWords.includes(code) ? reason : say`${said(reason)} (${defined(origin)}: ${quoted(detail, 200)})`;
+  return ownWords.includes(code) ? reason : say`${reason} (${defined(origin)}: ${quoted(detail, 200)})`;
 }
 
 const tryAgain = next(

@@ -4,7 +4,7 @@ import type { RecordedChange } from '../journal/entry.js';
 import { isOfAnother, shownTime } from '../journal/journal.js';
 import type { Effect } from '../tools/define-operation.js';
 import { type Next, next } from '../tools/next.js';
-import { type Shown, said, say, words } from '../util/safe-text.js';
+import { type SafeText, say, words } from '../util/safe-text.js';
 
 /** A change that was sent before, as far as whoever calls now may know of it. Another caller's is only known to exist. */
 export type Earlier = { readonly kind: 'own'; readonly call: EarlierCall } | { readonly kind: 'another' };
@@ -18,7 +18,7 @@ export function earlierOf(change: RecordedChange, viewer: string | undefined): E
 }
 
 /** A clause about it. */
-function earlierText(earlier: Earlier): Shown {
+function earlierText(earlier: Earlier): SafeText {
   if (earlier.kind === 'another') return words('another caller sent the same change before');
   const came = {
     accepted: 'the same call was accepted before',
@@ -29,9 +29,9 @@ function earlierText(earlier: Earlier): Shown {
 }
 
 /** A warning on a plan that would repeat it. */
-export function repeatWarning(earlier: Earlier): Shown {
+export function repeatWarning(earlier: Earlier): SafeText {
   const sent = earlier.kind === 'own' ? say` It was sent at ${shownTime(earlier.call.sentAt)}.` : words('');
-  return say`This is a repeat: ${said(earlierText(earlier))}.${said(sent)}`;
+  return say`This is a repeat: ${earlierText(earlier)}.${sent}`;
 }
 
 /** A repeat in words, by effect, for the person who has to want it. */
@@ -46,7 +46,7 @@ const again = {
  * The refusal of a call that was sent before.
  * @param verificationHint what to look for in the console, as the end of a sentence
  */
-export function repeated(earlier: Earlier, effect: Effect, verificationHint: Shown): Refusal {
+export function repeated(earlier: Earlier, effect: Effect, verificationHint: SafeText): Refusal {
   return new Refusal('Repeated', [], {
     reason: earlierText(earlier),
     next: afterEarlier(earlier, effect, verificationHint),
@@ -54,7 +54,7 @@ export function repeated(earlier: Earlier, effect: Effect, verificationHint: Sho
   });
 }
 
-function afterEarlier(earlier: Earlier, effect: Effect, verificationHint: Shown): Next {
+function afterEarlier(earlier: Earlier, effect: Effect, verificationHint: SafeText): Next {
   const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';
   if (outcome === 'not ended')
     return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
@@ -62,11 +62,11 @@ function afterEarlier(earlier: Earlier, effect: Effect, verificationHint: Shown)
     return next(
       'user',
       'decide',
-      say`Tell the user when it was accepted, and the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for ${said(words(again[effect]))}.`,
+      say`Tell the user when it was accepted, and the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for ${words(again[effect])}.`,
     );
   return next(
     'user',
     'check',
-    say`It may have happened. When ten minutes have passed since then, have the user look in the console for ${said(verificationHint)}. Only if it is not there and they still want it, call again with allowRepeat: true.`,
+    say`It may have happened. When ten minutes have passed since then, have the user look in the console for ${verificationHint}. Only if it is not there and they still want it, call again with allowRepeat: true.`,
   );
 }

@@ -2,7 +2,7 @@ import { Refusal } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { SignedClientOptions } from '../transport/signed-client.js';
 import { textAt } from '../util/objects.js';
-import type { Shown } from '../util/safe-text.js';
+import type { SafeText } from '../util/safe-text.js';
 import { resolveAccount } from './account.js';
 import { budgetOf } from './check-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
@@ -65,8 +65,8 @@ export async function resolveCall(
 }
 
 /** The refusal of a call whose account is unclear. It also reports the problems of the other arguments. */
-function withOtherProblems(problem: Shown, operation: Operation, args: unknown): Refusal {
-  const others = (): readonly Shown[] => {
+function withOtherProblems(problem: SafeText, operation: Operation, args: unknown): Refusal {
+  const others = (): readonly SafeText[] => {
     try {
       validate(operation, args, '');
       return [];

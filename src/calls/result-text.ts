@@ -2,7 +2,7 @@ import type { EarlierCall, Failure, RequestIds, ServiceSays, Success } from '../
 import { requestLines } from '../consent/request-lines.js';
 import { isObject, leavesOf } from '../util/objects.js';
 import { quote } from '../util/quote.js';
-import { join, own, quoted, type Shown, said, say, words } from '../util/safe-text.js';
+import { isSafeText, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { attemptsText } from './attempts-text.js';
 import { headlineOf } from './headline.js';
 
@@ -16,7 +16,8 @@ export function resultText(result: Success | Failure): string {
   const { outcome, consent, sentAt, planId, decideAt, planExpires } = anyOf(result);
   const { requestIds, attempts = [], earlier } = anyOf(result);
   const { where = [], effects = [], defaults = [], warnings = [], notes = [] } = anyOf(result);
-  const line = (name: string, value: string | number | undefined) => (value === undefined ? [] : [`${name}: ${value}`]);
+  const line = (name: string, value: SafeText | string | number | undefined) =>
+    value === undefined ? [] : [`${name}: ${value}`];
   return [
     ...(summary === undefined ? [] : [summary]),
     ...(problems.length === 0 ? [] : ['', ...problems.map((problem) => `- ${problem}`)]),
@@ -50,28 +51,42 @@ export function resultText(result: Success | Failure): string {
   ].join('\n');
 }
 
+/** The structured content of a result: its safe texts as strings. The answer holds none. */
+export const plainResult = (result: Success | Failure): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(result).map(([name, value]) => [name, name === 'answer' ? value : withPlainTexts(value)]),
+  );
+
+function withPlainTexts(value: unknown): unknown {
+  if (isSafeText(value)) return value.text;
+  if (Array.isArray(value)) return value.map(withPlainTexts);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withPlainTexts(inner)]));
+}
+
 /** A result of either kind: a success has no code, a failure no answer. */
 const anyOf = (result: Partial<Success> & Partial<Failure>) => result;
 
 /** `x-ext-request-id "…", x-ext-id-2 "…"` */
-export const idList = (requestIds: RequestIds = {}): Shown | undefined =>
+export const idList = (requestIds: RequestIds = {}): SafeText | undefined =>
   joined(Object.entries(requestIds).map(([name, id]) => say`${own(name)} ${quoted(id, 200)}`));
 
-const joined = (texts: readonly Shown[]): Shown | undefined => (texts.length === 0 ? undefined : join(texts, ', '));
+const joined = (texts: readonly SafeText[]): SafeText | undefined =>
+  texts.length === 0 ? undefined : join(texts, ', ');
 
 /** `"Slow down." (code "SlowDown")` */
-export function saidBy({ message, ...more }: ServiceSays = {}): Shown | undefined {
+export function saidBy({ message, ...more }: ServiceSays = {}): SafeText | undefined {
   const rest = joined(Object.entries(more).map(([name, value]) => say`${own(name)} ${quoted(value ?? '', 500)}`));
   if (message === undefined) return rest;
-  return say`${quoted(message, 500)}${said(rest === undefined ? words('') : say` (${said(rest)})`)}`;
+  return say`${quoted(message, 500)}${rest === undefined ? words('') : say` (${rest})`}`;
 }
 
 /** `accepted, sent at 2026-11-20T12:00:00.000Z, x-ext-request-id "…"` */
-export function earlierText(earlier: EarlierCall | undefined): Shown | undefined {
+export function earlierText(earlier: EarlierCall | undefined): SafeText | undefined {
   if (earlier === undefined) return undefined;
   const { outcome, sentAt, requestIds } = earlier;
-  const ids = said(idList(requestIds) ?? words('no request IDs'));
-  return say`${said(words(outcome))}, sent at ${own(sentAt)}, ${ids}`;
+  const ids = idList(requestIds) ?? words('no request IDs');
+  return say`${words(outcome)}, sent at ${own(sentAt)}, ${ids}`;
 }
 
 /**

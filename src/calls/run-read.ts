@@ -5,7 +5,7 @@ import type { WireRequest } from '../transport/request.js';
 import type { Attempt, FinalReply, SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
 import { textAt } from '../util/objects.js';
-import { counted, type Shown, said, say, words } from '../util/safe-text.js';
+import { counted, distinct, type SafeText, say, words } from '../util/safe-text.js';
 import { timeLimit } from '../util/time-limit.js';
 import type { CallContext, CallDependencies, PageListeners } from './context.js';
 import { wireRequest } from './endpoint.js';
@@ -181,8 +181,8 @@ async function send(request: WireRequest, client: SignedClient, share: ReadShare
 type Seen = ReturnType<typeof createSeen>;
 
 /** What there is to tell of the pages that were read, beside their record. */
-function createSeen(regions: readonly Shown[]) {
-  const warnings = new Set(regions);
+function createSeen(regions: readonly SafeText[]) {
+  const warnings = [...regions];
   const missingFields = new Set<string>();
   const retried: Attempt[] = [];
   let requestIds: RequestIds = {};
@@ -192,7 +192,7 @@ function createSeen(regions: readonly Shown[]) {
     entries: () => entries,
     add(page: Extract<Answer, { kind: 'read' }>, attempts: readonly Attempt[], more: number): void {
       if (attempts.length > 1) retried.push(...attempts);
-      for (const warning of page.warnings) warnings.add(warning);
+      warnings.push(...page.warnings);
       for (const path of page.missingFields) missingFields.add(path);
       ({ requestIds } = page);
       entries += more;
@@ -204,7 +204,7 @@ function createSeen(regions: readonly Shown[]) {
       return {
         kind: 'reduced',
         state,
-        warnings: [...told, ...warnings],
+        warnings: [...told, ...distinct(warnings)],
         missingFields: [...missingFields],
         requestIds,
         retried,
@@ -214,16 +214,16 @@ function createSeen(regions: readonly Shown[]) {
     /** There may be a warning of just what made it fail. */
     failed: (failure: Failure) => ({
       kind: 'failed' as const,
-      failure: warnings.size === 0 ? failure : { ...failure, warnings: [...warnings] },
+      failure: warnings.length === 0 ? failure : { ...failure, warnings: distinct(warnings) },
     }),
   };
 }
 
 /** The warning about an answer that is made of a part of the pages. */
-function cutWarning(bound: ReadBound, pages: number, entries: number): Shown {
+function cutWarning(bound: ReadBound, pages: number, entries: number): SafeText {
   const reason = bound === 'call' ? 'as much as one call reads' : 'because this server reads much for other calls too';
-  const read = say`${counted(pages, 'page')} with ${entries} ${said(words(entries === 1 ? 'entry' : 'entries'))}`;
-  return say`Only the first ${said(read)} were read, ${said(words(reason))}. Counts, sums, and the first, oldest or largest are of these alone.`;
+  const read = say`${counted(pages, 'page')} with ${entries} ${words(entries === 1 ? 'entry' : 'entries')}`;
+  return say`Only the first ${read} were read, ${words(reason)}. Counts, sums, and the first, oldest or largest are of these alone.`;
 }
 
 /** The step to another page, unless it leads nowhere new. Adds the place of that page to those that are known. */
@@ -231,7 +231,7 @@ function checkPlace<Step extends Exclude<ReturnType<AnyPages['add']>, { kind: 'e
   step: Step,
   number: number,
   places: Set<string>,
-): Step | { readonly kind: 'inconsistent'; readonly problem: Shown } {
+): Step | { readonly kind: 'inconsistent'; readonly problem: SafeText } {
   if (step.kind === 'inconsistent') return step;
   const place = digestOf([step.after]);
   if (places.has(place))

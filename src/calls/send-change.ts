@@ -5,7 +5,7 @@ import type { BeginResult } from '../journal/journal.js';
 import { type Next, next } from '../tools/next.js';
 import { place } from '../tools/schema/zones.js';
 import { type Attempt, type FinalReply, NotSent, type SignedClient } from '../transport/signed-client.js';
-import { defined, own, type Shown, said, say, words } from '../util/safe-text.js';
+import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
 import { acceptedSuccess } from './accepted-change.js';
 import { budgetSpent } from './check-budget.js';
 import type { CallDependencies } from './context.js';
@@ -135,16 +135,16 @@ async function writeEnding(
   ending: Ending,
   { tool, id }: Intent,
   { journal, log }: Pick<CallDependencies, 'journal' | 'log'>,
-): Promise<readonly Shown[]> {
+): Promise<readonly SafeText[]> {
   const written = journal.end(ending).then(
-    (): Shown[] => [],
+    (): SafeText[] => [],
     (error: unknown) => {
       log('error', 'journal', { tool, id, error: error instanceof Error ? error.message : 'unknown' });
       return [words('The outcome could not be written into the journal, which will call it unknown.')];
     },
   );
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Shown[]>((resolve) => {
+  const late = new Promise<SafeText[]>((resolve) => {
     timer = setTimeout(resolve, endingMs, [
       words('The outcome is not in the journal yet. It is written as soon as that is possible.'),
     ]);
@@ -173,22 +173,22 @@ function outcomeOf(
 
 /** The advice for an unknown outcome. */
 function adviceIfUnknown({ call, verificationHint }: ApprovedChange, sentAt: string): Next {
-  const sent = said(say`It was sent at ${own(sentAt)} to region ${place(call.endpoint.region)}.`);
+  const sent = say`It was sent at ${own(sentAt)} to region ${place(call.endpoint.region)}.`;
   if (call.operation.repeatable === true)
     return next(
       'agent',
       'call',
-      say`${sent} Sending it again does no harm: call again with the same arguments, without planId. The aim is ${said(verificationHint)}.`,
+      say`${sent} Sending it again does no harm: call again with the same arguments, without planId. The aim is ${verificationHint}.`,
     );
   return next(
     'user',
     'check',
-    say`Do not repeat it. ${sent} Wait ten minutes, then have the user look in the console for ${said(verificationHint)}. Only if it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.`,
+    say`Do not repeat it. ${sent} Wait ten minutes, then have the user look in the console for ${verificationHint}. Only if it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.`,
   );
 }
 
 /** Adds notes about other changes to an outcome. */
-export function withNotes(outcome: EndedOutcome, more: readonly Shown[]): EndedOutcome {
+export function withNotes(outcome: EndedOutcome, more: readonly SafeText[]): EndedOutcome {
   if (more.length === 0) return outcome;
   const { notes = [] } = outcome.kind === 'failed' ? outcome.failure : outcome.success;
   const all = { notes: [...notes, ...more] };

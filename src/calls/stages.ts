@@ -18,7 +18,7 @@ import type { Plan, PlannedCall } from '../consent/plan.js';
 import type { Intent } from '../journal/entry.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { Endpoint, WireRequest } from '../transport/request.js';
-import type { Shown } from '../util/safe-text.js';
+import type { SafeText } from '../util/safe-text.js';
 import type { Account } from './account.js';
 import type { CallBudget } from './check-budget.js';
 
@@ -60,13 +60,13 @@ export interface PlannedChange {
   readonly draft: IntentDraft;
   readonly plan: Plan;
   /** The plan as a question. Undefined if the client cannot ask, or if one screen cannot hold the plan. */
-  readonly question: Shown | undefined;
+  readonly question: SafeText | undefined;
   /** Binds consent to this plan. */
   readonly digest: string;
   /** The id of the change that this change may repeat; empty if there is none, true for any, false if it may repeat none. */
   readonly repeats: string | boolean;
   /** The thing to look for in the console, as the end of a sentence. */
-  readonly verificationHint: Shown;
+  readonly verificationHint: SafeText;
 }
 
 /** The part of the journal entry that is known before the decision. */

@@ -6,7 +6,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
 import { listText as listedText, sentences } from '../util/human.js';
 import { isDeeperThan, isObject, leavesOf, textAt, withoutNulls } from '../util/objects.js';
-import { defined, join, own, quoted, type Said, type Shown, said, say, words } from '../util/safe-text.js';
+import { defined, distinct, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
 /** More levels, or more values in all, have no meaning for any operation. */
 const maximumDepth = 32;
@@ -43,8 +43,8 @@ export function validate(operation: Operation, args: unknown, region: string): R
 
 const planIdAlone = words('planId: does not replace the other arguments; give those of its plan again');
 
-function problemsOf(issues: readonly Issue[], operation: Operation): Shown[] {
-  const lines = new Set<Shown>();
+function problemsOf(issues: readonly Issue[], operation: Operation): SafeText[] {
+  const lines: SafeText[] = [];
   let count = 0;
   const mistyped = issues.filter(({ code, input }) => code === 'invalid_type' && input !== undefined);
   for (const issue of issues) {
@@ -52,10 +52,10 @@ function problemsOf(issues: readonly Issue[], operation: Operation): Shown[] {
     if (mistyped.some(({ path }) => hides(path, issue))) continue;
     for (const describe of describersOf(issue, operation)) {
       count += 1;
-      if (count <= listedProblems) lines.add(describe());
+      if (count <= listedProblems) lines.push(describe());
     }
   }
-  return sentences(...lines, count > listedProblems && say`${count - listedProblems} more problems`);
+  return sentences(...distinct(lines), count > listedProblems && say`${count - listedProblems} more problems`);
 }
 
 /** For a plan: the defaults and warnings that apply to the arguments that are right. */
@@ -85,7 +85,7 @@ type Issue = z.core.$ZodIssue;
 const listedValues = 8;
 
 /** One function for each problem that an issue stands for: its text is made only if it is shown. */
-function describersOf(issue: Issue, operation: Operation): (() => Shown)[] {
+function describersOf(issue: Issue, operation: Operation): (() => SafeText)[] {
   if (issue.code !== 'unrecognized_keys') return [() => describe(issue, operation)];
   const path = toDotPath(issue.path);
   const schema = operation.input();
@@ -96,11 +96,11 @@ function describersOf(issue: Issue, operation: Operation): (() => Shown)[] {
     const list = isListed ? words('') : say`; expected one of: ${defined(known.join(', '))}`;
     if (meant === '') isListed = true;
     const name = own(path === '' ? key : `${path}.${key}`);
-    return say`${name}: is not an argument${said(meant === '' ? list : say`; did you mean ${defined(meant)}?`)}`;
+    return say`${name}: is not an argument${meant === '' ? list : say`; did you mean ${defined(meant)}?`}`;
   });
 }
 
-function describe(issue: Issue, operation: Operation): Shown {
+function describe(issue: Issue, operation: Operation): SafeText {
   const path = toDotPath(issue.path);
   if (issue.input === undefined) {
     const rule = issue.code === 'custom' ? issue.message : 'is required';
@@ -155,16 +155,16 @@ function placesOf(schema: z.core.$ZodType, name: string, path = ''): string[] {
 const isSecret = (path: string, secrets: readonly string[]) =>
   secrets.some((secret) => path === '' || `${secret}.`.startsWith(`${path}.`) || path.startsWith(`${secret}.`));
 
-const notShown = said(words('the value given (not shown)'));
+const notShown = words('the value given (not shown)');
 
-function show(value: unknown): Said {
+function show(value: unknown): SafeText {
   if (typeof value === 'string') return looksSecret(value) ? notShown : quoted(value, 60);
   if (value === null || typeof value !== 'object') return own(String(value));
-  if (!Array.isArray(value)) return said(words('an object'));
+  if (!Array.isArray(value)) return words('an object');
   const short = value.length <= 5 && value.every((element) => typeof element === 'string' && !looksSecret(element));
-  if (!short) return said(say`a list of ${value.length}`);
+  if (!short) return say`a list of ${value.length}`;
   const elements = value.map((element) => say`${quoted(String(element), 40)}`);
-  return said(say`[${said(join(elements, ', '))}]`);
+  return say`[${join(elements, ', ')}]`;
 }
 
 /** A key that was given in the wrong place. */

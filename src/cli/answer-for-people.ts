@@ -6,7 +6,7 @@ import { consentWays, type Success } from '../consent/outcome.js';
 import { planText } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
 import { textForOperator } from '../tools/next.js';
-import { exact, join, type Literal, linesOf, own, type Shown, said, say, withTimes, words } from '../util/safe-text.js';
+import { exact, join, linesOf, own, type SafeText, say, type Wording, withTimes, words } from '../util/safe-text.js';
 import { type HelpPage, labelled, localTime, wrapped } from './layout.js';
 
 /** The facts of a success as a person at a terminal reads them: in words and in local time, without what is meant for models. */
@@ -16,7 +16,7 @@ export function successText(success: Success, page: HelpPage): string {
   const rows = [
     row('Effects', effects),
     row('Where', where.length > 0 || account === undefined ? where : [say`account ${own(account)}`], ', '),
-    row('Consent', maybe(consent === consentWays.asked ? words('you agreed at this terminal') : consent)),
+    row('Consent', maybe(consent?.text === consentWays.asked ? words('you agreed at this terminal') : consent)),
     row('Sent', maybe(copied(sentAt))),
     row('Decide at', maybe(copied(decideAt))),
     row('Plan ID', maybe(copied(planId))),
@@ -31,7 +31,7 @@ export function successText(success: Success, page: HelpPage): string {
     paragraph(summary, page).map((line) => page.paint('bold', line)),
     // The time until which it holds is among the facts below.
     plan === undefined ? [] : planLines(planText(plan, undefined), page),
-    plan === undefined ? [] : [page.paint('bold', 'Request:'), ...requestLines(plan)],
+    plan === undefined ? [] : [page.paint('bold', 'Request:'), ...requestLines(plan).map((line) => line.text)],
     facts(rows, page),
     answer === undefined ? [] : render({ answer }),
     // The summary may have left the screen by now.
@@ -67,10 +67,10 @@ export function failureText(failure: Failure, page: HelpPage): string {
 }
 
 /** A plan with its sections, each line within the width. */
-export const planLines = (plan: Shown, page: HelpPage): string[] =>
+export const planLines = (plan: SafeText, page: HelpPage): string[] =>
   linesOf(plan).flatMap((line) => {
-    if (/^[A-Z][^.]*:$/.test(line)) return [page.paint('bold', line)];
-    return wrapped(inLocalTime(line, page), page.width, 0, line.startsWith('- ') ? 2 : 0);
+    if (/^[A-Z][^.]*:$/.test(line.text)) return [page.paint('bold', line.text)];
+    return wrapped(inLocalTime(line, page), page.width, 0, line.text.startsWith('- ') ? 2 : 0);
   });
 
 const text = (blocks: readonly (readonly string[])[]) =>
@@ -80,17 +80,17 @@ const text = (blocks: readonly (readonly string[])[]) =>
     .join('\n\n')}\n`;
 
 /** @param between joins texts that belong into one line */
-const row = <const Label extends string>(label: Literal<Label>, texts: readonly Shown[], between?: ', ') =>
+const row = <const Label extends string>(label: Wording<Label>, texts: readonly SafeText[], between?: ', ') =>
   [words(label), between === undefined || texts.length === 0 ? texts : [join(texts, between)]] as const;
 
-const maybe = (fact: Shown | undefined) => (fact === undefined || fact === '' ? [] : [fact]);
+const maybe = (fact: SafeText | undefined) => (fact === undefined || fact.text === '' ? [] : [fact]);
 
 const copied = (value: string | undefined) => (value === undefined ? undefined : say`${exact(value)}`);
 
-const inLocalTime = (text: Shown, { timeZone }: HelpPage): Shown =>
-  withTimes(text, (time) => said(localTime(new Date(time), timeZone) ?? words('')));
+const inLocalTime = (text: SafeText, { timeZone }: HelpPage): SafeText =>
+  withTimes(text, (time) => localTime(new Date(time), timeZone) ?? words(''));
 
-const paragraph = (text: Shown, page: HelpPage, first: '- ' | 0 = 0) =>
+const paragraph = (text: SafeText, page: HelpPage, first: '- ' | 0 = 0) =>
   wrapped(inLocalTime(text, page), page.width, first);
 
 const facts = (rows: readonly ReturnType<typeof row>[], page: HelpPage) =>

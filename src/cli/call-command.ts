@@ -12,7 +12,7 @@ import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { escapeInvisible, shownReason } from '../util/log.js';
 import { isObject, textAt } from '../util/objects.js';
-import { exact, own, type Shown, said, say, words } from '../util/safe-text.js';
+import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
 import { failureText, planLines, successText } from './answer-for-people.js';
 import {
   bar,
@@ -42,7 +42,7 @@ export const callCommand: Command = {
       throw error;
     });
     if (call instanceof UsageError && options.json === undefined) {
-      terminal.stderr.write(problemsText(said(words('cloudops-mcp call')), call.problems, terminal));
+      terminal.stderr.write(problemsText(words('cloudops-mcp call'), call.problems, terminal));
       return 2;
     }
     const outcome =
@@ -59,7 +59,7 @@ export const callCommand: Command = {
 
 function usageFailure(tool: string, { problems }: UsageError): EndedOutcome {
   const refusal = new Refusal('Usage', problems);
-  return { kind: 'failed', failure: refusalFailure(tool === '' ? said(words('The call')) : tool, refusal, false) };
+  return { kind: 'failed', failure: refusalFailure(tool === '' ? words('The call') : tool, refusal, false) };
 }
 
 const forMachines = (tool: string, outcome: EndedOutcome, code: number) =>
@@ -122,14 +122,14 @@ export async function readCall(invocation: Invocation): Promise<Call> {
 async function readArguments(given: string, stdin: Terminal['stdin']): Promise<unknown> {
   const path = given.startsWith('@') ? given.slice(1) : undefined;
   const isArgument = given !== '-' && path === undefined;
-  const source = path === undefined ? said(words(isArgument ? 'the argument' : 'what stdin gave')) : own(path);
+  const source = path === undefined ? words(isArgument ? 'the argument' : 'what stdin gave') : own(path);
   const hint = isArgument ? say`: write '{"bucket": "b"}' in single quotes, or @file to read it from a file` : say``;
   try {
     const json = given === '-' ? await text(stdin) : path === undefined ? given : await readFile(path, 'utf8');
     return JSON.parse(json.replace(/^\uFEFF/, ''));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw new UsageError(say`${source} cannot be read (${shownReason(error)})`);
-    throw new UsageError(say`${source} is not JSON${said(hint)}`);
+    throw new UsageError(say`${source} is not JSON${hint}`);
   }
 }
 
@@ -161,7 +161,7 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
 
 /** Says in which processes a planId is valid, where that is not every one. */
 function tellLasting({ sandbox, stateKeys }: Config, { path }: Store, stderr: Terminal['stderr']): void {
-  const key = said(words(sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.'));
+  const key = words(sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.');
   if (sandbox || (stateKeys === undefined && path === undefined))
     printLine(stderr, say`note: this planId is valid only in this process; --yes carries the change out.${key}`);
 }
@@ -179,7 +179,7 @@ function askerOn(terminal: Terminal, signal: AbortSignal): Elicitor | undefined 
       const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
       try {
         const typed = await Promise.race([
-          lines.question(say`${said(accept)}? Type yes to go ahead: `, { signal }),
+          lines.question(say`${accept}? Type yes to go ahead: `.text, { signal }),
           closed,
         ]);
         if (typed === undefined) return 'cancelled';
@@ -198,7 +198,7 @@ const beginningOfLine = '\r\x1b[K';
 
 /** Shows progress through a long list on a terminal. `total` is the number of parts, or NaN if it is not known. */
 function progressOn(stderr: Terminal['stderr'], total: number) {
-  const draw = (line: Shown) => {
+  const draw = (line: SafeText) => {
     if (stderr.isTTY) stderr.write(`${beginningOfLine}${line}`);
   };
   const onPage: CallContext['onPage'] = (pages, parts) =>

@@ -26,7 +26,7 @@ import { words } from '../util/safe-text.js';
 export async function checkOperation(operation: Operation): Promise<string[]> {
   const problems = new Set<string>();
   const { schemas: _, ...definition } = operation;
-  const guarded = parseDefinition(definition, () => true, { failed: ({ message }) => problems.add(message) });
+  const guarded = parseDefinition(definition, { failed: ({ message }) => problems.add(message) });
   if (guarded.kind === 'problems') return guarded.problems.map((problem) => `${operation.name}: ${problem}`);
   try {
     for (const call of probeCalls(guarded.operation)) {
@@ -86,7 +86,7 @@ async function probeCall({ operation, args, reply, confirm = 'off' }: ProbeCall)
   if (sent === 0 && mayHaveHappened === true) return `a call that was not sent has an unknown outcome (${code})`;
   const isReplacement = operation.method === 'PUT' && operation.change?.ifTooLarge === undefined;
   if (code === 'TooLargeToShow' && isReplacement)
-    return `change.ifTooLarge: is missing. With its largest arguments it cannot be shown, and "${next.text.split('.')[0]}" does not fit a PUT`;
+    return `change.ifTooLarge: is missing. With its largest arguments it cannot be shown, and "${next.text.text.split('.')[0]}" does not fit a PUT`;
   return undefined;
 }
 

@@ -4,7 +4,7 @@ import { hiddenBySandbox } from '../config/describe.js';
 import type { Config } from '../config/load-config.js';
 import { inputs, variableName } from '../config/settings.js';
 import { sentences } from '../util/human.js';
-import { defined, exact, join as joined, listed, namesOf, own, type Shown, say } from '../util/safe-text.js';
+import { defined, exact, join as joined, listed, namesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
 import type { Block, LocalServer, Quote } from './client-formats.js';
 import { clients, type McpHost } from './client-formats-by-client.js';
@@ -52,7 +52,7 @@ interface Instructions {
   /** The client's own command that does the same. */
   readonly command: string | undefined;
   readonly secrets: readonly string[];
-  readonly notes: readonly Shown[];
+  readonly notes: readonly SafeText[];
 }
 
 /** How the client starts the server, and on what machine. */
@@ -93,7 +93,7 @@ function forLocal(client: McpHost, config: Config, start: Launch): Instructions 
 }
 
 /** A note of the table of clients. */
-const noteOf = (note: string): Shown => say`${defined(note)}`;
+const noteOf = (note: string): SafeText => say`${defined(note)}`;
 
 const hasEndpoints = ({ all }: Config['accounts']) =>
   all.some(({ cloud }) => Object.values(cloud.endpoints).some((url) => url !== undefined));
@@ -103,7 +103,7 @@ const takesPlanIds = ({ accounts }: Config) =>
   accounts.all.some(({ confirm, policy }) => confirm === 'ask' && !policy.readOnly);
 
 /** What to know about who decides, where the server cannot ask the user through the client. */
-function decisionNotes({ title, decides, permissions }: McpHost, config: Config): readonly Shown[] {
+function decisionNotes({ title, decides, permissions }: McpHost, config: Config): readonly SafeText[] {
   if (decides === 'by form' || !takesPlanIds(config)) return [];
   if (decides === 'by view')
     return [

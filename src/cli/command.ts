@@ -4,7 +4,7 @@ import type { CommandLine, CommandSyntax } from '../config/command-line.js';
 import type { Config, ConfigResult } from '../config/load-config.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean } from '../util/did-you-mean.js';
-import { type Literal, namesOf, own, type Said, type Shown, said, say, words } from '../util/safe-text.js';
+import { namesOf, own, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 import { columnsOf, type HelpPage, wrapped } from './layout.js';
 
 /** The destination of text: a terminal of so many columns, or a file or pipe. */
@@ -57,21 +57,21 @@ export type Commands = Readonly<Record<string, () => Promise<Command>>>;
 
 /** Problems that keep a command from running: sentences for the user, with no value of a secret. The exit code is 2. */
 export class UsageError extends Error {
-  readonly problems: readonly Shown[];
+  readonly problems: readonly SafeText[];
   /** Begins the message instead of the command's name. */
-  heading: Said | undefined;
-  constructor(...problems: readonly Shown[]) {
+  heading: SafeText | undefined;
+  constructor(...problems: readonly SafeText[]) {
     super(problems.join('\n'));
     this.problems = problems;
   }
-  under<const Text extends string>(heading: Literal<Text>): this {
-    this.heading = said(words(heading));
+  under<const Text extends string>(heading: Wording<Text>): this {
+    this.heading = words(heading);
     return this;
   }
 }
 
 /** The problems of a command line: one problem follows the heading, several are listed below it. */
-export function problemsText(heading: Said, problems: readonly Shown[], terminal: Terminal): string {
+export function problemsText(heading: SafeText, problems: readonly SafeText[], terminal: Terminal): string {
   const { width } = pageOf(terminal, 'stderr');
   const [first = say``, ...others] = problems;
   const lines =
@@ -103,14 +103,14 @@ export function portOf(text: string): number {
 
 /** A sentence about a command, a tool or the like that does not exist, or was not named. */
 export const notOneOf = <const Kind extends string>(
-  kind: Literal<Kind>,
+  kind: Wording<Kind>,
   given: string,
   names: readonly string[],
-): Shown => {
-  const [what, all] = [said(words(kind)), namesOf(names)];
+): SafeText => {
+  const [what, all] = [words(kind), namesOf(names)];
   if (given === '') return say`Name a ${what}: ${all}.`;
   const meant = didYouMean(given, names);
-  const hint = said(meant === undefined ? say`.` : say`; did you mean ${own(meant)}?`);
+  const hint = meant === undefined ? say`.` : say`; did you mean ${own(meant)}?`;
   return say`${own(given)} is not a ${what}${hint} The ${what}s are ${all}.`;
 };
 

@@ -18,19 +18,7 @@ import { textForOperator } from '../tools/next.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import {
-  counted,
-  defined,
-  exact,
-  join,
-  namesOf,
-  own,
-  quoted,
-  type Shown,
-  said,
-  say,
-  words,
-} from '../util/safe-text.js';
+import { counted, defined, exact, join, namesOf, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type Command, pageOf, type Terminal } from './command.js';
 import { remedyOfKeys, remedyOfSetting } from './doctor-remedies.js';
 import { type HelpPage, padded, widthOf, wrapped } from './layout.js';
@@ -115,7 +103,7 @@ function settingFindings({ origins, sandbox }: Config): Finding[] {
   const unused = hiddenBySandbox({ sandbox, origins });
   if (unused.length > 0) {
     const remedy = 'For a real account, unset CLOUDOPS_SANDBOX; for the sandbox, unset these.';
-    return [...set, warning('configuration', say`the sandbox is in use; ignored: ${said(join(unused, ', '))}`, remedy)];
+    return [...set, warning('configuration', say`the sandbox is in use; ignored: ${join(unused, ', ')}`, remedy)];
   }
   if (sandbox) return [...set, ok('configuration', 'the sandbox has endpoints and credentials of its own')];
   return set.length > 0 ? set : [ok('configuration', 'nothing is set')];
@@ -216,7 +204,7 @@ async function trialFinding(
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
   const remedy =
     code === 'AccessDenied'
-      ? say`${said(textForOperator(next.text))} Or name a bucket that you can read with --bucket.`
+      ? say`${textForOperator(next.text)} Or name a bucket that you can read with --bucket.`
       : textForOperator(next.text);
   return problem(check, join([summary, ...problems], ' '), remedy);
 }
@@ -246,7 +234,7 @@ const consentMeanings = {
 
 function consentFinding(account: string, mode: ConsentMode): Finding {
   const check = `${account} consent`.trim();
-  const detail = say`${own(mode)}: ${said(words(consentMeanings[mode]))}`;
+  const detail = say`${own(mode)}: ${words(consentMeanings[mode])}`;
   if (mode !== 'off') return ok(check, detail);
   return warning(check, detail, 'Unset CLOUDOPS_CONFIRM where a person can be asked.');
 }
@@ -279,7 +267,7 @@ async function journalFinding(config: Config, now: () => Date): Promise<Finding[
       ...warnings.map((text) => warning(check, text, 'See the runbook, docs/OPERATE.md.')),
     ];
   } catch (error) {
-    const remedy = say`${said(journalRemedy(error, path === undefined))} Without a journal, changes are refused.`;
+    const remedy = say`${journalRemedy(error, path === undefined)} Without a journal, changes are refused.`;
     return [problem(check, say`${name} cannot be used (${shownReason(error)})`, remedy)];
   } finally {
     await journal.close();
@@ -295,7 +283,7 @@ async function secretsFinding(folder: string | undefined, platform: NodeJS.Platf
     const names = (await readdir(folder)).filter((name) => !name.startsWith('.'));
     const detail = say`${folder}: ${names.length} names`;
     if (platform === 'win32' || (mode & 0o077) === 0) return ok(check, detail);
-    return warning(check, say`${said(detail)}; others on this machine may open it`, 'Set its mode to 700.');
+    return warning(check, say`${detail}; others on this machine may open it`, 'Set its mode to 700.');
   } catch (error) {
     const remedy = 'Make the folder, or correct CLOUDOPS_SECRETS_DIR.';
     return problem(check, say`${folder} cannot be read (${shownReason(error)})`, remedy);
@@ -309,30 +297,30 @@ function stateKeyFinding(config: Config, now: () => Date): Finding {
   const path = planKeyPath(config, store);
   const reason = path && planKeyProblem(path);
   if (!reason) return ok(check, stateKeyMeaning(config, store));
-  const detail = say`not set, and ${path} cannot be used (${said(reason)}): a planId is valid only in the process that made it`;
+  const detail = say`not set, and ${path} cannot be used (${reason}): a planId is valid only in the process that made it`;
   return warning(check, detail, 'Delete that file: the next plan makes another one. Or set CLOUDOPS_STATE_KEY.');
 }
 
-const stateKeyMeaning = ({ stateKeys: keys }: Config, { path }: Store): Shown => {
+const stateKeyMeaning = ({ stateKeys: keys }: Config, { path }: Store): SafeText => {
   if (keys === undefined)
     return path === undefined
       ? words('not set: a planId is valid only in the process that made it')
       : words('not set: a planId is valid for every process with this journal, and everything else for one process');
   const set = words('set: a planId is valid in every process with the same key');
-  return keys.length === 1 ? set : say`${said(set)}; the first of ${keys.length} signs`;
+  return keys.length === 1 ? set : say`${set}; the first of ${keys.length} signs`;
 };
 
 const networkCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNRESET'];
 
 /** By the class of a code of SQL, its first two characters. */
-const remediesByClass: Readonly<Record<string, Shown>> = {
+const remediesByClass: Readonly<Record<string, SafeText>> = {
   28: words('Check the user and the password in CLOUDOPS_JOURNAL.'),
   53: words('The database has no connection or no space left: see its own log.'),
   57: words('The database is starting or going down: try again, and see its own log if that stays so.'),
 };
 
 /** The remedy for a journal that cannot be used. */
-function journalRemedy(error: unknown, inDatabase: boolean): Shown {
+function journalRemedy(error: unknown, inDatabase: boolean): SafeText {
   if (!inDatabase) return words('Make it writable, or name another in CLOUDOPS_JOURNAL.');
   const code = textAt(error, 'code') ?? '';
   if (networkCodes.includes(code) || code === '')
@@ -367,7 +355,7 @@ function doctorReport(
         ? [state + padded(check, checkColumns) + first.slice(beside)]
         : [state + paint('bold', check), first]),
       ...others,
-      ...(remedy === undefined ? [] : wrapped(say`→ ${said(remedy)}`, width, indent, indent + 2)),
+      ...(remedy === undefined ? [] : wrapped(say`→ ${remedy}`, width, indent, indent + 2)),
     ];
   });
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;

@@ -1,15 +1,15 @@
-import { type Shown, said, say, words } from '../util/safe-text.js';
+import { type SafeText, say, words } from '../util/safe-text.js';
 
 /** The remedy for a setting whose problem does not name one. */
-export function remedyOfSetting(problem: Shown): Shown {
-  const [, code] = / \(([A-Z]{4,})\)/.exec(problem) ?? [];
+export function remedyOfSetting(problem: SafeText): SafeText {
+  const [, code] = / \(([A-Z]{4,})\)/.exec(problem.text) ?? [];
   const what = code === undefined ? undefined : fileRemedies[code];
-  if (what !== undefined) return say`${said(what)} Then run doctor again for the other checks.`;
+  if (what !== undefined) return say`${what} Then run doctor again for the other checks.`;
   return words('Change or unset it, then run doctor again for the other checks.');
 }
 
 /** By the system's code for a file that cannot be used. */
-const fileRemedies: Readonly<Record<string, Shown>> = {
+const fileRemedies: Readonly<Record<string, SafeText>> = {
   ENOENT: words('There is no such file: correct the path, or create the file.'),
   ENOTDIR: words('A part of the path is a file, not a folder: correct the path.'),
   EISDIR: words('It is a folder: name a file in it.'),
@@ -18,7 +18,7 @@ const fileRemedies: Readonly<Record<string, Shown>> = {
 };
 
 /** Remedies for keys that cannot be had: the first that fits the problem counts. */
-const keyRemedies: readonly (readonly [RegExp, Shown])[] = [
+const keyRemedies: readonly (readonly [RegExp, SafeText])[] = [
   [/printed keys that have expired/, words('Sign in again with the program that prints the keys.')],
   [
     /^(?:CLOUDOPS_CREDENTIAL_PROCESS|credential_process of \S+) (?!has)/,
@@ -31,8 +31,8 @@ const keyRemedies: readonly (readonly [RegExp, Shown])[] = [
 ];
 
 /** The remedy for a problem with keys. */
-export function remedyOfKeys(reason: Shown): Shown {
-  const [, code = ''] = /\(([A-Z]{4,})\)/.exec(reason) ?? [];
-  const known = keyRemedies.find(([said]) => said.test(reason))?.[1] ?? fileRemedies[code];
-  return say`${said(known ?? words('Give the account keys of its own.'))} Until then, calls are refused.`;
+export function remedyOfKeys(reason: SafeText): SafeText {
+  const [, code = ''] = /\(([A-Z]{4,})\)/.exec(reason.text) ?? [];
+  const known = keyRemedies.find(([said]) => said.test(reason.text))?.[1] ?? fileRemedies[code];
+  return say`${known ?? words('Give the account keys of its own.')} Until then, calls are refused.`;
 }

@@ -1,7 +1,7 @@
 import { helpOf, optionName, type Row, sections, variableName } from '../config/settings.js';
 import { type ArgumentRow, argumentRows } from '../mcp/reference.js';
 import type { Operation } from '../tools/define-operation.js';
-import { defined, exact, own, said, say } from '../util/safe-text.js';
+import { defined, exact, own, say } from '../util/safe-text.js';
 import { type Command, type Commands, type Invocation, notOneOf, pageOf, UsageError } from './command.js';
 import { type HelpPage, wrapped } from './layout.js';
 
@@ -79,9 +79,9 @@ function commandLines(name: string, command: Command, page: HelpPage): readonly 
 
 function usageOf(name: string, { usage, about }: Command, { width, paint }: HelpPage): string[] {
   const start = name === '' ? say`  cloudops-mcp` : say`  cloudops-mcp ${own(name)}`;
-  const [first = '', ...others] = wrapped(say`${defined(usage)}`, width, say`${said(start)} `, 6);
+  const [first = '', ...others] = wrapped(say`${defined(usage)}`, width, say`${start} `, 6);
   return [
-    paint('bold', start) + first.slice(start.length).trimEnd(),
+    paint('bold', start.text) + first.slice(start.text.length).trimEnd(),
     ...others,
     ...wrapped(say`${defined(about)}`, width, 6),
   ];
@@ -111,7 +111,7 @@ function toolLines(name: string, command: Command, operation: Operation, page: H
       ...wrapped(say`${defined(plain(values))}.`, width, say`  List ${own(letter)}: `, 4),
     ]),
     ...heading('An example:'),
-    say`  cloudops-mcp ${own(name)} ${own(operation.name)} '${exact(JSON.stringify(operation.example))}'`,
+    say`  cloudops-mcp ${own(name)} ${own(operation.name)} '${exact(JSON.stringify(operation.example))}'`.text,
   ];
 }
 

@@ -6,7 +6,7 @@ import { nothingYet, shownTool } from '../journal/journal.js';
 import { openStore } from '../journal/open-store.js';
 import { escapeInvisible, ShownError, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { duration, join, own, quoted, type Said, type Shown, said, say, words } from '../util/safe-text.js';
+import { duration, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type Command, type Invocation, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
 import { type HelpPage, localTime, padded, printLine, widthOf, wrapped } from './layout.js';
 
@@ -24,7 +24,7 @@ export const journalCommand: Command = {
     const work = action === undefined ? () => print(config, invocation) : () => migrate(config, invocation.terminal);
     return work().catch((error: unknown) => {
       if (error instanceof UsageError) throw error;
-      const done = said(words(action === undefined ? 'read' : 'migrated'));
+      const done = words(action === undefined ? 'read' : 'migrated');
       printLine(invocation.terminal.stderr, say`The journal cannot be ${done} (${shownReason(error)}).`);
       return 1;
     });
@@ -56,9 +56,9 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   return 0;
 }
 
-function nothingSince(since: number | undefined, { timeZone }: HelpPage): Shown {
+function nothingSince(since: number | undefined, { timeZone }: HelpPage): SafeText {
   const time = since === undefined ? undefined : localTime(new Date(since), timeZone);
-  return time === undefined ? words(nothingYet) : say`No changes since ${said(time)}.`;
+  return time === undefined ? words(nothingYet) : say`No changes since ${time}.`;
 }
 
 const pollMs = 1_000;
@@ -126,12 +126,12 @@ export function changeLines(change: RecordedChange, { width, paint, timeZone }: 
   const outcome = padded(ending?.outcome ?? noOutcome, outcomeColumns);
   const start = paint('dim', when) + paint(ending === undefined ? 'yellow' : colours[ending.outcome], outcome);
   const indent = widthOf(when) + outcomeColumns;
-  const code = said(ending?.code === undefined ? words('') : say` (${quoted(ending.code, longestName)})`);
+  const code = ending?.code === undefined ? words('') : say` (${quoted(ending.code, longestName)})`;
   const about = say`${quoted(what, longestText)}${code}`;
   const called = shownTool(change);
   const people = peopleOf(change);
   if (!Number.isFinite(width) || width - indent < narrowestText)
-    return [[start + about, called, say`${quoted(target, longestText)}`, ...people].join('  ')];
+    return [[`${start}${about}`, called, say`${quoted(target, longestText)}`, ...people].join('  ')];
   const [first = '', ...others] = wrapped(about, width, indent);
   const below = wrapped(join([called, ...people], ', '), width, indent);
   return [start + first.slice(indent), ...others, ...below.map((line) => paint('dim', line))];
@@ -148,7 +148,7 @@ const agreed = {
   other: 'consent of a kind that only a newer version knows',
 } as const satisfies Record<RecordedChange['consent'], string>;
 
-const declined: Readonly<Partial<Record<RecordedChange['consent'], Shown>>> = {
+const declined: Readonly<Partial<Record<RecordedChange['consent'], SafeText>>> = {
   asked: words('declined when asked'),
   clicked: words('declined with a click'),
   page: words('declined on the page for decisions'),
@@ -156,12 +156,12 @@ const declined: Readonly<Partial<Record<RecordedChange['consent'], Shown>>> = {
 };
 
 /** Who let it go ahead or declined it, and the client and the caller that it came from. */
-function peopleOf({ consent, answeredAfterMs, client, caller, approver, ending }: RecordedChange): Shown[] {
-  const after = said(answeredAfterMs === undefined ? words('') : say` after ${duration(answeredAfterMs / 1000)}`);
+function peopleOf({ consent, answeredAfterMs, client, caller, approver, ending }: RecordedChange): SafeText[] {
+  const after = answeredAfterMs === undefined ? words('') : say` after ${duration(answeredAfterMs / 1000)}`;
   const refused = ending?.outcome === 'declined' ? declined[consent] : undefined;
-  const named = (name: string): Said => quoted(name, longestName);
+  const named = (name: string): SafeText => quoted(name, longestName);
   return [
-    say`${said(refused ?? words(agreed[consent]))}${after}`,
+    say`${refused ?? words(agreed[consent])}${after}`,
     say`client ${named(client)}`,
     ...(caller === undefined ? [] : [say`caller ${named(caller)}`]),
     ...(approver === undefined ? [] : [say`decided by ${named(approver)}`]),

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { styleText } from 'node:util';
-import { exact, type Literal, type Shown, say, words } from '../util/safe-text.js';
+import { exact, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
 /** The layout of text for people: its width, its colours and the zone of its times. */
 export interface HelpPage {
@@ -46,7 +46,7 @@ export const padded = (text: string, columns: number): string =>
   text + ' '.repeat(Math.max(0, columns - widthOf(text)));
 
 /** Prints a line for people. */
-export const printLine = <const Text extends string>(screen: Pick<Writable, 'write'>, line: Literal<Text>): void =>
+export const printLine = <const Text extends string>(screen: Pick<Writable, 'write'>, line: Wording<Text>): void =>
   void screen.write(`${words(line)}\n`);
 
 /**
@@ -54,15 +54,15 @@ export const printLine = <const Text extends string>(screen: Pick<Writable, 'wri
  * says. A word that is longer than a line, such as an address, stays whole so that it can be copied.
  */
 export function wrapped<const Text extends string, const First extends string>(
-  text: Literal<Text>,
+  text: Wording<Text>,
   width: number,
-  first: Literal<First> | number = 0,
-  hang = typeof first === 'number' ? first : widthOf(first),
+  first: Wording<First> | number = 0,
+  hang = typeof first === 'number' ? first : widthOf(words(first).text),
 ): string[] {
   const lines: string[] = [];
-  let line: string = typeof first === 'number' ? ' '.repeat(first) : first;
+  let line: string = typeof first === 'number' ? ' '.repeat(first) : words(first).text;
   let isBegun = false;
-  for (const word of words(text).split(' ')) {
+  for (const word of words(text).text.split(' ')) {
     if (isBegun && widthOf(line) + 1 + widthOf(word) > width) {
       lines.push(line);
       line = ' '.repeat(hang) + word;
@@ -76,12 +76,12 @@ export function wrapped<const Text extends string, const First extends string>(
 
 /** Rows of a label and its texts, one below the other in a column of their own. */
 export function labelled<const Label extends string>(
-  rows: readonly (readonly [label: Literal<Label>, texts: readonly Shown[]])[],
+  rows: readonly (readonly [label: Wording<Label>, texts: readonly SafeText[]])[],
   { width, paint }: HelpPage,
 ): string[] {
-  const shown = rows.filter(([, texts]) => texts.length > 0);
-  const column = Math.max(0, ...shown.map(([label]) => widthOf(label))) + 2;
-  return shown.flatMap(([label, texts]) =>
+  const shown = rows.flatMap(([label, texts]) => (texts.length === 0 ? [] : [{ label: words(label).text, texts }]));
+  const column = Math.max(0, ...shown.map(({ label }) => widthOf(label))) + 2;
+  return shown.flatMap(({ label, texts }) =>
     texts.flatMap((text, index) => {
       const [start = '', ...others] = wrapped(text, width, column);
       const head = index === 0 ? paint('bold', label) + ' '.repeat(column - widthOf(label)) : ' '.repeat(column);
@@ -91,7 +91,7 @@ export function labelled<const Label extends string>(
 }
 
 /** `2026-11-22 15:41:39 GMT+1`: a time as the clock on the wall shows it, with its zone. Undefined if it is none. */
-export function localTime(time: string | Date, timeZone?: string): Shown | undefined {
+export function localTime(time: string | Date, timeZone?: string): SafeText | undefined {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return undefined;
   const parts = new Intl.DateTimeFormat('en-CA', {

@@ -5,7 +5,7 @@ import { toolSchemas } from '../mcp/tool-schemas.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
 import { type HostRules, loadOperations, type OwnOperations } from '../operations/load-operations.js';
 import { textAt } from '../util/objects.js';
-import { quoted, type Shown, said, say } from '../util/safe-text.js';
+import { quoted, type SafeText, say } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
 import { printLine } from './layout.js';
 
@@ -15,14 +15,14 @@ export const hostRules: HostRules = { toolSchemas, schemaProblems, reservedNames
 export async function loadOperationFiles(path: string, terminal: Pick<Terminal, 'stderr'>): Promise<OwnOperations> {
   const { result, uncaughtErrors } = await withContainedFiles(terminal, () => loadOperations(path, hostRules));
   if (uncaughtErrors.length === 0) return result;
-  const problems = uncaughtErrors.map((error) => say`CLOUDOPS_OPERATIONS: ${said(error)}.`);
+  const problems = uncaughtErrors.map((error) => say`CLOUDOPS_OPERATIONS: ${error}.`);
   return { operations: [], problems: [...result.problems, ...problems] };
 }
 
 interface Contained<Result> {
   readonly result: Result;
   /** Errors of timers and promises that nothing caught, one sentence each. */
-  readonly uncaughtErrors: readonly Shown[];
+  readonly uncaughtErrors: readonly SafeText[];
 }
 
 /**
@@ -33,7 +33,7 @@ export async function withContainedFiles<Result>(
   { stderr }: Pick<Terminal, 'stderr'>,
   work: () => Promise<Result>,
 ): Promise<Contained<Result>> {
-  const uncaughtErrors: Shown[] = [];
+  const uncaughtErrors: SafeText[] = [];
   const onError = (error: unknown) => {
     const reason = textAt(error, 'message') ?? 'no error was given';
     uncaughtErrors.push(say`an error in a timer or a promise, which nothing caught: ${quoted(reason, 300)}`);

@@ -9,7 +9,7 @@ import { loadOperations } from '../operations/load-operations.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { Operation } from '../tools/define-operation.js';
 import { defaultAccount } from '../transport/request.js';
-import { defined, exact, linesOf, own, type Shown, said, say } from '../util/safe-text.js';
+import { defined, distinct, exact, linesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { checkOperation } from './check-operation.js';
 import { type Command, type Invocation, type Terminal, UsageError, validConfig } from './command.js';
 import { printLine } from './layout.js';
@@ -92,33 +92,33 @@ async function checkInChild(file: string, { script, node, stdout, stderr }: Term
 
 /** Loads a file, prints the plan or the request of each example, and the problems of each operation. */
 async function check(file: string, terminal: Terminal): Promise<number> {
-  const print = (...lines: readonly Shown[]) => {
+  const print = (...lines: readonly SafeText[]) => {
     for (const line of lines) printLine(terminal.stdout, line);
   };
   const observer = { calling: (name: string) => void writeSync(progressFd, `${name}\n`) };
   const { result, uncaughtErrors } = await withContainedFiles(terminal, async () => {
     const { operations, problems } = await loadOperations(file, hostRules, { observer });
-    print(...problems.map((problem) => say`problem  ${said(problem)}`));
+    print(...problems.map((problem) => say`problem  ${problem}`));
     let problemCount = problems.length;
     for (const operation of operations) {
       const broken = await checkOperation(operation);
       problemCount += broken.length;
       print(say`${own(operation.name)}: ${defined(operation.title)}`);
       print(...broken.map((problem) => say`problem  ${defined(problem)}`), say``);
-      print(...exampleLines(operation).map((line) => (line === '' ? line : say`  ${said(line)}`)));
+      print(...exampleLines(operation).map((line) => (line.text === '' ? line : say`  ${line}`)));
     }
     await sleep(lingerMs);
     return { operationCount: operations.length, problemCount };
   });
-  const stray = [...new Set(uncaughtErrors)];
+  const stray = distinct(uncaughtErrors);
   const { operationCount, problemCount } = result;
-  print(say``, ...stray.map((problem) => say`problem  ${said(problem)}`));
+  print(say``, ...stray.map((problem) => say`problem  ${problem}`));
   print(say`operations: ${operationCount}, problems: ${problemCount + stray.length}`);
   return problemCount + stray.length === 0 ? 0 : 1;
 }
 
 /** The plan of a change, or the request of a read, with the example's arguments. */
-function exampleLines(operation: Operation): Shown[] {
+function exampleLines(operation: Operation): SafeText[] {
   const {
     planOnly: _,
     planId: __,
@@ -144,7 +144,7 @@ function exampleLines(operation: Operation): Shown[] {
   return [say`${own(request.method)} ${exact(endpoint.origin + request.target)}`];
 }
 
-function shownPlan(call: PlannedCall): Shown[] {
+function shownPlan(call: PlannedCall): SafeText[] {
   const plan = makePlan(call);
   return [...linesOf(planText(plan, undefined)), say``, say`Request:`, ...requestLines(plan)];
 }

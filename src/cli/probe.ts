@@ -6,18 +6,18 @@ import { httpFailureRemedies, httpFailureText } from '../calls/remedies.js';
 import { textForOperator } from '../tools/next.js';
 import type { HttpClient, Proxies } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
-import { exact, type Literal, namesOf, type Shown, said, say, words } from '../util/safe-text.js';
+import { exact, namesOf, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
 
 /** The result of a check of `doctor`, with a remedy unless it is in order. */
 export interface Finding {
   readonly check: string;
   readonly status: 'ok' | 'not checked' | 'warning' | 'problem';
-  readonly detail: Shown;
-  readonly remedy?: Shown;
+  readonly detail: SafeText;
+  readonly remedy?: SafeText;
 }
 
-export const ok = <const Detail extends string>(check: string, detail: Literal<Detail>): Finding => ({
+export const ok = <const Detail extends string>(check: string, detail: Wording<Detail>): Finding => ({
   check,
   status: 'ok',
   detail: words(detail),
@@ -27,8 +27,8 @@ const finding =
   (status: Exclude<Finding['status'], 'ok'>) =>
   <const Detail extends string, const Remedy extends string>(
     check: string,
-    detail: Literal<Detail>,
-    remedy: Literal<Remedy>,
+    detail: Wording<Detail>,
+    remedy: Wording<Remedy>,
   ): Finding => ({ check, status, detail: words(detail), remedy: words(remedy) });
 
 export const notChecked = finding('not checked');
@@ -49,13 +49,13 @@ export async function probe(
 ): Promise<Finding[]> {
   const url = new URL(origin);
   const proxy = proxyOf(url, proxies);
-  const through = said(proxy === undefined ? words('') : say` through the proxy ${exact(proxy)}`);
+  const through = proxy === undefined ? words('') : say` through the proxy ${exact(proxy)}`;
   const request = { method: 'GET', origin, path: `${pathPrefix}/`, headers: {}, newConnection: false } as const;
   const sentAt = now().getTime();
   const response = await httpClient.send(request, new AbortController().signal);
   const halfway = (sentAt + now().getTime()) / 2;
   if (response.kind === 'failure') {
-    const detail = say`A request${through} failed: ${said(httpFailureText(response, origin))}.`;
+    const detail = say`A request${through} failed: ${httpFailureText(response, origin)}.`;
     return [problem(check, detail, textForOperator(httpFailureRemedies[response.code].text))];
   }
   const clock = clockFinding(`${check} clock`, Date.parse(response.headers.date ?? ''), halfway);
@@ -69,7 +69,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 async function addressFinding(check: string, { origin, hostname, port, protocol }: URL, now: number): Promise<Finding> {
   const host = hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(host) ? [] : await lookup(host, { all: true }).catch(() => []);
-  const known = said(addresses.length === 0 ? words('') : say` (${namesOf(addresses.map(({ address }) => address))})`);
+  const known = addresses.length === 0 ? words('') : say` (${namesOf(addresses.map(({ address }) => address))})`;
   const expiry = protocol === 'https:' ? await certificateExpiry(host, Number(port || 443)) : undefined;
   if (expiry === undefined) return ok(check, say`${exact(origin)}${known} answers`);
   const days = Math.floor((expiry - now) / dayMs);
@@ -84,8 +84,8 @@ function clockFinding(check: string, theirs: number, ours: number): Finding {
   const difference = Math.abs(seconds);
   // A Date header has no fractions of a second.
   if (difference <= 1) return ok(check, 'in step with this machine');
-  const span = said(difference < 120 ? say`${difference} s` : say`${Math.round(difference / 60)} min`);
-  const detail = say`this machine is ${span} ${said(words(seconds > 0 ? 'ahead' : 'behind'))}`;
+  const span = difference < 120 ? say`${difference} s` : say`${Math.round(difference / 60)} min`;
+  const detail = say`this machine is ${span} ${words(seconds > 0 ? 'ahead' : 'behind')}`;
   if (difference <= 60) return ok(check, detail);
   return difference <= 15 * 60 ? warning(check, detail, remedy) : problem(check, detail, remedy);
 }

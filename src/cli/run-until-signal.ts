@@ -3,7 +3,7 @@ import type { Config } from '../config/load-config.js';
 import type { DecisionPage } from '../consent/decision-page.js';
 import { type Runtime, startRuntime } from '../runtime.js';
 import type { Log } from '../util/log.js';
-import { join, said, say, words } from '../util/safe-text.js';
+import { join, say, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
 import { serverLog } from './terminal-log.js';
 
@@ -27,7 +27,7 @@ export async function runUntilSignal(
   const hidden = hiddenBySandbox(config);
   if (hidden.length > 0)
     log('warn', 'sandbox', {
-      message: say`The sandbox is in use, and these are ignored: ${said(join(hidden, ', '))}.`,
+      message: say`The sandbox is in use, and these are ignored: ${join(hidden, ', ')}.`,
     });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
   const stop = interrupted((signal) => log('info', 'stop', { signal }));

@@ -5,7 +5,7 @@ import { noOwnOperations, operationsPath, ownSettings } from '../config/own-oper
 import type { OwnOperations } from '../operations/load-operations.js';
 import { operations as builtIn } from '../tools/index.js';
 import { didYouMean } from '../util/did-you-mean.js';
-import { defined, exact, own, said, say } from '../util/safe-text.js';
+import { defined, exact, own, say } from '../util/safe-text.js';
 import { type Command, type Commands, notOneOf, problemsText, type Terminal, UsageError } from './command.js';
 import { printLine } from './layout.js';
 import { stdioCommand } from './stdio-command.js';
@@ -38,7 +38,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     }
     const usage = usageErrorOf(error);
     if (usage === undefined) throw error;
-    const { problems, heading = said(name === '' ? say`cloudops-mcp` : say`cloudops-mcp ${own(name)}`) } = usage;
+    const { problems, heading = name === '' ? say`cloudops-mcp` : say`cloudops-mcp ${own(name)}` } = usage;
     terminal.stderr.write(problemsText(heading, problems, terminal));
     return 2;
   }

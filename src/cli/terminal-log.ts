@@ -1,6 +1,6 @@
 import type { Config } from '../config/load-config.js';
 import { createLog, type Log } from '../util/log.js';
-import { join, own, quoted, said, say, words } from '../util/safe-text.js';
+import { join, own, quoted, say, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
 import { columnsOf, printLine, wrapped } from './layout.js';
 
@@ -30,8 +30,8 @@ const logForPeople =
     if (level !== 'warn' && level !== 'error') return;
     const facts = Object.entries(fields).map(([name, value]) => say`${own(name)} ${quoted(String(value), 200)}`);
     const all = message === undefined ? facts : [message, ...facts];
-    const about = said(words(event));
-    const text = all.length === 0 ? say`${about}` : say`${about}: ${said(join(all, ', '))}`;
+    const about = words(event);
+    const text = all.length === 0 ? say`${about}` : say`${about}: ${join(all, ', ')}`;
     const lines = wrapped(text, columnsOf(stderr), level === 'warn' ? 'warning: ' : 'error: ');
     stderr.write(`${lines.join('\n')}\n`);
   };

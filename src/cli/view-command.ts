@@ -16,7 +16,7 @@ import { readView, viewOf } from '../mcp/views/view-of-tool.js';
 import { startRuntime } from '../runtime.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import { isObject, textAt } from '../util/objects.js';
-import { exact, fromServer, own, said, say, words } from '../util/safe-text.js';
+import { exact, fromServer, own, say, words } from '../util/safe-text.js';
 import { type Call, failureCode, readCall } from './call-command.js';
 import { type Command, portOf, type Terminal, UsageError } from './command.js';
 import { printLine } from './layout.js';
@@ -81,7 +81,7 @@ async function show(
       if (decided !== undefined) return;
       shown = { ...Object(answer), _meta: { ...metaOf(shown), ...metaOf(answer) } };
       decided = answer;
-      printLine(stdout, say`${said(words(outcomeTitles[outcome.kind]))}: ${said(fromServer(outcome.sentence))}`);
+      printLine(stdout, say`${words(outcomeTitles[outcome.kind])}: ${fromServer(outcome.sentence)}`);
       if (stdout.isTTY)
         printLine(stderr, 'It ends in 20 seconds; until then the page can be loaded again. Ctrl-C ends it now.');
       setTimeout(() => over.abort(), lingerMs).unref();

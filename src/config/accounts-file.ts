@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { isAccountName } from '../calls/account.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { isObject, lazy, textAt } from '../util/objects.js';
-import { defined, namesOf, own, type Said, type Shown, said, say } from '../util/safe-text.js';
+import { defined, namesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { anyText } from './setting-schemas.js';
 import { type Setting, settingNames, settings } from './settings.js';
 import type { Report } from './sources.js';
@@ -82,7 +82,7 @@ const ofList = (help: string) => help.replace(/^comma-separated /, '');
 
 /** Parses the content of the file, and reports every problem. Undefined if there is nothing in it to check further. */
 export function parseAccountsFile(content: string, report: Report): WrittenAccounts | undefined {
-  const reportFile = (problem: Shown) => report(say`The accounts file: ${said(problem)}.`);
+  const reportFile = (problem: SafeText) => report(say`The accounts file: ${problem}.`);
   if (content.length > maximumBytes) {
     reportFile(say`it is larger than 1 MiB`);
     return undefined;
@@ -123,9 +123,9 @@ function parseJson(text: string): unknown {
 const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|[[\]{}]/g;
 
 /** The paths of duplicate keys in valid JSON. `JSON.parse` silently keeps the last one. */
-function repeatedNames(json: string): Said[] {
+function repeatedNames(json: string): SafeText[] {
   const open: { readonly names: Set<string>; key: string | undefined }[] = [];
-  const repeated = new Map<string, Said>();
+  const repeated = new Map<string, SafeText>();
   for (const [token, text, colon] of json.matchAll(jsonToken)) {
     const inner = open.at(-1);
     if (token === '{' || token === '[') open.push({ names: new Set(), key: undefined });
@@ -140,7 +140,7 @@ function repeatedNames(json: string): Said[] {
   return [...repeated.values()];
 }
 
-function namingProblems(names: readonly string[], byDefault: string | undefined): Shown[] {
+function namingProblems(names: readonly string[], byDefault: string | undefined): SafeText[] {
   const problems = names
     .filter((name) => !isAccountName(name))
     .map(
@@ -154,15 +154,15 @@ function namingProblems(names: readonly string[], byDefault: string | undefined)
   return problems;
 }
 
-const it = said(say`it`);
-const theFile = said(say`the file`);
-const anAccount = said(say`an account`);
+const it = say`it`;
+const theFile = say`the file`;
+const anAccount = say`an account`;
 
 /** `accounts.prod.storageUrl` */
-const pathOf = (steps: readonly string[]): Said => namesOf(steps, '.');
+const pathOf = (steps: readonly string[]): SafeText => namesOf(steps, '.');
 
 /** The problems of an issue, without values: a value in the wrong place may be a secret. */
-function problemsOf(issue: z.core.$ZodIssue): Shown[] {
+function problemsOf(issue: z.core.$ZodIssue): SafeText[] {
   const at = pathOf(issue.path.map(String));
   const isTop = issue.path.length === 0;
   if (issue.code !== 'unrecognized_keys') return [say`${isTop ? it : at} ${defined(issue.message)}`];
@@ -174,7 +174,7 @@ function problemsOf(issue: z.core.$ZodIssue): Shown[] {
       key,
       isTop ? ['accounts', 'default'] : ['description', 'endpoints', ...settingsByField.keys()],
     );
-    const hint = said(meant === undefined ? say`` : say`; did you mean ${own(meant)}?`);
+    const hint = meant === undefined ? say`` : say`; did you mean ${own(meant)}?`;
     return say`${name} is not a setting of ${isTop ? theFile : anAccount}${hint}`;
   });
 }

@@ -5,7 +5,7 @@ import { isAsStrict } from '../consent/required-consent.js';
 import type { KeySettings } from '../signing/open-keys.js';
 import type { Operation, Service } from '../tools/define-operation.js';
 import { defaultAccount } from '../transport/request.js';
-import { defined, namesOf, own, quoted, type Said, type Shown, said, say, words } from '../util/safe-text.js';
+import { defined, namesOf, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
 import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
 import { isKeySetting, isWholeSource, keysOf, severalSourcesProblem } from './key-settings.js';
@@ -153,7 +153,7 @@ function ownEndpoints(
   { operations }: ParsedEnvironment,
   report: Report,
 ): Cloud['endpoints'] {
-  const nameOf = (service: Service) => said(say`${own(`accounts.${name}`)}.endpoints.${own(service)}`);
+  const nameOf = (service: Service) => say`${own(`accounts.${name}`)}.endpoints.${own(service)}`;
   const services = ownServices(operations);
   for (const service of Object.keys(endpoints))
     if (!services.includes(service)) report(say`${nameOf(service)} is for an API that no file of operations names.`);
@@ -164,32 +164,32 @@ function ownEndpoints(
 export function parseEndpoints(
   texts: Cloud['endpoints'],
   allowHttp: boolean,
-  nameOf: (service: Service) => Said,
+  nameOf: (service: Service) => SafeText,
   report: Report,
 ): Cloud['endpoints'] {
   const usable = Object.entries(texts).filter(([service, text]) => {
     if (text === undefined) return true;
     const problem = endpointProblem(text, allowHttp);
-    if (problem !== undefined) report(say`${nameOf(service)} ${said(problem)}`);
+    if (problem !== undefined) report(say`${nameOf(service)} ${problem}`);
     return problem === undefined;
   });
   return Object.fromEntries(usable);
 }
 
 /** The problem of an endpoint, if it has one: the end of a sentence. */
-function endpointProblem(url: string, allowHttp: boolean): Shown | undefined {
+function endpointProblem(url: string, allowHttp: boolean): SafeText | undefined {
   const [issue] = endpoint().safeParse(url).error?.issues ?? [];
   if (issue !== undefined) return say`${defined(issue.message)}.`;
   return !allowHttp && isPlainHttp(url) ? plainHttp : undefined;
 }
 
 /** Reports keys from several sources: an ID from one and a secret from another would fit together only by chance. */
-export function reportKeySources(isGiven: (setting: Setting) => boolean, what: Said, report: Report): void {
+export function reportKeySources(isGiven: (setting: Setting) => boolean, what: SafeText, report: Report): void {
   const problem = severalSourcesProblem(isGiven);
-  if (problem !== undefined) report(say`${what}: ${said(problem)}.`);
+  if (problem !== undefined) report(say`${what}: ${problem}.`);
 }
 
-function reportKeys(isOwn: (setting: Setting) => boolean, account: Said, report: Report): void {
+function reportKeys(isOwn: (setting: Setting) => boolean, account: SafeText, report: Report): void {
   reportKeySources(isOwn, account, report);
   if (!isWholeSource(isOwn))
     report(say`${account} needs both accessKeyIdFile and secretAccessKeyFile: keys are not inherited in part.`);
@@ -226,7 +226,7 @@ export function reportContradictions(
 ): void {
   const { REGION: region, REGIONS: regions } = values;
   for (const setting of endpointSettings)
-    if (!values.ALLOW_HTTP && isPlainHttp(values[setting])) report(say`${nameOf(setting)} ${said(plainHttp)}`);
+    if (!values.ALLOW_HTTP && isPlainHttp(values[setting])) report(say`${nameOf(setting)} ${plainHttp}`);
   if (regions?.includes(region) === false)
     report(say`${nameOf('REGIONS')} does not include ${own(region)}, which is ${nameOf('REGION')}.`);
   const names = operations.map(({ name }) => name);

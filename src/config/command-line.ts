@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../util/did-you-mean.js';
-import { own, type Said, type Shown, said, say, words } from '../util/safe-text.js';
+import { own, type SafeText, say, words } from '../util/safe-text.js';
 import { inputs, optionName, saidVariable, settings } from './settings.js';
 
 /** Arguments and options of a command, besides settings. */
@@ -20,7 +20,7 @@ export interface CommandLine {
   readonly settings: Readonly<Record<string, string>>;
   readonly wants: 'help' | 'version' | undefined;
   /** All problems, one sentence each. No value is in them: it may be a secret. */
-  readonly problems: readonly Shown[];
+  readonly problems: readonly SafeText[];
 }
 
 const requests = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
@@ -48,7 +48,7 @@ export function parseCommandLine(
   const { positionals: mostPositionals = 0, options = {} } = syntax;
   const optionsByFlag = listOptions(options, furtherSettings);
   const positionals: string[] = [];
-  const problems: Shown[] = [];
+  const problems: SafeText[] = [];
   const values: Record<Option['owner'], Record<string, string>> = { options: {}, settings: {} };
   const tokens = tokensOf(args);
   const [wants] = tokens.flatMap(({ arg, isOption }) => (isOption && isRequest(arg) ? [requests[arg]] : []));
@@ -96,7 +96,7 @@ function listOptions(
 /** An option with its value, or its problem. `takesNext` if the next argument is its value. */
 type ParsedOption = { readonly takesNext: boolean } & (
   | { readonly kind: 'value'; readonly option: Option; readonly value: string }
-  | { readonly kind: 'problem'; readonly problem: Shown }
+  | { readonly kind: 'problem'; readonly problem: SafeText }
 );
 
 function parseOption(arg: string, next: string | undefined, optionsByFlag: OptionsByFlag): ParsedOption {
@@ -105,7 +105,7 @@ function parseOption(arg: string, next: string | undefined, optionsByFlag: Optio
   const needsNext = arg === flag && option?.isSwitch !== true;
   // The value of a misspelt option is taken as well, because it may be a secret.
   const takesNext = needsNext && next !== undefined && !next.startsWith('--') && !isRequest(next);
-  const refuse = (problem: Shown): ParsedOption => ({ kind: 'problem', problem, takesNext });
+  const refuse = (problem: SafeText): ParsedOption => ({ kind: 'problem', problem, takesNext });
   if (option === undefined) return refuse(say`${own(flag)} is not an option${hint(flag, [...optionsByFlag.keys()])}`);
   if (option.isSecret) return refuse(secretOption(option.name));
   const written = arg === flag ? '1' : arg.slice(flag.length + 1);
@@ -114,11 +114,11 @@ function parseOption(arg: string, next: string | undefined, optionsByFlag: Optio
 }
 
 /** The problem with a secret on the command line, which everybody on the machine can read. */
-export const secretOption = (name: string): Shown =>
+export const secretOption = (name: string): SafeText =>
   say`${own(optionName(name))} would show the secret to everybody on this machine: use ${saidVariable(name)} or ${own(`${optionName(name)}-file`)}.`;
 
 /** The end of a sentence about a name that does not exist. */
-export function hint(given: string, known: readonly string[]): Said {
+export function hint(given: string, known: readonly string[]): SafeText {
   const meant = didYouMean(given, known);
-  return said(meant === undefined ? words('; --help lists them all') : say`; did you mean ${own(meant)}?`);
+  return meant === undefined ? words('; --help lists them all') : say`; did you mean ${own(meant)}?`;
 }

@@ -1,6 +1,6 @@
 import { markdownTable, sentences } from '../util/human.js';
 import { quote } from '../util/quote.js';
-import { own, type Shown, say } from '../util/safe-text.js';
+import { own, type SafeText, say } from '../util/safe-text.js';
 import type { AccountsConfig } from './accounts.js';
 import { isKeySetting } from './key-settings.js';
 import type { Config } from './load-config.js';
@@ -60,7 +60,7 @@ export function describeConfig(
 }
 
 /** The settings of an account that the sandbox replaces. Users who set them and the sandbox have forgotten one of both. */
-export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly Shown[] =>
+export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly SafeText[] =>
   sandbox ? origins.filter(({ name }) => isKeyOrEndpoint(name)).map(({ name }) => say`${own(name)}`) : [];
 
 /** True for the variables of keys and endpoints. Names that are not in the table are endpoints, too. */

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import type { Proxies } from '../transport/http-client.js';
-import { own, type Shown, say } from '../util/safe-text.js';
+import { own, type SafeText, say } from '../util/safe-text.js';
 
 /** Variables that other programs read too, with the same meaning. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in lower or upper case. */
-export function readProxies(env: Environment, report: (problem: Shown) => void): Proxies {
+export function readProxies(env: Environment, report: (problem: SafeText) => void): Proxies {
   const read = (name: string) => env[name] || env[name.toUpperCase()] || undefined;
   const readAddress = (name: string) => {
     const address = read(name);

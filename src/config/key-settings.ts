@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { KeySettings } from '../signing/open-keys.js';
-import { type Shown, words } from '../util/safe-text.js';
+import { type SafeText, words } from '../util/safe-text.js';
 import { anyText, command, headerText } from './setting-schemas.js';
 
 /** The settings that say where keys come from. A new source of keys is added here and in `signing/open-keys.ts`. */
@@ -60,7 +60,7 @@ const sources: readonly (readonly KeySetting[])[] = [
 ];
 
 /** The problem of keys that come from several sources: an ID of one source would be used with a secret of another. */
-export const severalSourcesProblem = (isGiven: IsGiven): Shown | undefined =>
+export const severalSourcesProblem = (isGiven: IsGiven): SafeText | undefined =>
   sources.filter((settings) => settings.some(isGiven)).length > 1
     ? words('set one of keys, a program that prints them, and a profile')
     : undefined;

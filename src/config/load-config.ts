@@ -3,7 +3,7 @@ import { type ConsentMode, isAsStrict } from '../consent/required-consent.js';
 import type { Service } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
 import type { Proxies } from '../transport/http-client.js';
-import { type Shown, said, say, words } from '../util/safe-text.js';
+import { distinct, type SafeText, say, words } from '../util/safe-text.js';
 import {
   type AccountConfig,
   type AccountsConfig,
@@ -26,13 +26,13 @@ export type Config = ReturnType<typeof configOf>;
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   /** All problems, one sentence each. No value of a secret is in them. */
-  | { readonly ok: false; readonly problems: readonly Shown[] };
+  | { readonly ok: false; readonly problems: readonly SafeText[] };
 
 /** Reads the configuration. Reports every problem at once, misspelt names included. */
 export function loadConfig(sources: ConfigSources): ConfigResult {
   // An account that inherits a problem has the same one.
-  const problems = new Set<Shown>();
-  const report: Report = (problem) => void problems.add(words(problem));
+  const problems: SafeText[] = [];
+  const report: Report = (problem) => void problems.push(words(problem));
   const gathered = gather(sources, report);
   const { own = noOwnOperations } = sources;
   for (const problem of own.problems) report(problem);
@@ -49,15 +49,15 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
   reportContradictions(values, operations, saidVariable, report);
   reportKeySources(
     (setting) => given[setting] !== undefined,
-    said(words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE')),
+    words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE'),
     report,
   );
   reportHttp(values, texts, report);
   const environment = { given, values, texts, files, endpoints, operations };
   const accounts = loadAccounts(environment, sources.readFile, report);
   reportDecisions(values, accounts, report);
-  return problems.size > 0
-    ? { ok: false, problems: [...problems] }
+  return problems.length > 0
+    ? { ok: false, problems: distinct(problems) }
     : { ok: true, config: configOf(environment, accounts, gathered, proxies, sources) };
 }
 

@@ -5,7 +5,7 @@ import type { ProfileFacts } from '../signing/aws-profile.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { KeyDependencies, KeySettings, OpenKeys } from '../signing/open-keys.js';
 import type { Credentials } from '../signing/sign.js';
-import { defined, type Shown, said, say, words } from '../util/safe-text.js';
+import { defined, type SafeText, say, words } from '../util/safe-text.js';
 import { type AccountConfig, type AccountsConfig, isPlainHttp } from './accounts.js';
 import { endpoint, regionName } from './setting-schemas.js';
 import { variableName } from './settings.js';
@@ -70,15 +70,15 @@ function missingIn(keys: KeySettings): string[] {
  * @throws Refusal if it cannot be used
  */
 function withProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl }: ProfileFacts) {
-  const problems: Shown[] = [];
+  const problems: SafeText[] = [];
   if (region !== undefined && !regionName().safeParse(region).success)
     problems.push(words('its region is not a region name'));
   if (endpointUrl !== undefined)
-    problems.push(...endpointProblems(endpointUrl, allowHttp).map((problem) => say`its endpoint_url ${said(problem)}`));
+    problems.push(...endpointProblems(endpointUrl, allowHttp).map((problem) => say`its endpoint_url ${problem}`));
   if (problems.length > 0)
     throw new Refusal(
       'NotConfigured',
-      problems.map((problem) => say`the profile cannot be used: ${said(problem)}`),
+      problems.map((problem) => say`the profile cannot be used: ${problem}`),
     );
   return {
     region: cloud.regionIsConfigured ? cloud.region : (region ?? cloud.region),
@@ -87,7 +87,7 @@ function withProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl 
   };
 }
 
-function endpointProblems(url: string, allowHttp: boolean): readonly Shown[] {
+function endpointProblems(url: string, allowHttp: boolean): readonly SafeText[] {
   const { error } = endpoint().safeParse(url);
   if (error !== undefined) return error.issues.map(({ message }) => say`${defined(message)}`);
   return !allowHttp && isPlainHttp(url) ? [words('is plain http')] : [];

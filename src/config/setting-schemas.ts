@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type Budget, longestWindowMs } from '../journal/budget.js';
 import { databaseUrlProblem, isDatabaseUrl } from '../journal/database-url.js';
-import { type Literal, namesOf, quoted, type Shown, said, say, words } from '../util/safe-text.js';
+import { namesOf, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
 /**
  * The schemas of settings. They are functions because building a schema is slow and most settings are not given.
@@ -10,7 +10,7 @@ import { type Literal, namesOf, quoted, type Shown, said, say, words } from '../
  */
 
 /** Stops at the first rule that a value breaks: "it must not be empty" says enough. */
-const stop = (message: Shown) => ({ error: message, abort: true });
+const stop = (message: SafeText) => ({ error: message.text, abort: true });
 
 export const anyText = () =>
   z
@@ -19,12 +19,12 @@ export const anyText = () =>
     .min(1, stop(words('must not be empty')));
 
 /** Makes a message such as: is "soon"; it must be a whole number */
-const mustBe = (rule: Shown) => ({
+const mustBe = (rule: SafeText) => ({
   error: ({ input }: { readonly input?: unknown }) =>
-    typeof input === 'string' ? say`is ${quoted(input, 100)}; it must be ${said(rule)}` : say`must be ${said(rule)}`,
+    (typeof input === 'string' ? say`is ${quoted(input, 100)}; it must be ${rule}` : say`must be ${rule}`).text,
 });
 
-const matching = <const Rule extends string>(pattern: RegExp, rule: Literal<Rule>) =>
+const matching = <const Rule extends string>(pattern: RegExp, rule: Wording<Rule>) =>
   anyText().regex(pattern, mustBe(words(rule)));
 
 export const onOff = () => z.boolean(mustBe(words('true or false')));
@@ -51,11 +51,11 @@ export const headerText = () =>
   anyText().regex(/^[\x21-\x7e]*$/, 'has a character that no key has: a space, a line break or one that is not ASCII');
 
 export const longSecret = (minimum: number) => () =>
-  anyText().min(minimum, say`must have at least ${minimum} characters`);
+  anyText().min(minimum, say`must have at least ${minimum} characters`.text);
 
 /** Several secrets, one per line. */
 export const longSecrets = (minimum: number) => () => {
-  const secret = z.string().min(minimum, say`must have at least ${minimum} characters in each line`);
+  const secret = z.string().min(minimum, say`must have at least ${minimum} characters in each line`.text);
   return anyText()
     .transform((text) => text.split('\n').map((line) => line.trim()))
     .pipe(z.tuple([secret], secret));
@@ -79,13 +79,13 @@ export const budget = () =>
     if (changes !== '' && windowMs >= minuteMs && windowMs <= longestWindowMs)
       return { mostChanges: Number(changes), windowMs };
     const rule = words('0, or changes and a time from 1m to 24h, such as 5/1h');
-    issues.push({ code: 'custom', input: text, message: say`is ${quoted(text, 100)}; it must be ${said(rule)}` });
+    issues.push({ code: 'custom', input: text, message: say`is ${quoted(text, 100)}; it must be ${rule}`.text });
     return z.NEVER;
   });
 
-const listOf = <const Kind extends string>(pattern: RegExp, kind: Literal<Kind>) => {
+const listOf = <const Kind extends string>(pattern: RegExp, kind: Wording<Kind>) => {
   const error = ({ input }: { readonly input?: unknown }) =>
-    say`names ${quoted(String(input), 60)}, which is not ${said(words(kind))}`;
+    say`names ${quoted(String(input), 60)}, which is not ${words(kind)}`.text;
   const name = z.string('must be a list of texts').trim().regex(pattern, { error });
   return z.array(name, 'must be a list of texts').min(1, 'must not be empty');
 };
@@ -107,23 +107,23 @@ export const listenAddress = () =>
     issues.push({
       code: 'custom',
       input: text,
-      message: say`is ${quoted(text, 100)}; it must be a port, or address:port such as 0.0.0.0:9464`,
+      message: say`is ${quoted(text, 100)}; it must be a port, or address:port such as 0.0.0.0:9464`.text,
     });
     return z.NEVER;
   });
 
 /** Text in which `problemOf` finds no problem. Only the problem is shown, because the text may hold a password. */
-const usable = (problemOf: (text: string) => Shown | undefined) =>
+const usable = (problemOf: (text: string) => SafeText | undefined) =>
   anyText().check(({ value, issues }) => {
     const problem = problemOf(value);
     if (problem !== undefined)
-      issues.push({ code: 'custom', input: value, message: say`is not usable: ${said(problem)}` });
+      issues.push({ code: 'custom', input: value, message: say`is not usable: ${problem}`.text });
   });
 
 /** The URL of an API. Plain http is refused elsewhere, because it depends on `ALLOW_HTTP`. */
 export const endpoint = () => usable(endpointProblem);
 
-function endpointProblem(text: string): Shown | undefined {
+function endpointProblem(text: string): SafeText | undefined {
   // A label that no real host name has, and that URL leaves unchanged.
   const stand = 'region-stands-here';
   const withRegion = text.replaceAll('{region}', stand);

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { defined, type Said, say } from '../util/safe-text.js';
+import { defined, type SafeText, say } from '../util/safe-text.js';
 import { type Row, type Setting, settingNames, settings, type Table } from './settings.js';
 import type { Report } from './sources.js';
 
@@ -16,7 +16,7 @@ export type SettingValues = {
 };
 
 /** The name of a setting in a sentence about it. */
-export type NameOf = (setting: Setting) => Said;
+export type NameOf = (setting: Setting) => SafeText;
 
 /**
  * Checks the values that are given. A wrong value counts as undefined, so that the others are checked together.

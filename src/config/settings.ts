@@ -2,7 +2,7 @@ import './configure-zod.js';
 import type * as z from 'zod';
 import { consentModes } from '../consent/required-consent.js';
 import { logLevels } from '../util/log.js';
-import { own, type Said } from '../util/safe-text.js';
+import { own, type SafeText } from '../util/safe-text.js';
 import { keySettings } from './key-settings.js';
 import * as schemas from './setting-schemas.js';
 
@@ -268,7 +268,7 @@ export function helpOf({ help, file, default: preset }: Row): string {
 /** The name of a setting in the environment: `CLOUDOPS_READ_ONLY` for `READ_ONLY`. */
 export const variableName = (setting: string) => prefix + setting;
 /** The same in a sentence. */
-export const saidVariable = (setting: string): Said => own(variableName(setting));
+export const saidVariable = (setting: string): SafeText => own(variableName(setting));
 /** The name of a setting on the command line: `--read-only` for `READ_ONLY`. */
 export const optionName = (setting: string) => `--${setting.toLowerCase().replaceAll('_', '-')}`;
 

@@ -1,7 +1,7 @@
 import { databaseName, holdsPassword, isDatabaseUrl } from '../journal/database-url.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import { shownReason } from '../util/log.js';
-import { type Literal, own as ownName, said, say } from '../util/safe-text.js';
+import { own as ownName, say, type Wording } from '../util/safe-text.js';
 import { type CommandLine, hint, secretOption } from './command-line.js';
 import type { Environment } from './environment.js';
 import { noOwnOperations, ownSettings } from './own-operations.js';
@@ -40,7 +40,7 @@ export interface Origin {
 }
 
 /** Takes a problem, one sentence, without the value of a secret. */
-export type Report = <const Text extends string>(problem: Literal<Text>) => void;
+export type Report = <const Text extends string>(problem: Wording<Text>) => void;
 
 /** A setting, or the endpoint of an API that a file of operations names, as the environment or the command line gives it. */
 interface Given {
@@ -141,7 +141,7 @@ export function readSettingFile(
   report: Report,
   name = saidVariable(`${setting}_FILE`),
 ): string | undefined {
-  const file = said(say`The file that ${name} names`);
+  const file = say`The file that ${name} names`;
   try {
     const text = readFile(path).trim();
     if (text === '') report(say`${file} is empty.`);

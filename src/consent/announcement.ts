@@ -103,7 +103,7 @@ async function post(client: HttpClient, { url, key }: Webhook, body: string, tim
 
 /** In the form that Slack reads, as others do: the headline and the link, and no more. */
 const bodyOf = ({ headline, decideAt }: Announcement): string =>
-  JSON.stringify({ text: `${forSlack(escapeInvisible(headline))} <${decideAt}|Decide>` });
+  JSON.stringify({ text: `${forSlack(escapeInvisible(headline.text))} <${decideAt}|Decide>` });
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 /** Slack reads these as its own signs: a name may hold `<!channel>`. */

@@ -1,4 +1,4 @@
-import type { Shown } from '../util/safe-text.js';
+import type { SafeText } from '../util/safe-text.js';
 
 /** The page on which people decide on plans. */
 export type DecisionPage =
@@ -17,7 +17,7 @@ export interface Announcement {
   readonly tool: string;
   readonly caller: string | undefined;
   /** The change in a sentence. */
-  readonly headline: Shown;
+  readonly headline: SafeText;
   readonly decideAt: string;
 }
 

@@ -1,4 +1,4 @@
-import type { Shown } from '../util/safe-text.js';
+import type { SafeText } from '../util/safe-text.js';
 import { Refusal } from './refusal.js';
 import type { ConsentClaims } from './tokens.js';
 
@@ -13,9 +13,9 @@ export interface Elicitor {
   /** Set where it reaches the person itself, without a client that could answer on its own. */
   readonly isDirect?: true;
   /** Shows the plan with its sections before the question, where there is room for it. */
-  show?(plan: Shown): void;
+  show?(plan: SafeText): void;
   /** The person's reply, or `later` if the client brings it with another entry of the same call. `accept` are the words of a yes. */
-  ask(message: Shown, accept: Shown): Promise<UserReply | 'later'>;
+  ask(message: SafeText, accept: SafeText): Promise<UserReply | 'later'>;
   /** The reply that this entry brings, and the question that it belongs to. */
   readonly resumedReply?: { readonly claims: ConsentClaims; read(accept: string): UserReply };
 }
@@ -26,7 +26,7 @@ export type Visit = 'opened' | 'declined' | 'cancelled';
 /** The way in which a client sends its user to an address. */
 export interface Guide {
   /** The result, or `later` if the client brings that with another entry of the same call. */
-  send(message: Shown, address: string): Promise<Visit | 'later'>;
+  send(message: SafeText, address: string): Promise<Visit | 'later'>;
   /** The answer that this entry brings, and the claims of the plan that the user was sent to. */
   readonly resumedReply?: { readonly claims: ConsentClaims; readonly visit: Visit };
 }

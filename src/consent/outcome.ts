@@ -2,7 +2,7 @@ import type { Next } from '../tools/next.js';
 import type { UploadPart } from '../tools/upload/part.js';
 import type { ServiceError } from '../transport/service-error.js';
 import type { Attempt } from '../transport/signed-client.js';
-import type { Shown } from '../util/safe-text.js';
+import type { SafeText } from '../util/safe-text.js';
 import type { Plan } from './plan.js';
 
 /** Request IDs by header name: what the support of the service asks for. */
@@ -11,13 +11,13 @@ export type RequestIds = Readonly<Record<string, string>>;
 /** A call that did not succeed: the structured content of every error. */
 export interface Failure {
   /** The failure and its cause in one sentence. */
-  readonly summary: Shown;
+  readonly summary: SafeText;
   /** One of our own: the service's stands under `serviceSays`. */
   readonly code: string;
   /** Name of the account, where accounts have names. */
   readonly account?: string;
   /** Corrections that are needed, one line each. */
-  readonly problems: readonly Shown[];
+  readonly problems: readonly SafeText[];
   readonly status?: number | undefined;
   /** The service's own words: data, whatever they say. */
   readonly serviceSays?: ServiceSays;
@@ -28,11 +28,11 @@ export interface Failure {
   /** Of a request that was sent more than once. */
   readonly attempts?: readonly Attempt[];
   /** Of a plan that could not be made: what applies to the arguments that are right. */
-  readonly defaults?: readonly Shown[];
+  readonly defaults?: readonly SafeText[];
   /** The same, or what there is to warn of a read. */
-  readonly warnings?: readonly Shown[];
+  readonly warnings?: readonly SafeText[];
   /** News of earlier calls. */
-  readonly notes?: readonly Shown[];
+  readonly notes?: readonly SafeText[];
   /** The call that this one would repeat, as far as its caller may know of it. */
   readonly earlier?: EarlierCall;
 }
@@ -61,32 +61,32 @@ export type ConsentWay = keyof typeof consentWays;
 /** The structured content of a call that succeeded. What the service says is under `answer` and nowhere else. */
 export interface Success {
   /** The result in a few sentences. */
-  readonly summary: Shown;
+  readonly summary: SafeText;
   /** Of a change. */
   readonly outcome?: 'accepted' | 'planned' | 'waiting' | 'withdrawn';
   /** Name of the account, where accounts have names. */
   readonly account?: string;
   readonly next?: Next;
   /** The way in which consent came, and the time of sending (ISO 8601, UTC). */
-  readonly consent?: Shown;
+  readonly consent?: SafeText;
   readonly sentAt?: string;
   /** Of an accepted change: region, zone and account with their origins, and what follows from it, costs first. */
-  readonly where?: readonly Shown[];
-  readonly effects?: readonly Shown[];
+  readonly where?: readonly SafeText[];
+  readonly effects?: readonly SafeText[];
   readonly plan?: Plan;
   /** The plan as text for a person: all of it but the request. */
-  readonly show?: Shown;
+  readonly show?: SafeText;
   readonly planId?: string;
   /** The page on which a person decides on the plan. The address has no power of its own. */
   readonly decideAt?: string;
   /** Time of day at which the plan expires, with its date and zone. */
   readonly planExpires?: string;
-  readonly warnings: readonly Shown[];
+  readonly warnings: readonly SafeText[];
   readonly requestIds: RequestIds;
   /** Of requests that were sent more than once. */
   readonly attempts?: readonly Attempt[];
   /** News of earlier calls. */
-  readonly notes?: readonly Shown[];
+  readonly notes?: readonly SafeText[];
   readonly answer?: Readonly<Record<string, unknown>>;
 }
 
@@ -110,7 +110,7 @@ export type ViewData =
   /** A plan. Without claims, it is not decided on in the view. Times are in milliseconds since 1970. */
   | {
       readonly kind: 'plan';
-      readonly accept: Shown;
+      readonly accept: SafeText;
       readonly issuedAt: number;
       /** Ten minutes after it was made, if absent. */
       readonly expiresAt?: number;

@@ -13,7 +13,7 @@ import {
 import { dirname } from 'node:path';
 import { shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { type Shown, words } from '../util/safe-text.js';
+import { type SafeText, words } from '../util/safe-text.js';
 import type { KeyRing } from '../util/seal.js';
 
 const keyBytes = 32;
@@ -43,12 +43,12 @@ function readOrMake(path: string): KeyRing | undefined {
 }
 
 /** The reason why the key in a file cannot be used; undefined if it can, or is still to be made. */
-export function planKeyProblem(path: string): Shown | undefined {
+export function planKeyProblem(path: string): SafeText | undefined {
   try {
     const length = read(path)?.length ?? keyBytes;
     return length === keyBytes ? undefined : words('it holds no key, or others can read it');
   } catch (error) {
-    return shownReason(error).text;
+    return shownReason(error);
   }
 }
 

@@ -11,12 +11,12 @@ import { quote } from '../util/quote.js';
 import {
   beginning,
   defined,
+  distinct,
   join,
   listed,
   longestName,
   own,
-  type Shown,
-  said,
+  type SafeText,
   say,
   shortNames,
   words,
@@ -27,7 +27,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The request and the effect of a change, for a person to decide on. It holds no secret. */
 export interface Plan {
   /** The whole decision in one sentence. */
-  readonly summary: Shown;
+  readonly summary: SafeText;
   readonly method: string;
   /** With the query, exactly as it goes on the wire. */
   readonly url: string;
@@ -35,18 +35,18 @@ export interface Plan {
   /** A JSON value, or an XML document as text, as it is signed. Absent for a request without one. */
   readonly body?: unknown;
   /** The account if it has a name, region, zone, and the key of an account without one; each with where it comes from. */
-  readonly where: readonly Shown[];
+  readonly where: readonly SafeText[];
   /** The present state, in sentences with the time at which it was read, or the reason why it was not. */
-  readonly found?: Shown;
+  readonly found?: SafeText;
   /** Everything that will be created, changed or billed. */
-  readonly consequences: readonly Shown[];
+  readonly consequences: readonly SafeText[];
   /** The reasons to think twice. */
   readonly risks: readonly Risk[];
   /** Set if it goes to the built-in sandbox, and nothing real happens. */
   readonly sandbox?: true;
   readonly defaults: readonly NamedDefault[];
-  readonly warnings: readonly Shown[];
-  readonly notChecked: readonly Shown[];
+  readonly warnings: readonly SafeText[];
+  readonly notChecked: readonly SafeText[];
 }
 
 /** What nobody may overlook, in the words of a button. */
@@ -54,8 +54,8 @@ export type Risk = 'costs money' | 'no way back';
 
 /** A default, with its field in words. */
 export interface NamedDefault {
-  readonly name: Shown;
-  readonly value: Shown;
+  readonly name: SafeText;
+  readonly value: SafeText;
 }
 
 export type RegionSource = 'given' | 'configured' | 'default';
@@ -76,7 +76,7 @@ export interface PlannedCall {
   readonly keyId: string;
   readonly regionSource: RegionSource;
   /** What a read before it found: see `Plan.found`. */
-  readonly found?: Shown | undefined;
+  readonly found?: SafeText | undefined;
   /** Names of the secrets that were given by name, by the dotted path of the secret. */
   readonly secretNames?: Readonly<Record<string, string>>;
 }
@@ -88,7 +88,7 @@ export function makePlan(call: PlannedCall): Plan {
   const { defaults, warnings } = hintsOf(operation, change, input, region);
   const names = fieldNames(operation.input());
   return {
-    summary: say`${said(change.headline(input, region))}.`,
+    summary: say`${change.headline(input, region)}.`,
     method: request.method,
     url: origin + request.target,
     headers: {
@@ -121,7 +121,7 @@ export function makePlan(call: PlannedCall): Plan {
 }
 
 /** The account of a plan, by its name, or else by the key that would sign. */
-export const accountText = ({ accountName, keyId }: Pick<PlannedCall, 'accountName' | 'keyId'>): Shown =>
+export const accountText = ({ accountName, keyId }: Pick<PlannedCall, 'accountName' | 'keyId'>): SafeText =>
   say`account ${own(accountName ?? keyId)}`;
 
 function risksOf({ operation, change }: Pick<PlannedCall, 'operation' | 'change'>): readonly Risk[] {
@@ -130,15 +130,15 @@ function risksOf({ operation, change }: Pick<PlannedCall, 'operation' | 'change'
 }
 
 /** The words that agree, with what they bring about: `Create server "wiki" (costs money)`. */
-export function acceptOf(call: Pick<PlannedCall, 'operation' | 'change' | 'input'>): Shown {
+export function acceptOf(call: Pick<PlannedCall, 'operation' | 'change' | 'input'>): SafeText {
   const risks = risksOf(call);
   const accept = call.change.accept(call.input);
   if (risks.length === 0) return shortNames(accept);
-  const risk = say` (${said(risksIn(risks))})`;
-  const room = longestAccept - risk.length;
+  const risk = say` (${risksIn(risks)})`;
+  const room = longestAccept - risk.text.length;
   let most = longestName;
-  while (most > shortestName && shortNames(accept, most).length > room) most -= 1;
-  return say`${said(beginning(shortNames(accept, most), room))}${said(risk)}`;
+  while (most > shortestName && shortNames(accept, most).text.length > room) most -= 1;
+  return say`${beginning(shortNames(accept, most), room)}${risk}`;
 }
 
 /** One character of a name, and the mark that the others are left out. */
@@ -146,7 +146,7 @@ const shortestName = 2;
 /** In a terminal of 80 columns, some clients cut an option after so many characters. */
 const longestAccept = 48;
 
-const risksIn = (risks: readonly Risk[]): Shown =>
+const risksIn = (risks: readonly Risk[]): SafeText =>
   join(
     risks.map((risk) => words(risk)),
     ', ',
@@ -166,23 +166,23 @@ const pastedSecrets = ({
         ? words('')
         : say` Give ${own(byName)} instead: it takes the name of a secret on this server.`;
     return [
-      say`${own(path)} came with the call, so the client and the provider of its model have seen it and may keep it.${said(other)}`,
+      say`${own(path)} came with the call, so the client and the provider of its model have seen it and may keep it.${other}`,
     ];
   });
 
 const regionSources = { given: 'given', configured: 'configured', default: "this server's default" } as const;
 
 /** The region that the arguments name, and the one whose endpoint gets the request: the same only where an argument chooses both. */
-function regionOf({ operation, input, endpoint: { region }, regionSource }: PlannedCall): Shown {
+function regionOf({ operation, input, endpoint: { region }, regionSource }: PlannedCall): SafeText {
   const given = textOf(input.region ?? input.regions);
-  const source = said(words(regionSources[regionSource]));
+  const source = words(regionSources[regionSource]);
   if (given === region) return say`region ${place(region)} (given)`;
   if (given !== undefined) return say`region ${place(given)} (given), request sent to ${place(region)} (${source})`;
   const what = 'region' in operation.input().shape ? 'region' : 'request sent to';
-  return say`${said(words(what))} ${place(region)} (${source})`;
+  return say`${words(what)} ${place(region)} (${source})`;
 }
 
-function zoneOf(defaults: readonly Default[], input: Fields): Shown | false {
+function zoneOf(defaults: readonly Default[], input: Fields): SafeText | false {
   const given = textOf(input.availabilityZone ?? input.availabilityZones);
   const preset = defaults.find(({ path }) => path === 'availabilityZone');
   if (given !== undefined) return say`zone ${place(given)} (given)`;
@@ -218,9 +218,9 @@ export function hintsOf(operation: Operation, change: Change, input: Fields, reg
       .map(({ path, value, inRegion }) => ({ path, value: inRegion?.[region] ?? value })),
     warnings: sentences(
       ...regionWarnings(regions, region),
-      ...new Set(change.warnings(input, region)),
+      ...distinct(change.warnings(input, region)),
       unknown.length > 0 &&
-        say`Not given: ${said(join(names(unknown), ', '))}. What the cloud uses instead is not documented${said(costs)}.`,
+        say`Not given: ${join(names(unknown), ', ')}. What the cloud uses instead is not documented${costs}.`,
     ),
   };
 }
@@ -252,20 +252,20 @@ export const fingerprint = (secret: string): string =>
  * The plan as text for a person, without the request. What is invisible is spelled out.
  * @param until the time until which it can be carried out, if it can be
  */
-export function planText(plan: Plan, until: string | undefined): Shown {
+export function planText(plan: Plan, until: string | undefined): SafeText {
   const short = shortNames(plan.summary);
   return join(
     [
       short,
-      ...sentences(short !== plan.summary && say`In full: ${said(plan.summary)}`),
+      ...sentences(!short.equals(plan.summary) && say`In full: ${plan.summary}`),
       ...riskLine(plan.risks),
-      say`Where: ${said(join(plan.where, ', '))}.`,
+      say`Where: ${join(plan.where, ', ')}.`,
       ...(plan.found === undefined ? [] : [plan.found]),
       ...section(words('What will happen:'), plan.consequences),
       ...section(words('Warnings:'), plan.warnings),
       ...section(
         words('Defaults that the cloud applies:'),
-        plan.defaults.map(({ name, value }) => say`${said(name)}: ${said(value)}`),
+        plan.defaults.map(({ name, value }) => say`${name}: ${value}`),
       ),
       ...section(words('Not checked:'), plan.notChecked),
       ...(until === undefined ? [] : [words(''), say`This plan holds until ${defined(until)}.`]),
@@ -274,13 +274,13 @@ export function planText(plan: Plan, until: string | undefined): Shown {
   );
 }
 
-const riskLine = (risks: readonly Risk[]): Shown[] => (risks.length === 0 ? [] : [say`Risk: ${said(risksIn(risks))}.`]);
+const riskLine = (risks: readonly Risk[]): SafeText[] => (risks.length === 0 ? [] : [say`Risk: ${risksIn(risks)}.`]);
 
 /** A default of the cloud, as its definition has it. */
-export const defaultText = ({ path, value }: Default): Shown => say`${own(path)}: ${defined(value)}`;
+export const defaultText = ({ path, value }: Default): SafeText => say`${own(path)}: ${defined(value)}`;
 
-const section = (title: Shown, lines: readonly Shown[]) =>
-  lines.length === 0 ? [] : [words(''), title, ...lines.map((line) => say`- ${said(line)}`)];
+const section = (title: SafeText, lines: readonly SafeText[]) =>
+  lines.length === 0 ? [] : [words(''), title, ...lines.map((line) => say`- ${line}`)];
 
 /** A plan with more than this in its request could not be reviewed by anybody (characters of JSON). */
 const largestPlan = 40_000;

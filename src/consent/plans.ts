@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { PlanStore, StoredPlan } from '../journal/plan-store.js';
-import { isObject, lazy, textAt } from '../util/objects.js';
-import { fromServer, type Shown } from '../util/safe-text.js';
+import { lazy, textAt } from '../util/objects.js';
+import type { SafeText } from '../util/safe-text.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import type { EndedOutcome } from './outcome.js';
 import type { Plan, PlannedCall } from './plan.js';
+import { storedSchemas } from './stored-plan.js';
 
 /** A plan as it waits for a person, or was decided. */
 export interface WaitingPlan {
@@ -27,7 +28,7 @@ export interface WaitingPlan {
   readonly client: string;
   readonly plan: Plan;
   /** The words of the button that agrees. */
-  readonly accept: Shown;
+  readonly accept: SafeText;
   /** The end of the change, once it is known. */
   readonly outcome?: EndedOutcome | undefined;
   /** The name of the person who decided on the page. */
@@ -142,11 +143,9 @@ const schema = lazy(() =>
     caller: z.string().optional(),
     scopes: z.array(z.string()).optional(),
     client: z.string(),
-    plan: z.custom<Plan>((value) => isObject(value) && Array.isArray(value.consequences)),
-    accept: z.string().transform(fromServer),
-    outcome: z
-      .custom<EndedOutcome>((value) => isObject(value) && (isObject(value.success) || isObject(value.failure)))
-      .optional(),
+    plan: storedSchemas().plan,
+    accept: storedSchemas().text,
+    outcome: storedSchemas().outcome.optional(),
     approver: z.string().optional(),
   }),
 );

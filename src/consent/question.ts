@@ -3,14 +3,13 @@ import {
   beginning,
   defined,
   join,
-  type Literal,
   own,
   quoted,
-  type Shown,
-  said,
+  type SafeText,
   say,
   sentence as sentenceOf,
   shortNames,
+  type Wording,
   without,
   words,
 } from '../util/safe-text.js';
@@ -30,26 +29,26 @@ const longestAccount = 'account '.length + 24;
  * Then comes everything that would be sent, in full; it has nine lines at most. Long values are cut, lines never are.
  * @returns undefined if that is too much for one screen: then nobody can be asked
  */
-export function questionText(plan: Plan, call: PlannedCall): Shown | undefined {
+export function questionText(plan: Plan, call: PlannedCall): SafeText | undefined {
   const { change, input, endpoint } = call;
   const isNamed = (path: string) => change.named.some((name) => path === name || path.startsWith(`${name}.`));
   const others = [...leavesOf(withoutSecrets(call, input))].filter(
     ([path]) => !isNamed(path.replace(/\[\d+\]/g, '[]')),
   );
-  const sentence = <const Title extends string>(title: Literal<Title>, parts: readonly Shown[]) =>
-    parts.length === 0 ? [] : [say`${said(words(title))}: ${said(join(parts, ', '))}.`];
+  const sentence = <const Title extends string>(title: Wording<Title>, parts: readonly SafeText[]) =>
+    parts.length === 0 ? [] : [say`${words(title)}: ${join(parts, ', ')}.`];
   const headline = change.headline(input, endpoint.region);
   const decision = [...decisionLines(plan, call), whereLine(plan.where, accountText(call))];
   const risks = risksOf(plan);
   const lines = [
-    ...(decision[0] === say`${said(headline)}?` ? [] : sentence('In full', [headline])),
+    ...(say`${headline}?`.equals(decision[0]) ? [] : sentence('In full', [headline])),
     ...(plan.found === undefined ? [] : [plan.found]),
-    ...plan.consequences.filter((one) => !risks.includes(one)),
+    ...plan.consequences.filter((one) => !risks.some((risk) => risk.equals(one))),
     ...sentence('Where', plan.where),
     ...sentence('Also', grouped(others)),
     ...sentence(
       'Defaults',
-      plan.defaults.map(({ name, value }) => say`${said(name)} ${said(value)}`),
+      plan.defaults.map(({ name, value }) => say`${name} ${value}`),
     ),
     ...plan.warnings,
     ...sentence('Not checked', plan.notChecked),
@@ -58,28 +57,28 @@ export function questionText(plan: Plan, call: PlannedCall): Shown | undefined {
   const room = maximumLines - decision.length;
   const kept = lines.length <= room ? lines : [...lines.slice(0, room - 1), join(lines.slice(room - 1), ' ')];
   const text = join([...decision, ...kept], '\n');
-  return text.length > maximumQuestion ? undefined : text;
+  return text.text.length > maximumQuestion ? undefined : text;
 }
 
 /** A change, and its risk if it has one, in a line each that is short enough to be seen everywhere. */
-export function decisionLines(plan: Plan, { change, input, endpoint }: PlannedCall): readonly Shown[] {
+export function decisionLines(plan: Plan, { change, input, endpoint }: PlannedCall): readonly SafeText[] {
   const headline = change.headline(input, endpoint.region);
   const whole = shortNames(headline);
-  const brief = whole.length < longestLine ? whole : (change.brief?.(input, endpoint.region) ?? headline);
+  const brief = whole.text.length < longestLine ? whole : (change.brief?.(input, endpoint.region) ?? headline);
   const risks = risksOf(plan);
-  return [say`${said(fitted(brief, longestLine - 1))}?`, ...(risks.length === 0 ? [] : [join(risks, ' ')])];
+  return [say`${fitted(brief, longestLine - 1)}?`, ...(risks.length === 0 ? [] : [join(risks, ' ')])];
 }
 
 const risksOf = ({ risks }: Plan) => risks.map((risk) => riskSentences[risk]);
 
 /** As much of a sentence as so many characters hold: with short names, without remarks in brackets, without its last parts, or else cut. */
-function fitted(text: Shown, limit: number): Shown {
+function fitted(text: SafeText, limit: number): SafeText {
   const short = shortNames(text);
-  if (short.length <= limit) return short;
+  if (short.text.length <= limit) return short;
   let left = without(short, remarks);
-  for (let less = left; left.length > limit; left = less) {
+  for (let less = left; left.text.length > limit; left = less) {
     less = without(left, lastPart);
-    if (less === left) return beginning(left, limit);
+    if (less.equals(left)) return beginning(left, limit);
   }
   return left;
 }
@@ -91,23 +90,23 @@ const remarks = / \([^()"]*\)/g;
 const lastPart =
   /(?:, request sent to|[:,]| (?:from|to|of|in|on|at|and|with|for))(?: (?:"(?:[^"\\]|\\.)*"|(?!(?:from|to|of|in|on|at|and|with|for) )(?:[^ ":,]|[:,](?! ))+))+$/;
 
-const riskSentences: Readonly<Record<Risk, Shown>> = {
+const riskSentences: Readonly<Record<Risk, SafeText>> = {
   'costs money': say`It costs money.`,
   'no way back': say`There is no way back.`,
 };
 
 /** Where a change goes, without the origin of each value: `Region jp-east-1, zone east-11, account default.` The account is never left out. */
-function whereLine(where: readonly Shown[], account: Shown): Shown {
+function whereLine(where: readonly SafeText[], account: SafeText): SafeText {
   const short = beginning(account, longestAccount);
-  const places = where.filter((part) => part !== account).map((part) => without(part, remarks));
-  const room = longestLine - short.length - 3;
-  while (places.length > 1 && join(places, ', ').length > room) places.pop();
-  return say`${said(sentenceOf(join([fitted(join(places, ', '), room), short], ', ')))}.`;
+  const places = where.filter((part) => !part.equals(account)).map((part) => without(part, remarks));
+  const room = longestLine - short.text.length - 3;
+  while (places.length > 1 && join(places, ', ').text.length > room) places.pop();
+  return say`${sentenceOf(join([fitted(join(places, ', '), room), short], ', '))}.`;
 }
 
 /** Values under the path of the group that they are in, which is said once: `adminWorkstation (region "a", keyName "b")`. */
-function grouped(leaves: readonly (readonly [string, unknown])[]): Shown[] {
-  const groups = new Map<string, Shown[]>();
+function grouped(leaves: readonly (readonly [string, unknown])[]): SafeText[] {
+  const groups = new Map<string, SafeText[]>();
   for (const [path, value] of leaves) {
     const end = path.lastIndexOf('.');
     const group = path.slice(0, Math.max(end, 0));
@@ -117,6 +116,6 @@ function grouped(leaves: readonly (readonly [string, unknown])[]): Shown[] {
   }
   return [...groups].map(([group, values]) => {
     const all = join(values, ', ');
-    return group === '' ? all : say`${own(group)} (${said(all)})`;
+    return group === '' ? all : say`${own(group)} (${all})`;
   });
 }

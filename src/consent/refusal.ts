@@ -1,15 +1,15 @@
 import type { Change } from '../tools/define-operation.js';
 import { type Next, next, operatorMust, reportMistake } from '../tools/next.js';
-import { defined, own, type Said, type Shown, said, say, words } from '../util/safe-text.js';
+import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
 import type { Failure } from './outcome.js';
 
 /** A call that is stopped before anything is sent. Thrown where it is found, and turned into a failure in one place. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
-  readonly problems: readonly Shown[];
+  readonly problems: readonly SafeText[];
   /** Fields that the failure has in addition, or in place of its usual ones. `reason` ends its summary. */
-  readonly more: Partial<Pick<Failure, 'defaults' | 'warnings' | 'next' | 'earlier'>> & { readonly reason?: Shown };
-  constructor(code: RefusalCode, problems: readonly Shown[], more: Refusal['more'] = {}) {
+  readonly more: Partial<Pick<Failure, 'defaults' | 'warnings' | 'next' | 'earlier'>> & { readonly reason?: SafeText };
+  constructor(code: RefusalCode, problems: readonly SafeText[], more: Refusal['more'] = {}) {
     super(code);
     this.code = code;
     this.problems = problems;
@@ -18,11 +18,11 @@ export class Refusal extends Error {
 }
 
 /** The failure that a refusal is for the caller. @param tool its name, or the words that stand for it */
-export function refusalFailure(tool: string | Said, { code, problems, more }: Refusal, changes: boolean): Failure {
+export function refusalFailure(tool: string | SafeText, { code, problems, more }: Refusal, changes: boolean): Failure {
   const { reason, next: step } = refusals[code];
   const { reason: known = words(reason), ...fields } = more;
   return {
-    summary: say`${typeof tool === 'string' ? own(tool) : tool} was not sent: ${said(known)}.`,
+    summary: say`${typeof tool === 'string' ? own(tool) : tool} was not sent: ${known}.`,
     code,
     problems,
     ...(changes && { mayHaveHappened: false }),
@@ -33,11 +33,11 @@ export function refusalFailure(tool: string | Said, { code, problems, more }: Re
 }
 
 /** The way out for what is larger than a question: `split` says in one sentence what to do instead. */
-export const splitUp = (split: Shown): Next =>
+export const splitUp = (split: SafeText): Next =>
   next(
     'agent',
     'call',
-    say`${said(split)} The person who runs this server can set CLOUDOPS_CONFIRM=plan to review plans of any size.`,
+    say`${split} The person who runs this server can set CLOUDOPS_CONFIRM=plan to review plans of any size.`,
   );
 
 /** The refusal of a change that nobody could review, with what its operation says to do instead. */

@@ -1,4 +1,4 @@
-import { type Literal, type Shown, words } from '../util/safe-text.js';
+import { type SafeText, type Wording, words } from '../util/safe-text.js';
 import type { DecisionPage } from './decision-page.js';
 
 /** Whose word lets a change go ahead. */
@@ -43,7 +43,7 @@ export type ConsentStep =
       readonly withTicket: boolean;
       readonly withPage: boolean;
     }
-  | { readonly kind: 'refuse'; readonly problem: Shown };
+  | { readonly kind: 'refuse'; readonly problem: SafeText };
 
 /** Decides what a change needs before it may go ahead. Whatever is not covered here is refused. */
 export function decideConsent(request: ConsentRequest): ConsentStep {
@@ -87,7 +87,7 @@ const isAsked = ({ question, page }: ConsentRequest) =>
 
 const asksPerson = (mode: ConsentMode) => mode === 'ask' || mode === 'human';
 
-const refuse = <const Problem extends string>(problem: Literal<Problem>): ConsentStep => ({
+const refuse = <const Problem extends string>(problem: Wording<Problem>): ConsentStep => ({
   kind: 'refuse',
   problem: words(problem),
 });
@@ -116,7 +116,7 @@ export interface PageDecision {
 }
 
 /** The reason why a person may not decide on a plan on the page; undefined if they may. */
-export function reasonAgainstDeciding({ mode, caller, person, mayApprove }: PageDecision): Shown | undefined {
+export function reasonAgainstDeciding({ mode, caller, person, mayApprove }: PageDecision): SafeText | undefined {
   const isOwn = caller === person;
   switch (mode) {
     case 'approval':
@@ -131,7 +131,7 @@ export function reasonAgainstDeciding({ mode, caller, person, mayApprove }: Page
 }
 
 /** Whoever a plan waits for, as the end of a sentence. */
-export function whoDecides(mode: ConsentMode, page: ConsentRequest['page']): Shown {
+export function whoDecides(mode: ConsentMode, page: ConsentRequest['page']): SafeText {
   if (mode === 'approval') return words('somebody other than its caller, who signs in to the page');
   if (asksPerson(mode) && page !== 'none')
     return words(

@@ -13,7 +13,7 @@ import { decisionSchema } from '../mcp/views/view-of-tool.js';
 import type { Operation } from '../tools/define-operation.js';
 import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';
-import { join, quoted, type Shown, said, say, words } from '../util/safe-text.js';
+import { join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
 import type { DecisionSession } from './decision-session.js';
 
@@ -41,7 +41,7 @@ export function accountOfPlan({ args }: FoundPlan, decider: Decider, accounts: A
 }
 
 /** The reason why a person may not decide on a plan; undefined if they may. */
-export function reasonAgainst(plan: FoundPlan, decider: Decider, accounts: Accounts): Shown | undefined {
+export function reasonAgainst(plan: FoundPlan, decider: Decider, accounts: Accounts): SafeText | undefined {
   const account = accountOfPlan(plan, decider, accounts);
   if (account === undefined) return words('You have no access to the account of this change.');
   return reasonAgainstDeciding({ ...decider, mode: account.confirm, caller: plan.caller });
@@ -134,8 +134,8 @@ function resultOf(
 }
 
 /** Who asked, and who decided. Names come from outside. */
-export const noteOf = ({ caller, client, approver }: FoundPlan): Shown => {
-  const elicitor = caller === undefined ? said(words('a caller without a name')) : quoted(caller, 100);
+export const noteOf = ({ caller, client, approver }: FoundPlan): SafeText => {
+  const elicitor = caller === undefined ? words('a caller without a name') : quoted(caller, 100);
   return join(
     sentences(
       say`Asked for by ${elicitor} with the client ${quoted(client, 100)}.`,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
 import type { FoundPlan } from '../consent/plans.js';
 import { textAt } from '../util/objects.js';
-import { quoted, type Shown, say } from '../util/safe-text.js';
+import { quoted, type SafeText, say } from '../util/safe-text.js';
 import type { DecisionSession } from './decision-session.js';
 import { type Html, pageHeaders } from './pages.js';
 
@@ -34,20 +34,20 @@ export const decisionPageHeaders = pageHeaders(
   'same-origin',
 );
 
-const page = (title: Shown, body: Html): Html =>
+const page = (title: SafeText, body: Html): Html =>
   html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${raw(style)}</style></head><body>${body}</body></html>`;
 
 /** The name of a person, a caller or an account. It may come from outside. */
 const nameOf = (name: string) => say`${quoted(name, 100)}`;
 
 /** @param form the form or the link with which people sign in */
-export const signInPage = (title: Shown, form: Html, problem: Shown | undefined): Html =>
+export const signInPage = (title: SafeText, form: Html, problem: SafeText | undefined): Html =>
   page(
     title,
     html`<main><h1>Decisions on changes</h1>${problem !== undefined && html`<p role="alert">${problem}</p>`}${form}</main>`,
   );
 
-export const problemPage = (title: Shown, text: Shown): Html =>
+export const problemPage = (title: SafeText, text: SafeText): Html =>
   page(title, html`<main><h1>${title}</h1><p>${text}</p><p><a href="/decisions">All changes</a></p></main>`);
 
 /**
@@ -55,7 +55,7 @@ export const problemPage = (title: Shown, text: Shown): Html =>
  * @param areNamed true if accounts have names, so that each change has an account
  */
 export function listPage(
-  title: Shown,
+  title: SafeText,
   { person, csrf }: DecisionSession,
   plans: readonly FoundPlan[],
   areNamed: boolean,

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { httpFailureText } from '../calls/remedies.js';
 import type { HttpClient } from '../transport/http-client.js';
 import { type Log, ShownError } from '../util/log.js';
-import { exact, join, quoted, type Said, type Shown, said, say, words } from '../util/safe-text.js';
+import { exact, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
 /** Time limit for each document, in milliseconds. */
 const networkMs = 5000;
@@ -116,12 +116,12 @@ export async function findKeys(issuer: string, httpClient: HttpClient): Promise<
     `${origin}/.well-known/oauth-authorization-server${path}`,
     `${origin}${path}/.well-known/openid-configuration`,
   ];
-  const problems: Shown[] = [];
+  const problems: SafeText[] = [];
   for (const place of places) {
     const found = await fetchJson(place, httpClient);
     const { data: metadata } = metadataSchema.safeParse(found.json);
     if (metadata === undefined)
-      problems.push(say`${exact(place)} ${said(found.problem ?? words('has no metadata of an issuer'))}`);
+      problems.push(say`${exact(place)} ${found.problem ?? words('has no metadata of an issuer')}`);
     else return await keysAt(metadata, issuer, httpClient);
   }
   throw new IssuerProblem(join(problems, '; '));
@@ -140,18 +140,16 @@ async function keysAt(
   const found = await fetchJson(href, httpClient);
   const { data: keys } = keysSchema.safeParse(found.json);
   if (keys === undefined)
-    throw new IssuerProblem(
-      say`${quoted(href, 200)} ${said(found.problem ?? say`has no keys, or more than ${mostKeys}`)}`,
-    );
+    throw new IssuerProblem(say`${quoted(href, 200)} ${found.problem ?? say`has no keys, or more than ${mostKeys}`}`);
   return keys;
 }
 
 /** Explains the most common mistake. Issuers treat addresses with and without a slash at the end as different. */
-function hint(named: string, issuer: string): Said {
+function hint(named: string, issuer: string): SafeText {
   if (named.replace(/\/$/, '') !== issuer.replace(/\/$/, ''))
-    return said(words(', which is not what CLOUDOPS_HTTP_ISSUER says'));
-  const how = said(words(named.endsWith('/') ? 'with the slash' : 'without a slash'));
-  return said(say`: set CLOUDOPS_HTTP_ISSUER to exactly that, ${how} at the end`);
+    return words(', which is not what CLOUDOPS_HTTP_ISSUER says');
+  const how = words(named.endsWith('/') ? 'with the slash' : 'without a slash');
+  return say`: set CLOUDOPS_HTTP_ISSUER to exactly that, ${how} at the end`;
 }
 
 /**
@@ -159,7 +157,7 @@ function hint(named: string, issuer: string): Said {
  * HTML page or a redirect.
  * @throws IssuerProblem if there is no answer
  */
-async function fetchJson(place: string, httpClient: HttpClient): Promise<{ json?: unknown; problem?: Shown }> {
+async function fetchJson(place: string, httpClient: HttpClient): Promise<{ json?: unknown; problem?: SafeText }> {
   const { origin, pathname, search } = new URL(place);
   const request = { method: 'GET', origin, path: pathname + search, newConnection: false } as const;
   const headers = { accept: 'application/json' };
@@ -170,7 +168,7 @@ async function fetchJson(place: string, httpClient: HttpClient): Promise<{ json?
   if (failure !== undefined) throw new IssuerProblem(httpFailureText(failure, origin));
   if (response.kind === 'failure' || response.status !== 200)
     return {
-      problem: say`answers with HTTP status ${response.kind === 'response' ? response.status : said(words('none'))}`,
+      problem: say`answers with HTTP status ${response.kind === 'response' ? response.status : words('none')}`,
     };
   try {
     return { json: JSON.parse(response.body) };

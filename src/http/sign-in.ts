@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { accountScopePrefix } from '../calls/account.js';
-import { type Shown, words } from '../util/safe-text.js';
+import { type SafeText, words } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
 import type { Authenticate } from './auth.js';
 import { type DecisionSession, sessionMs } from './decision-session.js';
@@ -26,7 +26,7 @@ export interface Reception {
   /** Shows the sign-in page again and logs the reason: a fixed word, or the code of an error. */
   refuse(
     context: Context<PageEnv>,
-    refusal: { readonly status: 401 | 503; readonly text: Shown; readonly reason: string },
+    refusal: { readonly status: 401 | 503; readonly text: SafeText; readonly reason: string },
     plan: string | undefined,
   ): Response | Promise<Response>;
   /** The fields of a form. @throws HttpError if the form is too large */

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { isAccountScope } from '../calls/account.js';
 import { approveScope, scopes as callerScopes, type Principal, readScope, writeScope } from '../calls/policy.js';
 import { type Log, reasonOf } from '../util/log.js';
-import { namesOf, own, type Shown, said, say } from '../util/safe-text.js';
+import { namesOf, own, type SafeText, say } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
 
 /** A token that the server knows by its SHA-256 alone. */
@@ -27,9 +27,9 @@ const maximumName = 255;
  * its scopes. A line with `cloudops:approve` has no other but those of accounts: its token decides on the page, and is refused at
  * `/mcp`. Empty lines and those that begin with # are left out. Problems name the line, never what is in it.
  */
-export function parseTokens(text: string): { tokens: readonly StaticToken[]; problems: readonly Shown[] } {
+export function parseTokens(text: string): { tokens: readonly StaticToken[]; problems: readonly SafeText[] } {
   const tokens: StaticToken[] = [];
-  const problems: Shown[] = [];
+  const problems: SafeText[] = [];
   const taken = { names: new Set<string>(), digests: new Set<string>() };
   for (const [index, line] of text.split('\n').entries()) {
     const [name = '', digest = '', ...scopes] = line.trim().split(/\s+/);
@@ -40,7 +40,7 @@ export function parseTokens(text: string): { tokens: readonly StaticToken[]; pro
       tokens.push({ name, digest: Buffer.from(given.hex, 'hex'), scopes: given.scopes });
       taken.names.add(name);
       taken.digests.add(given.hex);
-    } else problems.push(say`Line ${index + 1} of the tokens file ${said(problem)}.`);
+    } else problems.push(say`Line ${index + 1} of the tokens file ${problem}.`);
   }
   if (tokens.length === 0 && problems.length === 0) problems.push(say`The tokens file has no tokens.`);
   return { tokens, problems };
@@ -50,7 +50,7 @@ export function parseTokens(text: string): { tokens: readonly StaticToken[]; pro
 function problemOf(
   { name, hex, scopes }: Principal & { readonly hex: string },
   taken: { readonly names: ReadonlySet<string>; readonly digests: ReadonlySet<string> },
-): Shown | undefined {
+): SafeText | undefined {
   if (name.length > maximumName) return say`has a name of more than ${maximumName} characters`;
   if (!/^[0-9a-f]{64}$/.test(hex)) return say`has no SHA-256 in hex after the name`;
   if (scopes.some((scope) => !knownScopes.includes(scope) && !isAccountScope(scope)))

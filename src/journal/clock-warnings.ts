@@ -1,15 +1,15 @@
 import type { Log } from '../util/log.js';
-import { type Shown, said, say, words } from '../util/safe-text.js';
+import { type SafeText, say, words } from '../util/safe-text.js';
 
 /** A difference that operators are told of, in milliseconds. */
 export const tellableMs = 1_000;
 
 /** @param offsetMs the server's clock less that of the journal, in milliseconds */
-export function clockWarnings(offsetMs: number): readonly Shown[] {
+export function clockWarnings(offsetMs: number): readonly SafeText[] {
   if (Math.abs(offsetMs) <= tellableMs) return [];
   const seconds = Math.round(Math.abs(offsetMs) / 1000);
   return [
-    say`the clock of this server is ${seconds} s ${said(words(offsetMs < 0 ? 'behind' : 'ahead of'))} that of the journal`,
+    say`the clock of this server is ${seconds} s ${words(offsetMs < 0 ? 'behind' : 'ahead of')} that of the journal`,
   ];
 }
 

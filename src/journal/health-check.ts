@@ -1,5 +1,5 @@
 import { type Log, reasonOf } from '../util/log.js';
-import { type Shown, words } from '../util/safe-text.js';
+import { type SafeText, words } from '../util/safe-text.js';
 import type { Journal } from './journal.js';
 
 /** Pauses between two checks in milliseconds: until the first that succeeds, and after it. */
@@ -31,9 +31,9 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
     problem = found;
     ready ||= found === undefined;
   };
-  const warn = (warnings: readonly Shown[]): void => {
-    for (const message of warnings) if (!known.has(message)) log('warn', 'journal', { message });
-    for (const message of warnings) known.add(message);
+  const warn = (warnings: readonly SafeText[]): void => {
+    for (const message of warnings) if (!known.has(message.text)) log('warn', 'journal', { message });
+    for (const message of warnings) known.add(message.text);
   };
   const check = async (): Promise<void> => {
     try {

@@ -1,6 +1,6 @@
 import { defaultAccount } from '../transport/request.js';
 import { reasonOf } from '../util/log.js';
-import { own, quoted, type Said, type Shown, said, say, words } from '../util/safe-text.js';
+import { own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { Budget, BudgetState } from './budget.js';
 import { boundedCaller, type Ending, type Intent, type RecordedChange } from './entry.js';
 
@@ -48,7 +48,7 @@ export interface Journal {
    * tables.
    * @throws if changes would be refused
    */
-  healthCheck(): Promise<readonly Shown[]>;
+  healthCheck(): Promise<readonly SafeText[]>;
   /** The number of outcomes that are not written yet. */
   unwritten(): number;
   /**
@@ -118,37 +118,37 @@ export const isOfAnother = ({ caller }: Pick<Intent, 'caller'>, viewer: string |
 const shownCharacters = 500;
 
 /** The time of an entry, which may be any text. */
-export const shownTime = (time: string): Said =>
-  Number.isNaN(Date.parse(time)) ? said(words('an unknown time')) : own(new Date(time).toISOString());
+export const shownTime = (time: string): SafeText =>
+  Number.isNaN(Date.parse(time)) ? words('an unknown time') : own(new Date(time).toISOString());
 
 /** The tool of a change, and its account if that has a name: `"restore_instance" in account "prod"`. */
-export function shownTool({ tool, account }: Pick<Intent, 'tool' | 'account'>): Shown {
+export function shownTool({ tool, account }: Pick<Intent, 'tool' | 'account'>): SafeText {
   const shown = quoted(tool, 100);
   return account === defaultAccount ? say`${shown}` : say`${shown} in account ${quoted(account, 100)}`;
 }
 
 /** What a change did, and where. */
-export function shownDeed(change: Pick<Intent, 'tool' | 'what' | 'target' | 'account'>): Said {
+export function shownDeed(change: Pick<Intent, 'tool' | 'what' | 'target' | 'account'>): SafeText {
   const { what, target } = change;
-  return said(say`${said(shownTool(change))}: ${quoted(what, shownCharacters)}  ${quoted(target, shownCharacters)}`);
+  return say`${shownTool(change)}: ${quoted(what, shownCharacters)}  ${quoted(target, shownCharacters)}`;
 }
 
 /**
  * One line for people: when, what came of it, and what it was. Of another's change a caller learns only that there is one;
  * without a caller, everything is shown.
  */
-export function describe(change: RecordedChange, viewer?: string): Shown {
+export function describe(change: RecordedChange, viewer?: string): SafeText {
   const { time, consent, answeredAfterMs, client, caller, approver, ending } = change;
   if (isOfAnother(change, viewer)) return words('another caller asked for the same change');
-  const outcome = said(words(ending === undefined ? 'no outcome yet' : ending.outcome));
-  const code = ending?.code === undefined ? none : said(say` (${quoted(ending.code, 100)})`);
-  const answered = answeredAfterMs === undefined ? none : said(say` after ${Math.round(answeredAfterMs / 1000)} s`);
-  const by = caller === undefined ? none : said(say`  caller: ${quoted(caller, 100)}`);
-  const decided = approver === undefined ? none : said(say`  decided by: ${quoted(approver, 100)}`);
+  const outcome = words(ending === undefined ? 'no outcome yet' : ending.outcome);
+  const code = ending?.code === undefined ? none : say` (${quoted(ending.code, 100)})`;
+  const answered = answeredAfterMs === undefined ? none : say` after ${Math.round(answeredAfterMs / 1000)} s`;
+  const by = caller === undefined ? none : say`  caller: ${quoted(caller, 100)}`;
+  const decided = approver === undefined ? none : say`  decided by: ${quoted(approver, 100)}`;
   return say`${shownTime(time)}  ${outcome}${code}  ${shownDeed(change)}  consent: ${own(consent)}${answered}  client: ${quoted(client, 100)}${by}${decided}`;
 }
 
-const none = said(words(''));
+const none = words('');
 
 export const nothingYet = 'No changes yet.';
 

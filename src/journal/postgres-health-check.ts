@@ -1,5 +1,5 @@
 import { ShownError } from '../util/log.js';
-import { join, own, type Said, type Shown, said, say, words } from '../util/safe-text.js';
+import { join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { clockWarnings } from './clock-warnings.js';
 import type { Transaction } from './postgres-database.js';
 import { missingParts } from './postgres-tables.js';
@@ -11,8 +11,7 @@ const toleratedMs = 60_000;
 /** @throws if a change must not begin, because servers would not agree on what is recent */
 export function requireAgreement({ offsetMs }: Transaction): void {
   const [problem] = clockWarnings(offsetMs);
-  if (problem !== undefined && Math.abs(offsetMs) > toleratedMs)
-    throw new ShownError(say`${said(problem)}: correct it`);
+  if (problem !== undefined && Math.abs(offsetMs) > toleratedMs) throw new ShownError(say`${problem}: correct it`);
 }
 
 /** @throws if the keys in the journal are made in another way: which changes are the same cannot be told */
@@ -39,24 +38,22 @@ const otherOwner = `(select pg_get_userbyid(relowner) from pg_class
   where oid = to_regclass('cloudops_mutations') and not pg_has_role(relowner, 'usage'))`;
 
 /** Each is the name of a table and a privilege. */
-const rightsOf = (rights: readonly string[]): Said =>
-  said(
-    join(
-      rights.map((right) =>
-        join(
-          right.split(' ').map((word) => say`${own(word)}`),
-          ' ',
-        ),
+const rightsOf = (rights: readonly string[]): SafeText =>
+  join(
+    rights.map((right) =>
+      join(
+        right.split(' ').map((word) => say`${own(word)}`),
+        ' ',
       ),
-      ', ',
     ),
+    ', ',
   );
 
 /**
  * What an operator should know of a database, as `Journal.healthCheck` says.
  * @throws if changes would be refused: by this role, on a standby, by clocks that differ, or for the format of keys
  */
-export async function checkHealth(transaction: Transaction): Promise<readonly Shown[]> {
+export async function checkHealth(transaction: Transaction): Promise<readonly SafeText[]> {
   const { client, offsetMs } = transaction;
   const { rows } = await client.query<{
     isReadOnly: boolean;
@@ -90,7 +87,7 @@ export async function checkHealth(transaction: Transaction): Promise<readonly Sh
       : []),
     ...(indexes.length > 0
       ? [
-          say`indexes are missing or being built: cloudops-mcp journal migrate builds them${found.owner === null ? said(words('')) : said(say`, if ${own(found.owner)} runs it, who owns the tables`)}`,
+          say`indexes are missing or being built: cloudops-mcp journal migrate builds them${found.owner === null ? words('') : say`, if ${own(found.owner)} runs it, who owns the tables`}`,
         ]
       : []),
   ];

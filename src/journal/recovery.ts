@@ -1,6 +1,6 @@
 import { type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { type Shown, say } from '../util/safe-text.js';
+import { type SafeText, say } from '../util/safe-text.js';
 import type { Intent, RecordedChange } from './entry.js';
 import { type Journal, shownDeed, shownTime } from './journal.js';
 
@@ -37,7 +37,7 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
 }
 
 /** A sentence about an interrupted change for people and agents. */
-export const interruptedText = (change: RecordedChange): Shown =>
+export const interruptedText = (change: RecordedChange): SafeText =>
   say`A change of ${shownTime(change.time)} (${shownDeed(change)}) ended without a known outcome when its process did. Check in the console whether it happened.`;
 
 /** Lets the journal try once: the next recovery tries again. */

@@ -39,9 +39,9 @@ export function elicitorFor(client: Client, context: ServerContext, { stillAskin
     return {
       // Not by elicitInput, which throws what is not chosen away.
       ask: async (message, accept) => {
-        const params = { mode: 'form', message, requestedSchema: consentForm(accept) };
+        const params = { mode: 'form', message: message.text, requestedSchema: consentForm(accept.text) };
         const answer = await sendQuestion(context, params, stillAsking);
-        return answer === undefined ? 'unanswered' : replyOf(answer, accept);
+        return answer === undefined ? 'unanswered' : replyOf(answer, accept.text);
       },
     };
   const view = inputResponse(inputResponses, 'consent');
@@ -77,7 +77,7 @@ export function guideFor(client: Client, context: ServerContext, { stillAsking }
   if (envelope === undefined)
     return {
       send: async (message, url) => {
-        const params = { mode: 'url', message, url, elicitationId: randomUUID() };
+        const params = { mode: 'url', message: message.text, url, elicitationId: randomUUID() };
         return visitOf(await sendQuestion(context, params, stillAsking));
       },
     };

@@ -6,7 +6,7 @@ import type { RequestBody } from '../tools/request-body.js';
 import type { UploadPart } from '../tools/upload/part.js';
 import { isObject, valueAt, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';
-import type { Shown } from '../util/safe-text.js';
+import { isSafeText, type SafeText } from '../util/safe-text.js';
 import { type AnyFunction, type CallObserver, guardFunction, guardSchema } from './guard.js';
 
 /** The schema of an operation from an outside file. Parsing a definition also guards its functions: see guard.ts. */
@@ -94,7 +94,7 @@ function plainTextProblem({ input }: { readonly input?: unknown }): string {
 }
 
 /** Parses the definition of one operation, and guards its functions. */
-function operationSchema(operation: string, isS3: boolean, isShown: (text: string) => boolean, observer: CallObserver) {
+function operationSchema(operation: string, isS3: boolean, observer: CallObserver) {
   const callback = z.custom<AnyFunction>(isFunction, 'must be a function');
   const returns = <Result>(path: string, result: z.ZodType<Result>) =>
     callback.transform((run) => guardFunction(`${operation}: ${path}`, run, result, observer));
@@ -103,9 +103,9 @@ function operationSchema(operation: string, isS3: boolean, isShown: (text: strin
   const otherOperation = z.custom<Operation>(isOperation, 'must be an operation');
 
   const sentence = z
-    .custom<Shown>((value) => typeof value === 'string' && isShown(value), { error: plainTextProblem, abort: true })
-    .refine((shown) => shown !== '', 'must not be empty')
-    .refine((shown) => shown.length <= maximumSentence, `must have at most ${maximumSentence} characters`);
+    .custom<SafeText>(isSafeText, { error: plainTextProblem, abort: true })
+    .refine((shown) => shown.text !== '', 'must not be empty')
+    .refine((shown) => shown.text.length <= maximumSentence, `must have at most ${maximumSentence} characters`);
   const sentences = z.array(sentence, 'must be a list of texts').max(100, 'must have at most 100 entries');
   const next = z.strictObject({ who: z.enum(actors), action: z.enum(actions), text: sentence }).optional();
 
@@ -211,15 +211,11 @@ export type ParsedDefinition =
   | { readonly kind: 'problems'; readonly problems: readonly string[] };
 
 /** Parses a definition. The functions of the operation are guarded. */
-export function parseDefinition(
-  definition: unknown,
-  isShown: (text: string) => boolean,
-  observer: CallObserver,
-): ParsedDefinition {
+export function parseDefinition(definition: unknown, observer: CallObserver): ParsedDefinition {
   if (!isObject(definition))
     return { kind: 'problems', problems: ['must be an operation, as kit.defineOperation returns it'] };
   const isS3 = definition.service === 'storage' || valueAt(definition, 'signing.headers') === 's3';
-  const { data, error } = operationSchema(String(definition.name), isS3, isShown, observer).safeParse(definition);
+  const { data, error } = operationSchema(String(definition.name), isS3, observer).safeParse(definition);
   if (error !== undefined)
     return { kind: 'problems', problems: error.issues.flatMap((issue) => problemsOf(definition, issue)) };
   const problems = combinationProblems(data);

@@ -5,7 +5,7 @@ import { json, xml } from '../tools/request-body.js';
 import * as fields from '../tools/schema/fields.js';
 import { xmlRecord } from '../tools/upload/xml-record.js';
 import { sentences } from '../util/human.js';
-import { counted, join, quoted, type Shown, said, type say, sayAndKeep } from '../util/safe-text.js';
+import { counted, join, quoted, say } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 
 /** Grows with each change that a file written for an earlier version would not survive. A module may export it as `kitVersion`. */
@@ -43,13 +43,13 @@ export interface Kit {
   readonly xml: typeof xml;
   /** Turns an element of an XML answer into a record. */
   readonly xmlRecord: typeof xmlRecord;
-  /** Makes the texts that people and models read: say`Bucket ${name} has ${count} rules`. Texts between the words are quoted. */
+  /** Makes the texts that people and models read: say`Bucket ${name} has ${count} rules`. Strings are quoted; other such texts are not. */
   readonly say: typeof say;
-  /** Values that go into such a text as they are: another one, a text of which more or less is shown, `3 parts`. */
-  readonly said: typeof said;
+  /** A string, quoted, of which at most `limit` characters are shown. */
   readonly quoted: typeof quoted;
+  /** `3 parts` */
   readonly counted: typeof counted;
-  /** Several of them as one. */
+  /** Joins several texts to one. */
   readonly join: typeof join;
   /** Encodes one segment of a path. */
   readonly encodeSegment: typeof encodeSegment;
@@ -67,47 +67,23 @@ function frozen<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
-/** A kit, and what tells the texts that it made. */
-export interface MadeKit {
-  readonly kit: Kit;
-  readonly isShown: (text: string) => boolean;
-}
-
-/** The most texts of calls that are remembered. No call makes as many. */
-const mostTexts = 10_000;
-
-export function createKit(): MadeKit {
-  const made = new Set<string>();
-  const remember = (text: Shown): void => {
-    made.delete(text);
-    made.add(text);
-    const [oldest] = made;
-    if (made.size > mostTexts && oldest !== undefined) made.delete(oldest);
-  };
-  const kit: Kit = {
-    version: kitVersion,
-    defineOperation: (definition) => {
-      const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
-      const operation = { defaults: [], undocumented: [], limitations: [], ...rest, output, extract };
-      return defineOperation(operation as Operation);
-    },
-    operations: Object.fromEntries(operations.map((operation) => [operation.name, frozen(operation)])),
-    z,
-    fields,
-    json,
-    xml,
-    xmlRecord,
-    say: sayAndKeep(remember),
-    said,
-    quoted,
-    counted,
-    join: (parts, between) => {
-      const text = join(parts, between);
-      remember(text);
-      return text;
-    },
-    encodeSegment,
-    sentences,
-  };
-  return { kit, isShown: (text) => made.has(text) };
-}
+export const createKit = (): Kit => ({
+  version: kitVersion,
+  defineOperation: (definition) => {
+    const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
+    const operation = { defaults: [], undocumented: [], limitations: [], ...rest, output, extract };
+    return defineOperation(operation as Operation);
+  },
+  operations: Object.fromEntries(operations.map((operation) => [operation.name, frozen(operation)])),
+  z,
+  fields,
+  json,
+  xml,
+  xmlRecord,
+  say,
+  quoted,
+  counted,
+  join,
+  encodeSegment,
+  sentences,
+});

@@ -8,16 +8,16 @@ import { writeBody } from '../tools/request-body.js';
 import { reasonOf } from '../util/log.js';
 import { valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
-import { defined, type Shown, say } from '../util/safe-text.js';
+import { defined, type SafeText, say } from '../util/safe-text.js';
 import { type ParsedDefinition, parseDefinition } from './definition-schema.js';
 import type { CallObserver } from './guard.js';
-import { createKit, type Kit, kitVersion, type MadeKit } from './kit.js';
+import { createKit, type Kit, kitVersion } from './kit.js';
 
 /** The operations of outside files. */
 export interface OwnOperations {
   readonly operations: readonly Operation[];
   /** Reasons why the files cannot be used, one sentence each. Then there are no operations. */
-  readonly problems: readonly Shown[];
+  readonly problems: readonly SafeText[];
 }
 
 /** What the hosts of this server accept. */
@@ -101,7 +101,7 @@ async function loadFile(path: string, earlier: readonly Operation[], context: Co
   const problems: string[] = [];
   for (const [index, definition] of imported.definitions.entries()) {
     const known = [...builtIn, ...earlier, ...operations];
-    const result = readDefinition(definition, imported.isShown, known, context);
+    const result = readDefinition(definition, known, context);
     const place = `${file}: operation ${index + 1}${nameOf(definition)}`;
     if (result.kind === 'operation') operations.push(result.operation);
     else problems.push(...result.problems.map((problem) => `${place}: ${problem}.`));
@@ -123,7 +123,7 @@ const nameOf = (definition: unknown) => {
 };
 
 type ImportedFile =
-  | { readonly kind: 'definitions'; readonly definitions: readonly unknown[]; readonly isShown: MadeKit['isShown'] }
+  | { readonly kind: 'definitions'; readonly definitions: readonly unknown[] }
   | { readonly kind: 'problem'; readonly problem: string };
 
 const fileModule = z.object({
@@ -149,14 +149,13 @@ async function importFile(path: string, file: string, { calling }: CallObserver)
     calling?.(`${file}: import`);
     const module = fileModule.safeParse(await import(pathToFileURL(resolve(path)).href));
     if (!module.success) return problem(module.error.issues.map(({ message }) => message).join('; '));
-    const { kit, isShown } = createKit();
     ifThrown = 'its default export threw';
     calling?.(`${file}: default export`);
-    const list = definitionList.safeParse(await module.data.default(kit));
+    const list = definitionList.safeParse(await module.data.default(createKit()));
     if (!list.success) return problem(list.error.issues.map(({ message }) => message).join('; '));
     const [addedField] = Object.keys(Object.prototype);
     if (addedField !== undefined) return problem(`it adds ${quoteName(addedField)} to every object there is`);
-    return { kind: 'definitions', definitions: list.data, isShown };
+    return { kind: 'definitions', definitions: list.data };
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'no error was given';
     return problem(`${ifThrown}: ${quote(reason, 500)}`);
@@ -166,12 +165,11 @@ async function importFile(path: string, file: string, { calling }: CallObserver)
 /** Reads a definition, and tries the operation with its own example. `known` are all operations before it. */
 function readDefinition(
   definition: unknown,
-  isShown: MadeKit['isShown'],
   known: readonly Operation[],
   { hosts, observer }: Context,
 ): ParsedDefinition {
   try {
-    const parsed = parseDefinition(definition, isShown, observer);
+    const parsed = parseDefinition(definition, observer);
     if (parsed.kind === 'problems') return parsed;
     const problems = conflicts(parsed.operation, known, hosts);
     if (problems.length > 0) return { kind: 'problems', problems };

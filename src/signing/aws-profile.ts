@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { said, say } from '../util/safe-text.js';
+import { say } from '../util/safe-text.js';
 import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable } from './keys.js';
 import { createProcessKeys } from './process-keys.js';
 import type { RunProgram } from './run-program.js';
@@ -77,7 +77,7 @@ export function openProfile(options: ProfileOptions): {
     return createProcessKeys({
       id: '',
       command: keys.command,
-      name: said(say`credential_process of ${name}`),
+      name: say`credential_process of ${name}`,
       run,
       now,
       log,
@@ -99,7 +99,7 @@ export function openProfile(options: ProfileOptions): {
 
 /** @throws KeysUnavailable if the profile has neither keys nor a program that prints keys */
 function readProfile(name: string, settings: Readonly<Record<string, string | undefined>>): Profile {
-  const shown = said(say`${name}`);
+  const shown = say`${name}`;
   const { region, endpoint_url: endpointUrl, credential_process: program } = settings;
   const {
     aws_access_key_id: accessKeyId,

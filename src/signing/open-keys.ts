@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, shownReason } from '../util/log.js';
-import { said, say, words } from '../util/safe-text.js';
+import { say, words } from '../util/safe-text.js';
 import { filesOfProfiles, openProfile, type ProfileFacts } from './aws-profile.js';
 import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable } from './keys.js';
 import { createProcessKeys } from './process-keys.js';
@@ -63,7 +63,7 @@ export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDepe
     case 'process': {
       const { command } = settings;
       const id = `process ${JSON.stringify(command)}`;
-      const name = said(words('CLOUDOPS_CREDENTIAL_PROCESS'));
+      const name = words('CLOUDOPS_CREDENTIAL_PROCESS');
       return { keys: createProcessKeys({ id, command, name, run, now, log }) };
     }
     case 'profile': {

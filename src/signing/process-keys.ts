@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Log } from '../util/log.js';
 import { lazy } from '../util/objects.js';
-import { type Said, type Shown, said, say, words } from '../util/safe-text.js';
+import { type SafeText, say, words } from '../util/safe-text.js';
 import { areSameKeys, type KeySource, KeysUnavailable } from './keys.js';
 import type { RunProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
@@ -10,7 +10,7 @@ export interface ProcessKeysOptions {
   readonly id: string;
   readonly command: readonly string[];
   /** The setting that names the program, for people. */
-  readonly name: Said;
+  readonly name: SafeText;
   readonly run: RunProgram;
   readonly now: () => Date;
   readonly log: Log;
@@ -55,11 +55,11 @@ export function createProcessKeys({ id, command, name, run, now, log }: ProcessK
   const runOnce = async (): Promise<void> => {
     const result = await run(command);
     const problem = result.kind === 'failed' ? result.problem : take(result.stdout);
-    failure = say`${name} ${said(problem ?? haveExpired)}`;
+    failure = say`${name} ${problem ?? haveExpired}`;
     if (problem !== undefined) log('error', 'keys', { problem: failure });
   };
   /** Keeps the keys in the output of the program, or returns the problem with them. */
-  const take = (stdout: string): Shown | undefined => {
+  const take = (stdout: string): SafeText | undefined => {
     const { data } = outputSchema().safeParse(parseJson(stdout));
     if (data === undefined) return words('printed something other than the JSON of credential_process, version 1');
     const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = data;

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { own, type Shown, say, words } from '../util/safe-text.js';
+import { own, type SafeText, say, words } from '../util/safe-text.js';
 
 /** Outcome of a program. Its stderr is not kept, because it may hold a secret. */
 export type ProgramResult =
   | { readonly kind: 'ended'; readonly stdout: string }
   /** `problem` ends a sentence that begins with the program's name. */
-  | { readonly kind: 'failed'; readonly problem: Shown };
+  | { readonly kind: 'failed'; readonly problem: SafeText };
 
 export type RunProgram = (command: readonly string[]) => Promise<ProgramResult>;
 
@@ -65,7 +65,7 @@ function watch(
     child.stdout?.destroy();
     done(result);
   };
-  const fail = (problem: Shown) => endWith({ kind: 'failed', problem });
+  const fail = (problem: SafeText) => endWith({ kind: 'failed', problem });
   const onStop = () => endWith(stopped);
   const timer = setTimeout(() => fail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
   // The program would outlive this process, because it has a process group of its own.

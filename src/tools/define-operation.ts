@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { lazy } from '../util/objects.js';
-import type { Shown } from '../util/safe-text.js';
+import type { SafeText } from '../util/safe-text.js';
 import type { Query } from '../util/uri.js';
 import type { Next } from './next.js';
 import type { RequestBody } from './request-body.js';
@@ -116,7 +116,7 @@ export interface Operation<
   /** For a change: true if carrying it out twice does what once does. No `allowRepeat` is asked for then. */
   readonly repeatable?: boolean;
   /** The meaning of the answer in a few sentences of plain text. */
-  summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): Shown;
+  summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
   /** The next step, if there is one. After a change, it stands in place of looking in the console. */
   next?(record: Lenient<z.output<Output>>, input: z.output<Input>): Next | undefined;
 }
@@ -152,28 +152,28 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   /** True if it continues in the cloud after the answer; false if the answer is its end. */
   readonly continues: boolean;
   /** The whole decision in one sentence, without its full stop: `Create DevOps server "wiki" in jp-east-1`. */
-  headline(input: Input, region: string): Shown;
+  headline(input: Input, region: string): SafeText;
   /** The same in some 60 characters, where the beginning of the headline is not the heart of it. */
-  brief?(input: Input, region: string): Shown;
+  brief?(input: Input, region: string): SafeText;
   /** The words of the button that agrees: `Create server "wiki"`. */
-  accept(input: Input): Shown;
+  accept(input: Input): SafeText;
   /** Everything else that will be created, changed or billed, one sentence each, costs first. */
-  consequences(input: Input, region: string): readonly Shown[];
+  consequences(input: Input, region: string): readonly SafeText[];
   /**
    * Values that are allowed but probably not meant, one sentence each. Where some arguments are wrong, those are left out of the
    * input: the others are warned of in the same answer.
    */
-  warnings(input: Partial<Input>, region: string): readonly Shown[];
+  warnings(input: Partial<Input>, region: string): readonly SafeText[];
   /** Facts that this server cannot check before sending: `that the backup exists`. */
   readonly notChecked: readonly string[];
   /** Dotted paths of arguments that headline and consequences name, `[]` for each element of a list; a person is shown all others. */
   readonly named: readonly string[];
   /** The thing to look for in the console when the outcome is not known, as the end of a sentence: `a DevOps server "wiki" in jp-east-1`. */
-  verificationHint(input: Input, region: string): Shown;
+  verificationHint(input: Input, region: string): SafeText;
   /** The way out where it is too large to be shown, in one sentence. "Split it into smaller changes." if absent: wrong for what replaces a whole. */
   readonly ifTooLarge?: string;
   /** Contradictions between answer and request: `region "jp-east-1" instead of "jp-east-3"`. */
-  contradictions?(record: Output, input: Input, region: string): readonly Shown[];
+  contradictions?(record: Output, input: Input, region: string): readonly SafeText[];
 }
 
 /** A default of the cloud, by the dotted path of the argument. */
@@ -224,7 +224,7 @@ export type PageStart = Readonly<Record<string, string>>;
 export type PageStep<State> =
   | { readonly kind: 'end'; readonly state: State }
   | { readonly kind: 'next'; readonly state: State; readonly after: PageStart }
-  | { readonly kind: 'inconsistent'; readonly problem: Shown };
+  | { readonly kind: 'inconsistent'; readonly problem: SafeText };
 
 /** A call that shows whether the service accepts the keys, without needing anything that exists. */
 export interface Probe<Arguments> {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isObject, withoutUndefined } from '../util/objects.js';
-import { join, quoted, said, say, words } from '../util/safe-text.js';
+import { join, quoted, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient, type PageStart } from './define-operation.js';
 import { next } from './next.js';
@@ -142,7 +142,7 @@ export const listMultipartUploads = defineOperation({
 
   summarize(summary, { bucket, prefix }) {
     const begun = prefix === undefined ? words('') : say` with keys that begin with ${quoted(prefix, longestKey)}`;
-    const where = say`bucket ${bucket}${said(begun)}`;
+    const where = say`bucket ${bucket}${begun}`;
     return openUploadsSentences(summary, where);
   },
 

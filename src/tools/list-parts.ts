@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isObject, textAt } from '../util/objects.js';
-import { quoted, said, say, words } from '../util/safe-text.js';
+import { quoted, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
@@ -169,7 +169,7 @@ export const listParts = defineOperation({
     };
   },
 
-  instructions: [{ text: uploadIdsElsewhere, unless: listMultipartUploads.name }],
+  instructions: [{ text: uploadIdsElsewhere.text, unless: listMultipartUploads.name }],
   // The list of parts does not tell when the upload was started. With the key as prefix, its uploads come first.
   companionRead: {
     operation: listMultipartUploads,
@@ -200,7 +200,7 @@ export const listParts = defineOperation({
       if (next === undefined || next <= marker)
         return {
           kind: 'inconsistent',
-          problem: say`page ${number} says that more follow, but its marker (${next ?? said(words('none'))}) is not past ${marker}`,
+          problem: say`page ${number} says that more follow, but its marker (${next ?? words('none')}) is not past ${marker}`,
         };
       const reached = { ...state, first, answeredAt, marker: next };
       if (viewOf(given) === 'parts') return { kind: 'end', state: reached };
@@ -233,7 +233,7 @@ export const listParts = defineOperation({
     const { view, isTruncated, nextPartNumberMarker: marker = numbersOf(record).at(-1) ?? 0 } = record;
     if (isTruncated !== true) return view === 'parts' ? undefined : nextOfUpload(record);
     const which = view === 'parts' ? 'Call again with' : 'For the parts after these, call again with view "parts" and';
-    return next('agent', 'call', say`${said(words(which))} partNumberMarker ${marker}.`);
+    return next('agent', 'call', say`${words(which)} partNumberMarker ${marker}.`);
   },
 });
 

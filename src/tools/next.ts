@@ -1,4 +1,4 @@
-import { type Literal, reworded, type Shown, said, say, words } from '../util/safe-text.js';
+import { reworded, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
 /** Who has to act: the model that reads the answer, the person it works for, the person who runs this server, or nobody. */
 export const actors = ['agent', 'user', 'operator', 'nobody'] as const;
@@ -15,19 +15,19 @@ export type Action = (typeof actions)[number];
 export interface Next {
   readonly who: Actor;
   readonly action: Action;
-  readonly text: Shown;
+  readonly text: SafeText;
 }
 
 /** A step, in the order in which its parts are said. Its text is a literal, or made by `say`. */
-export const next = <const Text extends string>(who: Actor, action: Action, text: Literal<Text>): Next => ({
+export const next = <const Text extends string>(who: Actor, action: Action, text: Wording<Text>): Next => ({
   who,
   action,
   text: words(text),
 });
 
 /** A step for the person who runs this server: `act` completes "has to". */
-export const operatorMust = <const Text extends string>(act: Literal<Text>): Next =>
-  next('operator', 'configure', say`Tell the user: the person who runs this server has to ${said(words(act))}.`);
+export const operatorMust = <const Text extends string>(act: Wording<Text>): Next =>
+  next('operator', 'configure', say`Tell the user: the person who runs this server has to ${words(act)}.`);
 
 /** The step after a fault of this server. */
 export const reportMistake = operatorMust('look in its log, and report the mistake');
@@ -99,7 +99,7 @@ const forAnybody: Rewrites = [
  * The same step in words for the person at a terminal, where no model is in between: `Ask the user whether the name is right.` as `Check
  * whether the name is right.` What only a model has to be told is left out, and all of it may be. What is quoted stays as it is.
  */
-export const textForOperator = (text: Shown): Shown => reworded(text, [...forOperator, ...forAnybody]);
+export const textForOperator = (text: SafeText): SafeText => reworded(text, [...forOperator, ...forAnybody]);
 
 /** The same in words for whoever sees a view, and may be somebody else than the person who runs this server. */
-export const textForUser = (text: Shown): Shown => reworded(text, [...forAnybody, ...forUser]);
+export const textForUser = (text: SafeText): SafeText => reworded(text, [...forAnybody, ...forUser]);

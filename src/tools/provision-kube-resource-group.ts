@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
 import { isObject } from '../util/objects.js';
-import { counted, join, said, say, words } from '../util/safe-text.js';
+import { counted, join, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { json } from './request-body.js';
@@ -185,7 +185,7 @@ export const provisionKubeResourceGroup = defineOperation({
       const control = adminCluster?.controlPlane?.nodeCount;
       const pools = adminCluster?.nodePools;
       const workers = (pools ?? []).reduce((sum, { nodeCount = Number.NaN }) => sum + nodeCount, 0);
-      const nodes = Number.isNaN(workers) ? said(words('nodes (number not given)')) : counted(workers, 'node');
+      const nodes = Number.isNaN(workers) ? words('nodes (number not given)') : counted(workers, 'node');
       const parts = [
         words(adminWorkstation === undefined ? 'workstation not given' : '1 workstation'),
         control === undefined
@@ -193,12 +193,12 @@ export const provisionKubeResourceGroup = defineOperation({
           : say`${counted(control, 'control plane node')}`,
         pools === undefined ? words('no node pools') : say`${nodes} in ${counted(pools.length, 'pool')}`,
       ];
-      return say`Set up Kubernetes resource group ${resourceGroupName}${inRegion(regions)}: ${said(join(parts, ', '))}`;
+      return say`Set up Kubernetes resource group ${resourceGroupName}${inRegion(regions)}: ${join(parts, ', ')}`;
     },
     accept: ({ resourceGroupName }) => say`Set up ${resourceGroupName}`,
     consequences: ({ adminWorkstation, adminCluster }) => [
       say`Its servers, disks and load balancer cost money from the moment they are created.`,
-      say`Workstation: ${typeText(adminWorkstation?.instanceType)}. Control plane: ${adminCluster?.controlPlane?.nodeCount ?? said(words('?'))} × ${typeText(adminCluster?.controlPlane?.instanceType)}. Node pools: ${said(poolsText(adminCluster?.nodePools))}.`,
+      say`Workstation: ${typeText(adminWorkstation?.instanceType)}. Control plane: ${adminCluster?.controlPlane?.nodeCount ?? words('?')} × ${typeText(adminCluster?.controlPlane?.instanceType)}. Node pools: ${poolsText(adminCluster?.nodePools)}.`,
     ],
     warnings({ regions, availabilityZones, externalCloudConfig, adminWorkstation, adminCluster }) {
       const { controlPlane, nodePools = [] } = adminCluster ?? {};
@@ -271,16 +271,14 @@ export const provisionKubeResourceGroup = defineOperation({
       sentences(
         say`The cloud accepted the setup of resource group ${resourceGroupName}: it has started and is not finished.`,
         status !== undefined && say`Its status is ${withMeaning(status, resourceGroupStatus)}.`,
-        admin.status !== undefined &&
-          say`The status of its ${said(cluster)} is ${withMeaning(admin.status, clusterStatus)}.`,
+        admin.status !== undefined && say`The status of its ${cluster} is ${withMeaning(admin.status, clusterStatus)}.`,
       ),
       ' ',
     );
   },
 });
 
-const inRegion = ([region]: readonly string[] = []) =>
-  said(region === undefined ? words('') : say` in ${place(region)}`);
+const inRegion = ([region]: readonly string[] = []) => (region === undefined ? words('') : say` in ${place(region)}`);
 
 function isJsonObject(value: string): boolean {
   try {

@@ -26,8 +26,8 @@ export const listText = (words: readonly unknown[], last = 'and') =>
 export const sentenceCase = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The sentences that apply. `false` stands for one that does not. */
-export const sentences = <Text extends string>(...all: readonly (Text | false)[]): Text[] =>
-  all.filter((sentence) => sentence !== false);
+export const sentences = <Text>(...all: readonly (Text | false)[]): Text[] =>
+  all.filter((sentence): sentence is Text => sentence !== false);
 
 /** A sentence with its times, in ISO 8601 and UTC, as `write` writes them (milliseconds since 1970). What it quotes stays as it is. */
 export const withLocalTimes = (sentence: string, write: (time: number) => string): string =>

@@ -1,6 +1,6 @@
 import { textAt } from './objects.js';
 import { everyInvisible } from './quote.js';
-import { own, quoted, type Said, type Shown, said } from './safe-text.js';
+import { own, quoted, type SafeText } from './safe-text.js';
 
 /** Severities, least first. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
@@ -43,7 +43,7 @@ export type LogEvent =
 
 /** Facts about an event, which are quoted wherever they are shown, and a sentence for people. */
 export interface LogFields {
-  readonly message?: Shown;
+  readonly message?: SafeText;
   readonly [name: string]: unknown;
 }
 
@@ -90,16 +90,16 @@ export const reasonOf = (error: unknown): string =>
 
 /** An error whose message is made of our own words, with everything from outside quoted. */
 export class ShownError extends Error {
-  readonly shown: Shown;
-  constructor(shown: Shown) {
-    super(shown);
+  readonly shown: SafeText;
+  constructor(shown: SafeText) {
+    super(shown.text);
     this.shown = shown;
   }
 }
 
 /** The reason of a failure for people: our own words, or a code; any other message is quoted. */
-export function shownReason(error: unknown): Said {
-  if (error instanceof ShownError) return said(error.shown);
+export function shownReason(error: unknown): SafeText {
+  if (error instanceof ShownError) return error.shown;
   const reason = reasonOf(error);
   return /^\w+$/.test(reason) ? own(reason) : quoted(reason, 500);
 }

@@ -50,7 +50,7 @@ test('the account is the first thing that a plan says about where, and is in the
   const { call, close } = testCaller(cloud.origin, { accounts, journal });
   const plan = await call(restoreInstance, { ...restore, account: 'prod', planOnly: true }, { signal: never });
   const where = 'structured' in plan ? plan.structured.plan?.where : undefined;
-  expect(where?.[0]).toBe('account prod');
+  expect(where?.[0]?.text).toBe('account prod');
   await call(restoreInstance, { ...restore, account: 'prod' }, { signal: never });
   expect(await journal.list({})).toMatchObject([{ account: 'prod', key: 'AKPROD', ending: { key: 'AKPROD' } }]);
   await close();

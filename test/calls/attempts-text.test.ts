@@ -21,5 +21,5 @@ test.each([
     'failed 4 times (500; waited 1 ms, 1 ms, 1 ms)',
   ],
 ])('attempts are told in words: %s', (_what, attempts, text) => {
-  expect(attemptsText(attempts)).toBe(text);
+  expect(attemptsText(attempts)?.text).toBe(text);
 });

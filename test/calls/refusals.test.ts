@@ -368,7 +368,7 @@ describe('a repetition that is meant', () => {
 
   const planned = (questions: string[]): Elicitor => ({
     ask: async (message) => {
-      questions.push(message);
+      questions.push(message.text);
       await new Promise(setImmediate);
       time += 2000;
       return 'agreed';

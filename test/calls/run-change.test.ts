@@ -57,7 +57,12 @@ test.each([
 
 describe('an operation that gets no content in answer', () => {
   const { output: _, ...rest } = restoreInstance;
-  const operation = { ...rest, unknownDefaults: [], answer: 'none', summarize: () => 'Done.' } as unknown as Operation;
+  const operation = {
+    ...rest,
+    unknownDefaults: [],
+    answer: 'none',
+    summarize: () => say`Done.`,
+  } as unknown as Operation;
 
   test.each([200, 204])('has succeeded with an empty answer: %i', async (status) => {
     const { told } = await carryOut({ operation, reply: answeredBy(status, { kind: 'empty' }) });
@@ -218,8 +223,8 @@ describe('before it is sent', () => {
     const earlier = { ...intent, ...(end && { ending: end as Ending }) };
     const { told } = await carryOut({ journal: journalWith({ findDuplicate: async () => earlier }) });
     const { next } = (told as { failure: Failure }).failure;
-    expect(next.text.includes('"one"')).toBe(hasToLook);
-    expect(next.text.includes('allowRepeat')).toBe(mayRepeat);
+    expect(next.text.text.includes('"one"')).toBe(hasToLook);
+    expect(next.text.text.includes('allowRepeat')).toBe(mayRepeat);
   });
 
   test('a repeat is refused before anybody has to agree, unless it is allowed or only planned', async () => {
@@ -234,7 +239,7 @@ describe('before it is sent', () => {
     for (const given of [{ planOnly: true }, { allowRepeat: true }]) {
       const { told } = await carryOut({ journal, given });
       const warnings = 'structured' in told ? [...(told.structured.plan?.warnings ?? told.structured.warnings)] : [];
-      expect(warnings[0]).toMatch(/^This is a repeat: the same call was accepted before\. It was sent at .+\.$/);
+      expect(warnings[0]?.text).toMatch(/^This is a repeat: the same call was accepted before\. It was sent at .+\.$/);
     }
   });
 });
@@ -255,12 +260,12 @@ describe('after it was sent', () => {
       const { told } = await carryOut({
         operation: { ...restoreInstance, change: { ...without, ...compared } } as Operation,
       });
-      return 'structured' in told ? told.structured.summary : '';
+      return 'structured' in told ? told.structured.summary.text : '';
     };
     const plain = await summaryOf({});
-    expect(plain).toBe(restoreInstance.summarize({ instance: { instanceId: 'one' } }, args));
+    expect(plain).toBe(restoreInstance.summarize({ instance: { instanceId: 'one' } }, args).text);
     expect(await summaryOf({ contradictions: () => [] })).toBe(plain);
-    expect(await summaryOf({ contradictions: () => ['a', 'b'] })).toBe(
+    expect(await summaryOf({ contradictions: () => [say`a`, say`b`] })).toBe(
       `The change was accepted, but its answer contradicts what was asked for: a; b. ${plain}`,
     );
   });

@@ -56,7 +56,7 @@ test('pages are counted with their entries, while they come', async () => {
 test('what there is to warn of is said once, though it is on each page', async () => {
   const odd = page({ parts: [part(1, 'many')], next: 1 });
   const result = await read([odd, page({ parts: [part(2, 'many')] })]);
-  expect(successOf(result).warnings.filter((warning) => warning.includes('many'))).toHaveLength(1);
+  expect(successOf(result).warnings.filter((warning) => warning.text.includes('many'))).toHaveLength(1);
 });
 
 test.each([
@@ -64,7 +64,7 @@ test.each([
   ['us-east-1', 1],
 ])('a region that the reference does not list is warned of: %s', async (region, count) => {
   const { warnings } = successOf(await read([page({ parts: [part(1)] })], listParts, { ...args, region }));
-  expect(warnings.filter((warning) => warning.includes(`"${region}"`))).toHaveLength(count);
+  expect(warnings.filter((warning) => warning.text.includes(`"${region}"`))).toHaveLength(count);
 });
 
 test('a region that the reference does not list may be why a read failed', async () => {

@@ -92,6 +92,6 @@ test('every file that was opened is closed', async () => {
 
 test('names are told in their own order, not in that of the disk', async () => {
   for (const name of ['b', 'a']) writeFileSync(join(folder, name), '');
-  const { problem } = { problem: '', ...(await createSecretFiles(folder).read('none')) };
-  expect(problem).toMatch(/; there are a, b, key$/);
+  const { problem } = { problem: undefined, ...(await createSecretFiles(folder).read('none')) };
+  expect(problem?.text).toMatch(/; there are a, b, key$/);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { everyInvisible } from '../../src/util/quote.js';
+import { isSafeText } from '../../src/util/safe-text.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';
 
@@ -87,6 +88,7 @@ test('fields with the names of ours stand under the answer, in text and structur
 
 /** All texts in a value, names of fields included. */
 const textsIn = (value: unknown): string[] => {
+  if (isSafeText(value)) return [value.text];
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) => [name, ...textsIn(inner)]);

@@ -97,11 +97,11 @@ const errors: readonly (readonly [status: number, code: string | undefined, ours
 
 /** The rules that the step of every answer keeps. */
 function expectProper({ who, text }: Next): void {
-  expect(text).toMatch(/^[A-Z].*\.$/);
-  expect(text).not.toContain('\n');
+  expect(text.text).toMatch(/^[A-Z].*\.$/);
+  expect(text.text).not.toContain('\n');
   // It is addressed to the model, which has to hear whom to turn to.
-  if (who === 'user') expect(text).toMatch(/user|Correct what is listed/);
-  if (who === 'operator') expect(text).toMatch(/[Tt]ell the user/);
+  if (who === 'user') expect(text.text).toMatch(/user|Correct what is listed/);
+  if (who === 'operator') expect(text.text).toMatch(/[Tt]ell the user/);
 }
 
 test('every refusal says who has to act, and that nothing was sent', () => {
@@ -226,9 +226,9 @@ describe('the last line', () => {
     [`It failed: ${'x'.repeat(120)}.`, 'It failed.'],
     ['x'.repeat(120), `${'x'.repeat(99)}…`],
   ])('of %s is %s', (summary, line) => {
-    expect(headlineOf(defined(summary).text)).toBe(line);
+    expect(headlineOf(defined(summary)).text).toBe(line);
     expect(
-      resultText({ summary: defined(summary).text, warnings: [], requestIds: {} })
+      resultText({ summary: defined(summary), warnings: [], requestIds: {} })
         .split('\n')
         .at(-1),
     ).toBe(line);

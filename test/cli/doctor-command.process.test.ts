@@ -112,7 +112,7 @@ describe('the configuration', () => {
     ['names a program that is not there', { CLOUDOPS_CREDENTIAL_PROCESS: '["/nowhere"]' }, 'Run the program by hand'],
   ])('that %s has a remedy that says what to do', async (_what, env, remedy) => {
     const { findings } = await examine({ CLOUDOPS_STORAGE_URL: 'https://storage.test.invalid', ...env });
-    expect(findings.find(({ status }) => status === 'problem')?.remedy).toContain(remedy);
+    expect(findings.find(({ status }) => status === 'problem')?.remedy?.text).toContain(remedy);
   });
 
   test.skipIf(process.platform === 'win32')('has a warning for a kept key that cannot be used', async () => {
@@ -176,7 +176,7 @@ describe('the signed read', () => {
     const { env } = await storage((response) => response.writeHead(status).end(error(code)));
     const [finding] = (await examine(env)).of('storage signature');
     expect(finding).toMatchObject({ status: expected, detail: expect.stringContaining(code) });
-    expect(finding?.remedy ?? '').toContain(remedy);
+    expect(finding?.remedy?.text).toContain(remedy);
   });
 
   test('a bucket that was named and does not exist is a problem', async () => {

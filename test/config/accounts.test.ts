@@ -278,7 +278,7 @@ test('a file with anything wrong in it is refused as a whole, with a reason for 
         const result = load(env, [], filesWith(content));
         if (!result.ok) {
           expect(result.problems.length).toBeGreaterThan(0);
-          for (const problem of result.problems) expect(problem).toMatch(/accounts|CLOUDOPS_/);
+          for (const problem of result.problems) expect(problem.text).toMatch(/accounts|CLOUDOPS_/);
           return;
         }
         const names = Object.keys(JSON.parse(content).accounts);

@@ -2,19 +2,19 @@ import { describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/config/environment.js';
 import { gather } from '../../src/config/sources.js';
 import { listParts } from '../../src/tools/list-parts.js';
-import { type Shown, say, words } from '../../src/util/safe-text.js';
+import { type SafeText, say, words } from '../../src/util/safe-text.js';
 
 /** A service that operations of one's own bring along has an endpoint of its own, like any setting. */
 
 const billing = { ...listParts, name: 'list_bills', service: 'billing' };
 const variable = 'CLOUDOPS_ENDPOINT_BILLING_URL';
 
-function gathered(env: Environment, options: Record<string, string> = {}, failed?: Shown) {
+function gathered(env: Environment, options: Record<string, string> = {}, failed?: SafeText) {
   const problems: string[] = [];
   const own = failed === undefined ? { operations: [billing], problems: [] } : { operations: [], problems: [failed] };
   const { endpoints, origins } = gather(
     { env, own, commandLine: { settings: options, problems: [] }, readFile: () => '' },
-    (problem) => problems.push(words(problem)),
+    (problem) => problems.push(words(problem).text),
   );
   return { endpoints, origins, problems };
 }

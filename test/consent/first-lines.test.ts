@@ -36,7 +36,8 @@ function callOf(operation: Operation, input: Readonly<Record<string, unknown>>, 
 }
 
 const changes = operations.filter(({ change }) => change !== undefined);
-const visible = (call: PlannedCall) => questionText(makePlan(call), call)?.split('\n').slice(0, visibleLines) ?? [];
+const visible = (call: PlannedCall) =>
+  questionText(makePlan(call), call)?.text.split('\n').slice(0, visibleLines) ?? [];
 
 describe.each(changes)('$name', (operation) => {
   const example = operation.input().parse(operation.example);
@@ -62,8 +63,8 @@ describe.each(changes)('$name', (operation) => {
 
   test('has the risk in the words that agree', () => {
     const words = acceptOf(callOf(operation, example));
-    expect(words.includes('costs money')).toBe(operation.change?.costsMoney);
-    if (operation.effect === 'delete') expect(words).toContain('no way back');
+    expect(words.text.includes('costs money')).toBe(operation.change?.costsMoney);
+    if (operation.effect === 'delete') expect(words.text).toContain('no way back');
   });
 
   test('keeps within the columns, whatever names are given, and names all of them in full below', () => {
@@ -80,9 +81,9 @@ describe.each(changes)('$name', (operation) => {
         const lines = visible(call);
         for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(visibleColumns);
         expect(lines.join(' ').includes('costs money')).toBe(operation.change?.costsMoney);
-        expect(acceptOf(call)).toMatch(/ \((costs money|no way back)\)$/);
-        expect(acceptOf(call).length).toBeLessThanOrEqual(visibleLabel);
-        expect(questionText(makePlan(call), call)).toContain(makePlan(call).summary.replace(/\.$/, ''));
+        expect(acceptOf(call).text).toMatch(/ \((costs money|no way back)\)$/);
+        expect(acceptOf(call).text.length).toBeLessThanOrEqual(visibleLabel);
+        expect(questionText(makePlan(call), call)?.text).toContain(makePlan(call).summary.text.replace(/\.$/, ''));
       }),
       { numRuns: runs(200) },
     );

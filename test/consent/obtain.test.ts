@@ -76,8 +76,8 @@ describe('a plan in place of an answer', () => {
       ...(hasPlanId && confirm !== 'human' && { inChat: true }),
       ...(ticket && { claims: ticket }),
     });
-    for (const words of says) expect(next?.text).toContain(words);
-    for (const words of saysNot) expect(next?.text).not.toContain(words);
+    for (const words of says) expect(next?.text?.text).toContain(words);
+    for (const words of saysNot) expect(next?.text?.text).not.toContain(words);
     expect([requests, await journal.list({})]).toEqual([[], []]);
   });
 
@@ -406,7 +406,7 @@ describe('a question', () => {
   test('follows the plan, where there is room to show it', async () => {
     const shown: string[] = [];
     const { call } = setUp('ask');
-    await call({}, { elicitor: { ...person('declined'), show: (plan) => shown.push(plan) } });
+    await call({}, { elicitor: { ...person('declined'), show: (plan) => shown.push(plan.text) } });
     expect(shown).toEqual([expect.stringContaining(headline)]);
   });
 
@@ -468,7 +468,7 @@ describe('a question', () => {
   test('that would be too long is not asked', async () => {
     const { change } = restoreInstance;
     if (change === undefined) throw new Error('restore_instance is a change');
-    const operation = { ...restoreInstance, change: { ...change, warnings: () => [defined('x'.repeat(2000)).text] } };
+    const operation = { ...restoreInstance, change: { ...change, warnings: () => [defined('x'.repeat(2000))] } };
     const { call } = setUp('ask', operation);
     expect(await call({}, { elicitor: person('agreed') })).toMatchObject(failed('TooLargeToShow'));
     expect(asked).toEqual([]);

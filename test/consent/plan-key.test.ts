@@ -56,7 +56,7 @@ describe('the key', () => {
       const own = join(folder, 'key');
       writeFileSync(own, text, { mode: 0o600 });
       expect(keptPlanKey(own)()).toBeUndefined();
-      expect(planKeyProblem(own)).toBe('it holds no key, or others can read it');
+      expect(planKeyProblem(own)?.text).toBe('it holds no key, or others can read it');
       expect(readFileSync(own, 'utf8')).toBe(text);
     },
   );
@@ -66,10 +66,10 @@ describe('the key', () => {
     writeFileSync(own, good, { mode: 0o600 });
     symlinkSync(own, join(folder, 'link'));
     expect(keptPlanKey(join(folder, 'link'))()).toBeUndefined();
-    expect(planKeyProblem(join(folder, 'link'))).toBe('ELOOP');
+    expect(planKeyProblem(join(folder, 'link'))?.text).toBe('ELOOP');
     chmodSync(own, 0o640);
     expect(keptPlanKey(own)()).toBeUndefined();
-    expect(planKeyProblem(own)).toBe('it holds no key, or others can read it');
+    expect(planKeyProblem(own)?.text).toBe('it holds no key, or others can read it');
   });
 
   test('is none where it cannot be kept', () => {

@@ -29,7 +29,7 @@ test('what is not so has no field, and no line', () => {
   const plan = makePlan(plain);
   expect(plan).not.toHaveProperty('sandbox');
   expect(plan).not.toHaveProperty('found');
-  expect(planText({ ...plan, summary: say`Create it.` }, undefined).split('\n')).toEqual([
+  expect(planText({ ...plan, summary: say`Create it.` }, undefined).text.split('\n')).toEqual([
     'Create it.',
     expect.stringMatching(/^Where: /),
   ]);
@@ -66,22 +66,22 @@ describe('the words that agree', () => {
     );
 
   test('are bare without a risk, and have each risk', () => {
-    expect(words('a', false)).toBe('Create server "a"');
-    expect(words('a')).toBe('Create server "a" (costs money, no way back)');
-    expect(words('four')).toBe('Create server "four" (costs money, no way back)');
-    expect(words('fives')).toBe('Create server "fives" (costs money, no way back)');
-    expect(words('sixsix')).toBe('Create server "sixs…" (costs money, no way back)');
+    expect(words('a', false).text).toBe('Create server "a"');
+    expect(words('a').text).toBe('Create server "a" (costs money, no way back)');
+    expect(words('four').text).toBe('Create server "four" (costs money, no way back)');
+    expect(words('fives').text).toBe('Create server "fives" (costs money, no way back)');
+    expect(words('sixsix').text).toBe('Create server "sixs…" (costs money, no way back)');
   });
 
   test.each([1, 5, 6, 24, 60])(
     'have at most 48 characters, of which a name of %i gives way first, and no risk',
     (length) => {
       const name = 'n'.repeat(length);
-      expect(words(name).length).toBeLessThanOrEqual(48);
-      expect(words(name)).toMatch(/^Create server "n.* \(costs money, no way back\)$/);
+      expect(words(name).text.length).toBeLessThanOrEqual(48);
+      expect(words(name).text).toMatch(/^Create server "n.* \(costs money, no way back\)$/);
       const long = words(name, true, 'in the zone of its backup');
-      expect(long.length).toBeLessThanOrEqual(48);
-      expect(long).toMatch(/^Create server "n.* \(costs money, no way back\)$/);
+      expect(long.text.length).toBeLessThanOrEqual(48);
+      expect(long.text).toMatch(/^Create server "n.* \(costs money, no way back\)$/);
     },
   );
 });
@@ -126,6 +126,6 @@ test('what is too large for anybody to review is refused, with what to do instea
   const refusal = (ifTooLarge?: string) =>
     tooLargeToShow(callOf(input, ifTooLarge === undefined ? {} : { ifTooLarge }));
   expect(refusal()).toMatchObject({ code: 'TooLargeToShow', problems: [] });
-  expect(refusal('Send fewer rules.').more.next?.text).toContain('Send fewer rules.');
+  expect(refusal('Send fewer rules.').more.next?.text?.text).toContain('Send fewer rules.');
   expect(refusal().more).toEqual({});
 });

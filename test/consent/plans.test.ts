@@ -171,7 +171,7 @@ describe('of what waits', () => {
       await plans.add({ ...waiting, ...changes });
       return plans.find(waiting.nonce);
     };
-    const success = { kind: 'succeeded', success: {} };
+    const success = { kind: 'succeeded', success: { summary: 'Done.', warnings: [], requestIds: {} } };
     for (const fine of [{ repeats: true }, { repeats: 'c-1' }, { scopes: ['a'] }, end, { outcome: success }])
       expect(await found(fine)).toMatchObject({ ...waiting, ...fine });
     const odd = [

@@ -39,7 +39,7 @@ describe('the question', () => {
       },
       { defaults: [{ path: 'instanceType', value: 'e-large' }] },
     );
-    expect(question(call)?.split('\n')).toEqual([
+    expect(question(call)?.text.split('\n')).toEqual([
       'Create it?',
       'It costs money.',
       'Region jp-east-1, zone east-12, account AKIDTEST.',
@@ -59,7 +59,7 @@ describe('the question', () => {
       consequences: () => [],
       named: ['backupId', 'instanceId'],
     });
-    expect(question(call)?.split('\n')).toEqual([
+    expect(question(call)?.text.split('\n')).toEqual([
       'Create it?',
       'Region jp-east-1, account AKIDTEST.',
       'Where: region jp-east-1 (given), account AKIDTEST.',
@@ -73,21 +73,21 @@ describe('the question', () => {
       named: ['backupId', 'instanceId', 'networkConfig'],
     };
     const call = callOf({ ...input, networkConfig: { networkId: 'inside' }, networkConfigs: 'beside' }, named);
-    expect(question(call)).toContain('Also: networkConfigs "beside".');
-    expect(question(call)).not.toContain('inside');
+    expect(question(call)?.text).toContain('Also: networkConfigs "beside".');
+    expect(question(call)?.text).not.toContain('inside');
   });
 
   test('leaves that out in each place of a list', () => {
     const tags = Array.from({ length: 11 }, (_, index) => ({ key: 'named', value: `v${index}` }));
     const text = question(callOf({ ...input, tags }, { named: [...Object.keys(input), 'tags[].key'] }));
-    expect(text).toContain('tags[10] (value "v10")');
-    expect(text).not.toContain('named');
+    expect(text?.text).toContain('tags[10] (value "v10")');
+    expect(text?.text).not.toContain('named');
   });
 
   test('cuts long values and never a line: all that is sent is there by its name', () => {
     const call = callOf({ ...input, description: 'x'.repeat(255), firewallGroupName: 'f' });
     const text = question(call);
-    expect(text).toMatch(/description "x{79,80}…" \(cut, 255 characters\), firewallGroupName "f"\./);
+    expect(text?.text).toMatch(/description "x{79,80}…" \(cut, 255 characters\), firewallGroupName "f"\./);
   });
 
   test.each([
@@ -102,22 +102,22 @@ describe('the question', () => {
       named: Object.keys(input),
       warnings: () => warnings,
     });
-    const text = question(call) ?? '';
+    const text = question(call)?.text ?? '';
     expect(text.split('\n').length - decisionLines).toBe(Math.min(lines, count + 2));
-    for (const warning of warnings) expect(text.split(warning)).toHaveLength(2);
+    for (const warning of warnings) expect(text.split(warning.text)).toHaveLength(2);
     if (count > 4) expect(text.split('\n').at(-1)).toBe(warnings.slice(3).join(' '));
   });
 
   test('is not asked if it would be longer than 2,000 characters', () => {
-    const at = (length: number) => question(callOf(input, { warnings: () => [defined('x'.repeat(length)).text] }));
-    const shortest = at(0)?.length ?? 0;
-    expect(at(2000 - shortest)).toHaveLength(2000);
+    const at = (length: number) => question(callOf(input, { warnings: () => [defined('x'.repeat(length))] }));
+    const shortest = at(0)?.text.length ?? 0;
+    expect(at(2000 - shortest)?.text).toHaveLength(2000);
     expect(at(2001 - shortest)).toBeUndefined();
   });
 
   test('has at most 24 characters of a name in its first line, and all of it below', () => {
     const headline = () => say`Create ${'x'.repeat(24)} and ${'y'.repeat(25)}`;
-    const [first, ...below] = question(callOf(input, { headline }))?.split('\n') ?? [];
+    const [first, ...below] = question(callOf(input, { headline }))?.text.split('\n') ?? [];
     expect(first).toContain(`Create "${'x'.repeat(24)}" and "${'y'.repeat(23)}…"?`);
     expect(below).toContain(`In full: Create "${'x'.repeat(24)}" and "${'y'.repeat(25)}".`);
   });
@@ -132,13 +132,13 @@ describe('the question', () => {
     ['that fits without its last part', x(80), `Create ${x(56)} in zzz`, `Create ${x(56)}`],
     ['that fits without its last two parts', x(80), `Create ${x(30)} from ${x(30)} in zone-1`, `Create ${x(30)}`],
   ])('has in its first line a headline %s', (_what, headline, brief, first) => {
-    const change = { headline: () => defined(headline).text, brief: () => defined(brief).text };
-    expect(question(callOf(input, change))?.split('\n')[0]).toBe(`${first}?`);
+    const change = { headline: () => defined(headline), brief: () => defined(brief) };
+    expect(question(callOf(input, change))?.text.split('\n')[0]).toBe(`${first}?`);
   });
 
   test('has all risks in its second line', () => {
     const call = callOf(input, { costsMoney: true, irreversible: true });
-    expect(question(call)?.split('\n')[1]).toBe('It costs money. There is no way back.');
+    expect(question(call)?.text.split('\n')[1]).toBe('It costs money. There is no way back.');
   });
 
   test.each([
@@ -155,20 +155,20 @@ describe('the question', () => {
     ['24 characters of a region', 'AKIDTEST', { region: x(25) }, `Region "${x(23)}…"`],
   ])('has in its third line the account, and of the place %s', (_what, keyId, given, where) => {
     const call = callOf({ ...input, region: 'jp-east-1', ...given });
-    expect(question({ ...call, keyId })?.split('\n')[2]).toBe(`${where}, account ${keyId}.`);
+    expect(question({ ...call, keyId })?.text.split('\n')[2]).toBe(`${where}, account ${keyId}.`);
   });
 
   test('tells below the decision what was found before', () => {
     const call = callOf(input, { headline: () => say`Create it` });
-    expect(question({ ...call, found: say`It runs.` })?.split('\n')[decisionLines]).toBe('It runs.');
+    expect(question({ ...call, found: say`It runs.` })?.text.split('\n')[decisionLines]).toBe('It runs.');
   });
 
   test('shows what is invisible', () => {
     const text = question(
       callOf({ ...input, description: 'a\u202eb\nc' }, { headline: () => say`Create ${'\u202e'}` }),
     );
-    expect(text).not.toMatch(/\u202e/);
-    expect(text?.split('\n')[0]).toContain('\\u202e');
+    expect(text?.text).not.toMatch(/\u202e/);
+    expect(text?.text.split('\n')[0]).toContain('\\u202e');
   });
 });
 
@@ -220,7 +220,7 @@ describe('the plan', () => {
     const plan = makePlan({ ...call, request });
     expect(Object.keys(plan)).not.toContain('body');
     expect(Object.keys(plan.headers)).toEqual(['x-amz-date', 'authorization']);
-    expect(requestLines(plan).at(-1)).toMatch(/^authorization: /);
+    expect(requestLines(plan).at(-1)?.text).toMatch(/^authorization: /);
     expect(canBeShown(plan)).toBe(true);
   });
 
@@ -239,12 +239,14 @@ describe('the plan', () => {
     ];
     const zone = (given: object, region = 'jp-east-1') => {
       const call = callOf({ ...input, ...given }, {}, { defaults });
-      return makePlan({ ...call, endpoint: { ...endpoint, region } }).where.filter((each) => each.startsWith('zone'));
+      return makePlan({ ...call, endpoint: { ...endpoint, region } }).where.filter((each) =>
+        each.text.startsWith('zone'),
+      );
     };
     expect(zone({})).toEqual(["zone east-11 (the cloud's default)"]);
     expect(zone({}, 'jp-west-1')).toEqual(["zone west-12 (the cloud's default)"]);
     expect(zone({ availabilityZone: 'east-13' })).toEqual(['zone east-13 (given)']);
-    expect(makePlan(callOf(input)).where.filter((each) => each.startsWith('zone'))).toEqual([]);
+    expect(makePlan(callOf(input)).where.filter((each) => each.text.startsWith('zone'))).toEqual([]);
   });
 
   test.each([
@@ -294,8 +296,8 @@ describe('the plan', () => {
   test('warns of a secret that came with the call, and of none that was named', () => {
     const call = secretCall();
     const path = 'externalCloudConfig.serviceAccountKey';
-    expect(makePlan(call).warnings[0]).toMatch(/came with the call.*service account key name/);
-    expect(makePlan({ ...call, secretNames: { [path]: 'key' } }).warnings[0]).not.toContain('came with the call');
+    expect(makePlan(call).warnings[0]?.text).toMatch(/came with the call.*service account key name/);
+    expect(makePlan({ ...call, secretNames: { [path]: 'key' } }).warnings[0]?.text).not.toContain('came with the call');
   });
 
   test('quotes a region or a zone that could be any words', () => {
@@ -312,7 +314,9 @@ describe('the plan', () => {
     [{ regions: ['jp-west-2', 'x'] }, 'region jp-west-2 (given), request sent to jp-east-1 (configured)'],
   ])('says where the region comes from, and which one gets the request: %j', (given, region) => {
     const call = callOf(input);
-    expect(makePlan({ ...call, input: { ...input, ...given }, regionSource: 'configured' }).where[0]).toBe(region);
+    expect(makePlan({ ...call, input: { ...input, ...given }, regionSource: 'configured' }).where[0]?.text).toBe(
+      region,
+    );
   });
 
   test('as text has its sections apart, and none that is empty', () => {
@@ -323,7 +327,7 @@ describe('the plan', () => {
       defaults: [{ name: say`p`, value: say`v` }],
       notChecked: [say`n`],
     };
-    expect(planText(plan, '12:00').split('\n')).toEqual([
+    expect(planText(plan, '12:00').text.split('\n')).toEqual([
       plan.summary,
       'Risk: costs money.',
       'Where: region jp-east-1 (given), account AKIDTEST.',
@@ -339,7 +343,7 @@ describe('the plan', () => {
       '',
       'This plan holds until 12:00.',
     ]);
-    expect(planText({ ...plan, notChecked: [] }, undefined)).toMatch(/- p: v$/);
+    expect(planText({ ...plan, notChecked: [] }, undefined).text).toMatch(/- p: v$/);
     expect(requestLines(plan)).toEqual([
       'POST https://api.example.com/x/v1/instances:restore',
       'content-type: application/json',

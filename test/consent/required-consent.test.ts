@@ -162,7 +162,7 @@ test.each([
   ['human', 'none', 'the user'],
   ['plan', 'signIn', 'the user'],
 ] as const)('%s, with the page %s: a plan waits for %s', (mode, page, whom) => {
-  expect(whoDecides(mode, page)).toContain(whom);
+  expect(whoDecides(mode, page).text).toContain(whom);
 });
 
 describe('who decides on the page, and what keeps others from it', () => {
@@ -183,6 +183,6 @@ describe('who decides on the page, and what keeps others from it', () => {
   ])('%s: a person %s', (mode, _who, person, mayApprove, why) => {
     const reason = reasonAgainstDeciding({ mode, caller: 'alice', person, mayApprove });
     if (why === undefined) expect(reason).toBeUndefined();
-    else expect(reason).toContain(why);
+    else expect(reason?.text).toContain(why);
   });
 });

@@ -91,5 +91,5 @@ test('whoever decides may use the account of the plan, besides being one who may
   const reasonFor = (...scopes: string[]) => reasonAgainst(plan, { person: 'eve', mayApprove: true, scopes }, accounts);
   expect(reasonFor('cloudops:account:prod')).toBeUndefined();
   for (const scopes of [[], ['cloudops:account:staging'], ['cloudops:account:none']])
-    expect(reasonFor(...scopes)).toBe('You have no access to the account of this change.');
+    expect(reasonFor(...scopes)?.text).toBe('You have no access to the account of this change.');
 });

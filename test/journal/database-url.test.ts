@@ -41,8 +41,8 @@ test.each([
 });
 
 test('a problem says what an address may be', () => {
-  expect(databaseUrlProblem('postgres://u:p/w@db.example.com/d')).toContain('%2F');
-  expect(databaseUrlProblem('postgres://db.example.com/d?tls=true')).toContain('sslmode');
+  expect(databaseUrlProblem('postgres://u:p/w@db.example.com/d')?.text).toContain('%2F');
+  expect(databaseUrlProblem('postgres://db.example.com/d?tls=true')?.text).toContain('sslmode');
 });
 
 test.each(['/var/lib/journal', 'journal.jsonl', './a:b', '/at/postgres://db'])('%s is a file', (path) => {
@@ -55,6 +55,6 @@ test.each([
   'postgres:///db?host=h1,h2',
   'postgres:///db?host=h1%2Ch2',
 ])('%s: several hosts are one problem of their own, and not quoted', (address) => {
-  expect(databaseUrlProblem(address)).toMatch(/several hosts/);
+  expect(databaseUrlProblem(address)?.text).toMatch(/several hosts/);
   expect(databaseUrlProblem('postgres://u,v@h/db?sslcert=a,b')).toBeUndefined();
 });

@@ -23,21 +23,21 @@ test('what a service or a client says stays on its line, quoted and bounded', ()
     ending: { ...endingOf(noon, 'x', 'unknown'), code: `bad\n\u001b[2J${'y'.repeat(500)}` },
   };
   for (const line of [describeChange(change), interruptedText(change)]) {
-    expect(line).toContain('an unknown time');
-    for (const character of ['\n', '\u001b', '\u202e']) expect(line).not.toContain(character);
-    expect(line.length).toBeLessThan(2000);
+    expect(line.text).toContain('an unknown time');
+    for (const character of ['\n', '\u001b', '\u202e']) expect(line.text).not.toContain(character);
+    expect(line.text.length).toBeLessThan(2000);
   }
 });
 
 test('of a change of another caller, one learns that there is one, and no more', () => {
   const change = intentAt(noon, { caller: 'alice' });
-  for (const viewer of ['alice', undefined]) expect(describeChange(change, viewer)).toContain('instances:restore');
+  for (const viewer of ['alice', undefined]) expect(describeChange(change, viewer).text).toContain('instances:restore');
   for (const viewer of ['bob', '', 'Alice'])
-    expect(describeChange(change, viewer)).toBe('another caller asked for the same change');
+    expect(describeChange(change, viewer).text).toBe('another caller asked for the same change');
   const long = 'x'.repeat(5000);
   const { caller } = boundedIntent(intentAt(noon, { caller: long }));
-  expect(describeChange(intentAt(noon, { caller }), long)).toContain('instances:restore');
-  expect(describeChange(intentAt(noon), 'alice')).not.toContain('instances:restore');
+  expect(describeChange(intentAt(noon, { caller }), long).text).toContain('instances:restore');
+  expect(describeChange(intentAt(noon), 'alice').text).not.toContain('instances:restore');
 });
 
 test.each<
@@ -53,14 +53,14 @@ test.each<
   const line = describeChange({ ...change, ending });
   const what =
     '"restore_instance": "A server \\"s\\" is created."  "POST https://devops.example.com/v1/instances:restore"';
-  expect(line).toBe(`2026-11-20T12:00:00.000Z  ${outcome}  ${what}  consent: ${consent}  client: "test 1"`);
-  expect(describeChange({ ...change, ending, caller: 'alice' })).toBe(`${line}  caller: "alice"`);
+  expect(line.text).toBe(`2026-11-20T12:00:00.000Z  ${outcome}  ${what}  consent: ${consent}  client: "test 1"`);
+  expect(describeChange({ ...change, ending, caller: 'alice' }).text).toBe(`${line}  caller: "alice"`);
 });
 
 test('an account with a name is named before what was changed in it, on its line and when it was interrupted', () => {
   const change = intentAt(noon, { account: 'prod' });
   for (const text of [describeChange(change), interruptedText(change)])
-    expect(text).toContain('"restore_instance" in account "prod": "A server');
+    expect(text.text).toContain('"restore_instance" in account "prod": "A server');
 });
 
 test('the text for a caller holds what that caller asked for; without a caller, it holds everything', async () => {
@@ -76,7 +76,7 @@ test('the text for a caller holds what that caller asked for; without a caller, 
 
 test('who decided is told where it is another than the caller', () => {
   const line = describeChange(intentAt(noon, { consent: 'page', caller: 'alice', approver: 'bob "b"' }));
-  expect(line).toMatch(/ {2}caller: "alice" {2}decided by: "bob \\"b\\""$/);
+  expect(line.text).toMatch(/ {2}caller: "alice" {2}decided by: "bob \\"b\\""$/);
 });
 
 test('a journal that cannot be written is named, with the reason', () => {

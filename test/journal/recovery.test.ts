@@ -111,7 +111,7 @@ test('an ending that cannot be written is tried once: the next recovery comes so
 });
 
 test('the sentence names the change and its time', () => {
-  expect(interruptedText(intentAt(started))).toContain(
+  expect(interruptedText(intentAt(started)).text).toContain(
     'A change of 2026-11-20T12:00:00.000Z ("restore_instance": "A server \\"s\\" is created."',
   );
 });

@@ -44,7 +44,7 @@ async function connect({ era, elicitation, answer, name = 'test', version = '1',
   const call: CallTool = async (_operation, _args, { client, elicitor, guide }) => {
     const brought = elicitor?.resumedReply ?? guide?.resumedReply;
     const reply =
-      elicitor?.resumedReply?.read(accept) ??
+      elicitor?.resumedReply?.read(accept.text) ??
       guide?.resumedReply?.visit ??
       (await (elicitor?.ask(say`Really?`, accept) ?? guide?.send(say`Please decide there.`, address)));
     calls.push({ asks: elicitor !== undefined, client, brought: brought?.claims, reply });

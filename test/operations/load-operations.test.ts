@@ -69,7 +69,7 @@ describe('a file', () => {
     const { operations, problems } = await loadOperations(written(source), hostRules);
     expect(operations).toEqual([]);
     expect(problems.join('\n')).toMatch(problem);
-    for (const line of problems) expect(line).toMatch(/^CLOUDOPS_OPERATIONS: platform-\d+\.mjs[: ][^\n]*$/);
+    for (const line of problems) expect(line.text).toMatch(/^CLOUDOPS_OPERATIONS: platform-\d+\.mjs[: ][^\n]*$/);
   });
 });
 

@@ -18,6 +18,7 @@ import { loadOperations } from '../../src/operations/load-operations.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
+import { isSafeText } from '../../src/util/safe-text.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { openPolicy } from '../support/operations.js';
@@ -109,6 +110,7 @@ function readByPeople(outcome: EndedOutcome): string {
 }
 
 function textsIn(where: string, value: unknown): [string, string][] {
+  if (isSafeText(value)) return [[where, value.text]];
   if (typeof value === 'string') return [[where, value]];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) => textsIn(`${where}.${name}`, inner));
@@ -176,7 +178,7 @@ async function toldByOne(
   const elicitor: Elicitor = {
     isDirect: true,
     ask: async (message, accept) => {
-      told.push(['question', message], ['label', accept]);
+      told.push(['question', message.text], ['label', accept.text]);
       return 'agreed';
     },
   };
@@ -192,7 +194,8 @@ async function toldByOne(
   const context = { signal: never, client: 'test 1', tokens, hasView: way === 'shown' };
   const outcome = await carryOut(operation, args, way === 'asked' ? { ...context, elicitor } : context);
   if (outcome.kind !== 'inputRequired') told.push(...toldIn(outcome, args));
-  for (const change of await journal.list({})) told.push(['journal', journalLine(change)], ['table', tableOf(change)]);
+  for (const change of await journal.list({}))
+    told.push(['journal', journalLine(change).text], ['table', tableOf(change)]);
   told.push(['log', printed.stderr]);
   await close();
   return told;
@@ -251,7 +254,7 @@ describe('what somebody else wrote in a journal', () => {
   const change = { ...intent, time: text, approver: text, ending };
 
   test.each([
-    ['a line', journalLine(change)],
+    ['a line', journalLine(change).text],
     ['a row', tableOf(change)],
     ['a row of a terminal', changeLines(change, { ...page, width: 100 }).join('')],
   ])('stands in quotation marks only, as %s', (_what, line) => {

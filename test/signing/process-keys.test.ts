@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createProcessKeys } from '../../src/signing/process-keys.js';
 import type { ProgramResult } from '../../src/signing/run-program.js';
-import { said, words } from '../../src/util/safe-text.js';
+import { words } from '../../src/util/safe-text.js';
 
 /** Keys that a program prints, as AWS defines it for `credential_process`. */
 
@@ -26,7 +26,7 @@ function setUp(...results: readonly ProgramResult[]) {
   const source = createProcessKeys({
     id: 'process',
     command: ['keys'],
-    name: said(words('CLOUDOPS_CREDENTIAL_PROCESS')),
+    name: words('CLOUDOPS_CREDENTIAL_PROCESS'),
     run: async () => {
       const result = results[Math.min(runs, results.length - 1)];
       runs += 1;

@@ -31,7 +31,7 @@ import { createHttpClient, defaultLimits, type HttpClient, type Limits } from '.
 import { defaultAccount } from '../../src/transport/request.js';
 import { createSignedClients, type OpenClient } from '../../src/transport/signed-client.js';
 import type { Log } from '../../src/util/log.js';
-import type { Shown } from '../../src/util/safe-text.js';
+import type { SafeText } from '../../src/util/safe-text.js';
 
 /** Keys of nothing: they sign requests to servers that the tests start themselves. */
 export const testKeys = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test/secret+key' };
@@ -59,7 +59,7 @@ export interface TestCallerOptions {
   readonly openClient?: OpenClient;
   readonly secretsDir?: string;
   readonly stateKey?: string;
-  readonly reports?: Shown[];
+  readonly reports?: SafeText[];
   readonly plans?: Plans;
   readonly page?: DecisionPage;
   readonly statusWaitMs?: number;

@@ -23,5 +23,5 @@ export const load = (
 /** What is wrong with it, one sentence each. */
 export const problems = (...args: Parameters<typeof load>): readonly string[] => {
   const result = load(...args);
-  return result.ok ? [] : result.problems;
+  return result.ok ? [] : result.problems.map(({ text }) => text);
 };

@@ -1,10 +1,11 @@
 import { quote } from '../../src/util/quote.js';
+import { isSafeText } from '../../src/util/safe-text.js';
 
 /** Every value at the end of a branch, without those that say nothing. */
 const facts = (value: unknown): unknown[] =>
-  typeof value === 'object' && value !== null
+  typeof value === 'object' && value !== null && !isSafeText(value)
     ? Object.values(value).flatMap(facts)
-    : value === '' || value === undefined
+    : String(value) === '' || value === undefined
       ? []
       : [value];
 

@@ -23,7 +23,7 @@ export function problems(operation: Operation, args: unknown): readonly string[]
     validate(operation, args, 'jp-east-1');
     return [];
   } catch (error) {
-    if (error instanceof Refusal) return error.problems;
+    if (error instanceof Refusal) return error.problems.map(({ text }) => text);
     throw error;
   }
 }

@@ -8,21 +8,21 @@ import { fromServer } from '../../src/util/safe-text.js';
 /** Steps are written for models. These are the same for people who read them themselves. */
 
 const toldTo = (reader: 'operator' | 'user', text: string): string =>
-  (reader === 'operator' ? textForOperator : textForUser)(fromServer(text));
+  (reader === 'operator' ? textForOperator : textForUser)(fromServer(text)).text;
 
 const facts = { api: 'ListParts', isStorage: true, account: 'AKIDEXAMPLE' };
 const statuses = [307, 400, 401, 403, 404, 409, 418, 429, 500];
 const own = operations.flatMap(({ errors = {} }) => Object.values(errors));
 const afterAnswer: readonly string[] = [
-  ...knownCodes.map((code) => remedyFor({}, code, 400, facts).next.text),
-  ...statuses.map((status) => remedyFor({}, undefined, status, facts).next.text),
-  remedyFor({}, undefined, 307, { ...facts, isStorage: false }).next.text,
+  ...knownCodes.map((code) => remedyFor({}, code, 400, facts).next.text.text),
+  ...statuses.map((status) => remedyFor({}, undefined, status, facts).next.text.text),
+  remedyFor({}, undefined, 307, { ...facts, isStorage: false }).next.text.text,
   ...own,
 ];
 const all: readonly string[] = [
   ...afterAnswer,
-  ...Object.values(httpFailureRemedies).map(({ text }) => text),
-  ...refusalCodes.map((code) => refusalFailure('x', new Refusal(code as RefusalCode, []), true).next.text),
+  ...Object.values(httpFailureRemedies).map(({ text }) => text.text),
+  ...refusalCodes.map((code) => refusalFailure('x', new Refusal(code as RefusalCode, []), true).next.text.text),
 ];
 
 /** What only a model is told, or only of a person who is not the reader. */

@@ -120,9 +120,9 @@ test('explains a status inside and outside the documented lists', () => {
     { instance: { state: 'DELETEING', status: { code: 400, name: 'FAILED_INSTANCE_RESTORE' } } },
     valid,
   );
-  expect(known).toContain('DELETEING (being deleted; the cloud spells it so)');
-  expect(known).toContain('400 (error)');
-  expect(restoreInstance.summarize({ instance: { state: 'EVAPORATING' } }, valid)).toContain(
+  expect(known.text).toContain('DELETEING (being deleted; the cloud spells it so)');
+  expect(known.text).toContain('400 (error)');
+  expect(restoreInstance.summarize({ instance: { state: 'EVAPORATING' } }, valid).text).toContain(
     '"EVAPORATING" (not among the documented values)',
   );
 });

@@ -50,5 +50,5 @@ test.each([
   ['a message is foreign', new Error('it is fine. \u202e'), '"it is fine. \\u202e"'],
   ['our own words stay', new ShownError(say`there is no profile ${'a'}`), 'there is no profile "a"'],
 ])('of the reason of a failure, for people: %s', (_what, error, shown) => {
-  expect(say`${shownReason(error)}`).toBe(shown);
+  expect(say`${shownReason(error)}`.text).toBe(shown);
 });

@@ -4,7 +4,7 @@ import type { UploadPart } from '../../src/tools/upload/part.js';
 import { countOf, type Range, rangesOf } from '../../src/tools/upload/ranges.js';
 import { paceSentences } from '../../src/tools/upload/sentences.js';
 import { humanBytes, humanDuration, listText } from '../../src/util/human.js';
-import { fromServer, said } from '../../src/util/safe-text.js';
+import { fromServer } from '../../src/util/safe-text.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
 
@@ -105,7 +105,7 @@ const paceIn = (answer: Fields, formatTime: FormatTime): string =>
         (seconds) => numberOf(seconds) ?? [],
       ),
     },
-    (time) => said(fromServer(formatTime(Date.parse(time), 'minute'))),
+    (time) => fromServer(formatTime(Date.parse(time), 'minute')),
   ).join(' ');
 
 /** Smaller parts, other than the last, make services refuse to complete an upload: as the tool's summary has it. */

@@ -9,8 +9,7 @@ import {
   defined,
   own,
   quoted,
-  type Shown,
-  said,
+  type SafeText,
   say,
   sentence,
   shortNames,
@@ -52,15 +51,8 @@ export function viewMeta(
   return ended === undefined ? {} : { [outcomeKey]: { ...ended, ...(isEarlier && { isEarlier }) } };
 }
 
-/** What views show, before it travels as plain text. */
-type ShownChange = ProposedChange &
-  Readonly<Record<'sentence' | 'accept' | 'decline', Shown>> &
-  Readonly<Record<'where' | 'effects' | 'warnings' | 'notChecked' | 'otherWays', readonly Shown[]>>;
-type ShownOutcome = ChangeOutcome & {
-  readonly sentence: Shown;
-  readonly details: readonly Shown[];
-  readonly next?: Shown;
-};
+/** Safe texts, as plain text for a view. */
+const textsOf = (texts: readonly SafeText[]): string[] => texts.map(({ text }) => text);
 
 /** A plan that a person can decide on. */
 function proposedChange(
@@ -68,7 +60,7 @@ function proposedChange(
   { tool, args }: Pick<ActionToken, 'tool' | 'args'>,
   tickets: Pick<ActionTokens, 'seal'>,
   onPage: boolean,
-): ShownChange | undefined {
+): ProposedChange | undefined {
   if (outcome.kind === 'failed' || outcome.success.plan === undefined || outcome.view?.kind !== 'plan')
     return undefined;
   const { plan } = outcome.success;
@@ -77,25 +69,27 @@ function proposedChange(
   const { planOnly: _, planId: __, withdraw: ___, ...rest } = args;
   const short = shortNames(plan.summary);
   return {
-    sentence: short,
+    sentence: short.text,
     risks: plan.risks,
     isSandbox: plan.sandbox === true,
-    where: plan.where,
-    effects: sentences(
-      short !== plan.summary && say`In full: ${said(plan.summary)}`,
-      plan.found ?? false,
-      ...plan.consequences,
+    where: textsOf(plan.where),
+    effects: textsOf(
+      sentences(
+        !short.equals(plan.summary) && say`In full: ${plan.summary}`,
+        plan.found ?? false,
+        ...plan.consequences,
+      ),
     ),
-    warnings: plan.warnings,
-    notChecked: plan.notChecked,
-    defaults: plan.defaults,
+    warnings: textsOf(plan.warnings),
+    notChecked: textsOf(plan.notChecked),
+    defaults: plan.defaults.map(({ name, value }) => ({ name: name.text, value: value.text })),
     request: requestLines(plan).join('\n'),
     issuedAt: new Date(issuedAt).toISOString(),
     expiresAt: new Date(expiresAt).toISOString(),
-    accept,
-    decline: words('Do nothing'),
+    accept: accept.text,
+    decline: 'Do nothing',
     canPlanAgain: !onPage,
-    otherWays: onPage ? [] : otherWays(tool, outcome),
+    otherWays: onPage ? [] : textsOf(otherWays(tool, outcome)),
     ...(claims !== undefined && { ticket: tickets.seal({ tool, args: rest, claims: { ...claims, issuedAt } }) }),
   };
 }
@@ -109,57 +103,57 @@ const otherWays = (tool: string, { success: { decideAt }, view }: Extract<EndedO
   );
 
 /** The outcome of a change for people; undefined for a call that changes nothing. */
-function outcomeOf(outcome: EndedOutcome): ShownOutcome | undefined {
+function outcomeOf(outcome: EndedOutcome): ChangeOutcome | undefined {
   if (outcome.kind === 'failed') return outcomeOfFailure(outcome.failure);
   const { success, view } = outcome;
   if (success.outcome !== 'accepted') return undefined;
   const { summary, requestIds, warnings, notes = [], consent, sentAt } = success;
   return {
     kind: 'accepted',
-    sentence: summary,
-    details: sentences(...warnings, ...notes, consent !== undefined && consentText(consent)),
+    sentence: summary.text,
+    details: textsOf(sentences(...warnings, ...notes, consent !== undefined && consentText(consent))),
     requestIds,
     ...(sentAt !== undefined && { sentAt }),
-    ...(view?.kind === 'ended' &&
-      view.continues && { next: words('It continues in the cloud. Follow it in the console.') }),
+    ...(view?.kind === 'ended' && view.continues && { next: 'It continues in the cloud. Follow it in the console.' }),
   };
 }
 
 /** How consent came, for the person whose consent it was. */
-const consentText = (consent: Shown) =>
-  consent === consentWays.clicked || consent === consentWays.asked
+const consentText = (consent: SafeText) =>
+  consent.text === consentWays.clicked || consent.text === consentWays.asked
     ? words('You agreed to it.')
-    : say`${said(sentence(consent))}.`;
+    : say`${sentence(consent)}.`;
 
-function outcomeOfFailure(failure: Failure): ShownOutcome | undefined {
+function outcomeOfFailure(failure: Failure): ChangeOutcome | undefined {
   const { summary, code, problems = [], serviceSays, mayHaveHappened, requestIds, next, notes = [] } = failure;
   if (mayHaveHappened === undefined) return undefined;
   const kind = kindOf(failure);
   // For those who know that they did not agree.
   if (kind === 'declined')
-    return { kind, sentence: words('Nothing was sent: you did not agree to it.'), details: [], requestIds };
+    return { kind, sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds };
   return {
     kind,
-    sentence: withoutTool(summary),
-    details: sentences(
-      serviceSays?.message !== undefined && say`The cloud says: ${quoted(serviceSays.message, 500)}`,
-      ...problems.map(sentence),
-      ...notes,
+    sentence: withoutTool(summary).text,
+    details: textsOf(
+      sentences(
+        serviceSays?.message !== undefined && say`The cloud says: ${quoted(serviceSays.message, 500)}`,
+        ...problems.map(sentence),
+        ...notes,
+      ),
     ),
     requestIds,
-    code: say`${own(serviceSays?.code ?? code)}`,
+    code: own(serviceSays?.code ?? code).text,
     // Otherwise it says what a model should do.
-    ...(kind === 'rejected' && { next: textForUser(next.text) }),
+    ...(kind === 'rejected' && { next: textForUser(next.text).text }),
     ...(kind === 'unknown' && { next: afterUnknown }),
   };
 }
 
 /** People know the change by its name, not by that of a tool: `x_y failed: the service refused it.` */
-const withoutTool = (summary: Shown) => sentence(without(summary, /^[a-z][a-z0-9_]* (?:failed|was not sent): /));
+const withoutTool = (summary: SafeText) => sentence(without(summary, /^[a-z][a-z0-9_]* (?:failed|was not sent): /));
 
-const afterUnknown = words(
-  'Wait ten minutes, then check in the console whether it happened. If it did not and you still want it, ask for it again.',
-);
+const afterUnknown =
+  'Wait ten minutes, then check in the console whether it happened. If it did not and you still want it, ask for it again.';
 
 const kinds: Readonly<Record<string, OutcomeKind>> = {
   AlreadyDecided: 'used',

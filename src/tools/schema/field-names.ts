@@ -1,14 +1,14 @@
 import * as z from 'zod';
 import { sentenceCase } from '../../util/human.js';
 import { stepsOf } from '../../util/objects.js';
-import { defined, replaced, type Shown } from '../../util/safe-text.js';
+import { defined, replaced, type SafeText } from '../../util/safe-text.js';
 
 /** The fields of a schema in words for people. A field's `title` says what it is called, and otherwise its own name does. */
 export interface FieldNames {
   /** `adminCluster.controlPlane.volumeType` as `control plane's disk type`; undefined where the schema has no such field. */
   of(path: string): string | undefined;
   /** A sentence in which words stand for the paths in it. What it quotes stays as it is. */
-  in(sentence: Shown): Shown;
+  in(sentence: SafeText): SafeText;
 }
 
 /** @param schema of an operation's arguments */

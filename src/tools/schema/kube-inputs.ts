@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { sentences } from '../../util/human.js';
-import { join, own, quoted, type Shown, said, say, words } from '../../util/safe-text.js';
+import { join, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 import { accountingTypes, nodeInstanceTypes, volumeTypes, workstationInstanceTypes } from './enumerations.js';
 import {
   clusterName,
@@ -116,7 +116,7 @@ export const adminCluster = () =>
     .describe('Admin cluster.');
 
 /** A warning about a version that names a line of versions rather than one: `1.34`. */
-export const versionWarnings = (version: string | undefined): Shown[] =>
+export const versionWarnings = (version: string | undefined): SafeText[] =>
   version === undefined || /^v?\d+\.\d+\.\d+/.test(version)
     ? []
     : [
@@ -124,7 +124,7 @@ export const versionWarnings = (version: string | undefined): Shown[] =>
       ];
 
 /** A warning about each name that several node pools have. */
-export function poolWarnings(pools: readonly { readonly name?: string | undefined }[]): Shown[] {
+export function poolWarnings(pools: readonly { readonly name?: string | undefined }[]): SafeText[] {
   const names = pools.flatMap(({ name }) => name ?? []);
   const repeated = new Set(names.filter((name, index) => names.indexOf(name) !== index));
   return [...repeated].map(
@@ -165,15 +165,15 @@ const canonicalAddress = (address: unknown) =>
 
 /** A type of servers, or that there is none. */
 export const typeText = (instanceType: string | undefined) =>
-  instanceType === undefined ? said(words('type not given')) : own(instanceType);
+  instanceType === undefined ? words('type not given') : own(instanceType);
 
 type Pools = NonNullable<z.output<ReturnType<typeof adminCluster>>['nodePools']>;
 
 /** `"workers" 2 × h2-large32, 3 × h2-large16`, or `none`. */
-export const poolsText = (pools: Pools = []): Shown => {
+export const poolsText = (pools: Pools = []): SafeText => {
   const shown = pools.slice(0, listedPools).map(({ name, nodeCount, instanceType }) => {
-    const servers = say`${nodeCount ?? said(words('?'))} × ${typeText(instanceType)}`;
-    return name === undefined ? servers : say`${quoted(name, 80)} ${said(servers)}`;
+    const servers = say`${nodeCount ?? words('?')} × ${typeText(instanceType)}`;
+    return name === undefined ? servers : say`${quoted(name, 80)} ${servers}`;
   });
   const more = pools.length > listedPools && say`and ${pools.length - listedPools} more`;
   return pools.length === 0 ? words('none') : join(sentences(...shown, more), ', ');

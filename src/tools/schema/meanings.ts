@@ -1,14 +1,12 @@
-import { defined, own, quoted, type Said, said, say, words } from '../../util/safe-text.js';
+import { defined, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 
 /** A status as the service spells it, with its meaning from the reference, or a word that the reference has none. */
-export function withMeaning(value: string | undefined, meanings: Readonly<Record<string, string>>): Said {
-  if (value === undefined) return said(words('not given in the answer'));
+export function withMeaning(value: string | undefined, meanings: Readonly<Record<string, string>>): SafeText {
+  if (value === undefined) return words('not given in the answer');
   const meaning = Object.hasOwn(meanings, value) ? meanings[value] : undefined;
-  return said(
-    meaning === undefined
-      ? say`${quoted(value, 60)} (not among the documented values)`
-      : say`${own(value)} (${defined(meaning)})`,
-  );
+  return meaning === undefined
+    ? say`${quoted(value, 60)} (not among the documented values)`
+    : say`${own(value)} (${defined(meaning)})`;
 }
 
 /** Resource groups (docs/API.md: States). Their meanings follow from the names. */

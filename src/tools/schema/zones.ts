@@ -1,16 +1,5 @@
 import { sentences } from '../../util/human.js';
-import {
-  defined,
-  type Literal,
-  listed,
-  own,
-  quoted,
-  type Said,
-  type Shown,
-  said,
-  say,
-  words,
-} from '../../util/safe-text.js';
+import { defined, listed, own, quoted, type SafeText, say, type Wording, words } from '../../util/safe-text.js';
 
 /**
  * The region that a zone seems to be in: `east-11` is in jp-east-1, `west-13` in jp-west-1, `jp-west-21` in jp-west-2 (from the
@@ -24,7 +13,7 @@ export function regionOfZone(zone: string): string | undefined {
 const hasFormOfRegion = (name: string): boolean => /^[a-z]{2}-[a-z]{1,10}-\d{1,2}$/.test(name);
 
 /** The name of a region or a zone: bare if it has the form of one, otherwise quoted, because it could be any words. */
-export const place = (name: string): Said =>
+export const place = (name: string): SafeText =>
   hasFormOfRegion(name) || regionOfZone(name) !== undefined ? own(name) : quoted(name, 100);
 
 /** The region that a zone seems to be in, if that is not the region given. */
@@ -34,41 +23,41 @@ function otherRegion(zone = '', region?: string): string | undefined {
 }
 
 /** A warning if a region does not have the form of one. No rule refuses it: the API reference has none. */
-export const regionFormWarnings = (region: string | undefined): Shown[] =>
+export const regionFormWarnings = (region: string | undefined): SafeText[] =>
   region === undefined || hasFormOfRegion(region)
     ? []
     : [say`Region ${quoted(region, 24)} does not look like those of the API reference, such as jp-east-1.`];
 
 /** A warning if a zone does not have the form of one, or does not belong to the region. */
-export function zoneWarnings(zone: string | undefined, region: string | undefined): Shown[] {
+export function zoneWarnings(zone: string | undefined, region: string | undefined): SafeText[] {
   if (zone !== undefined && regionOfZone(zone) === undefined)
     return [say`Zone ${quoted(zone, 24)} does not look like those of the API reference, such as east-11.`];
   const other = otherRegion(zone, region);
   if (other === undefined) return [];
   const where = say`in ${own(other)}, not in ${place(region ?? '')}`;
-  return [say`Zone ${place(zone ?? '')} seems to be ${said(where)}. What the cloud does then is not documented.`];
+  return [say`Zone ${place(zone ?? '')} seems to be ${where}. What the cloud does then is not documented.`];
 }
 
 /** A contradiction if the zone of an answer does not belong to the region: `zone east-11, which seems to be in jp-east-1`. */
-export function foreignZone(zone: string | undefined, region: string): Shown[] {
+export function foreignZone(zone: string | undefined, region: string): SafeText[] {
   const other = otherRegion(zone, region);
   return other === undefined ? [] : [say`zone ${place(zone ?? '')}, which seems to be in ${own(other)}`];
 }
 
 /** A contradiction if an answer names another value than the request: `region "jp-east-1" instead of "jp-east-3"`. */
 export const differs = <Value extends string | number, const What extends string>(
-  what: Literal<What>,
+  what: Wording<What>,
   asked: Value | undefined,
   answered: Value | undefined,
-): Shown[] =>
+): SafeText[] =>
   asked === undefined || answered === undefined || asked === answered
     ? []
-    : [say`${said(words(what))} ${show(answered)} instead of ${show(asked)}`];
+    : [say`${words(what)} ${show(answered)} instead of ${show(asked)}`];
 
 const show = (value: string | number) => (typeof value === 'string' ? quoted(value, 60) : value);
 
 /** The warning about a region that the reference does not list for an operation, if it lists any. */
-export const regionWarnings = (known: readonly string[] | undefined, region: string | undefined): Shown[] =>
+export const regionWarnings = (known: readonly string[] | undefined, region: string | undefined): SafeText[] =>
   known === undefined || region === undefined || known.includes(region)
     ? []
     : [
@@ -83,7 +72,7 @@ export function unplacedWarnings(
   servers: Readonly<Record<string, { readonly region?: unknown; readonly availabilityZone?: unknown } | undefined>>,
   zone: string | undefined,
   region: string | undefined,
-): Shown[] {
+): SafeText[] {
   const proposed = sentences(
     region !== undefined && say`region ${place(region)}`,
     zone !== undefined && say`availabilityZone ${place(zone)}`,
@@ -93,6 +82,6 @@ export function unplacedWarnings(
   );
   if (unplaced.length === 0 || proposed.length === 0) return [];
   return [
-    say`${listed(unplaced)} ${said(words(unplaced.length === 1 ? 'has' : 'have'))} no region and zone. Whether those of the group apply there is not documented; ${listed(proposed)} could be given there too.`,
+    say`${listed(unplaced)} ${words(unplaced.length === 1 ? 'has' : 'have')} no region and zone. Whether those of the group apply there is not documented; ${listed(proposed)} could be given there too.`,
   ];
 }

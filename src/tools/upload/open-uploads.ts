@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { sentences } from '../../util/human.js';
 import { withoutUndefined } from '../../util/objects.js';
-import { counted, duration, join, type Shown, said, say, words } from '../../util/safe-text.js';
+import { counted, duration, join, type SafeText, say, words } from '../../util/safe-text.js';
 import type { Lenient } from '../define-operation.js';
 import { like, rare } from '../schema/outputs.js';
 import { countNotShown, firstThatFit, notShown } from './shorten-lists.js';
@@ -222,7 +222,7 @@ const mostFirst = (counts: ReadonlyMap<string, number>) =>
   counts.size > maximumNames ? [] : [...counts].sort(([, a], [, b]) => b - a);
 
 /** The summary in sentences. `where` names bucket and prefix. */
-export function openUploadsSentences(summary: Summary, where: Shown): Shown {
+export function openUploadsSentences(summary: Summary, where: SafeText): SafeText {
   const { uploadCount = 0, olderThanHours, oldest, uploads = [], checkedAt, isTruncated } = summary;
   return join(
     sentences(
@@ -236,52 +236,52 @@ export function openUploadsSentences(summary: Summary, where: Shown): Shown {
       ...several(summary),
       ...initiators(summary),
       uploads.length < uploadCount &&
-        say`Only the first ${uploads.length} are listed, in the order of their object keys, because all would be too long to read; the counts are of all${said(words(isTruncated ? ' that were read' : ''))}.`,
+        say`Only the first ${uploads.length} are listed, in the order of their object keys, because all would be too long to read; the counts are of all${words(isTruncated ? ' that were read' : '')}.`,
     ),
     ' ',
   );
 }
 
-function howMany(summary: Summary, where: Shown): Shown {
+function howMany(summary: Summary, where: SafeText): SafeText {
   const { uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, checkedAt, isTruncated } = summary;
   if (isTruncated) return howManySoFar(summary, where);
   if (hours === undefined || checkedAt === undefined)
     return uploadCount === 0
-      ? say`No multipart upload is open in ${said(where)}.`
-      : say`${counted(uploadCount, 'multipart upload')} ${are(uploadCount)} open in ${said(where)}.`;
-  const started = said(say`started more than ${counted(hours, 'hour')} ago`);
+      ? say`No multipart upload is open in ${where}.`
+      : say`${counted(uploadCount, 'multipart upload')} ${are(uploadCount)} open in ${where}.`;
+  const started = say`started more than ${counted(hours, 'hour')} ago`;
   if (uploadCount === 0)
-    return say`No multipart upload in ${said(where)} was ${started}; ${countOfAnyAge} ${are(countOfAnyAge)} open.`;
-  return say`${counted(uploadCount, 'multipart upload')} in ${said(where)} ${were(uploadCount)} ${started}, of ${countOfAnyAge} that are open.`;
+    return say`No multipart upload in ${where} was ${started}; ${countOfAnyAge} ${are(countOfAnyAge)} open.`;
+  return say`${counted(uploadCount, 'multipart upload')} in ${where} ${were(uploadCount)} ${started}, of ${countOfAnyAge} that are open.`;
 }
 
 /** Of a list that is longer than one call reads. */
 function howManySoFar(
   { uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, checkedAt }: Summary,
-  where: Shown,
-): Shown {
-  const more = said(words('the list goes on where this call ended'));
+  where: SafeText,
+): SafeText {
+  const more = words('the list goes on where this call ended');
   if (hours === undefined || checkedAt === undefined)
-    return say`At least ${counted(uploadCount, 'multipart upload')} ${are(uploadCount)} open in ${said(where)}: ${more}.`;
-  return say`Of the first ${counted(countOfAnyAge, 'multipart upload')} in ${said(where)}, ${uploadCount} ${were(uploadCount)} started more than ${counted(hours, 'hour')} ago: ${more}.`;
+    return say`At least ${counted(uploadCount, 'multipart upload')} ${are(uploadCount)} open in ${where}: ${more}.`;
+  return say`Of the first ${counted(countOfAnyAge, 'multipart upload')} in ${where}, ${uploadCount} ${were(uploadCount)} started more than ${counted(hours, 'hour')} ago: ${more}.`;
 }
 
-const ago = (hours: number) => said(hours === 0 ? words('less than an hour ago') : say`${duration(hours * 3600)} ago`);
+const ago = (hours: number) => (hours === 0 ? words('less than an hour ago') : say`${duration(hours * 3600)} ago`);
 
-const are = (count: number) => said(words(count === 1 ? 'is' : 'are'));
-const were = (count: number) => said(words(count === 1 ? 'was' : 'were'));
-const ofThese = (isTruncated: boolean | undefined) => said(words(isTruncated ? ' of these' : ''));
+const are = (count: number) => words(count === 1 ? 'is' : 'are');
+const were = (count: number) => words(count === 1 ? 'was' : 'were');
+const ofThese = (isTruncated: boolean | undefined) => words(isTruncated ? ' of these' : '');
 
-function several({ sameObject = [] }: Summary): Shown[] {
+function several({ sameObject = [] }: Summary): SafeText[] {
   const [first] = sameObject;
   if (first === undefined) return [];
   const newest =
     first.newestAgeHours === undefined ? words('') : say`; the newest was started ${ago(first.newestAgeHours)}`;
   const others = words(sameObject.length === 1 ? '' : ' So do others: see sameObject.');
-  return [say`${first.object ?? ''} has ${first.uploads ?? 0} uploads${said(newest)}.${said(others)}`];
+  return [say`${first.object ?? ''} has ${first.uploads ?? 0} uploads${newest}.${others}`];
 }
 
-function initiators({ uploadCount = 0, byInitiator = [], uploads = [], isTruncated }: Summary): Shown[] {
+function initiators({ uploadCount = 0, byInitiator = [], uploads = [], isTruncated }: Summary): SafeText[] {
   const [first] = byInitiator;
   if (uploadCount === 0) return [];
   if (first === undefined)

@@ -1,4 +1,4 @@
-import { bytes, quoted, type Shown, said, say, words } from '../../util/safe-text.js';
+import { bytes, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 import { longestKey } from './object-keys.js';
 
 /** A page of parts, as far as its sentences need it: any field may be missing. */
@@ -12,16 +12,16 @@ interface PageOfParts {
 }
 
 /** The sentence about a page of parts: its parts, and whether more follow. */
-export function pageSentences({ object = '', parts = [], isTruncated, partNumberMarker = 0 }: PageOfParts): Shown {
+export function pageSentences({ object = '', parts = [], isTruncated, partNumberMarker = 0 }: PageOfParts): SafeText {
   const numbers = parts.flatMap(({ partNumber }) => partNumber ?? []);
   const size = bytes(parts.reduce((sum, { size = 0 }) => sum + size, 0));
-  const more = said(words(isTruncated ? 'More follow.' : 'No parts follow these.'));
+  const more = words(isTruncated ? 'More follow.' : 'No parts follow these.');
   const name = quoted(object, longestKey);
-  const ofUpload = said(say`of ${name} on this page`);
+  const ofUpload = say`of ${name} on this page`;
   const [first = 0] = numbers;
   if (parts.length === 0) {
-    const which = partNumberMarker === 0 ? ofUpload : said(say`of ${name} with a number above ${partNumberMarker}`);
-    return say`No parts ${which}.${said(words(isTruncated ? ' More follow.' : ''))}`;
+    const which = partNumberMarker === 0 ? ofUpload : say`of ${name} with a number above ${partNumberMarker}`;
+    return say`No parts ${which}.${words(isTruncated ? ' More follow.' : '')}`;
   }
   if (parts.length === 1) return say`One part ${ofUpload}: ${first}, ${size}. ${more}`;
   return say`${parts.length} parts ${ofUpload}: ${first}–${numbers.at(-1) ?? 0}, ${size}. ${more}`;

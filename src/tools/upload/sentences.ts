@@ -7,9 +7,7 @@ import {
   join,
   listed,
   own,
-  type Said,
-  type Shown,
-  said,
+  type SafeText,
   say,
   sentence,
   words,
@@ -22,7 +20,7 @@ import type { summaryFields } from './summary.js';
 export type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof summaryFields>>>>;
 
 /** What a summary means, in sentences, the most urgent first. `upload` names it: `The upload of "…"`. */
-export function summarySentences(summary: Summary, upload: Shown): Shown {
+export function summarySentences(summary: Summary, upload: SafeText): SafeText {
   return join(
     [
       ...contradictions(summary),
@@ -37,11 +35,11 @@ export function summarySentences(summary: Summary, upload: Shown): Shown {
 }
 
 /** What the first parts of an upload are, where its list is longer than one call reads. */
-export function beginningSentences(summary: Summary, upload: Shown): Shown {
+export function beginningSentences(summary: Summary, upload: SafeText): SafeText {
   const { partCount = 0, totalBytes = 0, highestPart } = summary;
   return join(
     [
-      say`${said(upload)} has more parts than were read: the first ${partCount}, up to part ${highestPart ?? 0}, have ${bytes(totalBytes)}.`,
+      say`${upload} has more parts than were read: the first ${partCount}, up to part ${highestPart ?? 0}, have ${bytes(totalBytes)}.`,
       say`How far it is, and how fast it goes, is left out.`,
       ...unusable(summary),
     ],
@@ -49,13 +47,12 @@ export function beginningSentences(summary: Summary, upload: Shown): Shown {
   );
 }
 
-function whole(summary: Summary, upload: Shown): Shown {
+function whole(summary: Summary, upload: SafeText): SafeText {
   const { partCount = 0, totalBytes = 0, startedAt, checkedAt } = summary;
-  if (partCount > 0)
-    return say`${said(upload)} has ${counted(partCount, 'part')}, ${bytes(totalBytes)}${said(doneOf(summary))}.`;
+  if (partCount > 0) return say`${upload} has ${counted(partCount, 'part')}, ${bytes(totalBytes)}${doneOf(summary)}.`;
   const age = secondsBetween(startedAt, checkedAt);
   const since = age === undefined ? words('is open') : say`was started ${duration(age)} ago`;
-  return say`${said(upload)} ${said(since)} and has no parts yet.`;
+  return say`${upload} ${since} and has no parts yet.`;
 }
 
 /** Seconds from one time to a later one; undefined if one cannot be read. */
@@ -64,18 +61,18 @@ function secondsBetween(from: string | undefined, to: string | undefined): numbe
   return Number.isNaN(ms) ? undefined : Math.max(0, ms / 1000);
 }
 
-function doneOf({ percent, percentWithInFlight: atMost, expectedBytes, expectedParts }: Summary): Shown {
+function doneOf({ percent, percentWithInFlight: atMost, expectedBytes, expectedParts }: Summary): SafeText {
   if (percent === undefined) return words('');
   const expected = expectedBytes === undefined ? counted(expectedParts ?? 0, 'part') : bytes(expectedBytes);
   if (percent === 100) return words(': all that is expected');
   // With what is in flight, nobody can tell it to a tenth.
   const share = atMost === undefined ? say`${percent}%` : say`${Math.floor(percent)} to ${Math.ceil(atMost)}%`;
-  return say`: ${said(share)} of the ${expected} expected`;
+  return say`: ${share} of the ${expected} expected`;
 }
 
-function contradictions(summary: Summary): Shown[] {
+function contradictions(summary: Summary): SafeText[] {
   const { highestPart = 0, totalBytes = 0, expectedParts, expectedBytes, percent } = summary;
-  const found: Shown[] = [];
+  const found: SafeText[] = [];
   if (percent === undefined && expectedParts !== undefined && highestPart > expectedParts)
     found.push(say`expectedParts is ${expectedParts}, but part ${highestPart} is there.`);
   if (expectedBytes !== undefined && totalBytes > expectedBytes)
@@ -88,9 +85,9 @@ function stop({
   idleSeconds = 0,
   bytesPerSecondBefore: before,
   secondsLeftIfResumed: left,
-}: Summary): Shown[] {
+}: Summary): SafeText[] {
   if (!stopped) return [];
-  const ago = said(say`The upload seems to have stopped ${duration(idleSeconds)} ago`);
+  const ago = say`The upload seems to have stopped ${duration(idleSeconds)} ago`;
   return sentences(
     before === undefined ? say`${ago}.` : say`${ago}; it was going at ${bytes(before)}/s.`,
     left !== undefined && say`Resumed at that rate, it would take about ${duration(left)} more.`,
@@ -98,13 +95,13 @@ function stop({
 }
 
 /** A time of day for those who may be anywhere. */
-const inUtc = (time: string) => said(say`${own(time.slice(11, 16))} UTC`);
+const inUtc = (time: string) => say`${own(time.slice(11, 16))} UTC`;
 
 /**
  * How it goes: the rate, what changed about it, and the time that is left, or why there is none.
  * @param timeOfDay writes a time in ISO 8601
  */
-export function paceSentences(summary: Summary, timeOfDay = inUtc): Shown[] {
+export function paceSentences(summary: Summary, timeOfDay = inUtc): SafeText[] {
   const { partCount, stopped, percent, idleSeconds, estimatedSecondsLeft: left, secondsLeftBetween } = summary;
   if (percent === 100) return [say`It still has to be completed.`];
   if (partCount === 0 || stopped) return [];
@@ -115,30 +112,30 @@ export function paceSentences(summary: Summary, timeOfDay = inUtc): Shown[] {
     idleSeconds !== undefined && say`Last part ${duration(idleSeconds)} ago.`,
     left === undefined
       ? isRange && say`Between ${duration(least)} and ${duration(most)} left.`
-      : say`About ${duration(left)} left${said(isRange ? say` (${duration(least)} to ${duration(most)})` : words(''))}.`,
+      : say`About ${duration(left)} left${isRange ? say` (${duration(least)} to ${duration(most)})` : words('')}.`,
   );
 }
 
 function rate(
   { bytesPerSecond, bytesPerSecondBefore: before, rateSince, ...rest }: Summary,
-  timeOfDay: (time: string) => Said,
-): Shown | false {
+  timeOfDay: (time: string) => SafeText,
+): SafeText | false {
   if (bytesPerSecond === undefined) return whyNoRate(rest);
-  const now = said(say`${bytes(bytesPerSecond)}/s`);
+  const now = say`${bytes(bytesPerSecond)}/s`;
   if (before === undefined || rateSince === undefined) return say`Rate ${now}.`;
-  const change = said(words(bytesPerSecond < before ? 'Slower' : 'Faster'));
+  const change = words(bytesPerSecond < before ? 'Slower' : 'Faster');
   return say`${change} since ${timeOfDay(rateSince)}: ${now} instead of ${bytes(before)}/s.`;
 }
 
-function whyNoRate({ noRate, rateInSeconds: seconds }: Summary): Shown | false {
+function whyNoRate({ noRate, rateInSeconds: seconds }: Summary): SafeText | false {
   const inTime = seconds === undefined || seconds <= 0 ? undefined : say`in about ${duration(seconds)}`;
   switch (noRate) {
     case 'begun':
-      return say`The first parts are arriving: there will be a rate ${said(inTime ?? words('after a few more'))}.`;
+      return say`The first parts are arriving: there will be a rate ${inTime ?? words('after a few more')}.`;
     case 'one round':
       return say`All parts so far may have been sent at once, so there is no rate until more come.`;
     case 'slow round':
-      return say`The last parts took much longer than those before: a pause, or a slower rate. The next ones will tell, ${said(inTime ?? words('which are due'))}.`;
+      return say`The last parts took much longer than those before: a pause, or a slower rate. The next ones will tell, ${inTime ?? words('which are due')}.`;
     case 'late':
       return seconds === undefined || seconds >= 0
         ? say`The next part is late: a pause, or a slower rate.`
@@ -153,7 +150,7 @@ type Ranges = Summary['inFlight'];
 /** How many ranges a sentence names. */
 const maximumNamed = 5;
 
-function absent(summary: Summary): Shown[] {
+function absent(summary: Summary): SafeText[] {
   const {
     inFlight,
     inFlightCount = 0,
@@ -166,37 +163,37 @@ function absent(summary: Summary): Shown[] {
   } = summary;
   if (percent === 100)
     return passedOver === undefined ? [] : [say`${capital(passedOver)} ${are(passedOver)} not used.`];
-  const long = said(inFlightSeconds === undefined ? words('') : say` for ${duration(inFlightSeconds)}`);
+  const long = inFlightSeconds === undefined ? words('') : say` for ${duration(inFlightSeconds)}`;
   const isWhole = partCount > 0 && [inFlight, passedOver, toCome].every((ranges) => ranges === undefined);
   return sentences(
     inFlight !== undefined && say`${capital(inFlight)} ${are(inFlight)} probably in flight${long}.`,
     inFlight === undefined &&
       inFlightCount > 0 &&
-      say`About ${counted(inFlightCount, 'part')} ${said(words(inFlightCount === 1 ? 'is' : 'are'))} in flight; they come in no order.`,
+      say`About ${counted(inFlightCount, 'part')} ${words(inFlightCount === 1 ? 'is' : 'are')} in flight; they come in no order.`,
     passedOver !== undefined &&
-      say`${capital(passedOver)} ${are(passedOver)} passed over: the client may leave numbers out, or ${said(words(isOne(passedOver) ? 'it' : 'they'))} failed.`,
+      say`${capital(passedOver)} ${are(passedOver)} passed over: the client may leave numbers out, or ${words(isOne(passedOver) ? 'it' : 'they')} failed.`,
     toCome !== undefined && say`${capital(toCome)} ${are(toCome)} still to come.`,
     isWhole && inFlightCount === 0 && say`No gaps up to part ${highestPart ?? 0}.`,
   );
 }
 
-const are = (ranges: Ranges) => said(words(isOne(ranges) ? 'is' : 'are'));
+const are = (ranges: Ranges) => words(isOne(ranges) ? 'is' : 'are');
 
-const capital = (ranges: Ranges) => said(sentence(named(ranges)));
+const capital = (ranges: Ranges) => sentence(named(ranges));
 
-function unusable({ tooSmallCount = 0, tooSmall, duplicates = [] }: Summary): Shown[] {
-  const found: Shown[] = [];
+function unusable({ tooSmallCount = 0, tooSmall, duplicates = [] }: Summary): SafeText[] {
+  const found: SafeText[] = [];
   if (tooSmallCount > 0) {
     const sizes = (tooSmall ?? []).map(({ partSize = 0 }) => partSize);
     const smallest = bytes(Math.min(...sizes));
-    const remedy = said(words('by convention, all parts but the last need 5 MiB. Upload'));
+    const remedy = words('by convention, all parts but the last need 5 MiB. Upload');
     found.push(
       tooSmallCount === 1
         ? say`${capital(tooSmall)} is too small (${smallest}): ${remedy} it again under the same number.`
         : say`${capital(tooSmall)} are too small (the smallest has ${smallest}): ${remedy} them again under the same numbers.`,
     );
   }
-  if (duplicates.length > 0) found.push(say`The cloud listed ${said(named(duplicates))} twice.`);
+  if (duplicates.length > 0) found.push(say`The cloud listed ${named(duplicates)} twice.`);
   return found;
 }
 
@@ -205,10 +202,10 @@ const isOne = (ranges: Ranges) => countOf(known(ranges)) === 1;
 const known = (ranges: Ranges) => (ranges ?? []).map(({ from = 0, to = from }) => ({ from, to }));
 
 /** `part 5`, `parts 5 and 11–12`, `parts 1, 3, 5, 7, 9 and others`. */
-function named(ranges: Ranges): Shown {
+function named(ranges: Ranges): SafeText {
   const all = known(ranges).map(({ from, to }) => (from === to ? say`${from}` : say`${from}–${to}`));
   const shown = all.length > maximumNamed ? [...all.slice(0, maximumNamed), words('others')] : all;
-  return say`${said(words(isOne(ranges) ? 'part' : 'parts'))} ${listed(shown)}`;
+  return say`${words(isOne(ranges) ? 'part' : 'parts')} ${listed(shown)}`;
 }
 
 /** The way to upload IDs where no tool lists them. */

@@ -19,7 +19,7 @@ const withoutElicitation = fileURLToPath(new URL('without-elicitation.mjs', impo
 const upload = listParts.example;
 const restore = restoreInstance.example;
 const { backupId, instanceId } = restore;
-const accept = restoreInstance.change?.accept({ backupId, instanceId }) ?? '';
+const accept = restoreInstance.change?.accept({ backupId, instanceId }).text ?? '';
 
 const configuration = z.object({ mcpServers: z.object({ cloudops: z.looseObject({}) }) });
 

@@ -55,10 +55,10 @@ describe('in a sentence', () => {
     ['region and description are words.', 'region and description are words.'],
     ['A server "diskSize \\" diskSize" stays.', 'A server "diskSize \\" diskSize" stays.'],
     ['GetKubeServerConfig and e.g. v1.2 are no fields.', 'GetKubeServerConfig and e.g. v1.2 are no fields.'],
-  ])('%s', (sentence, expected) => expect(restore.in(fromServer(sentence))).toBe(expected));
+  ])('%s', (sentence, expected) => expect(restore.in(fromServer(sentence)).text).toBe(expected));
 
   test('an element of a list has its number in place of an article', () => {
-    expect(provision.in(fromServer('adminCluster.nodePools[0] has no region and zone.'))).toBe(
+    expect(provision.in(fromServer('adminCluster.nodePools[0] has no region and zone.')).text).toBe(
       'Node pool 1 has no region and zone.',
     );
   });

@@ -33,7 +33,7 @@ test('olderThanHours leaves out the younger ones, and counts of how many', () =>
   const summary = summaryOf(all, { olderThanHours: 24 }, checkedAt);
   expect(summary).toMatchObject({ uploadCount: 1, countOfAnyAge: 3, oldest: { object: 'b' } });
   expect(summary.sameObject).toBeUndefined();
-  expect(openUploadsSentences(summary, say`bucket ${'x'}`)).toMatch(
+  expect(openUploadsSentences(summary, say`bucket ${'x'}`).text).toMatch(
     /^1 multipart upload in bucket "x" was started more than 24 hours ago, of 3 that are open\./,
   );
 });
@@ -46,7 +46,7 @@ test('an upload of unknown age is not taken for a young one', () => {
 test('without the time of the service, olderThanHours is not applied, and that is said', () => {
   const summary = summaryOf([upload('a', 1)], { olderThanHours: 24 }, undefined);
   expect(summary.uploadCount).toBe(1);
-  expect(openUploadsSentences(summary, say`bucket ${'x'}`)).toContain('olderThanHours was not applied');
+  expect(openUploadsSentences(summary, say`bucket ${'x'}`).text).toContain('olderThanHours was not applied');
 });
 
 test('of several uploads of one object, the newest is named', () => {
@@ -62,7 +62,7 @@ test.each([
   ['several are named', [upload('a', 1, 'i'), upload('b', 1, 'j')], '2 multipart uploads are open', 'j'],
 ])('whoever started them is said: %s', (_what, uploads, sentence, last) => {
   const summary = summaryOf(uploads, {}, checkedAt);
-  expect(openUploadsSentences(summary, say`bucket ${'x'}`)).toContain(sentence);
+  expect(openUploadsSentences(summary, say`bucket ${'x'}`).text).toContain(sentence);
   expect(summary.uploads.at(-1)?.initiator).toBe(last);
 });
 

@@ -44,7 +44,7 @@ test('every sentence is as reviewed', async () => {
 });
 
 test('a summary of which fields are missing is still put into words', () => {
-  expect(summarySentences({ partCount: 1, inFlight: [{}], noRate: 'late' }, say`The upload of ${'u'}`)).toContain(
+  expect(summarySentences({ partCount: 1, inFlight: [{}], noRate: 'late' }, say`The upload of ${'u'}`).text).toContain(
     '1 part',
   );
 });

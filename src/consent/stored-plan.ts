@@ -1,0 +1,79 @@
+import * as z from 'zod';
+import { actions, actors } from '../tools/next.js';
+import { lazy } from '../util/objects.js';
+import { fromServer } from '../util/safe-text.js';
+
+/**
+ * Schemas of a plan and of an outcome in a store. The plan may come from another version of this server, so the fields that are shown
+ * and acted on are checked, and fields that this version does not know are kept.
+ */
+export const storedSchemas = lazy(() => {
+  const text = z.string().transform(fromServer);
+  const texts = z.array(text).readonly();
+  const fields = z.record(z.string(), z.unknown()).readonly();
+  const words = z.record(z.string(), z.string()).readonly();
+  const plan = z.looseObject({
+    summary: text,
+    method: z.string(),
+    url: z.string(),
+    headers: words,
+    where: texts,
+    found: text.exactOptional(),
+    consequences: texts,
+    risks: z.array(z.enum(['costs money', 'no way back'])).readonly(),
+    sandbox: z.literal(true).exactOptional(),
+    defaults: z.array(z.object({ name: text, value: text })).readonly(),
+    warnings: texts,
+    notChecked: texts,
+  });
+  const next = z.object({ who: z.enum(actors), action: z.enum(actions), text });
+  const attempts = z.array(z.object({ result: z.string(), waitedMs: z.number().exactOptional() })).readonly();
+  const success = z.looseObject({
+    summary: text,
+    outcome: z.enum(['accepted', 'planned', 'waiting', 'withdrawn']).exactOptional(),
+    account: z.string().exactOptional(),
+    next: next.exactOptional(),
+    consent: text.exactOptional(),
+    sentAt: z.string().exactOptional(),
+    where: texts.exactOptional(),
+    effects: texts.exactOptional(),
+    plan: plan.exactOptional(),
+    show: text.exactOptional(),
+    planId: z.string().exactOptional(),
+    decideAt: z.string().exactOptional(),
+    planExpires: z.string().exactOptional(),
+    warnings: texts,
+    requestIds: words,
+    attempts: attempts.exactOptional(),
+    notes: texts.exactOptional(),
+    answer: fields.exactOptional(),
+  });
+  const earlier = z.object({
+    outcome: z.enum(['accepted', 'unknown', 'not ended']),
+    sentAt: z.string(),
+    requestIds: words,
+  });
+  const failure = z.looseObject({
+    summary: text,
+    code: z.string(),
+    account: z.string().exactOptional(),
+    problems: texts,
+    status: z.number().optional(),
+    serviceSays: words.exactOptional(),
+    mayHaveHappened: z.boolean().optional(),
+    next,
+    requestIds: words,
+    attempts: attempts.exactOptional(),
+    defaults: texts.exactOptional(),
+    warnings: texts.exactOptional(),
+    notes: texts.exactOptional(),
+    earlier: earlier.exactOptional(),
+  });
+  // The only view of a change that is over.
+  const view = z.object({ kind: z.literal('ended'), continues: z.boolean() });
+  const outcome = z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('succeeded'), success, view: view.exactOptional() }),
+    z.object({ kind: z.literal('failed'), failure }),
+  ]);
+  return { text, plan, outcome };
+});
