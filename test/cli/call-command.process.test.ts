@@ -84,12 +84,7 @@ describe('the exit code tells how it ended', () => {
       /--sesion-token is not an option/,
     ],
     [2, 'not on offer', ['restore_instance', json(restore), '--read-only'], /\nCode +NotAllowed\n/],
-    [
-      3,
-      'nobody to ask',
-      ['restore_instance', json(restore)],
-      /^Plan of restore_instance; nothing was sent\.\n[\s\S]*\nPlan ID +\S/,
-    ],
+    [3, 'nobody to ask', ['restore_instance', json(restore)], /^Plan of restore_instance\b[\s\S]*\nPlan ID +\S/],
     [3, 'nobody to ask, two calls wanted', ['restore_instance', json(restore), '--confirm', 'plan'], /Plan ID +\S/],
     [
       3,

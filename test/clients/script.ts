@@ -31,7 +31,7 @@ export const asked = (
     what: `a plan: ${name}`,
     tool: name,
     args: { ...example, planOnly: true },
-    summary: `Plan of ${name}; nothing was sent`,
+    summary: `Plan of ${name};`,
     next: afterPlan,
   })),
   {

@@ -5,15 +5,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { browserOf } from '../support/decisions.js';
+import { type Fleet, fleetSettings, journalOf, startFleet } from '../support/fleet.js';
 import { answerOf, post, toolCall } from '../support/http-in-process.js';
-import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
-import { printedChanges } from '../support/journal.js';
 import { readAsAPerson } from '../support/person.js';
 import { hasPgBouncer, type PgBouncer, startPgBouncer } from '../support/pgbouncer.js';
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
-import { startRoundRobin } from '../support/round-robin.js';
-import { runServer } from '../support/server-process.js';
 
 /** The page for decisions of three replicas: a journal in PostgreSQL behind PgBouncer, and each request goes to the next of them. */
 
@@ -25,9 +22,8 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
   let postgres: Postgres;
   let pgBouncer: PgBouncer;
   let cloud: CapturingServer;
-  let replicas: HttpProcess[] = [];
-  let proxy: Awaited<ReturnType<typeof startRoundRobin>>;
-  /** The port that each call of a tool went to. */
+  let fleet: Fleet;
+  /** The replica that each call of a tool went to. */
   let called: number[] = [];
   let env: Record<string, string>;
   let number = 0;
@@ -50,40 +46,29 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     number += 1;
     called = [];
     cloud = await startServer((_request, response) => response.end('{"instance":{"instanceId":"wiki"}}'));
-    env = {
-      CLOUDOPS_DEVOPS_URL: cloud.origin,
-      CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
-      CLOUDOPS_SECRET_ACCESS_KEY: 'test/secret+key',
+    env = fleetSettings(cloud, pgBouncer.through(postgres.url(`decisions_${number}`)), {
       CLOUDOPS_CONFIRM: 'approval',
-      CLOUDOPS_STATE_KEY: 'k'.repeat(32),
       CLOUDOPS_HTTP_PUBLIC_URL: publicUrl,
       CLOUDOPS_HTTP_TOKENS_FILE: join(folder, 'tokens'),
-      CLOUDOPS_JOURNAL: pgBouncer.through(postgres.url(`decisions_${number}`)),
-    };
-    replicas = await Promise.all([0, 1, 2].map(() => startHttpProcess([], { env })));
-    proxy = await startRoundRobin(
-      () => replicas.map(({ port }) => port),
-      (port, body) => {
-        if (body.includes('tools/call')) called.push(port);
-      },
-    );
+    });
+    fleet = await startFleet(env, (replica, body) => {
+      if (body.includes('tools/call')) called.push(replica);
+    });
   });
   afterEach(async () => {
-    proxy.close();
-    for (const { child } of replicas) child.kill('SIGKILL');
-    await Promise.all(replicas.map(({ ended }) => ended));
+    await fleet.close();
     await cloud.close();
   });
 
   const ask = async (given: object = {}): Promise<Record<string, unknown>> => {
     const message = toolCall('restore_instance', { backupId: 'a'.repeat(32), instanceId: 'wiki', ...given });
-    const response = await post(new URL('/mcp', proxy.origin), message, { authorization: 'Bearer alice' });
+    const response = await post(fleet.url, message, { authorization: 'Bearer alice' });
     const { result } = await answerOf(response);
     return Object(result?.structuredContent);
   };
   const nonceIn = (text: unknown) => /\/decisions\/([0-9a-f]{16})\//.exec(String(text))?.[1] ?? '';
   const signedIn = async (name: string) => {
-    const browser = browserOf({ origin: proxy.origin, publicUrl });
+    const browser = browserOf({ origin: fleet.origin, publicUrl });
     expect((await browser.signIn(name)).status).toBe(303);
     return browser;
   };
@@ -98,7 +83,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     expect((await bob.decide(nonce, 'accept')).status).toBe(200);
     expect(await waiting).toMatchObject({ outcome: 'accepted', answer: { instance: { instanceId: 'wiki' } } });
     expect(cloud.requests).toHaveLength(1);
-    const changes = printedChanges((await runServer(['journal', '--json'], { env })).stdout);
+    const changes = await journalOf(env);
     expect(changes).toMatchObject([
       { caller: 'alice', approver: 'bob', consent: 'page', ending: { outcome: 'accepted' } },
     ]);
@@ -107,8 +92,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
   test('one that is killed while its plan waits takes nothing along: the others have it decided', async () => {
     const { planId, decideAt } = await ask();
     const bob = await signedIn('bob');
-    const made = replicas.findIndex(({ port }) => port === called[0]);
-    const [killed] = replicas.splice(made, 1);
+    const [killed] = fleet.replicas.splice(called[0] ?? 0, 1);
     killed?.child.kill('SIGKILL');
     await killed?.ended;
     await readAsAPerson();

@@ -6,15 +6,11 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { RecordedChange } from '../../src/journal/entry.js';
-import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
+import { type Fleet, fleetSettings, journalOf, startFleet } from '../support/fleet.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
-import { printedChanges } from '../support/journal.js';
 import { readAsAPerson } from '../support/person.js';
 import { hasPgBouncer, type PgBouncer, startPgBouncer } from '../support/pgbouncer.js';
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
-import { startRoundRobin } from '../support/round-robin.js';
-import { runServer } from '../support/server-process.js';
 
 /**
  * Clients of the SDK's 1.x line, which most hosts embed, ask their users over HTTP: three replicas share a journal in PostgreSQL
@@ -27,9 +23,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
   let postgres: Postgres;
   let pgBouncer: PgBouncer;
   let cloud: CapturingServer;
-  let replicas: HttpProcess[] = [];
-  let proxy: Awaited<ReturnType<typeof startRoundRobin>>;
-  let url: URL;
+  let fleet: Fleet;
   /** The replica that each message went to, by what it was. */
   let reached: { readonly replica: number; readonly what: string }[] = [];
   let number = 0;
@@ -47,36 +41,23 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const settings = () => ({
-    CLOUDOPS_DEVOPS_URL: cloud.origin,
-    CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
-    CLOUDOPS_SECRET_ACCESS_KEY: 'test/secret+key',
-    CLOUDOPS_STATE_KEY: 'k'.repeat(32),
-    CLOUDOPS_JOURNAL: pgBouncer.through(postgres.url(`sessions_${number}`)),
-    CLOUDOPS_CONFIRM: 'human',
-    CLOUDOPS_HTTP_TOKENS_FILE: join(folder, 'tokens'),
-  });
+  const settings = () =>
+    fleetSettings(cloud, pgBouncer.through(postgres.url(`sessions_${number}`)), {
+      CLOUDOPS_CONFIRM: 'human',
+      CLOUDOPS_HTTP_TOKENS_FILE: join(folder, 'tokens'),
+    });
 
   beforeEach(async () => {
     number += 1;
     reached = [];
     cloud = await startServer((_request, response) => response.end('{"instance":{"instanceId":"s"}}'));
-    replicas = await Promise.all([0, 1, 2].map(() => startHttpProcess([], { env: settings() })));
-    proxy = await startRoundRobin(
-      () => replicas.map(({ port }) => port),
-      (port, body) =>
-        reached.push({
-          replica: replicas.findIndex((replica) => replica.port === port),
-          what: JSON.parse(body).method ?? 'reply',
-        }),
+    fleet = await startFleet(settings(), (replica, body) =>
+      reached.push({ replica, what: JSON.parse(body).method ?? 'reply' }),
     );
-    url = new URL('/mcp', proxy.origin);
   });
   afterEach(async () => {
     await Promise.all(clients.splice(0).map((client) => client.close()));
-    proxy.close();
-    for (const { child } of replicas) child.kill('SIGKILL');
-    await Promise.all(replicas.map(({ ended }) => ended));
+    await fleet.close();
     await cloud.close();
   });
 
@@ -86,7 +67,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
     client.setRequestHandler(ElicitRequestSchema, ({ params }) => person(params.message));
     const requestInit = { headers: { authorization: `Bearer ${token}` } };
-    const transport = new StreamableHTTPClientTransport(url, { requestInit });
+    const transport = new StreamableHTTPClientTransport(fleet.url, { requestInit });
     await client.connect(transport as Parameters<typeof client.connect>[0]);
     clients.push(client);
     return client;
@@ -101,8 +82,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
   };
   const restore = (client: Client, instanceId: string) =>
     client.callTool({ name: 'restore_instance', arguments: { backupId: 'a'.repeat(32), instanceId } });
-  const journal = async (): Promise<RecordedChange[]> =>
-    printedChanges((await runServer(['journal', '--json'], { env: settings() })).stdout);
+  const journal = () => journalOf(settings());
   const replicaOf = (what: string) => reached.findLast((message) => message.what === what)?.replica;
 
   /** People who answer when they are let go. */
@@ -147,7 +127,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
       () => 'no answer',
     );
     await vi.waitFor(() => expect(asked).toHaveLength(1), 10_000);
-    const [killed] = replicas.splice(replicaOf('tools/call') ?? 0, 1);
+    const [killed] = fleet.replicas.splice(replicaOf('tools/call') ?? 0, 1);
     killed?.child.kill('SIGKILL');
     await killed?.ended;
     release();
@@ -184,7 +164,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     const extensions = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
     const client = new Client({ name: 'test', version: '1' }, { capabilities: { extensions } });
     const requestInit = { headers: { authorization: `Bearer ${callers[0]}` } };
-    const transport = new StreamableHTTPClientTransport(url, { requestInit });
+    const transport = new StreamableHTTPClientTransport(fleet.url, { requestInit });
     await client.connect(transport as Parameters<typeof client.connect>[0]);
     clients.push(client);
     const { tools } = await client.listTools();

@@ -1,8 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { RecordedChange } from '../../src/journal/entry.js';
-import { type CapturingServer, startServer } from '../support/http-server.js';
-import { printedChanges } from '../support/journal.js';
+import { fleetSettings, type HoldingCloud, journalOf, killAll, startHoldingCloud } from '../support/fleet.js';
 import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
 import { type RawServer, startRaw, toolCall } from '../support/raw-client.js';
 import { runServer } from '../support/server-process.js';
@@ -10,9 +8,8 @@ import { runServer } from '../support/server-process.js';
 /** Three servers as users run them, which share a key and a journal in PostgreSQL and nothing else. */
 describe.skipIf(!hasPostgres())('three replicas', () => {
   let postgres: Postgres;
-  let cloud: CapturingServer;
-  let hold: Promise<void> | undefined;
-  let replicas: RawServer[] = [];
+  let cloud: HoldingCloud;
+  const replicas: RawServer[] = [];
   let number = 0;
   let requestId = 0;
   beforeAll(async () => {
@@ -21,27 +18,18 @@ describe.skipIf(!hasPostgres())('three replicas', () => {
   afterAll(() => postgres.remove());
   beforeEach(async () => {
     number += 1;
-    hold = undefined;
-    cloud = await startServer((_request, response) => {
-      void (hold ?? Promise.resolve()).then(() => response.end('{"instance":{"instanceId":"s"}}'));
-    });
+    cloud = await startHoldingCloud();
   });
   afterEach(async () => {
-    for (const { child } of replicas) child.kill('SIGKILL');
-    await Promise.all(replicas.map(({ ended }) => ended));
-    replicas = [];
+    await killAll(replicas.splice(0));
     await cloud.close();
   });
 
-  const settings = (confirm: string) => ({
-    CLOUDOPS_DEVOPS_URL: cloud.origin,
-    CLOUDOPS_STORAGE_URL: cloud.origin,
-    CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
-    CLOUDOPS_SECRET_ACCESS_KEY: 'test/secret+key',
-    CLOUDOPS_STATE_KEY: 'k'.repeat(32),
-    CLOUDOPS_JOURNAL: postgres.url(`fleet_${number}`),
-    CLOUDOPS_CONFIRM: confirm,
-  });
+  const settings = (confirm: string) =>
+    fleetSettings(cloud, postgres.url(`fleet_${number}`), {
+      CLOUDOPS_STORAGE_URL: cloud.origin,
+      CLOUDOPS_CONFIRM: confirm,
+    });
   const start = (confirm: string): [RawServer, RawServer, RawServer] => {
     const started = [0, 1, 2].map(() => startRaw(settings(confirm))) as [RawServer, RawServer, RawServer];
     replicas.push(...started);
@@ -52,10 +40,8 @@ describe.skipIf(!hasPostgres())('three replicas', () => {
     replica.send(toolCall(requestId, 'restore_instance', { backupId: 'a'.repeat(32), instanceId, ...more }));
     return answerSchema.parse(await replica.response(requestId)).result;
   };
-  const arrived = (instanceId: string) =>
-    cloud.requests.filter(({ body }) => body !== '' && JSON.parse(body).instanceId === instanceId).length;
-  const journal = async (): Promise<RecordedChange[]> =>
-    printedChanges((await runServer(['journal', '--json'], { env: settings('off') })).stdout);
+  const arrived = (instanceId: string) => cloud.arrived(instanceId);
+  const journal = () => journalOf(settings('off'));
 
   test('a plan of one is carried out by another, once, whoever else is asked for it at the same time', async () => {
     const [first, second, third] = start('plan');
@@ -87,10 +73,7 @@ describe.skipIf(!hasPostgres())('three replicas', () => {
 
   test('one that is killed in the middle of a change leaves it open, and another calls it unknown and says so', async () => {
     const [first, second, third] = start('off');
-    let release = () => {};
-    hold = new Promise((resolve) => {
-      release = resolve;
-    });
+    const release = cloud.hold();
     const lost = restore(first, 'lost').catch(() => 'no answer');
     await expect.poll(() => arrived('lost'), { timeout: 20_000 }).toBe(1);
     expect(await journal()).toMatchObject([{ what: expect.stringContaining('lost') }]);
