@@ -7,7 +7,7 @@ import { anyText } from './setting-schemas.js';
 import { type Setting, settingNames, settings } from './settings.js';
 import type { Report } from './sources.js';
 
-/** The accounts file: its names and its structure. The values of settings are checked like those of the environment. */
+/** Checks the names and the structure of the accounts file. Its settings are checked like the settings of the environment. */
 
 /** An account in the file, before its settings are checked. */
 export interface WrittenAccount {
@@ -32,7 +32,7 @@ const maximumBytes = 1024 * 1024;
 const camelCase = (setting: string) =>
   setting.toLowerCase().replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** The field of an account that gives a setting. Keys are never in the file: a field names the file that holds the key. */
+/** The field of an account that gives a setting. A key is never in the accounts file, so its field names a file that holds the key. */
 export const fieldOf = (setting: Setting): string => `${camelCase(setting)}${settings[setting].file ? 'File' : ''}`;
 
 const settingsByField: ReadonlyMap<string, Setting> = new Map(
@@ -42,7 +42,7 @@ const settingsByField: ReadonlyMap<string, Setting> = new Map(
 /** The schema of the file, with the schema of each setting. Names of accounts are checked elsewhere. */
 export const accountsFileSchema = lazy(() => fileSchema((setting) => settings[setting].schema()));
 
-/** The schema of the structure alone, so that a wrong setting does not hide the other problems. */
+/** The schema of the structure alone. Settings are checked one by one, so that a wrong setting hides no other problem. */
 const structureSchema = lazy(() => fileSchema(() => z.unknown()));
 
 function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
@@ -77,10 +77,10 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
   );
 }
 
-/** The help of a list without its commas, which the file does not have. */
+/** The help of a list, which has no commas in the file. */
 const ofList = (help: string) => help.replace(/^comma-separated /, '');
 
-/** Parses the content of the file, and reports every problem. Undefined if there is nothing in it to check further. */
+/** Parses the content of the file and reports every problem. Undefined if the file has no accounts that can be checked further. */
 export function parseAccountsFile(content: string, report: Report): WrittenAccounts | undefined {
   const reportFile = (problem: SafeText) => report(say`The accounts file: ${problem}.`);
   if (content.length > maximumBytes) {
@@ -107,7 +107,7 @@ export function parseAccountsFile(content: string, report: Report): WrittenAccou
   return { accounts: objects, byDefault };
 }
 
-/** The value of JSON; undefined if it is none, or if it has a field that would change prototypes. */
+/** Parses JSON. Undefined for other text, and for JSON with a field `__proto__`. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text, (name, value) => {
@@ -122,8 +122,8 @@ function parseJson(text: string): unknown {
 /** A string, with the colon if it is a key, or the bracket of an object or a list. */
 const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|[[\]{}]/g;
 
-/** The paths of duplicate keys in valid JSON. `JSON.parse` silently keeps the last one. */
-function repeatedNames(json: string): SafeText[] {
+/** The paths of duplicate keys in valid JSON. `JSON.parse` silently keeps the last value. */
+function repeatedNames(json: string): Said[] {
   const open: { readonly names: Set<string>; key: string | undefined }[] = [];
   const repeated = new Map<string, SafeText>();
   for (const [token, text, colon] of json.matchAll(jsonToken)) {
@@ -161,8 +161,8 @@ const anAccount = say`an account`;
 /** `accounts.prod.storageUrl` */
 const pathOf = (steps: readonly string[]): SafeText => namesOf(steps, '.');
 
-/** The problems of an issue, without values: a value in the wrong place may be a secret. */
-function problemsOf(issue: z.core.$ZodIssue): SafeText[] {
+/** Sentences for an issue. They show no value, because a value in the wrong field may be a secret. */
+function problemsOf(issue: z.core.$ZodIssue): Shown[] {
   const at = pathOf(issue.path.map(String));
   const isTop = issue.path.length === 0;
   if (issue.code !== 'unrecognized_keys') return [say`${isTop ? it : at} ${defined(issue.message)}`];

@@ -32,13 +32,13 @@ export interface AccountsConfig {
   readonly areNamed: boolean;
 }
 
-/** The settings of the environment and the command line, parsed. */
+/** The parsed settings of the environment and the command line. */
 export interface ParsedEnvironment extends Pick<Gathered, 'texts' | 'files'> {
   readonly given: GivenValues;
   readonly values: SettingValues;
   /** Endpoints of the APIs that files of operations name, by service. */
   readonly endpoints: Cloud['endpoints'];
-  /** All operations, including those of files. */
+  /** All operations, built in and from files. */
   readonly operations: readonly Operation[];
 }
 
@@ -49,7 +49,7 @@ export const onlyAccount = ({ given, files, endpoints }: ParsedEnvironment): Acc
   areNamed: false,
 });
 
-/** The accounts of a file. An account inherits the settings that it leaves out. Undefined if there is a problem, which is reported. */
+/** The accounts of a file. They inherit the settings that they leave out. Undefined if the file cannot be read as accounts. */
 export function accountsOfFile(
   content: string,
   environment: ParsedEnvironment,
@@ -75,7 +75,7 @@ function accountOfFile(
   const nameOf: NameOf = (setting) =>
     isOwn(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : saidVariable(setting);
   const hasOwnKeys = settingNames.some((setting) => isKeySetting(setting) && isOwn(setting));
-  // An account with keys of its own inherits none, because the halves of two keys do not fit.
+  // An account with keys of its own inherits no key, because an ID and a secret of two keys do not match.
   const isInherited = (setting: string) =>
     !(isSetting(setting) && isOwn(setting)) && !(hasOwnKeys && isKeySetting(setting));
   const texts = readKeyFiles(files, nameOf, readFile, report);
@@ -176,15 +176,15 @@ export function parseEndpoints(
   return Object.fromEntries(usable);
 }
 
-/** The problem of an endpoint, if it has one: the end of a sentence. */
-function endpointProblem(url: string, allowHttp: boolean): SafeText | undefined {
+/** The problem of an endpoint, as the end of a sentence that begins with its name. */
+function endpointProblem(url: string, allowHttp: boolean): Shown | undefined {
   const [issue] = endpoint().safeParse(url).error?.issues ?? [];
   if (issue !== undefined) return say`${defined(issue.message)}.`;
   return !allowHttp && isPlainHttp(url) ? plainHttp : undefined;
 }
 
-/** Reports keys from several sources: an ID from one and a secret from another would fit together only by chance. */
-export function reportKeySources(isGiven: (setting: Setting) => boolean, what: SafeText, report: Report): void {
+/** Reports keys from several sources, because an ID and a secret of two keys do not match. */
+export function reportKeySources(isGiven: (setting: Setting) => boolean, what: Said, report: Report): void {
   const problem = severalSourcesProblem(isGiven);
   if (problem !== undefined) report(say`${what}: ${problem}.`);
 }
@@ -195,7 +195,7 @@ function reportKeys(isOwn: (setting: Setting) => boolean, account: SafeText, rep
     report(say`${account} needs both accessKeyIdFile and secretAccessKeyFile: keys are not inherited in part.`);
 }
 
-/** Reports where an account may do more than the environment allows, or asks for less consent. */
+/** Reports an account that may do more than the environment allows, or that asks for less consent. */
 function reportWidening(
   values: SettingValues,
   environment: ParsedEnvironment,

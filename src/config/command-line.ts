@@ -5,22 +5,22 @@ import { inputs, optionName, saidVariable, settings } from './settings.js';
 
 /** Arguments and options of a command, besides settings. */
 export interface CommandSyntax {
-  /** The most arguments that are not options. */
+  /** Maximum number of arguments that are not options. */
   readonly positionals?: number;
-  /** Options of its own, without dashes. */
+  /** The command's own options, without dashes. */
   readonly options?: Readonly<Record<string, 'switch' | 'value'>>;
 }
 
-/** A command line, read once for the command and for the settings. */
+/** A parsed command line. */
 export interface CommandLine {
   readonly positionals: readonly string[];
-  /** The command's own options that were given: their value, or `1` for a switch. */
+  /** Values of the command's own options. The value of a switch is `1`. */
   readonly options: Readonly<Record<string, string>>;
   /** Settings by name, such as `READ_ONLY` or `JOURNAL_FILE`. */
   readonly settings: Readonly<Record<string, string>>;
   readonly wants: 'help' | 'version' | undefined;
-  /** All problems, one sentence each. No value is in them: it may be a secret. */
-  readonly problems: readonly SafeText[];
+  /** All problems, one sentence each. They show no value, because it may be a secret. */
+  readonly problems: readonly Shown[];
 }
 
 const requests = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
@@ -28,7 +28,7 @@ const isRequest = (arg: string): arg is keyof typeof requests => Object.hasOwn(r
 
 interface Option {
   readonly name: string;
-  /** Whose option it is: the command's own, or one that every command takes. */
+  /** The record for the value. Settings are options of every command. */
   readonly owner: 'options' | 'settings';
   readonly isSwitch: boolean;
   readonly isSecret: boolean;
@@ -37,7 +37,7 @@ interface Option {
 type OptionsByFlag = ReadonlyMap<string, Option>;
 
 /**
- * Parses arguments: `--region jp-east-1`, `--region=jp-east-1`, `--read-only`, and the command's own options.
+ * Parses the arguments of a command: its own options, and settings such as `--region jp-east-1`, `--region=jp-east-1` or `--read-only`.
  * @param furtherSettings names of settings that are not in the table, without prefix
  */
 export function parseCommandLine(
@@ -69,9 +69,9 @@ export function parseCommandLine(
   return { positionals, options: values.options, settings: values.settings, problems, wants };
 }
 
-/** The arguments as Node tokenizes them. Our own code pairs options with values, to report every problem and no secret. */
+/** Splits arguments with Node's parser. The values of options are found later, so that every problem is reported and no secret is shown. */
 function tokensOf(args: readonly string[]) {
-  // A second hyphen keeps `-name` whole: Node would split it into four options.
+  // Node would split `-name` into four options, so it gets a second hyphen.
   const longArgs = args.map((arg) => (/^-[^-]./.test(arg) ? `-${arg}` : arg));
   const { tokens } = parseArgs({ args: longArgs, strict: false, tokens: true });
   return tokens
@@ -113,12 +113,12 @@ function parseOption(arg: string, next: string | undefined, optionsByFlag: Optio
   return value === '' ? refuse(say`${own(flag)} needs a value.`) : { kind: 'value', option, value, takesNext };
 }
 
-/** The problem with a secret on the command line, which everybody on the machine can read. */
-export const secretOption = (name: string): SafeText =>
+/** The problem of a secret on the command line, because everybody on the machine can read it. */
+export const secretOption = (name: string): Shown =>
   say`${own(optionName(name))} would show the secret to everybody on this machine: use ${saidVariable(name)} or ${own(`${optionName(name)}-file`)}.`;
 
-/** The end of a sentence about a name that does not exist. */
-export function hint(given: string, known: readonly string[]): SafeText {
+/** Ends a sentence about a name that does not exist. */
+export function hint(given: string, known: readonly string[]): Said {
   const meant = didYouMean(given, known);
   return meant === undefined ? words('; --help lists them all') : say`; did you mean ${own(meant)}?`;
 }

@@ -15,7 +15,7 @@ import {
   variableName,
 } from './settings.js';
 
-/** Settings that callers over HTTP see: no key ID, no path, no address. Others are not shown. */
+/** Settings that callers over HTTP see. Key IDs, paths and addresses are not among them. */
 const sharedSettings: readonly Setting[] = [
   'REGION',
   'REGIONS',
@@ -30,8 +30,8 @@ const sharedSettings: readonly Setting[] = [
 ];
 
 /**
- * The effective configuration as Markdown: settings, their values, and where they come from. No secrets.
- * @param names the accounts that the viewer may use, which are described where accounts have names
+ * Describes the effective configuration in Markdown, with the source of each value and without secrets.
+ * @param names names of the accounts that the viewer may use
  */
 export function describeConfig(
   { origins, sandbox, accounts }: Config,
@@ -59,18 +59,18 @@ export function describeConfig(
   return `${parts.join('\n\n')}\n`;
 }
 
-/** The settings of an account that the sandbox replaces. Users who set them and the sandbox have forgotten one of both. */
-export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly SafeText[] =>
+/** Settings that have no effect because the sandbox replaces them. Users are warned, because they may have forgotten that they set both. */
+export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly Shown[] =>
   sandbox ? origins.filter(({ name }) => isKeyOrEndpoint(name)).map(({ name }) => say`${own(name)}`) : [];
 
-/** True for the variables of keys and endpoints. Names that are not in the table are endpoints, too. */
+/** True for variables of keys and endpoints. A name that is not in the table is the endpoint of an API of operation files. */
 function isKeyOrEndpoint(variable: string): boolean {
   const name = variable.slice(prefix.length).replace(/_FILE$/, '');
   const isEndpoint = endpointSettings.some((setting) => setting === name);
   return isEndpoint || isKeySetting(name) || !(isSetting(name) || isSetting(`${name}_FILE`));
 }
 
-/** The settings of each account that differ from one to the other and say what a call can do. */
+/** Compares the accounts by the settings that decide which calls are possible. */
 function accountsTable({ all, byDefault }: AccountsConfig, names: readonly string[]): string {
   const rows = all
     .filter(({ name }) => names.includes(name))

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Proxies } from '../transport/http-client.js';
 import { own, type SafeText, say } from '../util/safe-text.js';
 
-/** Variables that other programs read too, with the same meaning. */
+/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in lower or upper case. */
@@ -10,7 +10,7 @@ export function readProxies(env: Environment, report: (problem: SafeText) => voi
   const read = (name: string) => env[name] || env[name.toUpperCase()] || undefined;
   const readAddress = (name: string) => {
     const address = read(name);
-    // The value is not shown: it may hold a password.
+    // The value is not shown, because it may hold a password.
     if (address !== undefined && !isProxy(address))
       report(say`${own(name.toUpperCase())} is not the address of a proxy, such as http://proxy.example.com:3128.`);
     return address;
@@ -28,7 +28,7 @@ function isProxy(address: string): boolean {
   }
 }
 
-/** True if the variables of OpenTelemetry's SDK ask for traces. Unlike the SDK, we send none by default. */
+/** True if the variables of OpenTelemetry's SDK ask for traces. Unlike the SDK, this server sends no traces by default. */
 export function asksForTraces(env: Environment): boolean {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false;
   if (env.OTEL_TRACES_EXPORTER) return env.OTEL_TRACES_EXPORTER.split(',').includes('otlp');

@@ -59,8 +59,8 @@ const sources: readonly (readonly KeySetting[])[] = [
   ['PROFILE'],
 ];
 
-/** The problem of keys that come from several sources: an ID of one source would be used with a secret of another. */
-export const severalSourcesProblem = (isGiven: IsGiven): SafeText | undefined =>
+/** The problem of keys from several sources, because an ID and a secret of two keys do not match. */
+export const severalSourcesProblem = (isGiven: IsGiven): Shown | undefined =>
   sources.filter((settings) => settings.some(isGiven)).length > 1
     ? words('set one of keys, a program that prints them, and a profile')
     : undefined;

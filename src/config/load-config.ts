@@ -28,11 +28,11 @@ export type ConfigResult =
   /** All problems, one sentence each. No value of a secret is in them. */
   | { readonly ok: false; readonly problems: readonly SafeText[] };
 
-/** Reads the configuration. Reports every problem at once, misspelt names included. */
+/** Loads the configuration, or returns all problems at once, including misspelt names. */
 export function loadConfig(sources: ConfigSources): ConfigResult {
-  // An account that inherits a problem has the same one.
-  const problems: SafeText[] = [];
-  const report: Report = (problem) => void problems.push(words(problem));
+  // Accounts that inherit a contradiction report it again.
+  const problems = new Set<Shown>();
+  const report: Report = (problem) => void problems.add(words(problem));
   const gathered = gather(sources, report);
   const { own = noOwnOperations } = sources;
   for (const problem of own.problems) report(problem);
@@ -74,22 +74,22 @@ function configOf(
   { env }: Pick<ConfigSources, 'env'>,
 ) {
   return {
-    /** Those built in, and those of CLOUDOPS_OPERATIONS. */
+    /** Built-in operations, and operations from the files of CLOUDOPS_OPERATIONS. */
     operations,
     sandbox: values.SANDBOX,
     sandboxOptions: { stateFile: values.SANDBOX_STATE, seed: values.SANDBOX_SEED, fault: values.SANDBOX_FAULT },
     accounts,
     viewsForAll: values.VIEWS === 'on',
-    /** The first signs tokens that clients bring back, and all verify them; undefined means one of this process's own. */
+    /** The first key signs tokens that clients bring back, and all keys verify them. Undefined if the process makes its own key. */
     stateKeys: values.STATE_KEY,
     opensBrowser: values.OPEN_BROWSER === 'on',
-    /** The time that a plan waits for a person on the page. */
+    /** How long a plan waits for a person on the page. */
     planLifetimeMs: values.PLAN_HOURS * 3_600_000,
     webhook:
       values.DECISIONS_WEBHOOK === undefined
         ? undefined
         : { url: values.DECISIONS_WEBHOOK, key: values.DECISIONS_WEBHOOK_KEY },
-    /** The origin under which people reach the page for decisions: set only together with a state key. */
+    /** The origin of the page for decisions. It needs a state key. */
     publicUrl: values.HTTP_PUBLIC_URL === undefined ? undefined : new URL(values.HTTP_PUBLIC_URL).origin,
     secretsDir: values.SECRETS_DIR,
     /** Path of a file, or the address of a PostgreSQL database, which may hold a password. */
@@ -104,7 +104,7 @@ function configOf(
     insecureTls: env.NODE_TLS_REJECT_UNAUTHORIZED === '0',
     http: {
       tokensFile: values.HTTP_TOKENS_FILE,
-      /** With `audience`: the OAuth issuer whose tokens are accepted. */
+      /** The OAuth issuer whose tokens are accepted, if they are for `audience`. */
       issuer: values.HTTP_ISSUER,
       audience: values.HTTP_AUDIENCE,
       scopeClaim: values.HTTP_SCOPE_CLAIM,
@@ -116,14 +116,14 @@ function configOf(
       metrics: values.HTTP_METRICS_PORT,
     },
     proxies,
-    /** Variables that are not ours, for programs that are run. */
+    /** Environment variables without our prefix, for programs that this server starts. */
     otherVariables: Object.fromEntries(Object.entries(env).filter(([name]) => !name.toUpperCase().startsWith(prefix))),
-    /** Every setting that was given, for people to read. */
+    /** The settings that are given, for people to read. */
     origins,
   };
 }
 
-/** A configuration in which every account asks for consent that is at least as strict as a mode. */
+/** The configuration with consent at least as strict as `least` in every account. */
 export const withConfirm = (config: Config, least: ConsentMode): Config => {
   const strict = (account: AccountConfig) =>
     isAsStrict(account.confirm, least) ? account : { ...account, confirm: least };
@@ -132,7 +132,7 @@ export const withConfirm = (config: Config, least: ConsentMode): Config => {
   return { ...config, accounts: { ...config.accounts, all } };
 };
 
-/** The accounts of the file that is named, or the one that the environment describes. */
+/** The accounts of the accounts file, or else the account that the environment describes. */
 function loadAccounts(
   environment: ParsedEnvironment,
   readFile: ConfigSources['readFile'],
@@ -143,7 +143,7 @@ function loadAccounts(
   return (content && accountsOfFile(content, environment, readFile, report)) || onlyAccount(environment);
 }
 
-/** Settings for HTTP that are fine alone and not together. */
+/** Reports settings for HTTP that contradict each other. */
 function reportHttp(values: SettingValues, texts: Gathered['texts'], report: Report): void {
   const { HTTP_ISSUER: issuer, HTTP_AUDIENCE: audience, HTTP_TOKENS_FILE: tokensFile } = texts;
   for (const name of ['HTTP_ISSUER', 'HTTP_PUBLIC_URL', 'DECISIONS_WEBHOOK'] as const)
@@ -157,7 +157,7 @@ function reportHttp(values: SettingValues, texts: Gathered['texts'], report: Rep
     report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_TOKENS_FILE are both set; set one.');
 }
 
-/** Settings of the page for decisions that are fine alone and not together. */
+/** Reports settings of the page for decisions that contradict each other. */
 function reportDecisions(values: SettingValues, { all }: AccountsConfig, report: Report): void {
   const { HTTP_PUBLIC_URL: publicUrl, STATE_KEY: stateKeys } = values;
   if (publicUrl !== undefined && new URL(publicUrl).pathname !== '/')

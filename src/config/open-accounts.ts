@@ -14,11 +14,11 @@ import { variableName } from './settings.js';
 export type SandboxCloud = Pick<Cloud, 'endpoints' | 'signingServices'> & { readonly credentials: Credentials };
 
 export interface OpenAccountsDependencies extends KeyDependencies {
-  /** Stands in for the cloud of every account, where it is in use. */
+  /** Replaces the cloud of every account, if the sandbox is in use. */
   readonly sandbox: (() => Promise<SandboxCloud>) | undefined;
 }
 
-/** Makes accounts that can be called. Keys are looked for with the first call. */
+/** Makes accounts that can be called. Keys are read with the first call. */
 export function openAccounts(
   { all, byDefault, areNamed }: AccountsConfig,
   dependencies: OpenAccountsDependencies,
@@ -49,13 +49,13 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
   };
 }
 
-/** The code of keys that rotate is loaded where there are any: most servers have fixed ones. */
+/** Loads the code for sources of keys with the first call. */
 async function open(settings: KeySettings, dependencies: KeyDependencies): Promise<OpenKeys> {
   const { openKeys } = await import('../signing/open-keys.js');
   return openKeys(settings, dependencies);
 }
 
-/** The variables that have to be set for keys. */
+/** Names of the variables that must be set to have a key. */
 function missingIn(keys: KeySettings): string[] {
   if (keys.kind !== 'keys') return [];
   const { accessKeyId, secretAccessKey } = keys.credentials;
@@ -66,8 +66,8 @@ function missingIn(keys: KeySettings): string[] {
 }
 
 /**
- * What a profile adds to settings that do not say it.
- * @throws Refusal if it cannot be used
+ * The region and endpoint of a profile, if no setting gives them.
+ * @throws Refusal if the profile cannot be used
  */
 function withProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl }: ProfileFacts) {
   const problems: SafeText[] = [];

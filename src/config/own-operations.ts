@@ -11,12 +11,12 @@ export const noOwnOperations: OwnOperations = { operations: [], problems: [] };
 export const operationsPath = (env: Environment, { settings }: Pick<CommandLine, 'settings'>): string | undefined =>
   settings.OPERATIONS ?? (env[`${prefix}OPERATIONS`]?.trim() || undefined);
 
-/** The services that operations bring along. Each has a setting for its endpoint: see `endpointSetting`. */
+/** The services of operations that are not built in. `endpointSetting` names the setting for the endpoint of each. */
 export const ownServices = (operations: readonly Operation[]): Service[] => [
   ...new Set(
     operations.map(({ service }) => service).filter((service) => !builtInServices.some((one) => one === service)),
   ),
 ];
 
-/** The settings of those services, without prefix. */
+/** The settings for the endpoints of these services, without prefix. */
 export const ownSettings = ({ operations }: OwnOperations): string[] => ownServices(operations).map(endpointSetting);

@@ -18,8 +18,8 @@ export const anyText = () =>
     .trim()
     .min(1, stop(words('must not be empty')));
 
-/** Makes a message such as: is "soon"; it must be a whole number */
-const mustBe = (rule: SafeText) => ({
+/** Makes messages such as `is "soon"; it must be a whole number`. */
+const mustBe = (rule: Shown) => ({
   error: ({ input }: { readonly input?: unknown }) =>
     (typeof input === 'string' ? say`is ${quoted(input, 100)}; it must be ${rule}` : say`must be ${rule}`).text,
 });
@@ -90,7 +90,7 @@ const listOf = <const Kind extends string>(pattern: RegExp, kind: Wording<Kind>)
   return z.array(name, 'must be a list of texts').min(1, 'must not be empty');
 };
 
-/** Whether there is a tool of each name depends on other settings. */
+/** Names of tools. They are compared with the existing tools elsewhere. */
 export const tools = () => listOf(/^[\s\S]{0,64}$/, 'a tool');
 export const regions = () => listOf(region, 'a region name such as jp-east-1');
 export const hostNames = () =>

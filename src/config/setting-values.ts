@@ -8,7 +8,7 @@ type ValueOf<Name extends Setting> = z.output<ReturnType<Table[Name]['schema']>>
 /** Values of the settings that are given. */
 export type GivenValues = { readonly [Name in Setting]?: ValueOf<Name> | undefined };
 
-/** Values of all settings: a switch that is not given is off, and a setting without a default may be undefined. */
+/** Values of all settings. A switch that is not given is off, and a setting without a default may be undefined. */
 export type SettingValues = {
   readonly [Name in Setting]: Table[Name] extends { default: string | number } | { kind: 'switch' }
     ? ValueOf<Name>

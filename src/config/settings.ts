@@ -6,7 +6,7 @@ import { own, type SafeText } from '../util/safe-text.js';
 import { keySettings } from './key-settings.js';
 import * as schemas from './setting-schemas.js';
 
-/** One setting: a row of the table below. */
+/** Describes a setting. */
 export interface Row {
   /**
    * A switch needs no value as an option. A path is made absolute for clients that start the server elsewhere. A list is separated by
@@ -239,7 +239,7 @@ export const settings: Readonly<Record<Setting, Row>> = table;
 export const isSetting = (name: string): name is Setting => Object.hasOwn(table, name);
 export const settingNames = Object.keys(table).filter(isSetting);
 
-/** The value that a text stands for, as the accounts file would have it. Other text is left for the schema to refuse. */
+/** Converts a text to the value that the accounts file would have. Text that cannot be converted is left for the schema to refuse. */
 export function valueOfText(setting: Setting, text: string): unknown {
   const { kind } = settings[setting];
   if (kind === 'list') return text.split(',');
@@ -267,15 +267,14 @@ export function helpOf({ help, file, default: preset }: Row): string {
 
 /** The name of a setting in the environment: `CLOUDOPS_READ_ONLY` for `READ_ONLY`. */
 export const variableName = (setting: string) => prefix + setting;
-/** The same in a sentence. */
-export const saidVariable = (setting: string): SafeText => own(variableName(setting));
+export const saidVariable = (setting: string): Said => own(variableName(setting));
 /** The name of a setting on the command line: `--read-only` for `READ_ONLY`. */
 export const optionName = (setting: string) => `--${setting.toLowerCase().replaceAll('_', '-')}`;
 
 /** The settings of the endpoints of built-in APIs. */
 export const endpointSettings = ['STORAGE_URL', 'CATALOG_URL', 'DEVOPS_URL'] as const;
 
-/** The names that can be set from outside: every setting, and `…_FILE` of those that may come from a file. */
+/** All names that users can set. A setting that may come from a file has a second name with `_FILE`. */
 export const inputs = settingNames.flatMap((setting) => {
   const { secret = false, file = false } = settings[setting];
   const own = { name: setting, setting, isFile: false, isSecret: secret };

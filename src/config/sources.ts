@@ -9,28 +9,28 @@ import { inputs, optionName, prefix, type Setting, saidVariable, settings, varia
 
 export interface ConfigSources {
   readonly env: Environment;
-  /** Its settings win over the environment; its problems are reported with all others. */
+  /** Its settings win over the environment, and its problems are reported together with all others. */
   readonly commandLine?: Pick<CommandLine, 'settings' | 'problems'>;
-  /** Operations beside those built in; their services have settings of their own. */
+  /** Operations that are not built in. Their services have settings for their endpoints. */
   readonly own?: OwnOperations;
   readonly readFile: (path: string) => string;
 }
 
-/** The texts of settings before they are parsed, and their origins. */
+/** The settings before they are parsed, and their origins. */
 export interface Gathered {
   readonly texts: Readonly<Partial<Record<Setting, string>>>;
   /** Paths of the files that texts come from. */
   readonly files: Readonly<Partial<Record<Setting, string>>>;
-  /** Texts of the endpoints of services beside the three, by setting: `ENDPOINT_BILLING_URL`. */
+  /** Endpoints of services that are not built in, by setting, such as `ENDPOINT_BILLING_URL`. */
   readonly endpoints: Readonly<Record<string, string>>;
   readonly origins: readonly Origin[];
 }
 
-/** A setting that is not left to its default. */
+/** A setting that is given, for people to read. */
 export interface Origin {
   /** Such as `CLOUDOPS_REGION` or `CLOUDOPS_STATE_KEY_FILE`. */
   readonly name: string;
-  /** Value for people to read; a secret is not in it. */
+  /** The value without secrets. */
   readonly value: string;
   /** True if the real value is a secret or may hold one. */
   readonly secret: boolean;
@@ -42,10 +42,10 @@ export interface Origin {
 /** Takes a problem, one sentence, without the value of a secret. */
 export type Report = <const Text extends string>(problem: Wording<Text>) => void;
 
-/** A setting, or the endpoint of an API that a file of operations names, as the environment or the command line gives it. */
+/** A setting as the environment or the command line gives it. */
 interface Given {
   readonly name: string;
-  /** Undefined for the endpoint of such an API. */
+  /** Undefined for the endpoint of a service that is not built in. */
   readonly setting: Setting | undefined;
   readonly isFile: boolean;
   readonly isSecret: boolean;
@@ -53,7 +53,7 @@ interface Given {
   readonly text: string;
 }
 
-/** The text of each setting: from the environment or the command line, or from the file that one of them names. */
+/** Collects the settings from the environment, the command line, and the files that they name. */
 export function gather({ env, commandLine, own = noOwnOperations, readFile }: ConfigSources, report: Report): Gathered {
   const { settings: options = {}, problems = [] } = commandLine ?? {};
   const ownInputs = ownSettings(own).map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
@@ -81,7 +81,7 @@ export function gather({ env, commandLine, own = noOwnOperations, readFile }: Co
   };
 }
 
-/** Leaves out the endpoints of operations that could not be loaded, because their names are not known. */
+/** Leaves out endpoints, because the services of operations that could not be loaded are unknown. */
 const withoutEndpoints = (env: Environment): Environment =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !/^CLOUDOPS_ENDPOINT_.*_URL$/.test(name)));
 
@@ -133,7 +133,7 @@ function readVariables(env: Environment, known: readonly string[], report: Repor
   return values;
 }
 
-/** The text in the file of a setting, if it can be read. It is never shown. */
+/** The text of the file that holds a setting, if it can be read. It may be a secret. */
 export function readSettingFile(
   setting: Setting,
   path: string,
