@@ -28,7 +28,7 @@ import {
 import { printLine } from './layout.js';
 import { commandLog } from './terminal-log.js';
 
-/** `cloudops-mcp call`: calls a tool as an agent does, but without an MCP client. */
+/** `cloudops-mcp call`: calls a tool without an MCP client. */
 export const callCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--account <name>] [--plan] [--yes] [--json]',
   about: 'call a tool; exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost',
@@ -67,7 +67,7 @@ const forMachines = (tool: string, outcome: EndedOutcome, code: number) =>
     ? { ok: code === 0, tool, answer: outcome.success }
     : { ok: false, tool, failure: outcome.failure };
 
-/** The outcomes of a change that still needs somebody's consent. */
+/** Outcomes of a change that still needs consent. */
 const withoutDecision: readonly (string | undefined)[] = ['planned', 'waiting'];
 
 function exitCode(outcome: EndedOutcome, planned: boolean): number {
@@ -77,7 +77,7 @@ function exitCode(outcome: EndedOutcome, planned: boolean): number {
 
 export function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
   if (mayHaveHappened) return 4;
-  // The code of a failure with a status is the service's own.
+  // A failure with a status has a code of the service.
   if (status !== undefined) return 1;
   if (['Usage', 'InvalidArguments', 'NotAllowed', 'NotConfigured'].includes(code)) return 2;
   return withoutConsent.includes(code) ? 3 : 1;
@@ -92,7 +92,7 @@ export interface Call {
 }
 
 /**
- * Reads the call from the command line.
+ * Reads a call from the command line.
  * @throws UsageError
  */
 export async function readCall(invocation: Invocation): Promise<Call> {
@@ -102,7 +102,7 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   const operation = operations.find(({ name }) => name === tool);
   const names = operations.map(({ name }) => name);
   const isNamed = operation !== undefined;
-  // Without its file, a tool of CLOUDOPS_OPERATIONS is none.
+  // If the configuration is invalid, its problems come first: they may be the reason why the tool is unknown.
   if (!isNamed && invocation.config.ok) throw new UsageError(notOneOf('tool', tool, names));
   const config = validConfig(invocation);
   if (!isNamed) throw new UsageError(notOneOf('tool', tool, names));
@@ -118,7 +118,7 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   return { operation, args: { ...Object(args), planOnly: true }, config };
 }
 
-/** The arguments on the command line, in a file or on stdin. Errors do not quote them, because they may hold a secret. */
+/** Reads the arguments from the command line, a file or stdin. Errors do not quote them, because they may hold a secret. */
 async function readArguments(given: string, stdin: Terminal['stdin']): Promise<unknown> {
   const path = given.startsWith('@') ? given.slice(1) : undefined;
   const isArgument = given !== '-' && path === undefined;
@@ -133,7 +133,7 @@ async function readArguments(given: string, stdin: Terminal['stdin']): Promise<u
   }
 }
 
-/** Time for the rest to end. Changes have ended by then, with their calls. */
+/** Time limit for closing connections. The call has ended by then (milliseconds). */
 const graceMs = 1000;
 
 async function carryOut({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<EndedOutcome> {
@@ -159,14 +159,14 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
   }
 }
 
-/** Says in which processes a planId is valid, where that is not every one. */
+/** Warns if the planId is valid only in this process. */
 function tellLasting({ sandbox, stateKeys }: Config, { path }: Store, stderr: Terminal['stderr']): void {
   const key = words(sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.');
   if (sandbox || (stateKeys === undefined && path === undefined))
     printLine(stderr, say`note: this planId is valid only in this process; --yes carries the change out.${key}`);
 }
 
-/** Asks the person at the terminal, if there is one. */
+/** Asks the user. Undefined if stdin or stderr is no terminal. */
 function askerOn(terminal: Terminal, signal: AbortSignal): Elicitor | undefined {
   const { stdin, stderr } = terminal;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
@@ -174,7 +174,7 @@ function askerOn(terminal: Terminal, signal: AbortSignal): Elicitor | undefined 
     isDirect: true,
     show: (plan) => void stderr.write(`${planLines(plan, pageOf(terminal, 'stderr')).join('\n')}\n\n`),
     ask: async (_message, accept): Promise<UserReply> => {
-      // As a terminal of its own, it would keep Ctrl-C from the process.
+      // With `terminal: true`, Ctrl-C would not reach the process.
       const lines = createInterface({ input: stdin, output: stderr, terminal: false });
       const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
       try {
@@ -193,7 +193,7 @@ function askerOn(terminal: Terminal, signal: AbortSignal): Elicitor | undefined 
   };
 }
 
-/** Goes there, and erases the line. */
+/** Moves to the beginning of the line and erases it. */
 const beginningOfLine = '\r\x1b[K';
 
 /** Shows progress through a long list on a terminal. `total` is the number of parts, or NaN if it is not known. */

@@ -11,7 +11,7 @@ import { clients, type McpHost } from './client-formats-by-client.js';
 import { type Command, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
 import { type HelpPage, wrapped } from './layout.js';
 
-/** `cloudops-mcp client-config`: prints the configuration of an MCP client and the place for it. No secret is in it. */
+/** `cloudops-mcp client-config`: prints the configuration of an MCP client, without secrets, and the file that it goes into. */
 export const clientConfigCommand: Command = {
   usage: '<client> [--http URL] [--absolute] [--windows] [--json]',
   about:
@@ -45,17 +45,17 @@ export const clientConfigCommand: Command = {
 };
 
 interface Instructions {
-  /** Where it goes. */
+  /** The files that the block goes into, or the steps to a form. */
   readonly places: readonly string[];
-  /** Content for the client's configuration file; absent where people enter it by hand. */
+  /** Content for the client's configuration file. Absent if users fill in a form. */
   readonly block: string | undefined;
-  /** The client's own command that does the same. */
+  /** The client's command that adds the server. */
   readonly command: string | undefined;
   readonly secrets: readonly string[];
   readonly notes: readonly SafeText[];
 }
 
-/** How the client starts the server, and on what machine. */
+/** The command that starts the server, and facts about the machine. */
 interface Launch {
   readonly launch: readonly string[];
   readonly isAbsolute: boolean;
@@ -92,17 +92,16 @@ function forLocal(client: McpHost, config: Config, start: Launch): Instructions 
   };
 }
 
-/** A note of the table of clients. */
 const noteOf = (note: string): SafeText => say`${defined(note)}`;
 
 const hasEndpoints = ({ all }: Config['accounts']) =>
   all.some(({ cloud }) => Object.values(cloud.endpoints).some((url) => url !== undefined));
 
-/** True if a model may carry out a plan itself, once somebody said yes to it in the conversation. */
+/** True if a model can carry out a plan after a yes in the conversation. */
 const takesPlanIds = ({ accounts }: Config) =>
   accounts.all.some(({ confirm, policy }) => confirm === 'ask' && !policy.readOnly);
 
-/** What to know about who decides, where the server cannot ask the user through the client. */
+/** Notes about consent, if the server cannot ask the user through the client. */
 function decisionNotes({ title, decides, permissions }: McpHost, config: Config): readonly SafeText[] {
   if (decides === 'by form' || !takesPlanIds(config)) return [];
   if (decides === 'by view')
@@ -119,7 +118,7 @@ function decisionNotes({ title, decides, permissions }: McpHost, config: Config)
 
 const written = (block: Block) => (typeof block === 'string' ? block : JSON.stringify(block, null, 2));
 
-/** Not a name with our prefix: a server that finds an unknown setting in its environment does not start. */
+/** Has no prefix CLOUDOPS_, because a server refuses to start with an unknown setting in its environment. */
 const tokenVariable = 'MCP_CLOUDOPS_TOKEN';
 
 /** @throws UsageError */
@@ -145,7 +144,7 @@ function forRemote(
 }
 
 /**
- * The URL of a server is not shown: it may hold a password.
+ * Checks the URL of a server. It is not shown, because it may hold a password.
  * @throws UsageError
  */
 function checkUrl(text: string): void {
@@ -160,7 +159,7 @@ function checkUrl(text: string): void {
     );
 }
 
-/** The server as a client starts it, and the secrets that somebody has to put somewhere. */
+/** The command and environment of the server, and the secrets that the user has to set. */
 function localServer(
   { keepsNoSecrets, decides }: McpHost,
   config: Config,
@@ -175,11 +174,11 @@ function localServer(
   const inFiles = keepsNoSecrets ? toSet.filter(hasFile) : [];
   const asksPeople = decides === 'by view' && takesPlanIds(config) && !isGiven('CLOUDOPS_CONFIRM');
   const { launch, isAbsolute, isWindows } = start;
-  // On Windows, what npm installs are scripts of cmd.
+  // On Windows, npm installs commands as scripts of cmd.
   const isScript = isWindows && !isAbsolute && launch[0] !== 'node';
   const [command = '', ...args] = isScript ? ['cmd', '/c', ...launch] : launch;
   const env = Object.fromEntries([
-    // Clients start the server in a folder of their own choice.
+    // Paths are absolute, because clients choose the working directory of the server.
     ...shown.map(({ name, value, isPath }) => [name, isPath ? resolve(value) : value]),
     ...inFiles.map((name) => [`${name}_FILE`, fileFor(name, start)]),
     ...(asksPeople ? [['CLOUDOPS_CONFIRM', 'human']] : []),
@@ -190,7 +189,7 @@ function localServer(
 /** True if a setting may come from a file. */
 const hasFile = (name: string) => inputs.some((input) => input.isFile && variableName(input.setting) === name);
 
-/** A file for a secret, where other programs keep theirs. */
+/** The path of a file for a secret, in the user's configuration folder. */
 function fileFor(name: string, { home, isWindows }: Launch): string {
   const file = name
     .replace(/^CLOUDOPS_/, '')
@@ -201,7 +200,7 @@ function fileFor(name: string, { home, isWindows }: Launch): string {
     : posix.join(home ?? '/home/YOUR NAME', '.config', 'cloudops-mcp', file);
 }
 
-/** PowerShell and POSIX shells differ in how a quotation mark is written between quotation marks. */
+/** Quotes a value for PowerShell or a POSIX shell. They escape quotation marks differently. */
 const quoteFor =
   (windows: boolean): Quote =>
   (value) =>
@@ -215,7 +214,7 @@ function textOf(
   return [
     block === undefined ? say`${defined(title)}: enter this at` : say`${defined(title)}: add this to`,
     ...places.map((place) => say`  ${exact(place)}`),
-    // In JSON, TOML and YAML, an escape is the character that it spells.
+    // `exact` may escape invisible characters. JSON, TOML and YAML read such an escape as the character.
     ...(block === undefined ? [] : ['', ...block.split('\n').map((line) => say`${exact(line)}`)]),
     ...(command === undefined ? [] : ['', 'or run', say`  ${exact(command)}`]),
     ...(secrets.length === 0 ? [] : ['', ...wrapped(say`${namesOf(secrets)}: ${defined(secretsNote)}`, width)]),
@@ -224,10 +223,10 @@ function textOf(
   ].join('\n');
 }
 
-/** True once `npx -y cloudops-mcp` can install the package. Nothing else has to change then. */
+/** To be set when `npx -y cloudops-mcp` can install the package. */
 const isPublished = false;
 
-/** The command that starts this very server again, for a client that runs it elsewhere: program and arguments. */
+/** The program and arguments that start this installation of the server. */
 export function launchCommand(
   { script, env, platform }: Pick<Terminal, 'script' | 'env' | 'platform'>,
   published = isPublished,
@@ -237,14 +236,14 @@ export function launchCommand(
   return byNpx && published ? ['npx', '-y', 'cloudops-mcp'] : ['node', script];
 }
 
-/** True if `cloudops-mcp` in a shell runs this script, as it does after a global installation or `npm link`. */
+/** True if the command `cloudops-mcp` runs this script, for example after a global installation or `npm link`. */
 function isOnPath(script: string, path: string, platform: NodeJS.Platform): boolean {
-  // npm adds folders to the PATH of its scripts that clients do not have.
+  // npm adds folders to the PATH of its scripts. Clients do not have them.
   const folders = path
     .split(delimiter)
     .filter((folder) => folder !== '' && !/node_modules[\\/]\.bin[\\/]?$/.test(folder));
   return folders.some((folder) => {
-    // On Windows, npm puts a script beside the folder of global packages instead of a link to one of them.
+    // On Windows, npm writes a script next to the folder of global packages instead of a link.
     if (platform === 'win32') return dirname(dirname(script)) === join(folder, 'node_modules', 'cloudops-mcp');
     try {
       return realpathSync(join(folder, 'cloudops-mcp')) === script;

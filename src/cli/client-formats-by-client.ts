@@ -22,36 +22,35 @@ import {
   withReferences,
 } from './client-formats.js';
 
-/** Facts about MCP clients: the places and the format of their configuration, and notes for their users. */
+/** The configuration of each MCP client: where it is, its format, and notes for users. */
 
 export interface McpHost {
   readonly title: string;
   readonly places: readonly string[];
-  /** A block for a program that the client starts; absent if it starts none. */
+  /** Makes the block for a server that the client starts. Absent if the client starts no programs. */
   readonly local?: (server: LocalServer) => Block;
-  /** A block for a URL, or where to enter it. */
+  /** Makes the block for a URL, or says where users enter the URL. */
   readonly remote: ((server: RemoteServer) => Block) | ByHand;
   /**
-   * Its user's way to decide on a change: in a form that the server asks for, with the button of a view, or not at all, so that models carry
-   * out plans themselves once the user says yes.
+   * How users decide on a change: in a form that the server asks for, or with the button of a view. With `not`, models carry out plans
+   * after a yes in the conversation.
    */
   readonly decides: 'by form' | 'by view' | 'not';
-  /** The part that the client's own permissions can play in that. */
+  /** How the client's permissions can add a question. */
   readonly permissions?: string;
-  /** The client's own command that adds the server; `local` is undefined where that cannot pass secrets on. */
+  /** The client's commands that add the server. `local` returns undefined if the command cannot pass secrets. */
   readonly commands?: {
     readonly local: (server: LocalServer, quote: Quote) => string | undefined;
     readonly remote: (server: RemoteServer, quote: Quote) => string;
   };
-  /** The client's way to the value of a secret. */
+  /** How the client gets the value of a secret. */
   readonly secrets: string;
-  /** Set if secrets could only stand in the block itself: it then names files that have them. */
+  /** Set if secrets would have to stand in the block. The block then names files that hold them. */
   readonly keepsNoSecrets?: true;
-  /** Set if the desktop starts it, without the PATH of a shell. */
+  /** Set if the client is started from the desktop, without the PATH of a shell. */
   readonly isOnDesktop?: true;
-  /** Peculiarities of the client that users should know. */
   readonly notes?: readonly string[];
-  /** A note for the case that npx has to download the package first. */
+  /** A note for the first start, when npx downloads the package. */
   readonly downloadNote?: string;
 }
 
@@ -181,7 +180,7 @@ export const clients: Readonly<Record<string, McpHost>> = {
       ].join('\n\n'),
     remote: ({ url, token }) => tomlTable('mcp_servers.cloudops', { url, bearer_token_env_var: token }),
     commands: {
-      // It has no option for env_vars.
+      // The command has no option for env_vars.
       local: (server, quote) =>
         server.secrets.length > 0
           ? undefined
@@ -217,7 +216,7 @@ export const clients: Readonly<Record<string, McpHost>> = {
     title: 'Qwen Code',
     places: [inHome('.qwen/settings.json'), 'or .qwen/settings.json in the folder of a project'],
     ...jsonFile(inBraces, { urlField: 'httpUrl' }),
-    // It declares views, and shows none in a terminal.
+    // Qwen Code declares views, but shows none in a terminal.
     decides: 'not',
     permissions: haveItAsk('Qwen Code'),
     secrets: inherited,

@@ -1,10 +1,10 @@
-/** The formats of the configuration of MCP clients. */
+/** Configuration formats that several MCP clients share, and their building blocks. */
 
 export interface LocalServer {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Names of the variables that hold secrets: they are not in `env`. */
+  /** Names of variables that hold secrets. They are not in `env`. */
   readonly secrets: readonly string[];
 }
 
@@ -14,13 +14,13 @@ export interface RemoteServer {
   readonly token: string;
 }
 
-/** Writes a value for the shell of the system. */
+/** Quotes a value for the shell of the system. */
 export type Quote = (value: string) => string;
 
-/** The content for a client's configuration file: a value of JSON, or text in another format. */
+/** Content for a client's configuration file: a JSON value, or text in another format. */
 export type Block = object | string;
 
-/** Steps for a person in a client that has no file for its servers: the place, and what else there is to know. */
+/** Instructions for a client that has a form instead of a configuration file. */
 export interface ByHand {
   readonly place: string;
   readonly about: string;
@@ -39,13 +39,13 @@ const inputReference: Reference = (name) => `\${input:${inputId(name)}}`;
 
 export const bearer = (reference: Reference, token: string) => `Bearer ${reference(token)}`;
 
-/** The variables of a server, secrets as references for the client to resolve. */
+/** The variables of a server. Secrets are references that the client resolves. */
 export const withReferences = ({ env, secrets }: LocalServer, reference: Reference) => ({
   ...env,
   ...Object.fromEntries(secrets.map((name) => [name, reference(name)])),
 });
 
-/** The blocks that most clients share, under the key that each has for servers and with the fields that each adds. */
+/** Makes the JSON blocks that most clients share. Clients differ in the key for servers and in additional fields. */
 export const jsonFile = (
   reference: Reference,
   { servers = 'mcpServers', urlField = 'url', local = {}, remote = {} } = {},
@@ -60,7 +60,7 @@ export const jsonFile = (
   },
 });
 
-/** VS Code asks for secrets, which the block has to list. */
+/** The secrets that VS Code asks for. */
 export const promptInputs = (names: readonly string[]) =>
   names.map((name) => ({ type: 'promptString', id: inputId(name), description: name, password: true }));
 export const vscodeFile = jsonFile(inputReference, {
@@ -69,11 +69,11 @@ export const vscodeFile = jsonFile(inputReference, {
   remote: { type: 'http' },
 });
 
-/** A table of TOML, which writes texts and lists of texts as JSON does. */
+/** A TOML table. TOML writes strings and lists of strings like JSON. */
 export const tomlTable = (name: string, values: object) =>
   [`[${name}]`, ...Object.entries(values).map(([key, value]) => `${key} = ${JSON.stringify(value)}`)].join('\n');
 
-/** A file of YAML, in which any JSON is a value. */
+/** A YAML file. Any JSON value is valid YAML. */
 export const gooseExtension = (fields: object) =>
   [
     'extensions:',

@@ -7,25 +7,25 @@ import { didYouMean } from '../util/did-you-mean.js';
 import { namesOf, own, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 import { columnsOf, type HelpPage, wrapped } from './layout.js';
 
-/** The destination of text: a terminal of so many columns, or a file or pipe. */
+/** The destination of text: a terminal with `columns`, or a file or pipe. */
 type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** The process around a command: its streams, environment and clock. */
 export interface Terminal {
   readonly now: () => Date;
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** Output of a command. While MCP is served here, nothing but messages of the protocol. */
+  /** Output of a command. While MCP is served on it, only messages of the protocol. */
   readonly stdout: Screen;
   /** Problems, progress and questions. */
   readonly stderr: Screen;
   /** Aborts on the first termination signal, so that the command can end. A second signal kills the process. */
   interrupted(onSignal?: (name: string) => void): AbortSignal;
   readonly platform: NodeJS.Platform;
-  /** Path of the script that Node runs, links resolved. */
+  /** Path of the script that Node runs, with symbolic links resolved. */
   readonly script: string;
-  /** Path of the program that runs it. */
+  /** Path of the Node.js executable. */
   readonly node: string;
-  /** Name of the zone that times are shown in; the process's own if absent. */
+  /** Time zone of the times that are shown. By default, the zone of the process. */
   readonly timeZone?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
@@ -33,17 +33,17 @@ export interface Terminal {
 
 export interface Invocation extends Pick<CommandLine, 'positionals' | 'options'> {
   readonly config: ConfigResult;
-  /** Those that can be named, whether or not the configuration is valid. */
+  /** All operations, even if the configuration is invalid. */
   readonly operations: readonly Operation[];
   readonly terminal: Terminal;
 }
 
-/** One command of the command line. Options that are not its own are settings. */
+/** A command. Options that are not in its syntax are settings. */
 export interface Command extends CommandSyntax {
   /** Arguments and options after the command's name: `[--json] [--since 24h]`. */
   readonly usage: string;
   readonly about: string;
-  /** Set if it goes on until it is ended: a wrong setting then keeps it from starting. */
+  /** Set for long-running commands, which refuse to start with an invalid setting. */
   readonly serves?: true;
   /**
    * Resolves with the exit code.
@@ -52,10 +52,10 @@ export interface Command extends CommandSyntax {
   run(invocation: Invocation): Promise<number>;
 }
 
-/** Commands by name, each loaded when it is needed, so that serving starts without the others. */
+/** Commands by name. Each is loaded when it is run, so that a server starts without the others. */
 export type Commands = Readonly<Record<string, () => Promise<Command>>>;
 
-/** Problems that keep a command from running: sentences for the user, with no value of a secret. The exit code is 2. */
+/** Thrown if a command cannot run. `problems` are sentences for the user, without values of secrets. The exit code is 2. */
 export class UsageError extends Error {
   readonly problems: readonly SafeText[];
   /** Begins the message instead of the command's name. */
@@ -70,7 +70,7 @@ export class UsageError extends Error {
   }
 }
 
-/** The problems of a command line: one problem follows the heading, several are listed below it. */
+/** Formats problems. One problem follows the heading, and several are listed below it. */
 export function problemsText(heading: SafeText, problems: readonly SafeText[], terminal: Terminal): string {
   const { width } = pageOf(terminal, 'stderr');
   const [first = say``, ...others] = problems;
@@ -87,21 +87,21 @@ export function validConfig({ config }: Invocation): Config {
   throw new UsageError(...config.problems);
 }
 
-/** Options of a command that is about an HTTP server, and their defaults. */
+/** Options of commands that start or ask an HTTP server. */
 export const addressOptions = { host: 'value', port: 'value' } as const;
 export type CommandAddress = Readonly<Partial<Record<keyof typeof addressOptions, string>>>;
 export const defaultAddress = { host: '127.0.0.1', port: '8080' };
 
 /**
- * The number that `--port` gives.
- * @throws UsageError if it is no port
+ * Parses the value of `--port`.
+ * @throws UsageError if it is not a port
  */
 export function portOf(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new UsageError(say`--port takes a number from 0 to 65535; 0 takes a free one.`);
 }
 
-/** A sentence about a command, a tool or the like that does not exist, or was not named. */
+/** A sentence about a name, for example of a command or a tool, that is missing or does not exist. */
 export const notOneOf = <const Kind extends string>(
   kind: Wording<Kind>,
   given: string,
@@ -114,7 +114,7 @@ export const notOneOf = <const Kind extends string>(
   return say`${own(given)} is not a ${what}${hint} The ${what}s are ${all}.`;
 };
 
-/** The page that a terminal is for text on one of its streams: with colours for people, unless NO_COLOR is set. */
+/** The layout for a stream. Text on a terminal has colours, unless NO_COLOR is set. */
 export function pageOf(
   { env, timeZone, ...streams }: Pick<Terminal, 'stdout' | 'stderr' | 'env' | 'timeZone'>,
   stream: 'stdout' | 'stderr',
@@ -128,7 +128,7 @@ export function pageOf(
   };
 }
 
-/** `██████░░░░` for a share from 0 to 1. */
+/** A progress bar such as `██████░░░░` for a share from 0 to 1. */
 export function bar(share: number, width = 30): string {
   const full = Math.round(Math.min(1, Math.max(0, share)) * width);
   return '█'.repeat(full) + '░'.repeat(width - full);

@@ -5,9 +5,9 @@ import { isAbsolute, join } from 'node:path';
 type Process = Pick<NodeJS.Process, 'env' | 'platform' | 'getuid'>;
 
 /**
- * Lets Node keep the compiled code of the modules that are loaded from now on, which the next start then loads. `enable` is
- * `enableCompileCache` of `node:module`, which Node 22.1 and newer have. Without a folder that is ours alone there is no cache:
- * somebody who can write there could run code as us.
+ * Lets Node cache the compiled code of modules that are loaded after this call, for the next start. The cache needs a folder that only this
+ * user can write to, because another user could put code into it.
+ * @param enable `enableCompileCache` of `node:module`, which Node has since 22.1
  */
 export function enableCompileCache(enable: unknown, process: Process): void {
   if (typeof enable !== 'function') return;
@@ -16,11 +16,11 @@ export function enableCompileCache(enable: unknown, process: Process): void {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     if (isPrivate(folder, process.getuid?.())) enable(folder);
   } catch {
-    // There is no home, or it cannot be written: starting takes a little longer.
+    // There is no home folder, or it is not writable. Each start takes a little longer.
   }
 }
 
-/** The system's folder for files that can be made anew. */
+/** The system's folder for caches. */
 function cacheFolder({ env, platform }: Process): string {
   const named = platform === 'win32' ? env.LOCALAPPDATA : env.XDG_CACHE_HOME;
   if (named !== undefined && isAbsolute(named)) return named;
@@ -29,7 +29,7 @@ function cacheFolder({ env, platform }: Process): string {
   return platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
 }
 
-/** True for a folder, not a link, that belongs to this user and that no other can open. On Windows, its parent folder ensures that. */
+/** True for a folder, not a link, that belongs to this user and is closed to others. On Windows, its parent folder ensures that. */
 function isPrivate(folder: string, user: number | undefined): boolean {
   const status = lstatSync(folder);
   return status.isDirectory() && (user === undefined || (status.uid === user && (status.mode & 0o077) === 0));

@@ -32,7 +32,7 @@ export const doctorCommand: Command = {
     'check configuration, endpoints, clocks, signature and files; exit code 0 all is well, 1 there is a problem, 3 no API could be checked',
   options: { json: 'switch', bucket: 'value' },
   run: async ({ options, config, terminal }) => {
-    // Not by the signal itself: programs that are asked for keys end with a process that exits.
+    // An explicit exit also ends programs that were started to print keys. A signal would not.
     terminal.interrupted(() => process.exit(interrupted));
     const rest = config.ok
       ? await examine(config.config, options.bucket, terminal)
@@ -49,10 +49,10 @@ export const doctorCommand: Command = {
   },
 };
 
-/** The exit code of what Ctrl-C ends, as shells have it. */
+/** The exit code after Ctrl-C, as in shells. */
 const interrupted = 130;
 
-/** The exit code if no API is set up: nothing was found wrong because nothing was tried. */
+/** The exit code if no API is set up, so that no API was checked. */
 const nothingChecked = 3;
 
 function nodeFinding(version: string): Finding {
@@ -65,13 +65,13 @@ function nodeFinding(version: string): Finding {
 
 interface Examined {
   readonly findings: readonly Finding[];
-  /** The number of APIs that a request was sent to; undefined if the configuration did not allow any check. */
+  /** Number of APIs that were checked. Undefined if the configuration is invalid. */
   readonly apisChecked: number | undefined;
 }
 
 async function examine(config: Config, bucket: string | undefined, terminal: Terminal): Promise<Examined> {
   const { now, env, version, platform } = terminal;
-  // It leaves the journal alone, so that the next server reports the changes that an earlier process left open.
+  // Opening the journal would report unfinished changes, which is left to the next server.
   const unrecorded = { ...config, journal: devNull, telemetry: false };
   const runtime = await startRuntime(unrecorded, version, () => undefined, now);
   const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: 10_000 });
@@ -115,7 +115,7 @@ function tlsFindings({ insecureTls }: Config): Finding[] {
   return [warning('TLS', insecureTlsWarning, remedy)];
 }
 
-/** Every API of every account. */
+/** Checks every API of every account. */
 async function accountFindings(
   runtime: Runtime,
   bucket: string | undefined,
@@ -137,7 +137,7 @@ async function accountFindings(
   return (await Promise.all(ofAccounts)).flat();
 }
 
-/** Looks once for keys that are elsewhere, so that a problem with them is said once. */
+/** Reads the keys once, so that a problem with them is reported once and not for every API. */
 async function keysProblem(account: Account): Promise<Finding[]> {
   const { keys } = await account.cloud();
   if (!('missing' in keys)) await keys.current();
@@ -179,7 +179,7 @@ async function apiFindings(
   return [...found, notChecked(check, 'no tool of this API can be tried without changing something', remedy)];
 }
 
-/** Makes the call with which an operation has its service tried. */
+/** Makes the probe call of an operation, to check the signature. */
 async function trialFinding(
   check: string,
   operation: Operation,
@@ -209,7 +209,7 @@ async function trialFinding(
   return problem(check, join([summary, ...problems], ' '), remedy);
 }
 
-/** Fetches the issuer's keys as a server does, if tokens of an issuer are accepted. */
+/** Fetches the issuer's keys as a server does, if an issuer is set. */
 async function issuerFinding({ http: { issuer }, proxies }: Config): Promise<Finding[]> {
   if (issuer === undefined) return [];
   const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
@@ -239,7 +239,7 @@ function consentFinding(account: string, mode: ConsentMode): Finding {
   return warning(check, detail, 'Unset CLOUDOPS_CONFIRM where a person can be asked.');
 }
 
-/** Checks the file of extra certificates, which Node reads when it starts, and does without if it cannot. */
+/** Checks the file of extra certificates. Node reads it at the start and goes on without it if it cannot be read. */
 async function authorityFinding(path: string | undefined): Promise<Finding[]> {
   if (!path) return [];
   const check = 'NODE_EXTRA_CA_CERTS';
@@ -251,7 +251,7 @@ async function authorityFinding(path: string | undefined): Promise<Finding[]> {
   }
 }
 
-/** Opens the journal, and looks for changes without a known outcome. */
+/** Opens the journal and counts changes without a known outcome. */
 async function journalFinding(config: Config, now: () => Date): Promise<Finding[]> {
   const check = 'journal';
   const { name, path, openJournal } = openStore(config.journal, now);
@@ -274,7 +274,7 @@ async function journalFinding(config: Config, now: () => Date): Promise<Finding[
   }
 }
 
-/** Whether the folder of secrets is this user's alone. */
+/** Checks that only this user can open the folder of secrets. */
 async function secretsFinding(folder: string | undefined, platform: NodeJS.Platform): Promise<Finding> {
   const check = 'secrets';
   if (folder === undefined) return ok(check, 'no folder: CLOUDOPS_SECRETS_DIR is not set');
@@ -290,7 +290,7 @@ async function secretsFinding(folder: string | undefined, platform: NodeJS.Platf
   }
 }
 
-/** Where a planId is valid. */
+/** Says in which processes a planId is valid. */
 function stateKeyFinding(config: Config, now: () => Date): Finding {
   const check = 'state key';
   const store = openStore(config.journal, now);
@@ -312,7 +312,7 @@ const stateKeyMeaning = ({ stateKeys: keys }: Config, { path }: Store): SafeText
 
 const networkCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNRESET'];
 
-/** By the class of a code of SQL, its first two characters. */
+/** Remedies by the class of an SQLSTATE code, which is its first two characters. */
 const remediesByClass: Readonly<Record<string, SafeText>> = {
   28: words('Check the user and the password in CLOUDOPS_JOURNAL.'),
   53: words('The database has no connection or no space left: see its own log.'),
@@ -331,13 +331,12 @@ function journalRemedy(error: unknown, inDatabase: boolean): SafeText {
   );
 }
 
-/** Colours of the states, the longest of which makes the first column. */
 const colours = { ok: 'green', 'not checked': 'cyan', warning: 'yellow', problem: 'red' } as const;
 const statusColumns = Math.max(...Object.keys(colours).map((status) => status.length)) + 2;
-/** A column of text that is narrower than this stands below its check. */
+/** If the details have fewer columns than this, they stand below the name of the check. */
 const narrowestText = 40;
 
-/** The findings of `doctor`, for people. `apisChecked` is undefined if the configuration did not allow any check of them. */
+/** Formats the findings for people. */
 function doctorReport(
   findings: readonly Finding[],
   apisChecked: number | undefined,

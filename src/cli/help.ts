@@ -5,7 +5,7 @@ import { defined, exact, own, say } from '../util/safe-text.js';
 import { type Command, type Commands, type Invocation, notOneOf, pageOf, UsageError } from './command.js';
 import { type HelpPage, wrapped } from './layout.js';
 
-/** `cloudops-mcp help`, and `--help` with any command. The arguments are the command that it is about, and the tool of `call`. */
+/** `cloudops-mcp help`, and `--help` of any command. Its arguments are a command, and a tool for `call` and `view`. */
 export const helpCommand = (commands: Commands, defaultCommand: Command): Command => ({
   usage: '[<command> [<tool>]]',
   about: 'print this text, or what there is to know about a command or a tool',
@@ -87,14 +87,14 @@ function usageOf(name: string, { usage, about }: Command, { width, paint }: Help
   ];
 }
 
-/** For programs such as grep, one line. */
+/** One line per setting in a file or pipe, for programs such as grep. */
 function settingLines(name: string, row: Row, width: number): string[] {
   const option = row.secret ? '' : optionName(name);
   if (!Number.isFinite(width)) return [`    ${variableName(name).padEnd(28)}${option.padEnd(22)}${helpOf(row)}`];
   return [`    ${variableName(name)}  ${option}`.trimEnd(), ...wrapped(say`${defined(helpOf(row))}`, width, 8)];
 }
 
-/** The help of a tool: its purpose, its arguments with their rules, and an example to start from. */
+/** The help of a tool: its purpose, its arguments with their rules, and an example. */
 function toolLines(name: string, command: Command, operation: Operation, page: HelpPage): readonly string[] {
   const { width, paint } = page;
   const heading = (text: string) => ['', paint('bold', text)];
@@ -123,13 +123,13 @@ function argumentLines({ path, type, rules, about, preset }: ArgumentRow, { widt
   return [`  ${paint('bold', path)}`, ...lines.flatMap((line) => wrapped(say`${defined(line)}`, width, 6))];
 }
 
-/** The remark of a description that only a model needs. */
+/** A remark in descriptions that is only for models. */
 const forModels = /; ask the user rather than guess/;
 
-/** Without the marks of Markdown. */
+/** Removes the backquotes of Markdown. */
 const plain = (text: string) => text.replaceAll('`', '');
 
-/** The arguments that steer a call, which are described to models elsewhere. */
+/** Descriptions of the control arguments for people. */
 const forPeople: Readonly<Record<string, string>> = {
   planOnly: 'Only show the plan, as --plan does.',
   planId: 'Carry out the plan that was printed with it.',

@@ -25,7 +25,7 @@ import { addressOptions, type Command, defaultAddress, portOf, UsageError, valid
 import { printLine } from './layout.js';
 import { runUntilSignal } from './run-until-signal.js';
 
-/** Time for calls under way to end when the process is asked to. */
+/** Time limit for running calls after a termination signal. */
 const graceMs = 30_000;
 
 /** `cloudops-mcp http`: serves many clients over HTTP. */
@@ -48,7 +48,7 @@ export const httpCommand: Command = {
             'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the plans and answers of this process.',
           ),
         });
-      // A change carries on when its connection is lost, and its outcome is recorded.
+      // A change continues after its connection is lost, and its outcome is recorded.
       inFlight.detach();
       const shared = await openSharedMessages(runtime.store);
       const watch = allowChanges(server.accounts, server.operations) ? watchJournal(journal, log) : undefined;
@@ -102,7 +102,7 @@ async function decisionsOf(
   if (publicUrl === undefined || identity === undefined) return undefined;
   const { principalNamed } = identity;
   const signIn = await signInOf(http, publicUrl, identity, now);
-  // An issuer tells nobody's scopes of now. Those that the caller had are as good as its token, which may be as old.
+  // An issuer cannot be asked for the current scopes of a caller, so the scopes of its token at the time of the call count.
   const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) => {
     if (caller === undefined) return undefined;
     return principalNamed === undefined ? { name: caller, scopes } : principalNamed(caller);
@@ -110,7 +110,7 @@ async function decisionsOf(
   return { publicUrl, signIn, plans, accounts, operations, call, stateKeys, callerOf, now, log };
 }
 
-/** The way in which people sign in to the page for decisions. */
+/** How people sign in to the page for decisions. */
 async function signInOf(
   { issuer, audience, clientId, clientSecret }: Config['http'],
   publicUrl: string,
@@ -124,7 +124,7 @@ async function signInOf(
 }
 
 /**
- * The host names under which the server is reached, and how it authenticates callers.
+ * The host names of the server, and how it authenticates callers.
  * @throws UsageError
  */
 async function accessOf(host: string, { http, proxies, publicUrl }: Config, now: () => Date) {
@@ -161,14 +161,14 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
   };
 }
 
-/** A way to tell callers apart. */
+/** Authenticates callers. */
 interface Identity {
   readonly authenticate: Authenticate;
-  /** For a tokens file: the caller with a name and its scopes of now. */
+  /** Looks up a caller of the tokens file with its current scopes. Absent for an issuer. */
   readonly principalNamed?: (name: string) => Promise<Principal | undefined>;
-  /** For an issuer: what asks it. */
+  /** The client for requests to the issuer. Absent for a tokens file. */
   readonly httpClient?: HttpClient;
-  /** For an issuer: true if it answered last. */
+  /** True if the issuer answered the last request. Absent for a tokens file. */
   readonly reachable?: () => boolean;
   close?(): Promise<void>;
 }
@@ -178,7 +178,7 @@ function openTokensFile(options: Parameters<typeof authenticateByTokensFile>[0])
   return { authenticate, principalNamed: authenticate.principalNamed };
 }
 
-/** Fetches the issuer's keys at once: a mistake in its address shows in the log, and the first caller need not wait. */
+/** Fetches the issuer's keys at the start. A wrong address then shows in the log, and the first caller does not wait. */
 function openIssuer(options: Omit<IssuerOptions, 'keys'>, proxies: Proxies): Identity {
   const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
   const sleep = (milliseconds: number) => delay(milliseconds);
@@ -192,7 +192,7 @@ function openIssuer(options: Omit<IssuerOptions, 'keys'>, proxies: Proxies): Ide
   };
 }
 
-/** The host names of a server that listens on `host`. `stranger` is what other machines can reach it by, if they can. */
+/** The host names of a server that listens on `host`. `stranger` is an address that other machines can reach, if there is any. */
 function hostsOf(host: string, allowed: readonly string[], publicHost: string | undefined) {
   const named = allowed.length === 0 && publicHost !== undefined ? [publicHost] : allowed;
   if (!isLoopback(host === '::1' ? '[::1]' : host)) return { hosts: named, stranger: host };
@@ -200,13 +200,13 @@ function hostsOf(host: string, allowed: readonly string[], publicHost: string | 
   return { hosts: [...named, 'localhost', '127.0.0.1', '[::1]'], stranger };
 }
 
-/** The host name in a text, if that is a URL: the audience of tokens need not be one. */
+/** The host name of a URL. Undefined for other text, because the audience of tokens may be any text. */
 function hostOf(text: string | undefined): string | undefined {
   const isUrl = text !== undefined && /^https?:/i.test(text) && URL.canParse(text);
   return isUrl ? new URL(text).hostname : undefined;
 }
 
-/** The tokens file as it is at the start, when a problem in it keeps the server from starting. */
+/** Reads the tokens file at the start, when a problem in it prevents the start. */
 async function tokensAtStart(path: string) {
   const read = () => readTokensFile(path);
   try {

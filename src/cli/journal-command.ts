@@ -10,7 +10,7 @@ import { duration, join, own, quoted, type SafeText, say, words } from '../util/
 import { type Command, type Invocation, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
 import { type HelpPage, localTime, padded, printLine, widthOf, wrapped } from './layout.js';
 
-/** `cloudops-mcp journal`: prints the changes and their outcomes, all of them if nothing else is asked for. */
+/** `cloudops-mcp journal`: prints the changes and their outcomes. */
 export const journalCommand: Command = {
   usage: '[migrate] [--json] [--since 24h] [--until 2026-11-20] [--follow]',
   about: 'print the journal of changes',
@@ -31,7 +31,7 @@ export const journalCommand: Command = {
   },
 };
 
-/** Prints each change when its outcome is read, and those without one at the end. */
+/** Prints each change when its outcome has been read, and changes without an outcome at the end. */
 async function print(config: Config, { options, terminal }: Invocation): Promise<number> {
   const { stdout, now } = terminal;
   const since = timeOf('since', options.since, now());
@@ -63,13 +63,13 @@ function nothingSince(since: number | undefined, { timeZone }: HelpPage): SafeTe
 
 const pollMs = 1_000;
 
-/** A code of SQL. */
+/** An SQLSTATE code. */
 const insufficientPrivilege = '42501';
 const ownerNeeded = words(
   'this role may not: the role that owns the tables has to run it, or for the first time one that may create them',
 );
 
-/** Brings the tables of a database up to date. A file needs nothing. */
+/** Brings the tables of a database up to date. A file needs no migration. */
 async function migrate({ journal }: Config, { stdout, now }: Terminal): Promise<number> {
   await openStore(journal, now)
     .migrate()
@@ -94,17 +94,17 @@ function timeOf(option: string, text: string | undefined, now: Date): number | u
 function parseTime(text: string, now: Date): number {
   const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
   const milliseconds: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-  // Date.parse takes a bare number for a month or a year.
+  // Date.parse would take a bare number as a month or a year.
   if (count === undefined) return /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   return now.getTime() - Number(count) * (milliseconds[unit] ?? Number.NaN);
 }
 
 const noOutcome = 'no outcome';
 const outcomeColumns = Math.max(...[...outcomes, noOutcome].map(widthOf)) + 2;
-/** A column of text that is narrower than this cannot be read: such a terminal gets lines that it breaks itself. */
+/** If fewer columns than this are left for text, each change is one line that the terminal breaks. */
 const narrowestText = 30;
 
-/** Characters of a text of the journal that are shown: others than this server may have written it. */
+/** Most characters of a text that are shown, because other programs may have written it. */
 const longestText = 500;
 const longestName = 100;
 
@@ -117,8 +117,8 @@ const colours = {
 } as const;
 
 /**
- * A change as a row of a table: when, in local time, what came of it, and what it was; below that its tool and account, and who let it
- * go ahead. On a terminal each column keeps its place; elsewhere a change is one line, with the address that it went to.
+ * Formats a change: its local time, outcome and description, and below them its tool, account, consent and caller. In a file or pipe, a
+ * change is one line, which also has the address of the request.
  */
 export function changeLines(change: RecordedChange, { width, paint, timeZone }: HelpPage): string[] {
   const { time, what, target, ending } = change;
@@ -155,7 +155,7 @@ const declined: Readonly<Partial<Record<RecordedChange['consent'], SafeText>>> =
   option: words('declined beforehand with --yes'),
 };
 
-/** Who let it go ahead or declined it, and the client and the caller that it came from. */
+/** The consent, client, caller and approver of a change. */
 function peopleOf({ consent, answeredAfterMs, client, caller, approver, ending }: RecordedChange): SafeText[] {
   const after = answeredAfterMs === undefined ? words('') : say` after ${duration(answeredAfterMs / 1000)}`;
   const refused = ending?.outcome === 'declined' ? declined[consent] : undefined;

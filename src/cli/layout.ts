@@ -2,12 +2,12 @@ import type { Writable } from 'node:stream';
 import type { styleText } from 'node:util';
 import { exact, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
-/** The layout of text for people: its width, its colours and the zone of its times. */
+/** The width, the colours and the time zone of text for people. */
 export interface HelpPage {
-  /** Columns; infinite where nobody reads along, such as in a pipe. */
+  /** Columns. Infinite for files and pipes. */
   readonly width: number;
   readonly paint: (format: Parameters<typeof styleText>[0], text: string) => string;
-  /** Name of a time zone; the process's own if absent. */
+  /** By default, the time zone of the process. */
   readonly timeZone?: string | undefined;
 }
 
@@ -15,20 +15,20 @@ export interface HelpPage {
 const widestColumns = 120;
 const narrowestColumns = 40;
 
-/** The columns of a terminal that text may fill. One that does not know its width has 80. */
+/** The columns that text may fill. A terminal of unknown width has 80. */
 export const columnsOf = ({ isTTY, columns }: { readonly isTTY?: boolean; readonly columns?: number }): number =>
   isTTY === true ? Math.max(narrowestColumns, Math.min(widestColumns, columns || 80)) : Number.POSITIVE_INFINITY;
 
-/** Letters of East Asia, full-width forms and emoji, which take two columns. */
+/** East Asian letters, full-width forms and emoji take two columns. */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3ffff}]/gu;
 const combining = /\p{M}/gu;
 
-/** The columns that a line takes on a terminal. */
+/** Number of columns that a line takes on a terminal. */
 export const widthOf = (line: string): number =>
   [...line.replace(combining, '')].length + (line.match(wide)?.length ?? 0);
 
-/** The line itself, or as much of it as fits with a mark that more follows. */
+/** Truncates a line to `width` columns, with an ellipsis at its end. */
 export function shortened(line: string, width: number): string {
   if (widthOf(line) <= width) return line;
   const kept: string[] = [];
@@ -41,7 +41,7 @@ export function shortened(line: string, width: number): string {
   return `${kept.join('')}…`;
 }
 
-/** `text` padded to a number of columns. */
+/** Appends spaces up to a number of columns. */
 export const padded = (text: string, columns: number): string =>
   text + ' '.repeat(Math.max(0, columns - widthOf(text)));
 
@@ -50,8 +50,9 @@ export const printLine = <const Text extends string>(screen: Pick<Writable, 'wri
   void screen.write(`${words(line)}\n`);
 
 /**
- * Lines of a paragraph, broken between words. The first begins with `first`, or so many spaces, the others with as many spaces as `hang`
- * says. A word that is longer than a line, such as an address, stays whole so that it can be copied.
+ * Breaks a paragraph into lines between words. A word that is longer than a line, such as an address, stays whole so that it can be copied.
+ * @param first the beginning of the first line, or its number of spaces
+ * @param hang number of spaces at the beginning of the other lines
  */
 export function wrapped<const Text extends string, const First extends string>(
   text: Wording<Text>,
@@ -74,7 +75,7 @@ export function wrapped<const Text extends string, const First extends string>(
   return [...lines, line];
 }
 
-/** Rows of a label and its texts, one below the other in a column of their own. */
+/** Formats rows of a label and its texts in two columns. */
 export function labelled<const Label extends string>(
   rows: readonly (readonly [label: Wording<Label>, texts: readonly SafeText[]])[],
   { width, paint }: HelpPage,
@@ -90,7 +91,7 @@ export function labelled<const Label extends string>(
   );
 }
 
-/** `2026-11-22 15:41:39 GMT+1`: a time as the clock on the wall shows it, with its zone. Undefined if it is none. */
+/** Formats a time in its zone: `2026-11-22 15:41:39 GMT+1`. Undefined if `time` is not a time. */
 export function localTime(time: string | Date, timeZone?: string): SafeText | undefined {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return undefined;

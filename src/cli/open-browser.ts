@@ -8,10 +8,10 @@ import type { Terminal } from './command.js';
 /** The program that opens a browser. */
 const opener = (platform: NodeJS.Platform) => (platform === 'darwin' ? 'open' : 'xdg-open');
 
-/** Variables that say that whoever sees this machine's screen is not the person at the client. */
+/** Variables that say that the user of the client does not see the screen of this machine. */
 const elsewhere = ['SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY', 'CI'];
 
-/** True if a browser that is opened here comes up before the person who works with the client. */
+/** True if the user of the client would see a browser that is opened on this machine. */
 export function hasDesktop({ platform, env }: Pick<Terminal, 'platform' | 'env'>): boolean {
   if (elsewhere.some((name) => env[name])) return false;
   if (platform === 'win32') return true;
@@ -29,15 +29,15 @@ function isExecutable(path: string): boolean {
 }
 
 /**
- * Opens the browser, if the system can. The browser gets the secret address from a file of this user alone, because other users see
- * the arguments of programs, except on Windows. The file is in the home folder, because browsers that are snaps read no other. Resolves
- * with a function that removes it.
+ * Opens the browser, if the system can. Except on Windows, other users see the arguments of programs, so the browser gets the secret address
+ * from a file that only this user can read. The file is in the home folder, because browsers that are snaps read no other folder. Resolves
+ * with a function that removes the file.
  */
 export async function openBrowser(
   url: string,
   platform: NodeJS.Platform,
 ): Promise<{ remove(): Promise<void> } | undefined> {
-  // Loaded here, because a server starts without it.
+  // Loaded here to keep it out of the start of a server.
   const { spawn } = await import('node:child_process');
   const start = (command: string, ...args: readonly string[]) =>
     spawn(command, args, { stdio: 'ignore', detached: true })

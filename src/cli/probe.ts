@@ -9,7 +9,7 @@ import type { Endpoint } from '../transport/request.js';
 import { exact, namesOf, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
 
-/** The result of a check of `doctor`, with a remedy unless it is in order. */
+/** The result of a check of `doctor`. It has a remedy unless its status is `ok`. */
 export interface Finding {
   readonly check: string;
   readonly status: 'ok' | 'not checked' | 'warning' | 'problem';
@@ -41,7 +41,7 @@ export interface ProbeOptions {
   readonly now: () => Date;
 }
 
-/** Sends one unsigned request. Resolves with the endpoint's problem, or with its addresses, certificate and clock. */
+/** Sends an unsigned request to an endpoint. Resolves with its problem, or with findings about its addresses, certificate and clock. */
 export async function probe(
   check: string,
   { origin, pathPrefix }: Endpoint,
@@ -59,7 +59,7 @@ export async function probe(
     return [problem(check, detail, textForOperator(httpFailureRemedies[response.code].text))];
   }
   const clock = clockFinding(`${check} clock`, Date.parse(response.headers.date ?? ''), halfway);
-  // Behind a proxy, looking up the name and checking the certificate is the proxy's business.
+  // A proxy looks up the name and checks the certificate itself.
   if (proxy !== undefined) return [ok(check, say`${exact(origin)} answers${through}`), clock];
   return [await addressFinding(check, url, halfway), clock];
 }
@@ -82,7 +82,7 @@ function clockFinding(check: string, theirs: number, ours: number): Finding {
   if (Number.isNaN(theirs)) return warning(check, 'the endpoint sends no Date header', remedy);
   const seconds = Math.round((ours - theirs) / 1000);
   const difference = Math.abs(seconds);
-  // A Date header has no fractions of a second.
+  // The Date header has whole seconds.
   if (difference <= 1) return ok(check, 'in step with this machine');
   const span = difference < 120 ? say`${difference} s` : say`${Math.round(difference / 60)} min`;
   const detail = say`this machine is ${span} ${words(seconds > 0 ? 'ahead' : 'behind')}`;
@@ -90,7 +90,7 @@ function clockFinding(check: string, theirs: number, ours: number): Finding {
   return difference <= 15 * 60 ? warning(check, detail, remedy) : problem(check, detail, remedy);
 }
 
-/** Host and port of the proxy that requests to an origin take; never its password. */
+/** Host and port of the proxy for a URL, without its password. */
 function proxyOf(
   { protocol, hostname, port }: URL,
   { httpProxy, httpsProxy, noProxy = '' }: Proxies,
@@ -108,7 +108,7 @@ function proxyOf(
   return bypassed ? undefined : new URL(proxy).host;
 }
 
-/** The time when the certificate expires (milliseconds), if there is one. A request shows whether it is trusted. */
+/** The time at which the certificate expires (milliseconds), if it is trusted. */
 async function certificateExpiry(host: string, port: number): Promise<number | undefined> {
   const socket = connect({ host, port, ...(isIP(host) === 0 && { servername: host }) });
   try {

@@ -7,12 +7,12 @@ import { join, say, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
 import { serverLog } from './terminal-log.js';
 
-/** Time for changes under way to end when the process is asked to. */
+/** Time limit for running changes after a termination signal. */
 const graceMs = 10_000;
 
 /**
- * Starts everything, serves until a signal, and shuts down in order. Resolves with the exit code of `serve`.
- * @param page where the server itself has one for people
+ * Starts the runtime, serves until a signal, and shuts down in order. Resolves with the exit code of `serve`.
+ * @param page the page for decisions, if the server opens one itself
  */
 export async function runUntilSignal(
   config: Config,
@@ -31,7 +31,7 @@ export async function runUntilSignal(
     });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
   const stop = interrupted((signal) => log('info', 'stop', { signal }));
-  // The stack is logged without the message, which may quote anything.
+  // The message is not logged, because it may contain a secret.
   process.on('uncaughtException', (error: unknown) => {
     const { name, stack = '' } = error instanceof Error ? error : new Error();
     const facts = { error: name, stack: stack.split('\n').filter((line) => line.startsWith('    at ')) };

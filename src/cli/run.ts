@@ -44,10 +44,10 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   }
 }
 
-/** The problems that a person has to solve, if that is what was thrown. */
+/** The error as problems for the user. Undefined for other errors. */
 function usageErrorOf(error: unknown): UsageError | undefined {
   if (error instanceof UsageError) return error;
-  // The class is in a module that is loaded only for a sandbox. Its words are about the settings and the file that it was given.
+  // Recognized by its name, because the class is in a module that is loaded only for the sandbox. Its message is safe text.
   const ofSandbox = error instanceof Error && error.name === 'SandboxProblem';
   return ofSandbox ? new UsageError(say`${defined(error.message)}`) : undefined;
 }
@@ -77,7 +77,7 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
   }
 }
 
-/** The operations of CLOUDOPS_OPERATIONS. What loads them is itself loaded only if it is set. */
+/** The operations of CLOUDOPS_OPERATIONS. The code that loads them is loaded only if the setting is given. */
 async function ownOperations(args: readonly string[], command: Command, terminal: Terminal): Promise<OwnOperations> {
   const path = operationsPath(terminal.env, parseCommandLine(args, command));
   if (path === undefined) return noOwnOperations;
@@ -85,7 +85,7 @@ async function ownOperations(args: readonly string[], command: Command, terminal
   return loadOperationFiles(path, terminal);
 }
 
-/** @throws UsageError, which knows that the name of a tool needs `call` before it */
+/** @throws UsageError which suggests `call` if the name is that of a tool */
 async function commandNamed(name: string): Promise<Command> {
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (load !== undefined) return load();

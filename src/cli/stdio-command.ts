@@ -11,7 +11,7 @@ import { printLine } from './layout.js';
 import { hasDesktop, openBrowser } from './open-browser.js';
 import { runUntilSignal } from './run-until-signal.js';
 
-/** `cloudops-mcp`: serves the client that started it, until it ends stdin. stdout carries protocol messages and nothing else. */
+/** `cloudops-mcp`: serves the client that started it until the client closes stdin. stdout carries only messages of the protocol. */
 export const stdioCommand: Command = {
   usage: '',
   about: 'serve MCP on stdin and stdout',
@@ -34,7 +34,7 @@ export const stdioCommand: Command = {
             inFlight.detach();
             resolve();
           };
-          // Before the transport's own listeners, which abort what is under way.
+          // Added before the listeners of the transport, which abort running calls.
           for (const event of ['end', 'close', 'error']) stdin.once(event, end);
           stdout.once('error', end);
           stop.addEventListener('abort', end);
@@ -52,15 +52,15 @@ export const stdioCommand: Command = {
   },
 };
 
-/** The page for decisions in the browser of this machine. What it takes is loaded with the first plan that waits for it. */
+/** The page for decisions in the browser of this machine. Its code is loaded with the first plan that waits. */
 interface LocalPage {
   readonly page: DecisionPage;
-  /** Says what to decide with, before any call is made. */
+  /** Sets the runtime. Called before the first call of a tool. */
   attach(runtime: Runtime, log: Log): void;
   close(): Promise<void>;
 }
 
-/** Undefined where there is no browser to show it in, where it is not wanted, and where people sign in to a page. */
+/** Undefined if there is no desktop, if OPEN_BROWSER is off, and if people sign in to a page over HTTP. */
 function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined {
   if (!config.opensBrowser || config.publicUrl !== undefined || !hasDesktop(terminal)) return undefined;
   let attached: { readonly runtime: Runtime; readonly log: Log } | undefined;

@@ -5,15 +5,14 @@ import type { Terminal } from './command.js';
 import { columnsOf, printLine, wrapped } from './layout.js';
 
 /**
- * The log of a server: lines of JSON for whatever collects them. A person who started it at a terminal, and has set no level, gets
- * sentences instead, and only about what is amiss.
+ * The log of a server, one JSON object per line. On a terminal without a log level, it has sentences instead, and only warnings and errors.
  */
 export function serverLog(config: Pick<Config, 'origins' | 'logLevel'>, { now, stderr }: Terminal): Log {
   if (stderr.isTTY && !hasLevel(config)) return logForPeople(stderr);
   return createLog(config.logLevel, now, (line) => stderr.write(line));
 }
 
-/** The log of a command whose answer a person reads: nothing, unless they set a level, but changes that were left open. */
+/** The log of a command. Without a log level, it has only warnings about changes without a known outcome. */
 export function commandLog(config: Pick<Config, 'origins' | 'logLevel'>, { now, stderr }: Terminal): Log {
   if (hasLevel(config)) return createLog(config.logLevel, now, (line) => stderr.write(line));
   return (_level, event) => {

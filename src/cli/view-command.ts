@@ -23,7 +23,7 @@ import { printLine } from './layout.js';
 import { openBrowser } from './open-browser.js';
 import { commandLog } from './terminal-log.js';
 
-/** `cloudops-mcp view`: shows a call of a tool in the browser, with the view of chats, for people without such a chat. */
+/** `cloudops-mcp view`: shows a call of a tool in the browser, with the view that chat clients show. */
 export const viewCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--account <name>] [--port N] [--no-open]',
   about: 'show an upload, or a change to decide on, in the browser, until it is decided or Ctrl-C',
@@ -38,10 +38,10 @@ export const viewCommand: Command = {
 
 const graceMs = 10_000;
 
-/** After a decision, the page can be loaded again for so long. */
+/** How long the page can be loaded again after a decision (milliseconds). */
 const lingerMs = 20_000;
 
-/** The server ends each call before this. */
+/** Time limit of a request to the server, which ends each call earlier (milliseconds). */
 const answerMs = 15 * 60_000;
 
 async function show(
@@ -54,7 +54,7 @@ async function show(
   const name = viewOf(operation);
   if (name === undefined) throw new UsageError(say`${own(operation.name)} has no view.`);
   const log = commandLog(config, terminal);
-  // Nothing is done before the button of the page is clicked, whatever is set for agents.
+  // Only a click on the page sends the change, even if agents need no consent.
   const runtime = await startRuntime(withConfirm(config, 'human'), version, log, now);
   const { peer, close } = await connect(runtime.server, version);
   try {
@@ -68,9 +68,9 @@ async function show(
     const reads = operation.effect === 'read';
     const stop = terminal.interrupted();
     const over = new AbortController();
-    /** For a page that is loaded again: the plan, in time with what came of it. */
+    /** The result for a page that is loaded again: the plan, later with its outcome. */
     let shown: unknown = result;
-    /** The answer to the click that decided the change. Later clicks send nothing. */
+    /** The answer to the click that decided on the change. Later clicks are ignored. */
     let decided: unknown;
     const take = (answer: unknown) => {
       const outcome = decisionIn(answer);
@@ -90,7 +90,7 @@ async function show(
       port,
       host: await readView('page'),
       view: await readView(name),
-      // The arguments of a change may hold a secret, and its view does not need them.
+      // The view of a change does not need the arguments, which may hold a secret.
       call: async () => ({ ...(reads && { args }), result: shown }),
       async callTool(params) {
         if (textAt(params, 'name') !== (reads ? operation.name : decideTool))
@@ -119,7 +119,7 @@ async function show(
   }
 }
 
-/** The exit code of a plan that nobody decided on: that of `call` without consent. */
+/** The exit code of a plan without a decision, the same as that of `call` without consent. */
 const withoutDecision = 3;
 
 const decisions: readonly OutcomeKind[] = ['accepted', 'rejected', 'unknown', 'declined'];
@@ -131,7 +131,7 @@ const decisionIn = (result: unknown): ChangeOutcome | undefined => {
 
 const metaOf = (result: unknown) => Object(toolResult.parse(result)._meta);
 
-/** The text of a result that is an error, and its exit code. */
+/** The text and the exit code of an error result. Undefined for other results. */
 function failureOf(result: unknown): { readonly text: string; readonly exitCode: number } | undefined {
   const { isError, content, structuredContent } = toolResult.parse(result);
   if (!isError) return undefined;
@@ -149,7 +149,7 @@ const toolResult = z.object({
   }),
 });
 
-/** Connects to a server of this process as a client that shows views, so that it answers as it answers a chat. */
+/** Connects to a server in this process as a client that shows views. */
 async function connect(
   dependencies: ServerDependencies,
   version: string,

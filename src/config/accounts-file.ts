@@ -123,7 +123,7 @@ function parseJson(text: string): unknown {
 const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|[[\]{}]/g;
 
 /** The paths of duplicate keys in valid JSON. `JSON.parse` silently keeps the last value. */
-function repeatedNames(json: string): Said[] {
+function repeatedNames(json: string): SafeText[] {
   const open: { readonly names: Set<string>; key: string | undefined }[] = [];
   const repeated = new Map<string, SafeText>();
   for (const [token, text, colon] of json.matchAll(jsonToken)) {
@@ -162,7 +162,7 @@ const anAccount = say`an account`;
 const pathOf = (steps: readonly string[]): SafeText => namesOf(steps, '.');
 
 /** Sentences for an issue. They show no value, because a value in the wrong field may be a secret. */
-function problemsOf(issue: z.core.$ZodIssue): Shown[] {
+function problemsOf(issue: z.core.$ZodIssue): SafeText[] {
   const at = pathOf(issue.path.map(String));
   const isTop = issue.path.length === 0;
   if (issue.code !== 'unrecognized_keys') return [say`${isTop ? it : at} ${defined(issue.message)}`];

@@ -177,14 +177,14 @@ export function parseEndpoints(
 }
 
 /** The problem of an endpoint, as the end of a sentence that begins with its name. */
-function endpointProblem(url: string, allowHttp: boolean): Shown | undefined {
+function endpointProblem(url: string, allowHttp: boolean): SafeText | undefined {
   const [issue] = endpoint().safeParse(url).error?.issues ?? [];
   if (issue !== undefined) return say`${defined(issue.message)}.`;
   return !allowHttp && isPlainHttp(url) ? plainHttp : undefined;
 }
 
 /** Reports keys from several sources, because an ID and a secret of two keys do not match. */
-export function reportKeySources(isGiven: (setting: Setting) => boolean, what: Said, report: Report): void {
+export function reportKeySources(isGiven: (setting: Setting) => boolean, what: SafeText, report: Report): void {
   const problem = severalSourcesProblem(isGiven);
   if (problem !== undefined) report(say`${what}: ${problem}.`);
 }

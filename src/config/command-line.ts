@@ -20,7 +20,7 @@ export interface CommandLine {
   readonly settings: Readonly<Record<string, string>>;
   readonly wants: 'help' | 'version' | undefined;
   /** All problems, one sentence each. They show no value, because it may be a secret. */
-  readonly problems: readonly Shown[];
+  readonly problems: readonly SafeText[];
 }
 
 const requests = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
@@ -114,11 +114,11 @@ function parseOption(arg: string, next: string | undefined, optionsByFlag: Optio
 }
 
 /** The problem of a secret on the command line, because everybody on the machine can read it. */
-export const secretOption = (name: string): Shown =>
+export const secretOption = (name: string): SafeText =>
   say`${own(optionName(name))} would show the secret to everybody on this machine: use ${saidVariable(name)} or ${own(`${optionName(name)}-file`)}.`;
 
 /** Ends a sentence about a name that does not exist. */
-export function hint(given: string, known: readonly string[]): Said {
+export function hint(given: string, known: readonly string[]): SafeText {
   const meant = didYouMean(given, known);
   return meant === undefined ? words('; --help lists them all') : say`; did you mean ${own(meant)}?`;
 }

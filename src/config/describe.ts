@@ -60,7 +60,7 @@ export function describeConfig(
 }
 
 /** Settings that have no effect because the sandbox replaces them. Users are warned, because they may have forgotten that they set both. */
-export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly Shown[] =>
+export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly SafeText[] =>
   sandbox ? origins.filter(({ name }) => isKeyOrEndpoint(name)).map(({ name }) => say`${own(name)}`) : [];
 
 /** True for variables of keys and endpoints. A name that is not in the table is the endpoint of an API of operation files. */

@@ -60,7 +60,7 @@ const sources: readonly (readonly KeySetting[])[] = [
 ];
 
 /** The problem of keys from several sources, because an ID and a secret of two keys do not match. */
-export const severalSourcesProblem = (isGiven: IsGiven): Shown | undefined =>
+export const severalSourcesProblem = (isGiven: IsGiven): SafeText | undefined =>
   sources.filter((settings) => settings.some(isGiven)).length > 1
     ? words('set one of keys, a program that prints them, and a profile')
     : undefined;

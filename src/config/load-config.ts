@@ -31,8 +31,8 @@ export type ConfigResult =
 /** Loads the configuration, or returns all problems at once, including misspelt names. */
 export function loadConfig(sources: ConfigSources): ConfigResult {
   // Accounts that inherit a contradiction report it again.
-  const problems = new Set<Shown>();
-  const report: Report = (problem) => void problems.add(words(problem));
+  const problems: SafeText[] = [];
+  const report: Report = (problem) => void problems.push(words(problem));
   const gathered = gather(sources, report);
   const { own = noOwnOperations } = sources;
   for (const problem of own.problems) report(problem);

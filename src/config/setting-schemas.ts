@@ -19,7 +19,7 @@ export const anyText = () =>
     .min(1, stop(words('must not be empty')));
 
 /** Makes messages such as `is "soon"; it must be a whole number`. */
-const mustBe = (rule: Shown) => ({
+const mustBe = (rule: SafeText) => ({
   error: ({ input }: { readonly input?: unknown }) =>
     (typeof input === 'string' ? say`is ${quoted(input, 100)}; it must be ${rule}` : say`must be ${rule}`).text,
 });

@@ -267,7 +267,7 @@ export function helpOf({ help, file, default: preset }: Row): string {
 
 /** The name of a setting in the environment: `CLOUDOPS_READ_ONLY` for `READ_ONLY`. */
 export const variableName = (setting: string) => prefix + setting;
-export const saidVariable = (setting: string): Said => own(variableName(setting));
+export const saidVariable = (setting: string): SafeText => own(variableName(setting));
 /** The name of a setting on the command line: `--read-only` for `READ_ONLY`. */
 export const optionName = (setting: string) => `--${setting.toLowerCase().replaceAll('_', '-')}`;
 
