@@ -48,7 +48,7 @@ export interface Runtime {
 /** The table for messages between replicas. Undefined if the store cannot be shared by processes on several machines. */
 export async function openSharedMessages({ openDatabase }: Store): Promise<SharedMessages | undefined> {
   if (openDatabase === undefined) return undefined;
-  return (await import('./http/postgres-replica-messages.js')).createPostgresMessages(await openDatabase());
+  return (await import('./http/replica-messages.js')).createPostgresMessages(await openDatabase());
 }
 
 /** The plans that wait for the page. Undefined without a page, so that only servers with a page load what they need for it. */

@@ -4,7 +4,7 @@ import { type Principal, readScope, scopeOf, scopes, writeScope } from '../calls
 import type { Operation } from '../tools/define-operation.js';
 import { HttpError, unavailable } from './http-helpers.js';
 
-/** The owner of a bearer token. Reasons are fixed words for the log, never text of a client. */
+/** The result of verifying a bearer token. Reasons are fixed words for the log, never text from a client. */
 export type Authentication =
   | {
       readonly kind: 'authenticated';
@@ -17,13 +17,13 @@ export type Authentication =
 
 export type Authenticate = (token: string) => Promise<Authentication>;
 
-/** The URL that tokens of an OAuth issuer are for, and the issuer. */
+/** This server as an OAuth resource: its URL, which is the audience of tokens, and their issuer. */
 export interface ProtectedResource {
   readonly url: string;
   readonly issuer: string;
 }
 
-/** The scopes that clients are told to ask for. They ask for all of them, so that scopes for the few who audit are not among them. */
+/** The scopes that the metadata offers. Clients request all scopes in the metadata, so that the scopes for the few auditors are left out. */
 const callerScopes = [readScope, writeScope];
 
 const metadataPath = '/.well-known/oauth-protected-resource';
@@ -31,7 +31,7 @@ const metadataPath = '/.well-known/oauth-protected-resource';
 /** Clients look for the metadata of the resource at the root and for the path `/mcp` (RFC 9728, section 3.1). */
 export const isMetadataPath = (path: string) => path === metadataPath || path === `${metadataPath}/mcp`;
 
-/** Tells clients where to get a token (RFC 9728, section 2). */
+/** Metadata that tells clients where to get a token (RFC 9728, section 2). */
 export const resourceMetadata = ({ url, issuer }: ProtectedResource) => ({
   resource: url,
   authorization_servers: [issuer],
@@ -40,14 +40,14 @@ export const resourceMetadata = ({ url, issuer }: ProtectedResource) => ({
   resource_name: 'cloudops-mcp',
 });
 
-/** Called when a login fails, with the reason. */
+/** Called with the reason when a login fails. */
 export type OnFailedLogin = (
   request: { readonly socket: { readonly remoteAddress?: string | undefined } },
   reason: string,
 ) => void;
 
 /**
- * The sender of a request.
+ * Authenticates the sender of a request.
  * @throws HttpError
  */
 export async function authenticateRequest(
@@ -59,9 +59,9 @@ export async function authenticateRequest(
   const { authorization } = request.headers;
   const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
   if (token === undefined) {
-    // A request without a login is no failed one: clients learn from the answer to it where to get a token.
+    // A request without a token is not a failed login, because the answer tells clients where to get a token.
     if (authorization !== undefined) onFailedLogin(request, 'no bearer token');
-    throw challenge(resource, 401, 'token', 'A bearer token is needed.', wanted(resource));
+    throw challenge(resource, 401, 'token', 'A bearer token is needed.', requestedScopes(resource));
   }
   const authentication = await authenticate(token);
   if (authentication.kind === 'unavailable')
@@ -70,7 +70,7 @@ export async function authenticateRequest(
     onFailedLogin(request, authentication.reason);
     throw challenge(resource, 401, 'token', 'The token is not valid here.', {
       error: 'invalid_token',
-      ...wanted(resource),
+      ...requestedScopes(resource),
     });
   }
   const { principal } = authentication;
@@ -82,7 +82,7 @@ export async function authenticateRequest(
 const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });
 
 /**
- * A tool that the caller's scopes leave out is not listed. A call of it is answered with the scope that is missing.
+ * Refuses the call of a tool for which the caller has no scope, and names the missing scope. `tools/list` leaves such tools out.
  * @throws HttpError
  */
 export function checkScope(
@@ -98,13 +98,13 @@ export function checkScope(
   throw challenge(resource, 403, 'scope', `${operation.name} needs the scope ${scope}.`, insufficient(scope));
 }
 
-/** The scopes to ask the issuer for. Tokens of a file have theirs already. */
-const wanted = (resource: ProtectedResource | undefined) =>
+/** The scopes to request from the issuer. Tokens of a tokens file have fixed scopes. */
+const requestedScopes = (resource: ProtectedResource | undefined) =>
   resource === undefined ? undefined : { scope: callerScopes.join(' ') };
 
 const insufficient = (scope: string) => ({ error: 'insufficient_scope', scope });
 
-/** An error that tells the client how to do better (RFC 6750, section 3; RFC 9728, section 5.1). */
+/** An error whose header tells the client how to get a valid token (RFC 6750, section 3; RFC 9728, section 5.1). */
 function challenge(
   resource: ProtectedResource | undefined,
   status: number,
@@ -113,7 +113,8 @@ function challenge(
   fields: Readonly<Record<string, string>> | undefined = {},
 ): HttpError {
   const metadata = resource && { resource_metadata: `${new URL(resource.url).origin}${metadataPath}/mcp` };
-  const given = Object.entries({ ...fields, ...(fields.error && { error_description: message }), ...metadata });
-  const header = `Bearer ${given.map(([name, value]) => `${name}="${value}"`).join(', ')}`.trim();
+  const description = fields.error && { error_description: message };
+  const parameters = Object.entries({ ...fields, ...description, ...metadata });
+  const header = `Bearer ${parameters.map(([name, value]) => `${name}="${value}"`).join(', ')}`.trim();
   return new HttpError(status, reason, message, { 'www-authenticate': header });
 }

@@ -13,16 +13,16 @@ import { isObject } from '../util/objects.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import type { SharedMessages } from './replica-messages.js';
 
-/** A message that goes on with a call which waits for its client. */
+/** A message from a client to one of its calls that waits for it. */
 export interface ClientReply {
-  /** The answer to a question, or the end of the call that asked it. */
+  /** The answer to a question, or the cancellation of the call that asks it. */
   readonly kind: 'answer' | 'cancellation';
   /** The ID of the question or of the call. */
   readonly id: RequestId;
   readonly message: JSONRPCMessage;
 }
 
-/** The reply that a message is, if it is one. */
+/** Reads a message as a reply. Returns undefined for any other message. */
 export function replyIn(message: unknown): ClientReply | undefined {
   if (!isObject(message)) return undefined;
   if (!('method' in message)) {
@@ -36,41 +36,39 @@ export function replyIn(message: unknown): ClientReply | undefined {
 
 const cancelled = 'notifications/cancelled';
 
-/** The ID of the request that a notification cancels, if it cancels one. */
+/** The ID of the request that a notification cancels; undefined for any other notification. */
 export function cancelledIn({ method, params }: JSONRPCNotification): RequestId | undefined {
   const id = params?.requestId;
   return method === cancelled && (typeof id === 'string' || typeof id === 'number') ? id : undefined;
 }
 
-/** The session that a reply comes from or is waited for in. */
+/** The session from which a reply comes. */
 export interface Correspondent {
-  /** Empty where callers have no names. */
+  /** Empty if callers are not authenticated. */
   readonly caller: string;
   readonly session: string;
 }
 
-/** Brings replies to the calls that wait for them. */
 export type Inbox = ReturnType<typeof createInbox>;
 
 export interface InboxOptions {
-  /** Absent where no other process can wait for a reply that comes here. */
+  /** Undefined if there are no other replicas. */
   readonly shared: SharedMessages | undefined;
-  /** Seals what is shared. */
+  /** Keys that seal messages to other replicas. */
   readonly stateKeys: SealingKeys;
   readonly log: Log;
-  /** The time between two looks at what is shared, in milliseconds. */
+  /** The time between two polls for messages from other replicas, in milliseconds. */
   readonly pollMs?: number;
 }
 
-/** The text of the longest reply that is taken, in bytes. A form has one choice. */
+/** Size limit of a reply, in bytes. A form has only one choice. */
 export const maximumReply = 16 * 1024;
 
-/** Gets the reply that is waited for. */
 type Receive = (message: JSONRPCMessage) => void;
 
 /**
- * Brings replies to calls of this process at once, and to those of other processes through what they share. A reply that nobody waits
- * for is dropped: it came twice, too late, or from another session or caller.
+ * Delivers replies to the calls that wait for them: directly in this process, and through shared messages in other replicas. Drops a
+ * reply for which no call waits, because it came twice, too late, or from another session or caller.
  */
 export function createInbox({ shared, stateKeys, log, pollMs = 500 }: InboxOptions) {
   const waiting = new Map<string, Receive>();
@@ -111,19 +109,16 @@ export function createInbox({ shared, stateKeys, log, pollMs = 500 }: InboxOptio
   };
 
   return {
-    /**
-     * Waits for a reply, with which `receive` is called, once. Resolves, when the reply can come, with the function that ends the
-     * wait.
-     */
+    /** Waits for a reply, and calls `receive` with it once. Resolves as soon as the reply can arrive, with the function that ends the wait. */
     async expect(from: Correspondent, reply: Pick<ClientReply, 'kind' | 'id'>, receive: Receive): Promise<() => void> {
       const key = keyOf(from, reply);
       waiting.set(key, receive);
-      // Without what is shared, replies that come to this process still arrive.
+      // If the shared messages fail, replies to this process still arrive.
       await shared?.expect(key).catch(failed);
       if (shared !== undefined && !polling) void poll(shared);
       return () => stop(key, receive);
     },
-    /** Brings a reply to the call that waits for it. Rejects if it has to go to another process and cannot. */
+    /** Delivers a reply. Rejects if no call of this process waits for it and it cannot be passed to other replicas. */
     async deliver(from: Correspondent, reply: ClientReply): Promise<void> {
       const key = keyOf(from, reply);
       if (!give(key, reply.message)) await shared?.put(key, sealOf(key).seal(JSON.stringify(reply.message)));

@@ -24,42 +24,42 @@ export interface PlanDeciding {
   readonly call: CallTool;
   readonly stateKeys: SealingKeys;
   readonly now: () => Date;
-  /** The caller of a plan with the scopes of now; undefined if there is no such caller any more. */
+  /** The caller of a plan, with its present scopes; undefined if the caller no longer exists. */
   readonly callerOf: (plan: FoundPlan) => Promise<Principal | undefined>;
 }
 
-/** Whoever decides: somebody who is signed in, or the person at this machine, who has no name and may use every account. */
+/** The person who decides: signed in, or at this machine. The person at this machine has no name and may use every account. */
 export type Decider =
   | Pick<DecisionSession, 'person' | 'mayApprove' | 'scopes'>
   | { readonly person: undefined; readonly mayApprove: false; readonly scopes: undefined };
 
-/** The account of a plan, if a person may use it. */
+/** The account of a plan; undefined if the person may not use it. */
 export function accountOfPlan({ args }: FoundPlan, decider: Decider, accounts: Accounts): Account | undefined {
   const principal = decider.person === undefined ? undefined : { name: decider.person, scopes: decider.scopes };
   const { all, areNamed } = accountsOf(accounts, principal);
   return all.find(({ name }) => !areNamed || name === args.account);
 }
 
-/** The reason why a person may not decide on a plan; undefined if they may. */
+/** Why a person may not decide on a plan; undefined if the person may. */
 export function reasonAgainst(plan: FoundPlan, decider: Decider, accounts: Accounts): SafeText | undefined {
   const account = accountOfPlan(plan, decider, accounts);
   if (account === undefined) return words('You have no access to the account of this change.');
   return reasonAgainstDeciding({ ...decider, mode: account.confirm, caller: plan.caller });
 }
 
-/** What came of a decision. */
+/** The result of a decision. */
 interface DecidedPlan {
   readonly outcome: EndedOutcome;
-  /** True if somebody had decided before. */
+  /** True if the plan had already been decided. */
   readonly isEarlier: boolean;
 }
 
-/** Failures that say nothing about the change itself: the plan goes on waiting. */
+/** Failures that are not about the change itself, so that the plan continues to wait. */
 const passing = ['AlreadyDecided', 'JournalUnavailable', 'SenderUnavailable', 'NotConfigured', 'InternalError'];
 
 /**
- * Carries out the decision of a person on a plan. The call takes the way of any other, so that policy, scopes and limits are checked
- * again; a click that is bound to another request or plan than the one that was shown is refused.
+ * Carries out the decision of a person on a plan. The call is made like any other, so that policy, scopes and limits are checked again.
+ * A click is refused if its claims do not match the request and the plan that were shown.
  */
 async function decideOnPlan(
   plan: FoundPlan,
@@ -84,19 +84,19 @@ async function decideOnPlan(
     tokens: createConsentTokens(stateKeys, caller ?? '', now),
     client: plan.client,
     principal,
-    // A decision outlives the page.
+    // The change continues when the page is closed.
     signal: new AbortController().signal,
   };
   const click = { decision, claims, page: { person, repeats } };
   const outcome = await call(operation, plan.args, { ...context, click });
-  // A click answers every question: there is none left to ask.
+  // This does not happen, because a click answers the question.
   if (outcome.kind === 'inputRequired') return refuse('TicketRefused', []);
   if (outcome.kind === 'failed' && outcome.failure.code === 'AlreadyDecided') {
     const earlier = await call(operation, plan.args, { ...context, look: claims });
     return isEnd(earlier) ? { outcome: earlier, isEarlier: true } : { outcome, isEarlier: false };
   }
   const isOver = outcome.kind === 'succeeded' || !passing.includes(outcome.failure.code);
-  // What stopped the call before anybody took the plan stops it for good: the caller has to learn that.
+  // If the call was stopped before it claimed the plan, the plan ends here, so that the caller learns the reason.
   if (isOver && (await plans.claim(nonce)) === 'claimed') await plans.settle(nonce, { outcome });
   if (isOver) await plans.settle(nonce, { approver: person });
   return { outcome, isEarlier: false };
@@ -106,7 +106,7 @@ async function decideOnPlan(
 const isEnd = (outcome: CallOutcome): outcome is EndedOutcome =>
   outcome.kind === 'failed' || (outcome.kind === 'succeeded' && outcome.success.outcome !== 'waiting');
 
-/** What the change view shows of a plan: the plan with its buttons, or what became of it. */
+/** The content of the change view: the plan with its buttons, or the outcome. */
 export function shownPlan(found: FoundPlan, mayDecide: boolean): object {
   const { plan, accept, issuedAt, expiresAt, digest, nonce, tool, args, state, outcome } = found;
   const waiting: EndedOutcome = {
@@ -119,7 +119,7 @@ export function shownPlan(found: FoundPlan, mayDecide: boolean): object {
   return resultOf(outcome ?? waiting, { tool, args, nonce });
 }
 
-/** A result for the change view. What it brings back as a ticket is the name of the plan, which has no power without the session. */
+/** A result for the change view. In place of an action token it gets the plan's nonce, which is worth nothing without the session. */
 function resultOf(
   outcome: EndedOutcome,
   { tool, args, nonce }: Pick<FoundPlan, 'tool' | 'args' | 'nonce'>,
@@ -133,7 +133,7 @@ function resultOf(
   };
 }
 
-/** Who asked, and who decided. Names come from outside. */
+/** Names the caller and the person who decided. The names come from outside. */
 export const noteOf = ({ caller, client, approver }: FoundPlan): SafeText => {
   const elicitor = caller === undefined ? words('a caller without a name') : quoted(caller, 100);
   return join(
@@ -145,13 +145,13 @@ export const noteOf = ({ caller, client, approver }: FoundPlan): SafeText => {
   );
 };
 
-/** The click that the change view sends, and the name of its plan; undefined if it is none that a page answers. */
+/** Reads a click in the change view. Returns undefined if a page does not answer such a click. */
 export function readClick(params: unknown): Click | undefined {
   const { data } = toolCall.safeParse(params);
   return data && { nonce: data.arguments.ticket, decision: data.arguments.decision };
 }
 
-/** A decision, or a look at what became of the plan. The next plan is for its caller to ask for. */
+/** A decision, or a request for the plan's outcome. */
 interface Click {
   readonly nonce: string;
   readonly decision: 'accept' | 'decline' | 'look';
@@ -162,7 +162,7 @@ const toolCall = z.object({
   arguments: decisionSchema.extend({ decision: z.enum(['accept', 'decline', 'look']) }),
 });
 
-/** What the change view shows after a click. */
+/** Carries out a click. Returns the new content of the change view. */
 export async function answerClick(
   plan: FoundPlan,
   decision: Click['decision'],

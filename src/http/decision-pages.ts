@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
 import type { FoundPlan } from '../consent/plans.js';
 import { textAt } from '../util/objects.js';
-import { quoted, type SafeText, say } from '../util/safe-text.js';
+import { quoted, type SafeText } from '../util/safe-text.js';
 import type { DecisionSession } from './decision-session.js';
 import { type Html, pageHeaders } from './pages.js';
 
@@ -38,7 +38,7 @@ const page = (title: SafeText, body: Html): Html =>
   html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${raw(style)}</style></head><body>${body}</body></html>`;
 
 /** The name of a person, a caller or an account. It may come from outside. */
-const nameOf = (name: string) => say`${quoted(name, 100)}`;
+const nameOf = (name: string) => quoted(name, 100);
 
 /** @param form the form or the link with which people sign in */
 export const signInPage = (title: SafeText, form: Html, problem: SafeText | undefined): Html =>

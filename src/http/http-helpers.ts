@@ -3,12 +3,12 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 
-/** Shared by the HTTP servers of this process: for MCP, for metrics, and for the page of a view. */
+/** Shared by the HTTP servers of this process: for MCP and pages, for metrics, and for the page of one view. */
 
-/** A request that is not served: an HTTP status, a reason for the metrics, and a sentence for the client. */
+/** A refused request: an HTTP status, a reason for the metrics, and a sentence for the client. */
 export class HttpError extends Error {
   readonly status: number;
-  /** A label of the metrics: a fixed word, never text of a client. */
+  /** A label of the metrics: fixed words, never text from a client. */
   readonly reason: string;
   readonly headers: Readonly<Record<string, string>>;
   constructor(status: number, reason: string, message: string, headers: Readonly<Record<string, string>> = {}) {
@@ -20,7 +20,7 @@ export class HttpError extends Error {
   }
 }
 
-/** Status 503, with the seconds after which the client may come back. */
+/** Status 503, with the number of seconds after which the client may try again. */
 export const unavailable = (reason: string, message: string, retryAfterSeconds: number) =>
   new HttpError(503, reason, message, { 'retry-after': String(retryAfterSeconds) });
 
@@ -35,7 +35,7 @@ export function sendJson(
   const text = JSON.stringify(body);
   response.writeHead(status, {
     'content-type': 'application/json',
-    // Without it, Node would send the text in chunks.
+    // Without this header, Node would send the text in chunks.
     'content-length': Buffer.byteLength(text),
     'cache-control': 'no-store',
     ...headers,
@@ -43,25 +43,25 @@ export function sendJson(
   response.end(text);
 }
 
-/** Host and port; port 0 takes any that is free. */
+/** Host and port; port 0 takes any free port. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
 /**
- * Resolves with the port.
+ * Starts to listen. Resolves with the port.
  * @throws NodeJS.ErrnoException if the address cannot be listened on
  */
 export async function listen(server: Server, { host, port }: Address): Promise<number> {
-  // Node would drop headers beyond the 2,000th without a word, a Host or an Origin among them. Their size is limited anyway.
+  // By default, Node silently drops headers after the 2,000th, which may be Host or Origin. The size of headers is limited anyway.
   server.maxHeadersCount = 0;
   server.listen(port, host);
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 }
 
-/** Closes a server, and after some milliseconds the connections that are left. */
+/** Closes a server, and after `graceMs` the connections that are still open. */
 export async function close(server: Server, graceMs: number): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await new Promise((resolve) => server.close(resolve));
@@ -69,7 +69,7 @@ export async function close(server: Server, graceMs: number): Promise<void> {
 }
 
 /**
- * Refuses requests of web pages that use the browser of a user who can reach this server (DNS rebinding).
+ * Refuses requests of foreign web pages in the browser of a user who can reach this server (DNS rebinding).
  * @throws HttpError
  */
 export function checkHostAndOrigin(request: IncomingMessage, hosts: readonly string[]): void {
@@ -79,7 +79,7 @@ export function checkHostAndOrigin(request: IncomingMessage, hosts: readonly str
 }
 
 /**
- * Collectors of metrics use the address of a process, so any IP address is allowed: no DNS record can point it elsewhere.
+ * Allows any IP address as host, because collectors of metrics use the address of a process. DNS rebinding needs a name.
  * @throws HttpError
  */
 export function checkMetricsHost(request: IncomingMessage, hosts: readonly string[]): void {
@@ -87,7 +87,7 @@ export function checkMetricsHost(request: IncomingMessage, hosts: readonly strin
   if (!result.ok && isIP((result.hostname ?? '').replace(/^\[|\]$/g, '')) === 0) throw wrongHost();
 }
 
-/** The Host header. With two of them, a proxy before this server might use the other one. */
+/** The only Host header. If there were two, a proxy in front of this server might use the other one. */
 function oneHost({ headers, headersDistinct }: IncomingMessage): string | undefined {
   if ((headersDistinct.host?.length ?? 0) > 1) throw new HttpError(400, 'host', 'There is more than one Host header.');
   return headers.host;
@@ -96,25 +96,26 @@ function oneHost({ headers, headersDistinct }: IncomingMessage): string | undefi
 const wrongHost = () => new HttpError(403, 'host', 'The Host header names a host that is not allowed here.');
 
 /**
- * Reads the bodies of requests. Rejects if the client closes the connection.
- * @param bodiesBytes for all bodies that are being received, together
+ * Reads bodies of requests. Rejects if the client closes the connection.
+ * @param bodyBytes size limit of one body
+ * @param bodiesBytes size limit of all bodies that are being received, in total
  */
 export function createBodyReader(bodyBytes: number, bodiesBytes: number) {
   const tooLarge = () => new HttpError(413, 'body', `A request has ${bodyBytes} bytes at most.`);
   let held = 0;
-  /** @throws HttpError if the body is too large, or if all bodies together are */
+  /** @throws HttpError if one of the size limits is exceeded */
   return async (request: IncomingMessage): Promise<Buffer> => {
     if (Number(request.headers['content-length'] ?? 0) > bodyBytes) throw tooLarge();
     let bytes = Buffer.alloc(0);
     let size = 0;
     try {
-      // A destroyed request would take the socket of its answer along.
+      // Destroying the request would also close the socket for its answer.
       for await (const chunk of request.iterator({ destroyOnReturn: false })) {
         size += chunk.length;
         held += chunk.length;
         if (size > bodyBytes) throw tooLarge();
         if (held > bodiesBytes) throw busy();
-        // Copied, because Node keeps hundreds of bytes for a chunk of one byte.
+        // Chunks are copied into one buffer, because Node keeps hundreds of bytes for a chunk of one byte.
         if (size > bytes.length) bytes = Buffer.concat([bytes], Math.min(2 * size, bodyBytes));
         bytes.set(chunk, size - chunk.length);
       }
@@ -124,3 +125,30 @@ export function createBodyReader(bodyBytes: number, bodiesBytes: number) {
     }
   };
 }
+
+/**
+ * Resolves when an answer was sent, or its client has gone. Both are watched, because a response that waits behind others of its
+ * connection gets no event when the connection closes.
+ */
+export const whenClosed = ({ socket }: IncomingMessage, response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const end = () => {
+      socket.off('close', end);
+      response.off('close', end);
+      resolve();
+    };
+    socket.once('close', end);
+    response.once('close', end);
+  });
+
+/** A request to `/mcp` as the SDK expects it, without a body and with the headers in `names` only. */
+export const webRequest = (
+  { headersDistinct }: IncomingMessage,
+  names: readonly string[],
+  signal?: AbortSignal,
+): Request =>
+  new Request('http://localhost/mcp', {
+    method: 'POST',
+    headers: names.flatMap((name) => (headersDistinct[name] ?? []).map((value): [string, string] => [name, value])),
+    ...(signal !== undefined && { signal }),
+  });

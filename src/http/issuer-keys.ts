@@ -16,7 +16,7 @@ const pauseMs = 5000;
 /** Size limit of a document with metadata or keys. */
 export const documentBytes = 1024 * 1024;
 
-/** The reason why an issuer's keys are not available. Its message is a sentence without the period. */
+/** An error that says why an issuer's keys are not available. Its message is a sentence without the period. */
 export class IssuerProblem extends ShownError {}
 
 /** The keys of an issuer, found through its metadata. */

@@ -6,30 +6,30 @@ import type { Authenticate, Authentication } from './auth.js';
 import { type IssuerKeys, IssuerProblem } from './issuer-keys.js';
 import { createRateLimiter } from './limits.js';
 
-/** Signatures by a private key. With a shared key, everybody who verifies tokens could also make them. */
+/** Only signatures with a private key. With a shared key, everybody who can verify tokens could also make them. */
 const algorithms = [
   ...['RS', 'PS', 'ES'].flatMap((family) => ['256', '384', '512'].map((bits) => family + bits)),
   ...['EdDSA', 'Ed25519'],
 ];
-/** Types of access tokens by RFC 9068, section 2.1, and those that issuers used before it. */
+/** Types of access tokens: of RFC 9068, section 2.1, and the type that issuers used before. */
 const tokenTypes = ['at+jwt', 'application/at+jwt', 'jwt'];
-/** Clocks of the issuer and of this machine may differ by so much. */
+/** Tolerated difference between the clocks of the issuer and of this machine. */
 const clockToleranceSeconds = 60;
-/** Problems with keys that are logged in a second. */
+/** Rate limit for log entries about keys. */
 const loggedPerSecond = 0.2;
 
 export interface IssuerOptions {
-  /** As tokens spell it. */
+  /** Spelled as in tokens. */
   readonly issuer: string;
   readonly audience: string;
-  /** The claim that has the scopes, as a dotted path; `scope` or `scp` if undefined. */
+  /** The claim with the scopes, as a dotted path; `scope` or `scp` if undefined. */
   readonly scopeClaim?: string | undefined;
   readonly keys: IssuerKeys;
   readonly now: () => Date;
   readonly log: Log;
 }
 
-/** Authenticates by JWTs of an issuer for an audience. */
+/** Authenticates callers by JWTs of one issuer for one audience. */
 export function authenticateByIssuer({ issuer, audience, scopeClaim, keys, now, log }: IssuerOptions): Authenticate {
   const isUnlogged = createRateLimiter(loggedPerSecond, now, 1);
   return async (token) => {
@@ -46,22 +46,22 @@ export function authenticateByIssuer({ issuer, audience, scopeClaim, keys, now, 
     } catch (error) {
       const reason = invalidReason(error);
       if (reason !== undefined) return { kind: 'invalid', reason };
-      // The others are logged where they are found.
+      // IssuerKeys has logged an IssuerProblem already.
       if (!(error instanceof IssuerProblem) && isUnlogged('') === 0) log('warn', 'issuer', { error: reasonOf(error) });
       return { kind: 'unavailable', reason: 'issuer' };
     }
   };
 }
 
-/** Verifies a token. One that does not say by which of several keys is tried with each of them. */
+/** Verifies a token. If several keys match, because the token names none, every matching key is tried. */
 async function verify(token: string, { keyOf }: IssuerKeys, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
   return jwtVerify(token, keyOf, options).catch(async (error: unknown) => {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
     for await (const key of error) {
       const verified = await jwtVerify(token, key, options).catch((reason: unknown) => {
-        // A key of the set may be unfit for any token.
-        const isOfKey = reason instanceof errors.JWSSignatureVerificationFailed || reason instanceof TypeError;
-        if (!isOfKey) throw reason;
+        // A TypeError means that the key fits no token.
+        const isKeyWrong = reason instanceof errors.JWSSignatureVerificationFailed || reason instanceof TypeError;
+        if (!isKeyWrong) throw reason;
       });
       if (verified !== undefined) return verified;
     }
@@ -69,13 +69,13 @@ async function verify(token: string, { keyOf }: IssuerKeys, options: JWTVerifyOp
   });
 }
 
-/** The bearer of a token whose signature, issuer, audience and time are right. */
+/** Reads the caller from a token whose signature, issuer, audience and times are valid. */
 function authenticationOf(
   { payload, protectedHeader: { typ } }: JWTVerifyResult,
   scopeClaim: string | undefined,
 ): Authentication {
   if (typ !== undefined && !tokenTypes.includes(String(typ).toLowerCase())) return { kind: 'invalid', reason: 'typ' };
-  // Bound to a key that the bearer would have to prove (RFC 7800): a thief must not get in without it.
+  // Such a token is bound to a key (RFC 7800). A thief must not be able to use it without the key, which is not checked here.
   if (payload.cnf !== undefined) return { kind: 'invalid', reason: 'cnf' };
   const { data: name } = subject.safeParse(payload.sub);
   if (name === undefined) return { kind: 'invalid', reason: 'sub' };
@@ -83,17 +83,17 @@ function authenticationOf(
   return { kind: 'authenticated', principal: { name, scopes: scopesOf(payload, scopeClaim) }, expiresAt: exp * 1000 };
 }
 
-/** Half a character would be lost where a name is written down, and two names could become one. */
+/** A lone surrogate would be replaced when the name is written, and two names could become equal. */
 const subject = z
   .string()
   .min(1)
   .max(255)
   .refine((name) => name.isWellFormed());
 
-/** Codes of jose for keys that cannot be read. Its other errors are about the token. */
+/** Codes of jose for invalid keys. All other codes are about the token. */
 const keyErrors = ['ERR_JWK_INVALID', 'ERR_JWKS_INVALID'];
 
-/** The problem with a token: a code of jose and the claim, never a value of the token. Undefined if something else failed. */
+/** The problem of a token: a code of jose and the claim, never a value of the token. Undefined if the token is not the problem. */
 function invalidReason(error: unknown): string | undefined {
   if (!(error instanceof errors.JOSEError) || keyErrors.includes(error.code)) return undefined;
   return error instanceof errors.JWTClaimValidationFailed ? `${error.code} ${error.claim}` : error.code;
@@ -101,7 +101,7 @@ function invalidReason(error: unknown): string | undefined {
 
 const claimedScopes = z.union([z.string(), z.array(z.string()).transform((scopes) => scopes.join(' '))]).catch('');
 
-/** `scope` (RFC 9068) or `scp`, as some issuers call it, or the claim that is configured; its name may have dots of its own. */
+/** Reads the configured claim, whose own name may contain dots. By default, `scope` (RFC 9068) or the `scp` of some issuers. */
 function scopesOf(payload: JWTPayload, claim: string | undefined): readonly string[] {
   const claimed = claim === undefined ? (payload.scope ?? payload.scp) : (payload[claim] ?? valueAt(payload, claim));
   return claimedScopes.parse(claimed).split(' ');

@@ -5,10 +5,7 @@ import type { OnFailedLogin } from './auth.js';
 import { busy } from './http-helpers.js';
 import { createCounter, createRateLimiter, type HttpLimits } from './limits.js';
 
-/**
- * The network that a client's address counts for: each IPv4 address is one, IPv6 addresses are grouped by /64, because one
- * customer has at least that many.
- */
+/** The network of a client's address: the IPv4 address itself, or the /64 of an IPv6 address, because one customer has at least a /64. */
 export function networkOf(address: string): string {
   const [, mapped = address] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
   if (isIPv4(mapped)) return mapped;
@@ -24,7 +21,7 @@ export function networkOf(address: string): string {
     .join(':')}::/64`;
 }
 
-/** Closes connections of a network that has too many. */
+/** Closes new connections of a network that has too many. */
 export function limitConnections(server: Server, { connectionsOfAddress }: HttpLimits, onRefused: () => void): void {
   const enter = createCounter(connectionsOfAddress);
   server.on('connection', (socket) => {
@@ -36,14 +33,14 @@ export function limitConnections(server: Server, { connectionsOfAddress }: HttpL
 }
 
 /**
- * Limits the requests of a network at the same time. Its connections alone would not limit them, because a client that does not wait
- * for answers can begin any number on one connection.
+ * Limits the concurrent requests of a network. The limit on connections is not enough, because a client can send any number of requests
+ * on one connection without waiting for answers.
  */
 export function createRequestLimiter({ connectionsOfAddress }: HttpLimits) {
   const enter = createCounter(connectionsOfAddress);
   /**
    * Returns the function to call when the request has ended.
-   * @throws HttpError if there are too many
+   * @throws HttpError if the network has too many requests
    */
   return ({ socket }: IncomingMessage): (() => void) => {
     const leave = enter(networkOf(socket.remoteAddress ?? ''));
@@ -52,11 +49,11 @@ export function createRequestLimiter({ connectionsOfAddress }: HttpLimits) {
   };
 }
 
-/** Failed logins that are logged: of each network in a minute, and of all together in a second. */
+/** Log limits for failed logins: per network and minute, and in total per second. */
 const loggedPerMinute = 5;
 const loggedPerSecond = 5;
 
-/** Logs failed logins with address and reason. They do not flood the log: each line says how many were left out before it. */
+/** Logs failed logins with address and reason, within limits. `unlogged` in an entry counts the logins that were left out before it. */
 export function createFailedLogins(now: () => Date, log: Log, event: LogEvent = 'login failed'): OnFailedLogin {
   const checkNetwork = createRateLimiter(loggedPerMinute / 60, now, loggedPerMinute);
   const checkAll = createRateLimiter(loggedPerSecond, now);

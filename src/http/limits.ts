@@ -2,46 +2,43 @@ import { Refusal } from '../consent/refusal.js';
 import { say } from '../util/safe-text.js';
 import { busy } from './http-helpers.js';
 
-/** Limits of one process. Times in milliseconds, sizes in bytes. */
+/** Limits of one process. Times are in milliseconds, sizes in bytes. */
 export const defaultHttpLimits = {
-  /** A plan of 40,000 characters and a service account key of 65,536, written as JSON or sealed in a ticket, have less. */
+  /** Holds the largest arguments: a plan of 40,000 characters and a service account key of 65,536, as JSON or in a sealed token. */
   bodyBytes: 256 * 1024,
   /** Sum of all bodies that are being received. */
   bodiesBytes: 64 * 1024 * 1024,
-  /** A body that is larger takes a turn of the event loop for itself: with thousands of values, it is work for milliseconds. */
-  quickBytes: 8 * 1024,
   concurrentCalls: 64,
-  /** Calls of one authenticated caller that are received, wait or run, so that there is always room for others. */
+  /** Calls of one authenticated caller that wait or run, and as many that are being received. Others always have room. */
   callsOfCaller: 32,
-  /** Questions to the user of one caller that are open or wait for their turn. */
+  /** Open questions to the user of one caller. */
   questionsOfCaller: 8,
-  /** Such questions of all callers. Each holds a connection: of those of one proxy, half stay free for the answers. */
+  /** Open questions of all callers. Each holds a connection, and half the connections of one proxy stay free for the answers. */
   questions: 128,
   waitingCalls: 64,
   waitMs: 5000,
   connections: 1024,
-  /** Connections of one client address or one /64 of IPv6; also its requests at the same time. */
+  /** Connections, and also concurrent requests, of one IPv4 address or one /64 of IPv6. */
   connectionsOfAddress: 256,
-  /** Connections for metrics, of all clients together. */
+  /** Connections for metrics, of all clients. */
   metricsConnections: 64,
-  /** Time until the headers of a request, and until its first byte on a new connection. */
+  /** Time limit for the headers of a request, and for the first byte on a new connection. */
   headersMs: 10_000,
   requestMs: 20_000,
-  /** Longer than the minute after which load balancers drop an idle connection, so that they never send into a closing one. */
+  /** Longer than the minute after which load balancers close idle connections, so that they never send into a closing connection. */
   keepAliveMs: 65_000,
 };
 
 export type HttpLimits = Readonly<typeof defaultHttpLimits>;
 
-/** Limits the calls that run at the same time, and those that wait for their turn. */
 export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
 
-/** The place of a call among those that run. */
+/** A running call's place, of which there are `concurrentCalls`. */
 export interface Place {
   leave(): void;
   /**
-   * Does work that waits for a person, without the place. The call has it again when the work is done, before all that wait for one.
-   * @throws Refusal if too many calls do so already
+   * Gives up the place during work that waits for a person. Afterwards, the call gets a place before all waiting calls.
+   * @throws Refusal if too many questions are open
    */
   waitOutside<Result>(work: () => Promise<Result>): Promise<Result>;
 }
@@ -61,7 +58,7 @@ export function createConcurrencyLimiter({
   let running = 0;
   let asking = 0;
 
-  /** Counts a question of a caller. Returns the function to call when it has been answered. */
+  /** Counts a question of a caller. Returns the function that ends it. */
   const ask = (caller: string): (() => void) => {
     if (asking >= questions) throw new Refusal('TooManyQuestions', [say`${questions} questions of all callers wait`]);
     const answered = askAs(caller);
@@ -73,7 +70,7 @@ export function createConcurrencyLimiter({
     };
   };
 
-  /** Waits until a call that ends leaves its place. */
+  /** Waits for the place of a call that ends. */
   const turn = () =>
     new Promise<void>((resolve, reject) => {
       const next = () => {
@@ -107,9 +104,9 @@ export function createConcurrencyLimiter({
       return running;
     },
     /**
-     * Counts a message of a caller, undefined where callers are not authenticated, while it is received. Returns the function to call
-     * when it has arrived.
-     * @throws HttpError if the caller sends too many at once
+     * Counts a message that is being received. Returns the function to call when it has arrived.
+     * @param caller undefined if callers are not authenticated
+     * @throws HttpError if too many messages of the caller are being received
      */
     receive(caller: string | undefined): () => void {
       const arrived = caller === undefined ? () => undefined : receiveOf(caller);
@@ -117,8 +114,8 @@ export function createConcurrencyLimiter({
       return arrived;
     },
     /**
-     * Waits for a place for a call of a caller.
-     * @throws HttpError if the caller has too many, or if there is no room, not even to wait
+     * Waits for a place for a call.
+     * @throws HttpError if the caller has too many calls, or if too many calls wait
      */
     async take(caller: string | undefined): Promise<Place> {
       let leaveCaller = caller === undefined ? () => undefined : enterAs(caller);
@@ -153,27 +150,27 @@ export function createConcurrencyLimiter({
   };
 }
 
-/** Counts by key, up to a maximum for each. A key whose count is 0 takes no memory. */
+/** Counts per key, up to `maximum` for each key. A key whose count is 0 takes no memory. */
 export function createCounter(maximum: number) {
   const counts = new Map<string, number>();
   const count = (key: string) => counts.get(key) ?? 0;
   /**
-   * Adds one to a count. Returns the function that takes it away again, or undefined at the maximum, which one that comes back may
-   * exceed.
+   * Increments the count of a key. Returns the function that decrements it, or undefined at the maximum.
+   * @param mayExceed true for a call that was counted before, and gets its place again in any case
    */
-  return (key: string, isBack = false): (() => void) | undefined => {
-    if (count(key) >= maximum && !isBack) return undefined;
+  return (key: string, mayExceed = false): (() => void) | undefined => {
+    if (count(key) >= maximum && !mayExceed) return undefined;
     counts.set(key, count(key) + 1);
     return () => void (count(key) > 1 ? counts.set(key, count(key) - 1) : counts.delete(key));
   };
 }
 
-/** The most keys to remember. The one that was idle for longest is forgotten first. */
+/** Number of keys in a rate limiter. The key that was idle for the longest time is dropped first. */
 const rememberedKeys = 10_000;
 
 /**
- * A token bucket for each key, full at first: `perSecond` a second, `burst` at once.
- * Returns 0, or the seconds after which to try again.
+ * Limits the rate per key with token buckets, which are full at first. `burst` is the size of a bucket.
+ * @returns a function that returns 0, or the number of seconds after which to try again
  */
 export function createRateLimiter(perSecond: number, now: () => Date, burst = 2 * perSecond): (key: string) => number {
   const buckets = new Map<string, { readonly tokens: number; readonly at: number }>();

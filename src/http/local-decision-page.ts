@@ -14,23 +14,20 @@ import {
 import { serveViewPage } from './view-page.js';
 
 export interface LocalPageOptions extends Omit<PlanDeciding, 'callerOf'> {
-  /** Opens the browser. Resolves with a function that removes what it left on disk for that. */
+  /** Opens the browser. `remove` deletes the file with the address that was needed for it. */
   readonly open: (url: string) => Promise<{ remove(): Promise<void> } | undefined>;
   readonly log: Log;
 }
 
-/** Over stdio, callers are not told apart, and neither are those who decide. */
+/** Over stdio, neither callers nor the people who decide have names. */
 const personHere: Decider = { person: undefined, mayApprove: false, scopes: undefined };
 
-/** The tab asks for the next plan again and again, and is gone when it has not for so long (milliseconds). */
+/** The tab polls for the next plan. It counts as closed if it has not polled for this time, in milliseconds. */
 const goneMs = 5_000;
 const longestPollMs = 25_000;
 const pollMs = 500;
 
-/**
- * Serves the page on which the person at this machine decides on plans that wait, on loopback. One tab shows one plan after the other,
- * the oldest first.
- */
+/** Serves the page on loopback on which the person at this machine decides on waiting plans. One tab shows them one by one, the oldest first. */
 export async function serveLocalPage({ open, log, ...deciding }: LocalPageOptions) {
   const { plans, accounts, now } = deciding;
   let polling = 0;
@@ -43,7 +40,7 @@ export async function serveLocalPage({ open, log, ...deciding }: LocalPageOption
     host: await readView('page'),
     view: await readView('change'),
     async call() {
-      // The tab is up: nobody else needs to read its address.
+      // The tab has loaded, so that the file with its address is not needed any more.
       await opened?.remove();
       const plan = await oldest();
       if (plan === undefined) return { follows: true, note: 'No change waits for a decision.' };
@@ -51,10 +48,10 @@ export async function serveLocalPage({ open, log, ...deciding }: LocalPageOption
       return { follows: true, shown: plan.nonce, note: noteOf(plan), result: shownPlan(plan, mayDecide) };
     },
     async callTool(params) {
-      const given = readClick(params);
-      const plan = given && (await plans.find(given.nonce));
-      if (given === undefined || plan === undefined) throw new Error('this is no decision on a plan that waits');
-      return answerClick(plan, given.decision, personHere, { ...deciding, callerOf: async () => undefined, log });
+      const click = readClick(params);
+      const plan = click && (await plans.find(click.nonce));
+      if (click === undefined || plan === undefined) throw new Error('this is no decision on a plan that waits');
+      return answerClick(plan, click.decision, personHere, { ...deciding, callerOf: async () => undefined, log });
     },
     async next(params, gone) {
       const shown = textAt(params, 'shown');
@@ -73,11 +70,11 @@ export async function serveLocalPage({ open, log, ...deciding }: LocalPageOption
     },
   });
   return {
-    /** Shows the plans that wait: in the tab that is open, or in a new one. */
+    /** Shows the waiting plans in the open tab, or in a new tab. */
     async show(): Promise<void> {
       if (polling > 0 || now().getTime() - polledAt < goneMs) return;
       await opened?.remove();
-      // Until the tab has come up, no second one is opened.
+      // No second tab is opened until the first one has loaded.
       polledAt = now().getTime() + startMs;
       opened = await open(page.url);
     },
@@ -88,5 +85,5 @@ export async function serveLocalPage({ open, log, ...deciding }: LocalPageOption
   };
 }
 
-/** A browser that has to start takes so long at most (milliseconds). */
+/** The time that a browser needs to start, in milliseconds. */
 const startMs = 15_000;

@@ -3,14 +3,13 @@ import type { Client } from '../mcp/client.js';
 import { lazy } from '../util/objects.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 
-/** A session of a protocol before 2026-07-28, as its ID tells. */
+/** A session of a protocol before 2026-07-28, as read from its ID. */
 export interface McpSession {
-  /** Tells it apart from others of the same caller. */
+  /** Unique among the sessions of one caller. */
   readonly id: string;
   readonly client: Client;
 }
 
-/** Begins sessions, and reads the IDs that clients bring back. */
 export type McpSessions = ReturnType<typeof createMcpSessions>;
 
 const schema = lazy(() =>
@@ -20,21 +19,22 @@ const schema = lazy(() =>
   }),
 );
 
-/** Longer than any ID that is given out. */
+/** Longer than any ID that the server issues. */
 const longest = 2048;
 
 /**
- * The ID of a session holds what the client declared, sealed for its caller: nothing is kept, and any replica with the same key reads it.
- * It opens nothing by itself and does not expire, because clients keep an ID that is refused and never begin anew
+ * Issues and reads session IDs. An ID holds the client's capabilities, sealed for its caller, so that the server keeps no state and any
+ * replica with the same key can read it. An ID alone gives no access. It does not expire, because clients keep using a refused ID
+ * and never start a new session
  * (https://github.com/modelcontextprotocol/typescript-sdk/issues/1708).
  */
 export function createMcpSessions(stateKeys: SealingKeys, newId: () => string) {
   const sealOf = (caller: string) =>
     createSeal(stateKeys, { purpose: 'cloudops session', associatedData: caller, longest });
   return {
-    /** The ID of a new session. `caller` is empty where callers have no names. */
+    /** Returns the ID of a new session. `caller` is empty if callers are not authenticated. */
     begin: (caller: string, client: Client): string => sealOf(caller).seal(JSON.stringify({ id: newId(), client })),
-    /** The session of an ID; undefined if it is not one of this caller and of a server with the same key. */
+    /** Returns the session of an ID; undefined if the ID was issued to another caller or with another key. */
     find(caller: string, id: string | undefined): McpSession | undefined {
       const text = id === undefined ? undefined : sealOf(caller).open(id);
       return text === undefined ? undefined : schema().safeParse(JSON.parse(text)).data;

@@ -1,22 +1,38 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Metrics } from '../observe/metrics.js';
-import { checkMetricsHost, HttpError } from './http-helpers.js';
+import { checkMetricsHost, HttpError, sendJson } from './http-helpers.js';
 import type { HttpLimits } from './limits.js';
-import type { Probes } from './probes.js';
 
-/** A server that answers probes, `GET /metrics` and nothing else; not listening yet. */
+/** The state of the server for its orchestrator. Without a journal, the server accepts no calls yet. */
+export type Readiness = 'ready' | 'waiting for the journal' | 'stopping';
+
+/** Answers a probe. Returns false for any other request. */
+export type Probes = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** Answers `GET /healthz`, always with 200, and `GET /readyz`. */
+export const createProbes =
+  (readiness: () => Readiness): Probes =>
+  ({ method, url = '' }, response) => {
+    const [path] = url.split('?');
+    if (method !== 'GET' || (path !== '/healthz' && path !== '/readyz')) return false;
+    const status = path === '/healthz' ? 'alive' : readiness();
+    sendJson(response, status === 'alive' || status === 'ready' ? 200 : 503, { status });
+    return true;
+  };
+
+/** A server for probes and `GET /metrics` only. It does not listen yet. */
 export function createMetricsServer(
   metrics: Metrics,
   probes: Probes,
   hosts: readonly string[],
   { headersMs, metricsConnections }: HttpLimits,
 ): Server {
-  const times = {
+  const timeLimits = {
     headersTimeout: headersMs,
     requestTimeout: headersMs,
     connectionsCheckingInterval: Math.min(headersMs, 1000),
   };
-  const server = createServer(times, (request, response) => {
+  const server = createServer(timeLimits, (request, response) => {
     const answer = async () => {
       if (probes(request, response)) return;
       checkMetricsHost(request, hosts);
@@ -28,7 +44,7 @@ export function createMetricsServer(
     answer().catch((error: unknown) => response.writeHead(error instanceof HttpError ? error.status : 500).end());
   });
   server.maxConnections = metricsConnections;
-  // Also for a client that takes no data.
+  // Also ends the connection of a client that reads nothing.
   server.timeout = headersMs;
   return server;
 }

@@ -10,26 +10,24 @@ import type {
 import type { Wait } from '../consent/elicitor.js';
 import { type Client, describeClient } from '../mcp/client.js';
 import { type ClientReply, cancelledIn } from './client-replies.js';
-import { sendJson } from './http-helpers.js';
-import { webRequest, whenOver } from './web-request.js';
+import { sendJson, webRequest, whenClosed } from './http-helpers.js';
 
-/** The part of a session that a request of a protocol before 2026-07-28 needs. */
+/** A client's session, for a request of a protocol before 2026-07-28. */
 export interface Conversation {
-  /** The ID of a new session with a client that has introduced itself. */
+  /** Returns the ID of a new session with a client that has sent `initialize`. */
   begin(client: Client): string;
   /**
-   * Waits for a reply: the answer to a question, or the end of a call. Resolves, when it can come, with the function that ends the
-   * wait. Absent where the client has no session to reply in.
+   * Waits for a reply: the answer to a question, or the cancellation of a call. Resolves as soon as the reply can arrive, with the
+   * function that ends the wait. Undefined if the client has no session to reply in.
    */
-  readonly expect?: (
-    reply: Pick<ClientReply, 'kind' | 'id'>,
-    receive: (message: JSONRPCMessage) => void,
-  ) => Promise<() => void>;
-  /** A new ID for a question: each request has a server of its own, whose counts would be the same. */
+  readonly expect?:
+    | ((reply: Pick<ClientReply, 'kind' | 'id'>, receive: (message: JSONRPCMessage) => void) => Promise<() => void>)
+    | undefined;
+  /** Returns a new ID for a question. Each request has an SDK server of its own, and every SDK server counts from 0. */
   readonly newId: () => string;
 }
 
-/** Proxies cut connections that are silent for long. */
+/** Time between two comments in a stream, because proxies close silent connections. */
 const keepAliveMs = 15_000;
 
 const eventStream = {
@@ -39,12 +37,12 @@ const eventStream = {
 };
 
 /**
- * Serves a request of a protocol before 2026-07-28: with JSON, or with a stream of events as soon as there is something to tell or to
- * ask before the result, or the result takes long. The SDK's transport for these protocols streams every answer, which takes a
- * quarter of the CPU of a call, and keeps sessions in one process.
- * @param create makes the server, which does within `wait` what waits for a person, so that the client can end it
+ * Serves a request of a protocol before 2026-07-28. The answer is JSON. It becomes a stream of events if a notification or a question
+ * comes before the result, or if the result takes longer than `keepAliveMs`. The SDK's own transport is not used, because it streams
+ * every answer, which takes a quarter of the CPU time of a call, and keeps sessions in one process.
+ * @param create makes the server, which runs within `wait` everything that waits for a person, so that the client can cancel it
  */
-export async function serveRequest(
+export async function serveLegacyRequest(
   create: (wait: Wait) => Server,
   message: JSONRPCRequest,
   incoming: IncomingMessage,
@@ -58,7 +56,7 @@ export async function serveRequest(
     start: async () => {},
     send: async (sent, options) => {
       if ('method' in sent) {
-        // There is no other connection to the client.
+        // There is no connection for messages of other requests.
         if (options?.relatedRequestId !== message.id) return;
         write('id' in sent ? await questions.ask(sent, answer) : questions.renamed(sent));
       } else if (response.headersSent) {
@@ -71,7 +69,7 @@ export async function serveRequest(
   const answer = (reply: JSONRPCMessage): void => transport.onmessage?.(reply);
   const cancel = (reply: JSONRPCMessage): void => {
     transport.onmessage?.(reply);
-    // Nobody waits for the result any longer.
+    // A cancelled call gets no result.
     writeEvent(response, ': cancelled\n\n');
     response.end();
   };
@@ -80,34 +78,34 @@ export async function serveRequest(
     return work().finally(stop);
   };
   const server = create(wait);
-  const over = whenOver(incoming, response);
+  const over = whenClosed(incoming, response);
   const keepAlive = setInterval(() => writeEvent(response, ': keepalive\n\n'), keepAliveMs);
   try {
     await server.connect(transport);
-    // Of the request's headers, handlers read these.
+    // Handlers read no other headers.
     transport.onmessage?.(message, { request: webRequest(incoming, ['traceparent', 'tracestate']) });
     await over;
   } finally {
     clearInterval(keepAlive);
     questions.end();
-    // Stops what runs for a client that has gone.
+    // Cancels the call of a client that has gone.
     if (!response.writableFinished) await server.close();
   }
 }
 
-/** Sends a part of a stream of events, which it begins with the first. */
+/** Sends a part of a stream of events. The first part starts the stream. */
 function writeEvent(response: ServerResponse, text: string): void {
   if (response.writableEnded) return;
   if (!response.headersSent) response.writeHead(200, eventStream);
   response.write(text);
 }
 
-/** The questions of one call, under IDs that are new to the client and that nobody else can guess. */
+/** The questions of one call, under IDs that are new to the client and that no other client can guess. */
 function createQuestions({ expect, newId }: Conversation) {
   const open = new Map<RequestId, { readonly id: string; stop: () => void }>();
   let isOver = false;
   return {
-    /** The question as the client gets it. `receive` gets the reply as the server expects it. */
+    /** Returns the question with the ID for the client. `receive` gets the reply with the ID of the server. */
     async ask(question: JSONRPCRequest, receive: (reply: JSONRPCMessage) => void): Promise<JSONRPCRequest> {
       if (expect === undefined) throw new Error('There is no session in which the client could answer.');
       const id = newId();
@@ -117,7 +115,7 @@ function createQuestions({ expect, newId }: Conversation) {
       if (isOver) asked.stop();
       return { ...question, id };
     },
-    /** The end of a question, with the ID by which the client knows it. Other messages are as they were. */
+    /** Replaces the ID in the cancellation of a question by the ID for the client. Returns other messages unchanged. */
     renamed(sent: JSONRPCNotification): JSONRPCNotification {
       const asked = open.get(cancelledIn(sent) ?? '');
       return asked === undefined ? sent : { ...sent, params: { ...sent.params, requestId: asked.id } };
@@ -129,7 +127,7 @@ function createQuestions({ expect, newId }: Conversation) {
   };
 }
 
-/** The header that begins a session, with the answer to a client that has introduced itself. */
+/** The header that starts a session, for a successful answer to `initialize`. */
 function sessionHeader(
   { method }: JSONRPCRequest,
   answer: JSONRPCMessage,

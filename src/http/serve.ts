@@ -7,20 +7,19 @@ import { type Address, checkHostAndOrigin, close, HttpError, listen, sendJson, u
 import { createConcurrencyLimiter } from './limits.js';
 import { createRequestLimiter, limitConnections } from './limits-by-address.js';
 import { createMcpEndpoint, type McpEndpointOptions } from './mcp-endpoint.js';
-import { createMetricsServer } from './metrics-server.js';
-import { createProbes, type Probes } from './probes.js';
+import { createMetricsServer, createProbes, type Probes } from './metrics-server.js';
 
 export interface HttpOptions extends McpEndpointOptions {
   readonly listen: Address;
-  /** The address that answers `GET /metrics`, and probes outside the limits of addresses; none if undefined. */
+  /** The address for `GET /metrics`, and for probes without limits by address. Undefined if there is none. */
   readonly metricsAt: Address | undefined;
-  /** Host names without port by which clients may reach the server, and from whose pages browsers may. */
+  /** Host names without port. Clients reach the server by these names, and browsers may call it from pages of these hosts. */
   readonly hosts: readonly string[];
-  /** The page on which people decide on changes; none if undefined. */
+  /** The page on which people decide on changes. Undefined if there is none. */
   readonly decisions?: DecisionsOptions | undefined;
-  /** The longest that a call takes, in milliseconds. */
+  /** Time limit for a call. */
   readonly timeoutMs: number;
-  /** False until changes could be recorded for the first time. */
+  /** True once the journal was able to record changes. */
   readonly isReady: () => boolean;
   /** For the metrics. */
   readonly state: Omit<ProcessState, 'concurrentCalls'>;
@@ -29,7 +28,7 @@ export interface HttpOptions extends McpEndpointOptions {
 const flushMs = 1000;
 
 /**
- * Serves MCP at `/mcp`, with nothing kept between requests, and `/healthz` and `/readyz` beside it.
+ * Serves MCP at `/mcp`, the page for decisions, and the probes `/healthz` and `/readyz`.
  * @throws NodeJS.ErrnoException if an address cannot be listened on
  */
 export async function serveHttp(options: HttpOptions) {
@@ -53,7 +52,7 @@ export async function serveHttp(options: HttpOptions) {
       refuse(request, response, error);
       return;
     }
-    // Without its message, which may quote anything. A lost connection is no error of ours.
+    // The message is left out, because it may quote anything. A lost connection is not our error.
     const name = error instanceof Error ? error.name : 'not an error';
     if (!request.socket.destroyed) log('error', 'http', { error: name });
     if (response.headersSent || request.socket.destroyed) response.destroy();
@@ -74,9 +73,9 @@ export async function serveHttp(options: HttpOptions) {
     },
   );
   server.maxConnections = limits.connections;
-  // A client that takes no data for longer than any call lasts is gone.
+  // A client that reads nothing for longer than any call takes is gone.
   server.timeout = timeoutMs + 60_000;
-  // Each request of a connection listens for its end.
+  // Each request of a connection adds a listener for its end.
   server.on('connection', (socket) => socket.setMaxListeners(0));
   const refuseConnection = () => metrics.refused('connections');
   server.on('drop', refuseConnection);
@@ -87,7 +86,7 @@ export async function serveHttp(options: HttpOptions) {
     return {
       metricsPort: options.metricsAt && (await listen(forMetrics, options.metricsAt)),
       port: await listen(server, options.listen),
-      /** Refuses new requests, waits for so long until running calls have ended, then closes everything. */
+      /** Refuses new requests, waits at most `graceMs` for running calls, then closes everything. */
       stop: async (graceMs: number): Promise<void> => {
         stopping = true;
         await Promise.race([Promise.allSettled(running), delay(graceMs, undefined, { ref: false })]);
@@ -102,7 +101,7 @@ export async function serveHttp(options: HttpOptions) {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Answers requests by method and path. It throws an HttpError for a request that is not served. */
+/** Routes requests by path. @throws HttpError if the request is refused */
 function createRouter(
   { hosts, resource, limits, decisions }: HttpOptions,
   serveMcp: Handler,
@@ -133,8 +132,8 @@ function createRouter(
 const broken = () => new HttpError(500, 'error', 'This server made a mistake.');
 
 function refuse(request: IncomingMessage, response: ServerResponse, { status, message, headers }: HttpError): void {
-  // The rest of the body is read and dropped, until the request's time is up.
+  // Reads and drops the rest of the body, until the time limit of the request.
   request.resume();
-  // As JSON-RPC has it; no request is named, because none was read.
+  // An error of JSON-RPC. The ID is null, because no message was read.
   sendJson(response, status, { jsonrpc: '2.0', error: { code: -32000, message }, id: null }, headers);
 }

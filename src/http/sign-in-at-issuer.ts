@@ -23,7 +23,7 @@ export interface IssuerSignInOptions {
   readonly publicUrl: string;
   /** Uses the configured proxies, as all requests of this server do. */
   readonly httpClient: HttpClient;
-  /** Verifies access tokens in the same way as those of callers. */
+  /** Verifies access tokens as for callers. */
   readonly authenticate: Authenticate;
   readonly now: () => Date;
 }

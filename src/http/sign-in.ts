@@ -19,7 +19,7 @@ export interface SignIn {
   renew(session: DecisionSession): Promise<DecisionSession | undefined>;
 }
 
-/** The part of the page for decisions that a way to sign in uses. */
+/** The functions of the page for decisions that a way to sign in calls. */
 export interface Reception {
   /** Signs the person in and redirects to the plan that the person wants to see, or to the list. */
   admit(context: Context<PageEnv>, person: NewSession, plan: string | undefined): Response;
@@ -44,7 +44,7 @@ export const planInQuery = ({ req }: Pick<Context, 'req'>): string | undefined =
 export const namesAccount = (scope: string) => scope.startsWith(accountScopePrefix);
 
 /**
- * Signs in by a token of the tokens file that has the scope `cloudops:approve`, and no others but those of accounts. No agent has
+ * Signs in by a token of the tokens file that has the scope `cloudops:approve`, and no others but scopes of accounts. No agent has
  * such a token, because `/mcp` refuses it.
  */
 export function signInByToken(authenticate: Authenticate, now: () => Date): SignIn {

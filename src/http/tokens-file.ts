@@ -7,15 +7,15 @@ import { type Log, reasonOf } from '../util/log.js';
 import { namesOf, own, type SafeText, say } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
 
-/** A token that the server knows by its SHA-256 alone. */
+/** A token, of which the server knows only the SHA-256. */
 interface StaticToken extends Principal {
   readonly digest: Buffer;
 }
 
-/** Scopes that a line may have. */
+/** Scopes that a line may have, besides scopes of accounts. */
 const knownScopes = [...callerScopes, approveScope];
 
-/** True for the scopes of a token that decides, in the accounts that they name, and does nothing else. */
+/** True if a token with these scopes can decide on changes and do nothing else. Scopes that name accounts limit it to them. */
 export const decidesOnly = (scopes: readonly string[]): boolean =>
   scopes.includes(approveScope) && scopes.every((scope) => scope === approveScope || isAccountScope(scope));
 
@@ -23,9 +23,9 @@ const maximumBytes = 1024 * 1024;
 const maximumName = 255;
 
 /**
- * Reads a file of tokens. A line is a name, the SHA-256 of the token in hex and, if it differs from reading and writing,
- * its scopes. A line with `cloudops:approve` has no other but those of accounts: its token decides on the page, and is refused at
- * `/mcp`. Empty lines and those that begin with # are left out. Problems name the line, never what is in it.
+ * Parses a tokens file. A line has a name, the SHA-256 of the token in hex, and optional scopes, which default to reading and writing.
+ * Besides `cloudops:approve`, a line may only have scopes that name accounts, because its token decides on the page and is refused at
+ * `/mcp`. Empty lines and lines that begin with # are skipped. Problems name the line and never quote it.
  */
 export function parseTokens(text: string): { tokens: readonly StaticToken[]; problems: readonly SafeText[] } {
   const tokens: StaticToken[] = [];
@@ -34,19 +34,19 @@ export function parseTokens(text: string): { tokens: readonly StaticToken[]; pro
   for (const [index, line] of text.split('\n').entries()) {
     const [name = '', digest = '', ...scopes] = line.trim().split(/\s+/);
     if (name === '' || name.startsWith('#')) continue;
-    const given = { name, hex: digest.toLowerCase(), scopes: scopes.length === 0 ? [readScope, writeScope] : scopes };
-    const problem = problemOf(given, taken);
+    const entry = { name, hex: digest.toLowerCase(), scopes: scopes.length === 0 ? [readScope, writeScope] : scopes };
+    const problem = problemOf(entry, taken);
     if (problem === undefined) {
-      tokens.push({ name, digest: Buffer.from(given.hex, 'hex'), scopes: given.scopes });
+      tokens.push({ name, digest: Buffer.from(entry.hex, 'hex'), scopes: entry.scopes });
       taken.names.add(name);
-      taken.digests.add(given.hex);
+      taken.digests.add(entry.hex);
     } else problems.push(say`Line ${index + 1} of the tokens file ${problem}.`);
   }
   if (tokens.length === 0 && problems.length === 0) problems.push(say`The tokens file has no tokens.`);
   return { tokens, problems };
 }
 
-/** The problem of a line, if it has one, as the end of a sentence. `taken` is from earlier lines. */
+/** The problem of a line, as the end of a sentence; undefined if there is none. `taken` has the values of earlier lines. */
 function problemOf(
   { name, hex, scopes }: Principal & { readonly hex: string },
   taken: { readonly names: ReadonlySet<string>; readonly digests: ReadonlySet<string> },
@@ -62,11 +62,11 @@ function problemOf(
 }
 
 /**
- * The text of a tokens file.
+ * Reads the text of a tokens file.
  * @throws NodeJS.ErrnoException, or Error if it is not a regular file or larger than 1 MiB
  */
 export async function readTokensFile(path: string): Promise<string> {
-  // Without O_NONBLOCK, opening a FIFO would wait for a writer.
+  // Without O_NONBLOCK, opening a named pipe would wait for a writer.
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const stats = await file.stat();
   if (!stats.isFile() || stats.size > maximumBytes) throw new Error('not a regular file of at most 1 MiB');
@@ -74,7 +74,7 @@ export async function readTokensFile(path: string): Promise<string> {
 }
 
 interface TokensFileOptions {
-  /** The file as it was at the start, without problems. */
+  /** The text of the file at the start. It has no problems. */
   readonly text: string;
   readonly read: () => Promise<string>;
   readonly now: () => Date;
@@ -83,18 +83,18 @@ interface TokensFileOptions {
 
 const rereadAfterMs = 1000;
 
-/** Authenticates by a file, and knows what its lines say now. */
+/** Authenticates by a tokens file, and finds callers in its present text. */
 export type AuthenticateByFile = Authenticate & {
-  /** The caller with a name and its scopes, if the file has it. */
+  /** The caller with this name; undefined if the file does not name it. */
   readonly principalNamed: (name: string) => Promise<Principal | undefined>;
 };
 
-/** Undefined while the file cannot be read. */
+/** Undefined as long as the file cannot be read. */
 type Contents = { readonly text: string; readonly tokens: readonly StaticToken[] } | undefined;
 
 /**
- * Authenticates by the tokens of a file, which is read again at most once a second, so that a token can be revoked without
- * a restart. A file with a mistake revokes tokens but adds none; while it cannot be read, no caller is authenticated.
+ * Authenticates by a tokens file. The file is read again at most once a second, so that a token can be revoked without a restart. A
+ * file with a mistake can revoke tokens but not add any. If the file cannot be read, no caller is authenticated.
  */
 export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions): AuthenticateByFile {
   let good = parseTokens(text).tokens;
@@ -126,24 +126,24 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     return contents;
   };
 
-  const principalNamed = async (wanted: string): Promise<Principal | undefined> => {
-    const found = (await currentContents())?.tokens.find(({ name }) => name === wanted);
-    return found && { name: found.name, scopes: found.scopes };
+  const principalNamed = async (wantedName: string): Promise<Principal | undefined> => {
+    const owner = (await currentContents())?.tokens.find(({ name }) => name === wantedName);
+    return owner && { name: owner.name, scopes: owner.scopes };
   };
 
   const authenticate: Authenticate = async (token) => {
     const current = await currentContents();
     if (current === undefined) return { kind: 'unavailable', reason: 'tokens file' };
     const digest = createHash('sha256').update(token).digest();
-    // The time must not tell how much of a digest was right, nor its place in the file.
-    const [found] = current.tokens.filter((candidate) => timingSafeEqual(candidate.digest, digest));
-    if (found === undefined) return { kind: 'invalid', reason: 'unknown token' };
-    return { kind: 'authenticated', principal: { name: found.name, scopes: found.scopes } };
+    // All tokens are compared in constant time, so that the duration reveals neither a part of a digest nor its line.
+    const [owner] = current.tokens.filter((candidate) => timingSafeEqual(candidate.digest, digest));
+    if (owner === undefined) return { kind: 'invalid', reason: 'unknown token' };
+    return { kind: 'authenticated', principal: { name: owner.name, scopes: owner.scopes } };
   };
   return Object.assign(authenticate, { principalNamed });
 }
 
-/** The tokens and scopes that are in both versions of a file. */
+/** The tokens that are in both versions of a file, with the scopes that they have in both. */
 function inBoth(earlier: readonly StaticToken[], later: readonly StaticToken[]): StaticToken[] {
   const named = new Map(later.map((token) => [token.name, token]));
   return earlier.flatMap((token) => {

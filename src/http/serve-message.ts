@@ -11,44 +11,47 @@ import {
 import type { Wait } from '../consent/elicitor.js';
 import { correctHeaders } from '../mcp/client-quirks.js';
 import type { Log } from '../util/log.js';
-import { type Conversation, serveRequest } from './serve-legacy-request.js';
-import { webRequest, whenOver } from './web-request.js';
+import { webRequest, whenClosed } from './http-helpers.js';
+import { type Conversation, serveLegacyRequest } from './serve-legacy-request.js';
 
-/** Serves one message that was read already, with a server made for it. */
+/**
+ * Serves one parsed message with an SDK server of its own.
+ * @param createWith makes the server, which runs within `wait` everything that waits for a person
+ */
 export async function serveMessage(
-  create: (wait?: Wait) => Server,
+  createWith: (wait: Wait) => Server,
   message: unknown,
   incoming: IncomingMessage,
   response: ServerResponse,
   { log, conversation }: { readonly log: Log; readonly conversation: Conversation },
 ): Promise<void> {
   const onerror = ({ name }: Error) => log('debug', 'http', { error: name });
-  if (isRequestBefore2026(message, incoming)) {
-    const createWith = (wait: Wait) => Object.assign(create(wait), { onerror });
-    return serveRequest(createWith, message, incoming, response, conversation);
+  if (isLegacyRequest(message, incoming)) {
+    const create = (wait: Wait) => Object.assign(createWith(wait), { onerror });
+    return serveLegacyRequest(create, message, incoming, response, conversation);
   }
   // There are no subscriptions, because the server's lists never change.
-  const handler = createMcpHandler(() => create(), { maxSubscriptions: 0, onerror });
+  const handler = createMcpHandler(() => createWith((work) => work()), { maxSubscriptions: 0, onerror });
   return serveByHandler(handler, message, incoming, response);
 }
 
-/** True for a request of a protocol before 2026-07-28 that has the headers of one. */
-function isRequestBefore2026(message: unknown, { headers }: IncomingMessage): message is JSONRPCRequest {
+/** True for a request of a protocol before 2026-07-28 with the headers of that protocol. */
+function isLegacyRequest(message: unknown, { headers }: IncomingMessage): message is JSONRPCRequest {
   const { accept = '' } = headers;
   if (!accept.includes('application/json') || !accept.includes('text/event-stream')) return false;
   const protocolVersionHeader = headers['mcp-protocol-version']?.toString();
   if (protocolVersionHeader !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersionHeader)) return false;
-  const found = classifyInboundRequest({
+  const inbound = classifyInboundRequest({
     httpMethod: 'POST',
     body: message,
     ...(protocolVersionHeader !== undefined && { protocolVersionHeader }),
   });
-  return found.kind === 'legacy' && (found.reason === 'initialize' || found.reason === 'no-claim');
+  return inbound.kind === 'legacy' && (inbound.reason === 'initialize' || inbound.reason === 'no-claim');
 }
 
 /**
- * Serves a message by a handler for web requests. The SDK's own adapter (`toNodeHandler`) would write the message as JSON once
- * more for a body that is not read.
+ * Serves a message with a handler for web requests. The SDK's own adapter (`toNodeHandler`) would first write the message as JSON
+ * again, for a body that nothing reads.
  */
 export async function serveByHandler(
   handler: Pick<McpHttpHandler, 'fetch'>,
@@ -56,17 +59,17 @@ export async function serveByHandler(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  const gone = new AbortController();
-  const over = whenOver(incoming, outgoing).then(() => {
-    if (!outgoing.writableFinished) gone.abort();
+  const clientGone = new AbortController();
+  const closed = whenClosed(incoming, outgoing).then(() => {
+    if (!outgoing.writableFinished) clientGone.abort();
   });
-  const request = webRequest(incoming, Object.keys(incoming.headers), gone.signal);
+  const request = webRequest(incoming, Object.keys(incoming.headers), clientGone.signal);
   correctHeaders(request.headers, message);
   const { status, headers, body } = await handler.fetch(request, { parsedBody: message });
   outgoing.writeHead(status, Object.fromEntries(headers));
   if (body === null) return void outgoing.end();
-  const sent = pipeline(body, outgoing, { signal: gone.signal }).catch((error: unknown) => {
-    if (!gone.signal.aborted) throw error;
+  const sent = pipeline(body, outgoing, { signal: clientGone.signal }).catch((error: unknown) => {
+    if (!clientGone.signal.aborted) throw error;
   });
-  await Promise.race([sent, over]);
+  await Promise.race([sent, closed]);
 }

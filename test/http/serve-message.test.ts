@@ -3,8 +3,8 @@ import { type AddressInfo, connect } from 'node:net';
 import { setImmediate as tick } from 'node:timers/promises';
 import { Server } from '@modelcontextprotocol/server';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { serveRequest } from '../../src/http/serve-legacy-request.js';
-import { serveByHandler } from '../../src/http/transport.js';
+import { serveLegacyRequest } from '../../src/http/serve-legacy-request.js';
+import { serveByHandler } from '../../src/http/serve-message.js';
 import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
 import { startServer } from '../support/http-server.js';
 
@@ -108,7 +108,7 @@ describe('a request of a protocol before 2026-07-28', () => {
       const call = { jsonrpc: '2.0' as const, id: 1, method: 'tools/call', params: { name: 't', arguments: {} } };
       responses.push(response);
       const conversation = { begin: () => 'session', newId: () => 'question' };
-      served.push(serveRequest(() => server, call, request, response, conversation));
+      served.push(serveLegacyRequest(() => server, call, request, response, conversation));
     });
     await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {

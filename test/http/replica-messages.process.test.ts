@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createPostgresMessages } from '../../src/http/postgres-replica-messages.js';
-import type { SharedMessages } from '../../src/http/replica-messages.js';
+import { createPostgresMessages, type SharedMessages } from '../../src/http/replica-messages.js';
 import { openDatabase } from '../../src/journal/postgres-database.js';
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
 
