@@ -1,4 +1,3 @@
-import { Refusal } from '../consent/refusal.js';
 import type { ConsentMode } from '../consent/required-consent.js';
 import type { Budget } from '../journal/budget.js';
 import type { Operation } from '../tools/define-operation.js';
@@ -62,16 +61,20 @@ export const allowChanges = ({ all }: Pick<Accounts, 'all'>, operations: readonl
 export const presetAmong = (allowing: readonly Account[], byDefault: Account | undefined): Account | undefined =>
   allowing.length === 1 ? allowing[0] : allowing.find((account) => account === byDefault);
 
-/** A call's account, or the reason why there is none, and its other arguments. */
-export type AccountResolution = { readonly args: unknown } & (
-  | { readonly kind: 'found'; readonly account: Account }
-  | { readonly kind: 'unclear'; readonly problem: SafeText }
-);
+/** A call's account and its other arguments, or the problem with finding the account. */
+export type AccountResolution =
+  | {
+      readonly kind: 'found';
+      readonly account: Account;
+      /** Undefined if accounts have no names. */
+      readonly name: string | undefined;
+      readonly args: unknown;
+    }
+  | { readonly kind: 'unclear'; readonly problem: SafeText; readonly args: unknown }
+  /** The caller may use no account. */
+  | { readonly kind: 'none' };
 
-/**
- * Finds the account that a call is for. One that the caller may not use is treated like one that does not exist.
- * @throws Refusal if the caller may use none
- */
+/** Finds the account that a call is for. An account that the caller may not use is treated like an unknown account. */
 export function resolveAccount(
   accounts: Accounts,
   operation: Operation,
@@ -80,36 +83,20 @@ export function resolveAccount(
 ): AccountResolution {
   const usable = accountsOf(accounts, principal);
   const [only] = usable.all;
-  if (only === undefined) throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
-  if (!accounts.areNamed) return { kind: 'found', account: only, args };
+  if (only === undefined) return { kind: 'none' };
+  if (!accounts.areNamed) return { kind: 'found', account: only, name: undefined, args };
   const { account: name, ...others } = isObject(args) ? args : {};
   const rest = isObject(args) ? others : args;
   if (name !== undefined && name !== null) {
     const account = usable.all.find((each) => each.name === name);
-    if (account !== undefined) return { kind: 'found', account, args: rest };
+    if (account !== undefined) return { kind: 'found', account, name: account.name, args: rest };
     const given = typeof name === 'string' ? quoted(name, 60) : words('the value given');
     return { kind: 'unclear', problem: say`account: ${given} is not an account; ${choiceOf(usable.all)}`, args: rest };
   }
   const allowing = accountsFor(usable, operation, principal);
   const account = allowing.length === 0 ? only : presetAmong(allowing, usable.byDefault);
-  if (account !== undefined) return { kind: 'found', account, args: rest };
+  if (account !== undefined) return { kind: 'found', account, name: account.name, args: rest };
   return { kind: 'unclear', problem: say`account: is required; ${choiceOf(allowing)}`, args: rest };
-}
-
-/** The name of a call's account, where accounts have names; undefined if the call is for none. */
-export function accountNameOf(
-  accounts: Accounts,
-  operation: Operation,
-  args: unknown,
-  principal: Principal | undefined,
-): string | undefined {
-  if (!accounts.areNamed) return undefined;
-  try {
-    const directed = resolveAccount(accounts, operation, args, principal);
-    return directed.kind === 'found' ? directed.account.name : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Nothing is suggested for a name that is nearly right: what is meant for one account must not happen in another. */

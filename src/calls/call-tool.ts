@@ -3,7 +3,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { createHttpClient, type Proxies } from '../transport/http-client.js';
 import { createSignedClients, type SignedClientDependencies } from '../transport/signed-client.js';
 import { join, own, type SafeText, say } from '../util/safe-text.js';
-import { accountNameOf } from './account.js';
+import { type AccountResolution, resolveAccount } from './account.js';
 import type { CallContext, CallDependencies, CallOutcome, CallTool } from './context.js';
 import { keysRefusal } from './endpoint.js';
 import { serverFault } from './failure.js';
@@ -40,16 +40,19 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
   const { accounts, log } = dependencies;
   const room = createReadRoom();
 
-  const carryOut: CallTool = async (operation, args, context) => {
-    const call = await resolveCall(operation, args, context, dependencies);
+  const carryOut = async (operation: Operation, resolution: AccountResolution, context: CallContext) => {
+    const call = await resolveCall(operation, resolution, context, dependencies);
     if (call.kind === 'read') return runRead(call, room, context, dependencies);
     const found = showsPlan(call, context) ? await readBefore(call, callTool, context, dependencies.now) : undefined;
     return runChange(found === undefined ? call : { ...call, found }, context, dependencies);
   };
 
   const callTool: CallTool = async (operation, args, context) => {
-    const outcome = await carryOut(operation, args, context).catch((error) => failed(operation, error, dependencies));
-    const account = accountNameOf(accounts, operation, args, context.principal);
+    const resolution = resolveAccount(accounts, operation, args, context.principal);
+    const account = resolution.kind === 'found' ? resolution.name : undefined;
+    const outcome = await carryOut(operation, resolution, context).catch((error) =>
+      failed(operation, error, dependencies),
+    );
     const failure = outcome.kind === 'failed' ? outcome.failure : undefined;
     log(failure?.mayHaveHappened === true ? 'warn' : 'info', 'call', {
       tool: operation.name,

@@ -6,6 +6,7 @@ import type { FinalReply } from '../transport/signed-client.js';
 import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
 import { errorAnswer, type FailedCall, noAnswer } from './failure.js';
 import { type Reading, readRecord } from './read-record.js';
+import type { ResolvedRead } from './stages.js';
 
 /** A reply, read as an answer of the API. */
 export type Answer =
@@ -26,14 +27,13 @@ export type Answer =
     }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** Reads what came of a request: the record of a success, or why there is none. */
-export function readAnswer(
-  call: FailedCall,
-  input: Readonly<Record<string, unknown>>,
-  reply: FinalReply,
-  origin: string,
-): Answer {
-  const { operation } = call;
+/** A call whose request was answered, or failed. */
+export type AnsweredCall = FailedCall & Pick<ResolvedRead, 'input' | 'endpoint'>;
+
+/** Reads the reply to a request. */
+export function readAnswer(call: AnsweredCall, reply: FinalReply): Answer {
+  const { operation, input } = call;
+  const { origin } = call.endpoint;
   const { attempts } = reply;
   if (reply.kind === 'failed') return { kind: 'failed', failure: noAnswer(call, reply.failure, origin, { attempts }) };
   const { status, headers, bodyFailure } = reply.response;

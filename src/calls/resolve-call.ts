@@ -2,8 +2,8 @@ import { Refusal } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { SignedClientOptions } from '../transport/signed-client.js';
 import { textAt } from '../util/objects.js';
-import type { SafeText } from '../util/safe-text.js';
-import { resolveAccount } from './account.js';
+import { type SafeText, say } from '../util/safe-text.js';
+import type { AccountResolution } from './account.js';
 import { budgetOf } from './check-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { regionSourceOf, resolveEndpoint, wireRequest } from './endpoint.js';
@@ -13,18 +13,18 @@ import type { ResolvedCall } from './stages.js';
 import { validate } from './validate.js';
 
 /**
- * Finds the account of a call, checks policy and arguments, and encodes the request. Nothing is sent.
+ * Checks the account, the policy and the arguments of a call, and encodes its request. Nothing is sent.
  * @throws Refusal if the call may not or cannot be sent
  */
 export async function resolveCall(
   operation: Operation,
-  given: unknown,
+  resolution: AccountResolution,
   { principal }: CallContext,
-  { accounts, secretFiles }: CallDependencies,
+  { secretFiles }: CallDependencies,
 ): Promise<ResolvedCall> {
-  const resolution = resolveAccount(accounts, operation, given, principal);
+  if (resolution.kind === 'none') throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
   if (resolution.kind === 'unclear') throw withOtherProblems(resolution.problem, operation, resolution.args);
-  const { account, args } = resolution;
+  const { account, name: accountName, args } = resolution;
   checkPolicy(account.policy, operation, principal);
   const cloud = await account.cloud();
   const valid = validate(operation, args, cloud.region);
@@ -36,7 +36,6 @@ export async function resolveCall(
   checkRegions(account.policy, region ?? cloud.region, input);
   const endpoint = resolveEndpoint(cloud, operation, region);
   const request = wireRequest(operation, apiRequest, endpoint);
-  const accountName = accounts.areNamed ? account.name : undefined;
   const { change } = operation;
   if (change === undefined) return { kind: 'read', operation, account, accountName, endpoint, input, request };
 

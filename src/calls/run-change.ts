@@ -1,13 +1,14 @@
 import type { EndedOutcome } from '../consent/outcome.js';
 import { type ConsentStep, decideConsent } from '../consent/required-consent.js';
 import { approveChange, createClaimedPlan } from './approve-change.js';
+import { withNotes } from './conclude-change.js';
 import { type CallContext, type CallDependencies, type CallOutcome, waitForPerson } from './context.js';
 import { answerWithPlan } from './plan-answer.js';
 import { draftIntent, planChange, showPlan } from './plan-change.js';
 import { answerPlanStatus, lookAtPlan, sendToPage } from './plan-status.js';
 import { visibleCaller } from './policy.js';
 import { clientOptions } from './resolve-call.js';
-import { sendChange, withNotes } from './send-change.js';
+import { sendChange } from './send-change.js';
 import type { ApprovedChange, PlannedChange, ResolvedChange } from './stages.js';
 
 /** Runs an operation that is not a read: plan, approve, send, conclude. */

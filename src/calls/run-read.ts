@@ -9,7 +9,7 @@ import { counted, distinct, type SafeText, say, words } from '../util/safe-text.
 import { timeLimit } from '../util/time-limit.js';
 import type { CallContext, CallDependencies, PageListeners } from './context.js';
 import { wireRequest } from './endpoint.js';
-import { type FailedCall, inconsistentPages, tooManyReads, unreadableAnswer } from './failure.js';
+import { inconsistentPages, tooManyReads, unreadableAnswer } from './failure.js';
 import { isAllowed } from './policy.js';
 import type { ReadBound, ReadRoom, ReadShare } from './read-memory-limit.js';
 import { missingWarning, truncateRecord } from './read-record.js';
@@ -33,7 +33,7 @@ export async function runRead(
   using share = room.share(signal);
   using client = openReadClient(call, share, signal, context, dependencies);
   const [reduced, companion] = await Promise.all([
-    reduce(call, pages, { client, share, listeners: context }),
+    readPages(call, pages, { client, share, listeners: context }),
     readCompanion(call, room, context, dependencies),
   ]);
   if (reduced.kind === 'failed') return reduced;
@@ -83,135 +83,148 @@ async function readCompanion(
   using share = room.share(signal);
   using client = openReadClient(companion, share, signal, context, dependencies);
   try {
-    const reduced = await reduce(companion, pages, { client, share, listeners: {}, maximumPages });
+    const reduced = await readPages(companion, pages, { client, share, listeners: {}, maximumPages });
     return reduced.kind === 'reduced' ? pages.result(reduced.state, input) : undefined;
   } catch {
     return undefined;
   }
 }
 
-type AnyPages = NonNullable<Operation['pages']>;
+type PageReducer = Omit<NonNullable<Operation['pages']>, 'page'>;
 
-/** The pages of an answer that has but one. */
-const onePage: Omit<AnyPages, 'page'> = {
+/** For an answer that is a single page. */
+const onePage: PageReducer = {
   start: () => ({}),
   add: (_state, { record }) => ({ kind: 'end', state: record }),
   result: (state) => ({ ...Object(state) }),
   count: () => 1,
 };
 
-/** The pages that were read, reduced, and what came with them. */
+/** All pages that were read, reduced to one state. */
 interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
   readonly kind: 'reduced';
   readonly state: unknown;
-  /** Fields that the pages do not have, by path. */
+  /** Paths of expected fields that the pages lack. */
   readonly missingFields: readonly string[];
-  /** Of the pages that took more than one. */
+  /** The attempts of requests that were retried. */
   readonly retried: readonly Attempt[];
-  /** Where the first page begins that was not read because it would have been too much. */
+  /** Start of the first page that was not read, if reading stopped at a limit. */
   readonly rest?: PageStart;
 }
 
-/** What pages are read with, and how many at most. */
+/** The tools of reading. */
 interface Reading {
-  readonly listeners: PageListeners;
   readonly client: SignedClient;
   readonly share: ReadShare;
+  readonly listeners: PageListeners;
   readonly maximumPages?: number;
 }
 
 type Ended = Reduced | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** Where reading is: what came of the pages so far, and where the next one begins. */
-interface Place {
+/** The page to read next. */
+interface NextPage {
   readonly kind: 'next';
   readonly number: number;
+  /** The pages so far, reduced. */
   readonly state: unknown;
   /** Undefined for the first page. */
   readonly after?: PageStart;
 }
 
-/** Reads one page after the other, until the last, a bound, or a failure. */
-async function reduce(call: ResolvedRead, pages: Omit<AnyPages, 'page'>, reading: Reading): Promise<Ended> {
+/** Reads one page after the other, until the last page, a limit, or a failure. */
+async function readPages(call: ResolvedRead, pages: PageReducer, reading: Reading): Promise<Ended> {
   const { operation, input } = call;
-  const seen = createSeen(regionWarnings(operation.regions, textAt(input, 'region')));
-  const places = new Set<string>();
-  let at: Place | Ended = { kind: 'next', number: 1, state: pages.start(input) };
-  while (at.kind === 'next') at = await takeIn(call, pages, reading, { seen, places }, at);
-  return at;
+  const tally = createTally(regionWarnings(operation.regions, textAt(input, 'region')));
+  let step: NextPage | Ended = { kind: 'next', number: 1, state: pages.start(input) };
+  while (step.kind === 'next') step = await readNextPage(call, pages, reading, tally, step);
+  return step;
 }
 
-/** Reads the page at a place, and takes it in. */
-async function takeIn(
-  { operation, input, request, endpoint, accountName }: ResolvedRead,
-  pages: Omit<AnyPages, 'page'>,
+async function readNextPage(
+  call: ResolvedRead,
+  pages: PageReducer,
   { client, share, listeners, maximumPages }: Reading,
-  { seen, places }: { readonly seen: Seen; readonly places: Set<string> },
-  { number, state, after }: Place,
-): Promise<Place | Ended> {
-  const call = { operation, accountName };
-  const asked = after === undefined ? request : wireRequest(operation, operation.request(input, after), endpoint);
-  const reply = await send(asked, client, share);
+  tally: Tally,
+  { number, state, after }: NextPage,
+): Promise<NextPage | Ended> {
+  const { operation, input, endpoint } = call;
+  const request =
+    after === undefined ? call.request : wireRequest(operation, operation.request(input, after), endpoint);
+  const reply = await sendWithinLimits(request, client, share);
   if (typeof reply === 'string')
-    return after === undefined ? seen.failed(tooManyReads(call)) : seen.reduced(state, { after, bound: reply });
-  const page = readPage(call, input, reply, endpoint.origin);
-  if (page.kind === 'failed') return seen.failed(page.failure);
+    return after === undefined ? tally.failed(tooManyReads(call)) : tally.reduced(state, { after, limit: reply });
+  const page = readPage(call, reply);
+  if (page.kind === 'failed') return tally.failed(page.failure);
   const { record, answeredAt, requestIds } = page;
   const { attempts } = reply;
-  seen.add(page, attempts, pages.count(record));
-  listeners.onPage?.(number, seen.entries());
+  tally.add(page, attempts, pages.count(record));
+  listeners.onPage?.(number, tally.entries());
 
   const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, input);
-  if (step.kind === 'end' || (step.kind === 'next' && number === maximumPages)) return seen.reduced(step.state);
-  const next = checkPlace(step, number, places);
-  if (next.kind === 'inconsistent') return seen.failed(inconsistentPages(call, next.problem, { requestIds, attempts }));
-  if (number >= share.limits.pages || seen.entries() >= share.limits.entries)
-    return seen.reduced(next.state, { after: next.after, bound: 'call' });
-  listeners.onFollowedPage?.(number, seen.entries());
-  return { ...next, number: number + 1 };
+  if (step.kind === 'end' || (step.kind === 'next' && number === maximumPages)) return tally.reduced(step.state);
+  const inconsistent = (problem: SafeText) => tally.failed(inconsistentPages(call, problem, { requestIds, attempts }));
+  if (step.kind === 'inconsistent') return inconsistent(step.problem);
+  const repetition = tally.visit(step.after, number);
+  if (repetition !== undefined) return inconsistent(repetition);
+  if (number >= share.limits.pages || tally.entries() >= share.limits.entries)
+    return tally.reduced(step.state, { after: step.after, limit: 'call' });
+  listeners.onFollowedPage?.(number, tally.entries());
+  return { ...step, number: number + 1 };
 }
 
-/** The reply, or the bound that leaves no room for it. */
-async function send(request: WireRequest, client: SignedClient, share: ReadShare): Promise<FinalReply | ReadBound> {
+/** Returns the reply, or the limit that was reached. */
+async function sendWithinLimits(
+  request: WireRequest,
+  client: SignedClient,
+  share: ReadShare,
+): Promise<FinalReply | ReadBound> {
   if (!(await share.enter())) return 'others';
   const reply = await client.send(request).finally(share.leave);
   return share.exceeded ?? reply;
 }
 
-type Seen = ReturnType<typeof createSeen>;
+type Tally = ReturnType<typeof createTally>;
 
-/** What there is to tell of the pages that were read, beside their record. */
-function createSeen(regions: readonly SafeText[]) {
+/** Collects the facts about the pages besides their records. */
+function createTally(regions: readonly SafeText[]) {
   const warnings = [...regions];
   const missingFields = new Set<string>();
   const retried: Attempt[] = [];
+  const starts = new Set<string>();
   let requestIds: RequestIds = {};
   let entries = 0;
   let count = 0;
   return {
     entries: () => entries,
-    add(page: Extract<Answer, { kind: 'read' }>, attempts: readonly Attempt[], more: number): void {
+    add(page: Extract<Answer, { kind: 'read' }>, attempts: readonly Attempt[], pageEntries: number): void {
       if (attempts.length > 1) retried.push(...attempts);
       warnings.push(...page.warnings);
       for (const path of page.missingFields) missingFields.add(path);
-      ({ requestIds } = page);
-      entries += more;
+      requestIds = page.requestIds;
+      entries += pageEntries;
       count += 1;
     },
-    /** @param cut where and why the reading ended before the last page */
-    reduced(state: unknown, cut?: { readonly after: PageStart; readonly bound: ReadBound }): Reduced {
-      const told = cut === undefined ? [] : [cutWarning(cut.bound, count, entries)];
+    /** Notes where the next page begins. Returns a problem if an earlier page began there. */
+    visit(after: PageStart, number: number): SafeText | undefined {
+      const start = digestOf([after]);
+      if (starts.has(start)) return say`page ${number} leads back to where an earlier one began`;
+      starts.add(start);
+      return undefined;
+    },
+    /** @param cut the first page that was not read, and the limit that stopped the reading */
+    reduced(state: unknown, cut?: { readonly after: PageStart; readonly limit: ReadBound }): Reduced {
       return {
         kind: 'reduced',
         state,
-        warnings: [...told, ...distinct(warnings)],
+        warnings: [...(cut === undefined ? [] : [cutWarning(cut.limit, count, entries)]), ...distinct(warnings)],
         missingFields: [...missingFields],
         requestIds,
         retried,
         ...(cut !== undefined && { rest: cut.after }),
       };
     },
-    /** There may be a warning of just what made it fail. */
+    /** Keeps the warnings, because a warning may name the cause of the failure. */
     failed: (failure: Failure) => ({
       kind: 'failed' as const,
       failure: warnings.length === 0 ? failure : { ...failure, warnings: distinct(warnings) },
@@ -219,35 +232,16 @@ function createSeen(regions: readonly SafeText[]) {
   };
 }
 
-/** The warning about an answer that is made of a part of the pages. */
-function cutWarning(bound: ReadBound, pages: number, entries: number): SafeText {
-  const reason = bound === 'call' ? 'as much as one call reads' : 'because this server reads much for other calls too';
+/** The warning that the answer is made of a part of the pages. */
+function cutWarning(limit: ReadBound, pages: number, entries: number): SafeText {
+  const reason = limit === 'call' ? 'as much as one call reads' : 'because this server reads much for other calls too';
   const read = say`${counted(pages, 'page')} with ${entries} ${words(entries === 1 ? 'entry' : 'entries')}`;
   return say`Only the first ${read} were read, ${words(reason)}. Counts, sums, and the first, oldest or largest are of these alone.`;
 }
 
-/** The step to another page, unless it leads nowhere new. Adds the place of that page to those that are known. */
-function checkPlace<Step extends Exclude<ReturnType<AnyPages['add']>, { kind: 'end' }>>(
-  step: Step,
-  number: number,
-  places: Set<string>,
-): Step | { readonly kind: 'inconsistent'; readonly problem: SafeText } {
-  if (step.kind === 'inconsistent') return step;
-  const place = digestOf([step.after]);
-  if (places.has(place))
-    return { kind: 'inconsistent', problem: say`page ${number} leads back to where an earlier one began` };
-  places.add(place);
-  return step;
-}
-
-/** One page, or the reason why there is none. */
-function readPage(
-  call: FailedCall,
-  input: ResolvedRead['input'],
-  reply: FinalReply,
-  origin: string,
-): Exclude<Answer, { kind: 'unread' }> {
-  const answer = readAnswer(call, input, reply, origin);
+/** Reads the answer with one page. */
+function readPage(call: ResolvedRead, reply: FinalReply): Exclude<Answer, { kind: 'unread' }> {
+  const answer = readAnswer(call, reply);
   if (answer.kind !== 'unread') return answer;
   const { status, requestIds, problem } = answer;
   const { attempts } = reply;

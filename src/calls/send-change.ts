@@ -2,27 +2,15 @@ import type { EndedOutcome, Failure } from '../consent/outcome.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import type { Ending, Intent } from '../journal/entry.js';
 import type { BeginResult } from '../journal/journal.js';
-import { type Next, next } from '../tools/next.js';
-import { place } from '../tools/schema/zones.js';
-import { type Attempt, type FinalReply, NotSent, type SignedClient } from '../transport/signed-client.js';
-import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
-import { acceptedSuccess } from './accepted-change.js';
+import { NotSent, type SignedClient } from '../transport/signed-client.js';
+import { defined, type SafeText, say, words } from '../util/safe-text.js';
 import { budgetSpent } from './check-budget.js';
+import { adviceIfUnknown, endingOf, outcomeOf, readResult, withNotes } from './conclude-change.js';
 import type { CallDependencies } from './context.js';
 import { keysRefusal } from './endpoint.js';
-import { type FailedCall, serverFault, unreadableAnswer } from './failure.js';
-import { type Answer, readAnswer } from './read-reply.js';
+import { type FailedCall, serverFault } from './failure.js';
 import { earlierOf, repeated } from './repeat.js';
 import { type ApprovedChange, intentOf } from './stages.js';
-
-/** The result of sending a change. */
-type SendResult =
-  | { readonly kind: 'failed'; readonly failure: Failure }
-  | {
-      readonly kind: 'accepted';
-      readonly answer: Exclude<Answer, { kind: 'failed' }>;
-      readonly attempts: readonly Attempt[];
-    };
 
 /**
  * Sends a change that has consent. Its intent is on disk before the first byte, and its ending before the answer is put into words.
@@ -41,16 +29,16 @@ export async function sendChange(
   if (begun.kind !== 'begun') throw beginRefusal(begun, approved, viewer);
 
   const sentAt = now().toISOString();
-  const failedCall = { ...call, ifUnknown: adviceIfUnknown(approved, sentAt) };
+  const sentCall = { ...call, ifUnknown: adviceIfUnknown(approved, sentAt) };
   let key: string | undefined;
   const result = await client.send(call.request).then(
     (reply) => {
       key = reply.keyId;
-      return readResult(failedCall, call.input, reply, call.endpoint.origin);
+      return readResult(sentCall, reply);
     },
     (error: unknown) => {
       log('error', 'unexpected', { tool: intent.tool, error: error instanceof Error ? error.name : 'not an error' });
-      return { kind: 'failed', failure: sendingFault(failedCall, error) } as const;
+      return { kind: 'failed', failure: sendingFault(sentCall, error) } as const;
     },
   );
   const ending = { id: intent.id, time: now().toISOString(), key, ...endingOf(result) };
@@ -83,50 +71,6 @@ function sendingFault(call: FailedCall, error: unknown): Failure {
   return refusalFailure(call.operation.name, keysRefusal(error) ?? new Refusal('InternalError', []), true);
 }
 
-function readResult(
-  call: FailedCall,
-  input: ApprovedChange['call']['input'],
-  reply: FinalReply,
-  origin: string,
-): SendResult {
-  const answer = readSafely(call, input, reply, origin);
-  if (answer.kind === 'failed') return answer;
-  const { attempts } = reply;
-  const { status, requestIds } = answer;
-  // A page in place of an answer comes from a proxy or the like, and the API may not have got the request.
-  if (answer.kind === 'unread' && answer.isForeign)
-    return { kind: 'failed', failure: unreadableAnswer(call, answer.problem, { status, requestIds, attempts }) };
-  return { kind: 'accepted', answer, attempts };
-}
-
-/** Reads the answer to a change. A fault in the operation's code does not hide that the change was accepted. */
-function readSafely(
-  call: FailedCall,
-  input: ApprovedChange['call']['input'],
-  reply: FinalReply,
-  origin: string,
-): Answer {
-  try {
-    return readAnswer(call, input, reply, origin);
-  } catch {
-    const accepted = reply.kind === 'answered' && reply.response.status >= 200 && reply.response.status < 300;
-    if (!accepted) return { kind: 'failed', failure: serverFault(call) };
-    const { status } = reply.response;
-    return { kind: 'unread', status, requestIds: {}, problem: words('this server made a mistake'), isForeign: false };
-  }
-}
-
-function endingOf(result: SendResult): Omit<Ending, 'id' | 'time'> {
-  if (result.kind === 'accepted') {
-    const { status, requestIds } = result.answer;
-    return { outcome: 'accepted', status, requestIds: { ...requestIds } };
-  }
-  const { mayHaveHappened, status, code: ownCode, serviceSays, requestIds } = result.failure;
-  const code = serviceSays?.code ?? ownCode;
-  const outcome = mayHaveHappened === true ? 'unknown' : status === undefined ? 'not sent' : 'rejected';
-  return { outcome, status, code, requestIds: { ...requestIds } };
-}
-
 /** An answer waits at most this long for its ending in the journal (milliseconds). Writing continues after that. */
 const endingMs = 10_000;
 
@@ -150,49 +94,4 @@ async function writeEnding(
     ]);
   });
   return Promise.race([written, late]).finally(() => clearTimeout(timer));
-}
-
-/** The result in words. */
-function outcomeOf(
-  result: SendResult,
-  approved: ApprovedChange,
-  sentAt: string,
-  log: CallDependencies['log'],
-): EndedOutcome {
-  if (result.kind === 'failed') return result;
-  const { answer, attempts } = result;
-  const { operation, change } = approved.call;
-  if (answer.kind === 'read' && answer.missingFields.length > 0)
-    log('debug', 'answer', { tool: operation.name, lacks: answer.missingFields });
-  return {
-    kind: 'succeeded',
-    success: acceptedSuccess({ ...approved, sentAt, answer, attempts }),
-    view: { kind: 'ended', continues: change.continues },
-  };
-}
-
-/** The advice for an unknown outcome. */
-function adviceIfUnknown({ call, verificationHint }: ApprovedChange, sentAt: string): Next {
-  const sent = say`It was sent at ${own(sentAt)} to region ${place(call.endpoint.region)}.`;
-  if (call.operation.repeatable === true)
-    return next(
-      'agent',
-      'call',
-      say`${sent} Sending it again does no harm: call again with the same arguments, without planId. The aim is ${verificationHint}.`,
-    );
-  return next(
-    'user',
-    'check',
-    say`Do not repeat it. ${sent} Wait ten minutes, then have the user look in the console for ${verificationHint}. Only if it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.`,
-  );
-}
-
-/** Adds notes about other changes to an outcome. */
-export function withNotes(outcome: EndedOutcome, more: readonly SafeText[]): EndedOutcome {
-  if (more.length === 0) return outcome;
-  const { notes = [] } = outcome.kind === 'failed' ? outcome.failure : outcome.success;
-  const all = { notes: [...notes, ...more] };
-  return outcome.kind === 'failed'
-    ? { ...outcome, failure: { ...outcome.failure, ...all } }
-    : { ...outcome, success: { ...outcome.success, ...all } };
 }
