@@ -4,7 +4,7 @@ import type { UploadPart } from '../../src/tools/upload/part.js';
 import { countOf, type Range, rangesOf } from '../../src/tools/upload/ranges.js';
 import { paceSentences } from '../../src/tools/upload/sentences.js';
 import { humanBytes, humanDuration, listText } from '../../src/util/human.js';
-import { fromServer } from '../../src/util/safe-text.js';
+import { fromServer, words } from '../../src/util/safe-text.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
 
@@ -101,12 +101,16 @@ const paceIn = (answer: Fields, formatTime: FormatTime): string =>
       noRate: readText(answer.noRate),
       rateInSeconds: numberOf(answer.rateInSeconds),
       estimatedSecondsLeft: numberOf(answer.estimatedSecondsLeft),
-      secondsLeftBetween: (Array.isArray(answer.secondsLeftBetween) ? answer.secondsLeftBetween : []).flatMap(
-        (seconds) => numberOf(seconds) ?? [],
-      ),
+      secondsLeft: rangeOfSeconds(answer.secondsLeft),
+      checkedAt: timeOf(answer.checkedAt) === undefined ? undefined : readText(answer.checkedAt),
     },
-    (time) => fromServer(formatTime(Date.parse(time), 'minute')),
+    { timeOfDay: (time) => fromServer(formatTime(Date.parse(time), 'minute')), zone: words('') },
   ).join(' ');
+
+const rangeOfSeconds = (value: unknown) => {
+  const { from, to } = fieldsOf(value);
+  return { from: numberOf(from), to: numberOf(to) };
+};
 
 /** Smaller parts, other than the last, make services refuse to complete an upload: as the tool's summary has it. */
 const minimumPartSize = 5 * 1024 * 1024;

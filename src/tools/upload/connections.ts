@@ -1,83 +1,102 @@
+import { median } from './numbers.js';
 import type { UploadPart } from './part.js';
 
-/** More parts at a time than clients are known to upload. */
-export const maximumConnections = 32;
-
-/** The way in which a client works at an upload. Times in milliseconds since 1970. */
-export interface Work {
-  /** Parts that it uploads at a time. */
-  readonly connections: number;
-  /** True if parts came about in the order of their numbers, or in the reverse one; both may hold for a few. */
+/** How a client uploads. Times are milliseconds since 1970. */
+export interface Connections {
+  /** Parts that the client uploads at a time. */
+  readonly count: number;
+  /** True if parts arrived about in the order of their numbers, or in the reverse order. Both may hold for a few parts. */
   readonly order: { readonly ascending: boolean; readonly descending: boolean };
-  /** The parts in the order of their arrival. */
+  /** The last parts, in the order of their arrival. */
   readonly arrivals: readonly UploadPart[];
-  /** The start of the part that arrived as the nth, or will; undefined for those of the first round if nobody knows the start. */
+  /** Start of the part that arrived as the nth, or will arrive as the nth. Undefined in the first round if the upload's start is unknown. */
   begunAt(index: number): number | undefined;
 }
 
-/** So many of the last parts tell how a client works. Five rounds of most, and few enough to be looked at in many ways. */
-const telling = 160;
-/** The least number of connections is taken that explains the times about as well as the best one. */
-const sureFactor = 1.2;
-/** Without a start, too many connections explain the times as well as the right number. */
-const doubtfulFactor = 2.5;
-/** Times that differ so little are as even as can be expected. */
-const evenEnough = 0.05;
-/** Parts that were begun in order come out of order by this factor more than there are connections, if some are slower. */
-const usualDisorder = 1.5;
-/** A burst is clearly apart from what follows after so many times as long as it took. */
-const apartFactor = 8;
-/** Times shorter than this are mostly rounding: some services tell them in whole seconds. */
+/** More parts at a time than clients are known to upload. */
+export const maximumConnections = 32;
+/** Number of the last parts that are examined: five rounds of most clients. */
+const examinedParts = 160;
+/** Shorter efforts are mostly rounding, because some services give times in whole seconds. */
 const shortestMs = 100;
+
+/** A burst is apart from the parts after it by this many times its own length. */
+const apartFactor = 8;
+
+/** Without a known start, times are doubtful: too many connections explain them as well as the right number, and a round looks like a pause. */
+export const doubtfulFactor = 2.5;
+
+/** Tuned on recorded uploads: `npm run bench -- uploads`. */
+const tuned = {
+  /** The smallest number of connections is taken whose unevenness is at most this many times the least one. */
+  sureFactor: 1.2,
+  /** Efforts that differ by this share are as even as can be expected. */
+  evenEnough: 0.05,
+};
+
 /**
- * A client is taken to keep so many connections busy, and to begin another part whenever one has arrived. With the right number of
- * connections, all parts took about as long for their size. With too few, the parts of one burst took no time at all; with too many,
- * those of the first round took less than all later ones.
- *
- * `all` are in the order of time, and all times are known. `startedAt` is the time at which the upload was started.
+ * Finds the number of connections for which all parts took about as long for their size. With too few connections, the parts of one burst
+ * would have taken no time at all; with too many, the parts of the first round would have taken less than all later ones.
+ * @param all parts in the order of their arrival, with known times
+ * @param startedAt the start of the upload, if known
  */
-export function workOf(all: readonly UploadPart[], startedAt: number | undefined): Work {
-  const arrivals = all.slice(-telling);
+export function connectionsOf(all: readonly UploadPart[], startedAt: number | undefined): Connections {
+  const arrivals = all.slice(-examinedParts);
   const first = arrivals[0]?.uploadedAt ?? Number.POSITIVE_INFINITY;
-  const start = startedAt === undefined || startedAt > first || all.length > telling ? undefined : startedAt;
-  const begunWith = (connections: number) => (index: number) =>
-    index < connections ? start : arrivals[index - connections]?.uploadedAt;
-  const atLeast = Math.max(disorderOf(arrivals), start === undefined ? firstBurstOf(arrivals) : 1);
-  // Without a start, nothing is known of the first round.
-  const atMost = Math.min(maximumConnections, start === undefined ? arrivals.length / 2 : arrivals.length);
-  const counts = Array.from({ length: Math.max(1, Math.floor(atMost) - atLeast + 1) }, (_, more) => atLeast + more);
-  // The time of so many parts one after the other is by that much more even than that of each.
-  const scores = counts.map((count) => Math.sqrt(count) * unevennessOf(arrivals, begunWith(count)));
-  const good = Math.max(evenEnough, (start === undefined ? doubtfulFactor : sureFactor) * Math.min(...scores));
-  const connections = counts[scores.findIndex((score) => score <= good)] ?? atLeast;
+  const start = startedAt === undefined || startedAt > first || all.length > examinedParts ? undefined : startedAt;
+  const begunWith = (count: number) => (index: number) => (index < count ? start : arrivals[index - count]?.uploadedAt);
   const [up, down] = disordersOf(arrivals);
-  const tolerable = usualDisorder * connections;
-  const order = { ascending: up <= tolerable, descending: down <= tolerable };
-  return { connections, order, arrivals, begunAt: begunWith(connections) };
+  const counts = possibleCounts(arrivals, Math.min(up, down), start !== undefined);
+  // A sum of several efforts is more even than a single one: by the root of their number.
+  const scores = counts.map((count) => Math.sqrt(count) * unevennessOf(arrivals, begunWith(count)));
+  const good = Math.max(
+    tuned.evenEnough,
+    (start === undefined ? doubtfulFactor : tuned.sureFactor) * Math.min(...scores),
+  );
+  const count = counts[scores.findIndex((score) => score <= good)] ?? 1;
+  const tolerable = 1.5 * count;
+  return {
+    count,
+    order: { ascending: up <= tolerable, descending: down <= tolerable },
+    arrivals,
+    begunAt: begunWith(count),
+  };
 }
 
-/** By how much the logarithms of the parts' times for their size differ from the middle one, on average. */
-function unevennessOf(arrivals: readonly UploadPart[], begunAt: Work['begunAt']): number {
-  const times = arrivals.flatMap(({ uploadedAt, size }, index) => {
+function possibleCounts(arrivals: readonly UploadPart[], disorder: number, isStartKnown: boolean): number[] {
+  const arrived = arrivals.length;
+  const seen = disorder <= Math.min(maximumConnections, arrived / 3) ? disorder : 1;
+  // Without a start, nothing is known about the first round but the parts that came in one burst.
+  const atLeast = isStartKnown ? seen : Math.max(seen, firstBurstOf(arrivals));
+  const atMost = Math.floor(Math.min(maximumConnections, isStartKnown ? arrived : arrived / 2));
+  return Array.from({ length: Math.max(1, atMost - atLeast + 1) }, (_, more) => atLeast + more);
+}
+
+/** Parts that came before the first wait that is several times as long as all the time until then; 1 if there is no such wait. */
+export function firstBurstOf(arrivals: readonly UploadPart[]): number {
+  const first = arrivals[0]?.uploadedAt ?? 0;
+  const end = arrivals.findIndex(({ uploadedAt }, index) => {
+    const before = arrivals[index - 1]?.uploadedAt ?? first;
+    return index > 2 && uploadedAt - before > apartFactor * (before - first);
+  });
+  return Math.min(maximumConnections, Math.max(1, end));
+}
+
+/** Average distance of the efforts' logarithms from their median. */
+function unevennessOf(arrivals: readonly UploadPart[], begunAt: Connections['begunAt']): number {
+  const logs = arrivals.flatMap(({ uploadedAt, size }, index) => {
     const begun = begunAt(index);
     return begun === undefined ? [] : [Math.log(Math.max(shortestMs, uploadedAt - begun) / Math.max(1, size))];
   });
-  if (times.length < 2) return Number.POSITIVE_INFINITY;
-  const middle = median(times);
-  return times.reduce((sum, time) => sum + Math.abs(time - middle), 0) / times.length;
+  if (logs.length < 2) return Number.POSITIVE_INFINITY;
+  return distanceFrom(median(logs), logs) / logs.length;
 }
 
-/**
- * The number of parts that must have been under way at once, by those that arrived out of order. Where that is a large share of all, they come in
- * no order, and it tells nothing.
- */
-function disorderOf(arrivals: readonly UploadPart[]): number {
-  const disorder = Math.min(...disordersOf(arrivals));
-  if (disorder > Math.min(maximumConnections, arrivals.length / 2)) return 1;
-  return disorder <= arrivals.length / 3 ? disorder : Math.min(disorder, burstOf(arrivals));
-}
+/** Sum of the distances of numbers from a number. */
+export const distanceFrom = (middle: number, values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + Math.abs(value - middle), 0);
 
-/** The disorder of parts by rising numbers and by falling ones. */
+/** Parts that must have been under way at once, judged by rising and by falling part numbers. */
 function disordersOf(arrivals: readonly UploadPart[]): readonly [number, number] {
   const numbers = arrivals.map(({ partNumber }) => partNumber);
   return [disorderIn(numbers), disorderIn(numbers.map((number) => -number))];
@@ -91,34 +110,4 @@ function disorderIn(numbers: readonly number[]): number {
     disorder = Math.max(disorder, highest - index);
   }
   return disorder;
-}
-
-/** The number of parts that came in one burst, much closer to each other than the longest time between any two. */
-function burstOf(arrivals: readonly UploadPart[]): number {
-  const times = arrivals.map(({ uploadedAt }) => uploadedAt);
-  const longest = times.reduce((most, time, index) => Math.max(most, time - (times[index - 1] ?? time)), 0);
-  let [burst, from] = [1, 0];
-  for (const [index, time] of times.entries()) {
-    while (time - (times[from] ?? time) > longest / 4) from += 1;
-    burst = Math.max(burst, index - from + 1);
-  }
-  return Math.min(maximumConnections, burst);
-}
-
-/** The number of parts that came before the first wait that is much longer than all the time until then; 1 if there was none. */
-export function firstBurstOf(arrivals: readonly UploadPart[]): number {
-  const first = arrivals[0]?.uploadedAt ?? 0;
-  const end = arrivals.findIndex(({ uploadedAt }, index) => {
-    const before = arrivals[index - 1]?.uploadedAt ?? first;
-    return index > 2 && uploadedAt - before > apartFactor * (before - first);
-  });
-  return Math.min(maximumConnections, Math.max(1, end));
-}
-
-/** The middle one of some numbers, or the mean of both. NaN if there is none. */
-export function median(values: readonly number[]): number {
-  // Sorts numbers, and much faster than an array with a comparison.
-  const sorted = Float64Array.from(values).sort();
-  const half = sorted.length / 2;
-  return ((sorted[Math.ceil(half) - 1] ?? Number.NaN) + (sorted[Math.floor(half)] ?? Number.NaN)) / 2;
 }

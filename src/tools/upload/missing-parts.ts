@@ -1,4 +1,5 @@
-import { median, type Work } from './connections.js';
+import type { Connections } from './connections.js';
+import { median } from './numbers.js';
 import { countOf, gapsBetween, joined, type Range, rangesOf } from './ranges.js';
 
 /** The numbers of parts that are not there, by why they are not, sorted. */
@@ -16,7 +17,7 @@ export interface Numbering {
   readonly numbers: readonly number[];
   /** Parts that the client uploads at a time. */
   readonly connections: number;
-  readonly order: Work['order'];
+  readonly order: Connections['order'];
   /** How many parts are not there yet: 0 where nobody knows. */
   readonly partsLeft: number;
   /** Whether parts are being sent, as far as can be told. */

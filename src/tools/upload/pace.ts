@@ -1,209 +1,356 @@
-/** The pace of an upload, by the times at which its parts arrived. Times in milliseconds since 1970, sizes in bytes. */
-import { firstBurstOf, median, type Work, workOf } from './connections.js';
+import { type Connections, connectionsOf, distanceFrom, doubtfulFactor, firstBurstOf } from './connections.js';
+import { median } from './numbers.js';
 import type { UploadPart } from './part.js';
-import { clearFactor, type Effort, lastSegment, presentOf, type Slowness, slownessOf } from './part-speed.js';
 
 /**
- * Whether an upload is going, and how fast:
+ * The model of an upload: a client keeps a number of connections busy, and each connection sends one part after the other. So a part was
+ * begun when the part `connections` places before it arrived, and the parts of the first round were begun with the upload. The effort of a
+ * part is the time that the part took for its size, and the average effort gives the rate. A first round counts only until another
+ * round has arrived, because clients prepare before they send. A silence that is unlike all others is a pause, and efforts that span a pause
+ * do not count. A change of speed divides the efforts into two rates that explain them clearly better than one rate, and only efforts
+ * since the change count. Parts in flight for much longer than usual are overdue: if most are, nobody knows a rate until
+ * they arrive. The time left is the rest of the bytes at the rate. Its range holds the rates of both halves of the efforts, and a margin.
+ *
+ * Times are milliseconds since 1970, sizes are bytes.
+ */
+
+/** One part's time for its size. */
+interface Effort {
+  readonly ms: number;
+  readonly size: number;
+  readonly begunAt: number;
+  readonly endedAt: number;
+}
+
+/**
+ * The pace of an upload:
  * - `unknown`: no part has come, or no time could be read.
- * - `live`: parts come at a rate that is known, or lies between two, the slower one first.
- * - `unclear`: there is no rate yet. It may become clear at `clearAt`.
- * - `stopped`: none has come for so long that none is likely to come. The rate is that of before.
+ * - `live`: parts come at a known rate.
+ * - `unclear`: there is no rate at the moment.
+ * - `stopped`: no part has come for so long that none is likely to come. The rate is the one before.
  */
 export type Pace =
   | { readonly kind: 'unknown' }
-  | (Known & { readonly kind: 'live'; readonly rate: Rate; readonly between?: Between; readonly changed?: SpeedChange })
-  | (Known & { readonly kind: 'unclear'; readonly why: Why; readonly clearAt?: number; readonly between?: Between })
-  | (Known & { readonly kind: 'stopped'; readonly rate?: Rate });
+  | (Observed & {
+      readonly kind: 'live';
+      readonly rate: Rate;
+      readonly change?: SpeedChange | undefined;
+      /** False if efforts differ too much to tell which parts are in flight: some clients fill their memory before they send. */
+      readonly isEven: boolean;
+    })
+  | (Observed & {
+      readonly kind: 'unclear';
+      readonly why: WhyUnclear;
+      readonly clearAt?: number | undefined;
+      readonly rate?: Rate;
+    })
+  | (Observed & { readonly kind: 'stopped'; readonly rate?: Rate });
 
-interface Known {
-  readonly work: Work;
-  /** The time of the answer, corrected. */
+interface Observed {
+  readonly connections: Connections;
+  /** Time of the answer, corrected. Times of the connections and this one stand still in the pause. */
   readonly now: number;
+  readonly pause: Pause | undefined;
 }
 
 /**
  * Why there is no rate:
  * - `begun`: the first parts are arriving, and there may be more of them.
- * - `one round`: all parts may have been begun at once, and nobody knows when.
- * - `slow round`: the last parts took much longer than those before. A pause and a slower rate look alike until more come.
- * - `late`: the next part should have come long ago.
+ * - `one round`: all parts may have been begun at once, at an unknown time.
+ * - `late`: most parts in flight are overdue.
  */
-export type Why = 'begun' | 'one round' | 'slow round' | 'late';
+export type WhyUnclear = 'begun' | 'one round' | 'late';
 
+/** Milliseconds that one connection takes for a byte. */
 export interface Rate {
-  readonly bytesPerSecond: number;
-  /** Milliseconds that a connection takes for a byte. */
-  readonly slowness: number;
+  readonly millisecondsPerByte: number;
+  /** The ends of the range. */
+  readonly fastest: number;
+  readonly slowest: number;
 }
-
-type Between = readonly [Rate, Rate];
 
 export interface SpeedChange {
   readonly bytesPerSecondBefore: number;
   readonly since: number;
 }
 
-/** An upload counts as stopped after so many rounds without a part, but not before two minutes. */
-const stoppedRounds = 5;
-const minimumStoppedMs = 120_000;
-/** After so long a silence, half as many rounds are enough. */
-const longSilenceMs = 280_000;
-/** As long as no round is known, an upload counts as stopped after half an hour. */
-const stoppedWithoutRoundMs = 1_800_000;
-/** As many parts at a time as clients upload by default: so many may be one round. */
-const usualConnections = 10;
-/** Gaps that differ by such a share of their mean are those of parts one after the other; of many parts, by a larger one. */
-const even = 0.25;
-const fairlyEven = 0.5;
-/** A wait this many times as long as the longest other one is an outlier. */
-const oddFactor = 2.5;
-/** Times of parts are in whole seconds for some services: a shorter time is mostly rounding. */
-const minimumBaseMs = 5000;
-/** The first burst is over when for so large a share of its time no part has come, or a larger one where parts of it are absent. */
-const burstShare = 0.15;
-const gapShare = 0.5;
-/** It is over earlier after so many times the longest gap in it, if there are several. */
-const burstFactor = 4;
-/** Services give the time of an answer in whole seconds: half of one is lost on average. */
+/** Promises to users. */
+const promised = {
+  /** Rates of a claimed change differ by at least this factor. */
+  changeFactor: 1.25,
+  /** A claimed change has at least this many parts before it, and one round. */
+  partsBeforeChange: 5,
+  /** An upload is not called stopped after a shorter silence. */
+  stoppedMs: 120_000,
+  /** A longer silence needs half as many rounds, so that a dead upload is called stopped within five minutes. */
+  longSilenceMs: 280_000,
+  /** An upload without any rate is called stopped after this silence. */
+  stoppedWithoutRateMs: 1_800_000,
+};
+
+/** Services give the time of an answer in whole seconds: half a second is lost on average. */
 const lostMs = 500;
+/** Times shorter than this are mostly rounding. */
+const roundingMs = 5000;
 
-/** `answeredAt` is the time of the service's answer, `startedAt` that at which the upload was started, where it is known. */
-export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefined, startedAt?: number): Pace {
-  const arrivals = parts
-    .filter(({ uploadedAt }) => !Number.isNaN(uploadedAt))
-    .sort((a, b) => a.uploadedAt - b.uploadedAt);
-  const last = arrivals.at(-1);
-  if (last === undefined || answeredAt === undefined) return { kind: 'unknown' };
-  const now = Math.max(answeredAt + lostMs, last.uploadedAt);
-  const idle = now - last.uploadedAt;
-  const work = workOf(arrivals, startedAt);
-  const done = effortsOf(work);
-  const burstEnd = firstBurstEnd(work);
-  if (done.length === 0 || (burstEnd === undefined && !isMoreThanOneRound(work, idle)))
-    return idle > stoppedWithoutRoundMs
-      ? { kind: 'stopped', work, now }
-      : { kind: 'unclear', why: 'one round', work, now };
-  const usual = rateOf(slownessOf(done), work);
-  const roundMs = usual.slowness * median(done.map(({ size }) => size));
-  if (idle > stoppedAfter(roundMs)) return { kind: 'stopped', work, now, rate: usual };
-  if (burstEnd !== undefined && now < burstEnd)
-    return { kind: 'unclear', why: 'begun', work, now, ...(burstEnd < never && { clearAt: burstEnd }) };
-  return present(work, done, now, last.uploadedAt + roundMs);
-}
+/** Tuned on recorded uploads: `npm run bench -- uploads`. */
+const tuned = {
+  /** Share of the time since the start after which a silence ends the first round. */
+  firstRoundSilence: 0.15,
+  /** Parts without a known start that are certainly more than one round. */
+  moreThanOneRound: 20,
+  /** A silence this many times as long as any other is a pause. */
+  pauseFactor: 1.9,
+  /** Silence, in usual parts, after which an upload has stopped. */
+  stoppedRounds: 5,
+  /** Differences this many times as large as the noise of one round are not noise. */
+  noiseFactor: 4,
+  /** One and a half rounds are enough to show a change this large. */
+  largeChange: 2,
+  /** Efforts with a larger typical distance from their median are not even. */
+  unevenFrom: 0.15,
+  /** The range goes beyond the rates of both halves by this factor. */
+  margin: 1.18,
+};
 
-const never = Number.POSITIVE_INFINITY;
-
-/** The pace of an upload that goes on. `dueAt` is when its next part is to be expected. */
-function present(work: Work, done: readonly Effort[], now: number, dueAt: number): Pace {
-  const usual = slownessOf(done);
-  const overdue = openEfforts(work, median(done.map(({ size }) => size)), now).filter(
-    ({ ms, size }) => ms > minimumBaseMs && ms / size > clearFactor * usual,
-  );
-  const segment = lastSegment([...done, ...overdue], work.connections);
-  const found = presentOf(segment.efforts, work.connections);
-  const between: Between | undefined =
-    found.between === undefined ? undefined : [rateOf(found.between[1], work), rateOf(found.between[0], work)];
-  if (found.kind === 'unclear')
-    return { kind: 'unclear', why: found.why, work, now, clearAt: dueAt, ...(between && { between }) };
-  const { before } = segment;
-  const since = before?.at(-1)?.endedAt;
-  const changed = before &&
-    since !== undefined && { since, bytesPerSecondBefore: rateOf(slownessOf(before), work).bytesPerSecond };
-  return {
-    kind: 'live',
-    work,
-    now,
-    rate: rateOf(found.slowness, work),
-    ...(between && { between }),
-    ...(changed && { changed }),
-  };
-}
-
-const rateOf = (slowness: Slowness, { connections }: Work): Rate => ({
-  slowness,
-  bytesPerSecond: (1000 * connections) / slowness,
-});
-
-const stoppedAfter = (roundMs: number) =>
-  Math.max(minimumStoppedMs, Math.min(stoppedRounds * roundMs, Math.max(longSilenceMs, (stoppedRounds / 2) * roundMs)));
-
-/** The time by which all parts of the first round will have come, if none comes before; undefined if nobody knows when they were begun. */
-function firstBurstEnd({ connections, arrivals, begunAt }: Work): number | undefined {
-  const start = begunAt(0);
-  const last = arrivals.at(-1)?.uploadedAt;
-  if (start === undefined || last === undefined) return undefined;
-  if (arrivals.length > connections) return last;
-  const highest = Math.max(...arrivals.map(({ partNumber }) => partNumber));
-  // One part that is not the first may be of any order, and the short last one.
-  if (arrivals.length === 1 && highest > 2) return never;
-  const share = highest > arrivals.length ? gapShare : burstShare;
-  // Silence of that share of the whole time until then.
-  const byShare = last + ((last - start) * share) / (1 - share);
-  const gaps = gapsOf(arrivals);
-  return gaps.length < 2 ? byShare : Math.min(byShare, last + burstFactor * Math.max(...gaps));
-}
+/** A part in flight for this many times the usual effort is overdue. Tuned like the others. */
+export const overdueFactor = 1.7;
 
 /**
- * Whether parts came that were begun after others had arrived, though nobody knows when the first ones were begun: there are more than
- * clients send at once, or they come as regularly as only parts one after the other do.
+ * Returns the pace of an upload.
+ * @param answeredAt time of the service's answer
+ * @param startedAt start of the upload, if known
  */
-function isMoreThanOneRound({ connections, arrivals }: Work, idle: number): boolean {
-  const gaps = gapsOf(arrivals);
-  const mean = sumOf(gaps) / gaps.length;
-  const deviation = Math.sqrt(sumOf(gaps.map((gap) => (gap - mean) ** 2)) / gaps.length) / mean;
-  if (connections === 1 && arrivals.length <= 2 * usualConnections)
-    return (
-      gaps.length >= 3 &&
-      deviation < (arrivals.length > usualConnections ? fairlyEven : even) &&
-      sumOf(gaps) >= minimumBaseMs
-    );
-  const [longest = 0, next = 0] = [...gaps, idle].sort((a, b) => b - a);
-  // The only long wait may have been a pause.
-  if (arrivals.length <= 3 * connections && longest > oddFactor * next) return false;
-  return (
-    arrivals.length > 2 * usualConnections ||
-    (connections === firstBurstOf(arrivals) && arrivals.length >= 2 * connections)
+export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefined, startedAt?: number): Pace {
+  const arrivals = withoutShortFirst(
+    parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt)).sort((a, b) => a.uploadedAt - b.uploadedAt),
   );
+  const last = arrivals.at(-1);
+  if (last === undefined || answeredAt === undefined) return { kind: 'unknown' };
+  const pause = pauseIn(arrivals, startedAt);
+  const active = arrivals.map((part) => ({ ...part, uploadedAt: activeTime(part.uploadedAt, pause) }));
+  const now = Math.max(answeredAt + lostMs, last.uploadedAt);
+  const observed = { connections: connectionsOf(active, startedAt), now: activeTime(now, pause), pause };
+  const efforts = effortsOf(observed.connections);
+  const idleMs = now - last.uploadedAt;
+  if (efforts.length === 0 || isMaybeOneRound(observed.connections, idleMs)) {
+    if (idleMs > promised.stoppedWithoutRateMs) return { kind: 'stopped', ...observed };
+    return { kind: 'unclear', why: 'one round', ...observed };
+  }
+  const clearAt = firstRoundEnd(observed.connections);
+  if (clearAt !== undefined && observed.now < clearAt) {
+    return { kind: 'unclear', why: 'begun', clearAt: Number.isFinite(clearAt) ? clearAt : undefined, ...observed };
+  }
+  return paceOfEfforts(efforts, observed, idleMs);
 }
 
-const gapsOf = (arrivals: readonly UploadPart[]) =>
-  arrivals.slice(1).map(({ uploadedAt }, index) => uploadedAt - (arrivals[index]?.uploadedAt ?? uploadedAt));
+/** Some clients send the short last part first. Its time says little about the others. */
+function withoutShortFirst(arrivals: readonly UploadPart[]): readonly UploadPart[] {
+  const isShort = 2 * (arrivals[0]?.size ?? 0) < median(arrivals.map(({ size }) => size));
+  return isShort ? arrivals.slice(1) : arrivals;
+}
 
-const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
+/** A silence that is unlike all others. The clock of the model stands still for `ms` of it. */
+interface Pause {
+  readonly from: number;
+  readonly ms: number;
+}
 
-function effortsOf({ arrivals, begunAt }: Work): Effort[] {
+function pauseIn(arrivals: readonly UploadPart[], startedAt: number | undefined): Pause | undefined {
+  const [first] = arrivals;
+  if (first === undefined || (startedAt === undefined && arrivals.length <= tuned.moreThanOneRound)) return undefined;
+  const silences = arrivals
+    .slice(1)
+    .map(({ uploadedAt }, index) => ({ from: arrivals[index]?.uploadedAt ?? uploadedAt, to: uploadedAt }))
+    .map(({ from, to }) => ({ from, ms: to - from }))
+    .sort((a, b) => b.ms - a.ms);
+  const [longest, next] = silences;
+  if (longest === undefined || next === undefined) return undefined;
+  const firstMs = startedAt === undefined ? 0 : first.uploadedAt - startedAt;
+  if (longest.ms <= tuned.pauseFactor * Math.max(next.ms, firstMs, lostMs)) return undefined;
+  return { from: longest.from, ms: longest.ms - Math.max(next.ms, firstMs) };
+}
+
+/** A time on the clock that stands still in a pause. */
+const activeTime = (time: number, pause: Pause | undefined) =>
+  pause === undefined || time <= pause.from ? time : Math.max(pause.from, time - pause.ms);
+
+/** The time of the service for a time on that clock. */
+const serviceTime = (time: number, pause: Pause | undefined) =>
+  pause === undefined || time <= pause.from ? time : time + pause.ms;
+
+function paceOfEfforts(all: readonly Effort[], observed: Observed, idleMs: number): Pace {
+  const { connections, now } = observed;
+  const efforts = countedEfforts(all, connections.count);
+  const change = lastChange(efforts, connections.count);
+  const recent = change === undefined ? efforts : efforts.slice(change.index);
+  const usualMs = median(recent.map(({ ms }) => ms));
+  const overdue = overdueEfforts(observed, averageEffort(recent));
+  const rate = rateOf([...recent, ...overdue], connections.count);
+  if (idleMs > stoppedAfter(usualMs)) {
+    return { kind: 'stopped', rate: rateOf(recent, connections.count), ...observed };
+  }
+  if (idleMs > usualMs && overdue.length > connections.count / 2) {
+    return {
+      kind: 'unclear',
+      why: 'late',
+      clearAt: now - idleMs + usualMs,
+      rate: lateRate(rate, overdue),
+      ...observed,
+    };
+  }
+  const isEven = unevennessOf(recent) < tuned.unevenFrom;
+  return { kind: 'live', rate, isEven, change: change && claimOf(efforts, change.index, observed), ...observed };
+}
+
+function stoppedAfter(usualMs: number): number {
+  const usual = tuned.stoppedRounds * usualMs;
+  return Math.max(promised.stoppedMs, Math.min(usual, Math.max(promised.longSilenceMs, usual / 2)));
+}
+
+function effortsOf({ arrivals, begunAt }: Connections): Effort[] {
   return arrivals.flatMap(({ uploadedAt, size }, index) => {
     const begun = begunAt(index);
-    return begun === undefined || size === 0 ? [] : [{ ms: uploadedAt - begun, size, endedAt: uploadedAt }];
+    if (begun === undefined || size === 0) return [];
+    return [{ ms: Math.max(1, uploadedAt - begun), size, begunAt: begun, endedAt: uploadedAt }];
   });
 }
 
-/** The parts that are being sent, each as if it had the usual size. */
-function openEfforts({ connections, arrivals, begunAt }: Work, size: number, now: number): Effort[] {
-  return Array.from({ length: connections }, (_, index) => begunAt(arrivals.length + index))
-    .filter((begun) => begun !== undefined)
-    .map((begun) => ({ ms: now - begun, size, endedAt: now, isOpen: true }));
+/** Whether all parts may have been begun at once, because nobody knows when the first ones were begun. */
+function isMaybeOneRound({ count, arrivals, begunAt }: Connections, idleMs: number): boolean {
+  if (begunAt(0) !== undefined) return false;
+  const times = arrivals.map(({ uploadedAt }) => uploadedAt);
+  const gaps = times.slice(1).map((time, index) => time - (times[index] ?? time));
+  const [longest = 0, next = 0] = [...gaps, idleMs].sort((a, b) => b - a);
+  // The only long wait may have been a pause.
+  if (count > 1 && arrivals.length <= 3 * count && longest > doubtfulFactor * next) return true;
+  if (arrivals.length > tuned.moreThanOneRound) return false;
+  if (count > 1) return arrivals.length < 2 * count || count !== firstBurstOf(arrivals);
+  // Only parts one after the other come as regularly.
+  const spanMs = gaps.reduce((sum, gap) => sum + gap, 0);
+  const irregularity = distanceFrom(spanMs / gaps.length, gaps) / spanMs;
+  const tolerable = arrivals.length > tuned.moreThanOneRound / 2 ? 3 * tuned.unevenFrom : tuned.unevenFrom;
+  return gaps.length < 3 || spanMs < roundingMs || irregularity > tolerable;
 }
 
+/** The time at which the first round is over if no further part comes. Undefined if it is over, or if its start is unknown. */
+function firstRoundEnd({ count, arrivals, begunAt }: Connections): number | undefined {
+  const start = begunAt(0);
+  const last = arrivals.at(-1)?.uploadedAt;
+  if (start === undefined || last === undefined || arrivals.length > count) return undefined;
+  // A single part that is not the first may be the short last one, or come in any order.
+  if (arrivals.length === 1 && (arrivals[0]?.partNumber ?? 0) > 2) return Number.POSITIVE_INFINITY;
+  return last + ((last - start) * tuned.firstRoundSilence) / (1 - tuned.firstRoundSilence);
+}
+
+/** The efforts without those of the first round, if another round has arrived. */
+const countedEfforts = (efforts: readonly Effort[], count: number) =>
+  efforts.length >= count + Math.max(3, count) ? efforts.slice(count) : efforts;
+
+/** The parts in flight that take much longer than usual, each as if it had the usual size and arrived now. */
+function overdueEfforts({ connections, now }: Observed, usualEffort: number): Effort[] {
+  const { count, arrivals, begunAt } = connections;
+  const size = median(arrivals.map((part) => part.size));
+  return Array.from({ length: count }, (_, ahead) => begunAt(arrivals.length + ahead))
+    .filter((begun) => begun !== undefined)
+    .map((begun) => ({ ms: now - begun, size, begunAt: begun, endedAt: now }))
+    .filter(({ ms }) => ms > Math.max(roundingMs, overdueFactor * usualEffort * size));
+}
+
+/** Milliseconds per byte. */
+const averageEffort = (efforts: readonly Effort[]) =>
+  efforts.reduce((sum, { ms }) => sum + ms, 0) / efforts.reduce((sum, { size }) => sum + size, 0);
+
+function rateOf(efforts: readonly Effort[], count: number): Rate {
+  const half = efforts.length >> 1;
+  const isHalved = half >= Math.max(3, count);
+  const whole = averageEffort(efforts);
+  const rates = isHalved ? [whole, averageEffort(efforts.slice(0, half)), averageEffort(efforts.slice(half))] : [whole];
+  return {
+    millisecondsPerByte: whole,
+    fastest: Math.min(...rates) / tuned.margin,
+    slowest: Math.max(...rates) * tuned.margin,
+  };
+}
+
+/** Between the rate before a silence, if it is a pause, and the rate of the overdue parts, if it is a slower rate. */
+const lateRate = (rate: Rate, overdue: readonly Effort[]): Rate => ({
+  ...rate,
+  slowest: Math.max(rate.slowest, averageEffort(overdue)),
+});
+
+/** Some services give the times of parts in whole seconds. */
+const logOf = ({ ms, size }: Effort) => Math.log(Math.max(lostMs, ms) / size);
+
+/** The median of the efforts' logarithms, and the sum of the distances from it. */
+function spreadOf(efforts: readonly Effort[]) {
+  const logs = efforts.map(logOf);
+  const middle = median(logs);
+  return { middle, distance: distanceFrom(middle, logs) };
+}
+
+/** The typical distance of an effort's logarithm from their median. */
+function unevennessOf(efforts: readonly Effort[]): number {
+  const logs = efforts.map(logOf);
+  const middle = median(logs);
+  return median(logs.map((log) => Math.abs(log - middle)));
+}
+
+/** The first effort after the change of speed that explains the efforts best, if there is a change. */
+function lastChange(efforts: readonly Effort[], count: number): { readonly index: number } | undefined {
+  const whole = spreadOf(efforts).distance;
+  let best: { readonly index: number; readonly gain: number } | undefined;
+  const last = efforts.length - Math.max(2, 1.5 * count);
+  for (let index = Math.max(promised.partsBeforeChange, count); index <= last; index += 1) {
+    const [before, after] = [spreadOf(efforts.slice(0, index)), spreadOf(efforts.slice(index))];
+    const gain = whole - before.distance - after.distance;
+    const difference = Math.abs(before.middle - after.middle);
+    // The fewer rounds, the less sure are their medians.
+    const noise = (whole - gain) / efforts.length;
+    const roundsNoise = noise * Math.sqrt(count / index + count / (efforts.length - index));
+    const needed = difference > Math.log(tuned.largeChange) ? 0 : Math.max(promised.partsBeforeChange, 1.5 * count + 1);
+    const isClear =
+      efforts.length - index >= needed &&
+      difference > Math.max(Math.log(promised.changeFactor), tuned.noiseFactor * roundsNoise);
+    if (isClear && gain > (best?.gain ?? 0)) best = { index, gain };
+  }
+  return best;
+}
+
+/** The change as it is told to users. Undefined if the average rates differ less than is promised. */
+function claimOf(efforts: readonly Effort[], index: number, { connections, pause }: Observed): SpeedChange | undefined {
+  const [before, after] = [averageEffort(efforts.slice(0, index)), averageEffort(efforts.slice(index))];
+  if (Math.abs(Math.log(before / after)) < Math.log(promised.changeFactor)) return undefined;
+  return {
+    bytesPerSecondBefore: bytesPerSecond(before, connections.count),
+    since: serviceTime(efforts[index - 1]?.endedAt ?? 0, pause),
+  };
+}
+
+/** Bytes per second of all connections. */
+export const bytesPerSecond = (millisecondsPerByte: number, count: number) => (1000 * count) / millisecondsPerByte;
+
 /**
- * Seconds until so many more bytes have come. The parts in flight count with what was sent of them: while all connections are busy, each
- * has sent at most one part; at the end, those that are free leave their share of the rate to the others. Undefined where that is too close to say.
+ * Returns the seconds until `bytesLeft` bytes have come, or undefined if the end is too close to say. What was sent of the parts in flight
+ * is subtracted. While all connections are busy, each has sent at most one part; at the end, free connections leave their share of the
+ * rate to the others.
  */
 export function secondsLeft(
-  { work, now }: Known,
-  { slowness, bytesPerSecond }: Rate,
+  { connections, now }: Observed,
+  millisecondsPerByte: number,
   bytesLeft: number,
 ): number | undefined {
-  const { connections, arrivals, begunAt } = work;
+  const { count, arrivals, begunAt } = connections;
   const partSize = median(arrivals.map(({ size }) => size));
-  const isEnd = bytesLeft <= connections * partSize;
+  const isEnd = bytesLeft <= count * partSize;
   // Without a start, there may be more connections than were seen, and then more of the end is in flight.
-  if (begunAt(0) === undefined && connections > 1 && bytesLeft <= 1.5 * connections * partSize) return undefined;
+  if (begunAt(0) === undefined && count > 1 && bytesLeft <= 1.5 * count * partSize) return undefined;
   let sent = 0;
-  for (let index = arrivals.length; index < arrivals.length + connections; index += 1)
-    sent += Math.min(isEnd ? bytesLeft : partSize, (now - (begunAt(index) ?? now)) / slowness);
-  return Math.max(1, Math.round(Math.max(0, bytesLeft - sent) / bytesPerSecond));
+  for (let ahead = 0; ahead < count; ahead += 1) {
+    const ms = now - (begunAt(arrivals.length + ahead) ?? now);
+    sent += Math.min(isEnd ? bytesLeft : partSize, ms / millisecondsPerByte);
+  }
+  return Math.max(1, Math.round(Math.max(0, bytesLeft - sent) / bytesPerSecond(millisecondsPerByte, count)));
 }
 
 export const bytesOf = (parts: readonly UploadPart[]) => parts.reduce((sum, { size }) => sum + size, 0);

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { sentences } from '../../util/human.js';
+import { humanDuration, sentences } from '../../util/human.js';
 import {
   bytes,
   counted,
@@ -94,37 +94,75 @@ function stop({
   );
 }
 
-/** A time of day for those who may be anywhere. */
-const inUtc = (time: string) => say`${own(time.slice(11, 16))} UTC`;
+/** Writes times of day for the reader. */
+export interface Clock {
+  /** @param time ISO 8601 */
+  readonly timeOfDay: (time: string) => SafeText;
+  /** Follows the time of day; empty if the time is the reader's own. */
+  readonly zone: SafeText;
+}
 
-/**
- * How it goes: the rate, what changed about it, and the time that is left, or why there is none.
- * @param timeOfDay writes a time in ISO 8601
- */
-export function paceSentences(summary: Summary, timeOfDay = inUtc): SafeText[] {
-  const { partCount, stopped, percent, idleSeconds, estimatedSecondsLeft: left, secondsLeftBetween } = summary;
+/** For readers in unknown time zones. */
+const utc: Clock = { timeOfDay: (time) => own(time.slice(11, 16)), zone: words(' UTC') };
+
+/** The pace in sentences: the rate, a change of speed, and the time left, or why there is none. */
+export function paceSentences(summary: Summary, clock = utc): SafeText[] {
+  const { partCount, stopped, percent, idleSeconds } = summary;
   if (percent === 100) return [say`It still has to be completed.`];
   if (partCount === 0 || stopped) return [];
-  const [least, most] = secondsLeftBetween ?? [];
-  const isRange = least !== undefined && most !== undefined;
   return sentences(
-    rate(summary, timeOfDay),
+    rate(summary, clock),
     idleSeconds !== undefined && say`Last part ${duration(idleSeconds)} ago.`,
-    left === undefined
-      ? isRange && say`Between ${duration(least)} and ${duration(most)} left.`
-      : say`About ${duration(left)} left${isRange ? say` (${duration(least)} to ${duration(most)})` : words('')}.`,
+    timeLeft(summary, clock),
   );
+}
+
+/** A wider range says too little: its ends differ by more than this factor. */
+const widestRange = 4;
+
+function timeLeft(
+  { estimatedSecondsLeft: point, secondsLeft = {}, noRate, checkedAt }: Summary,
+  clock: Clock,
+): SafeText | false {
+  const { from = point, to = point } = secondsLeft;
+  if (from === undefined || to === undefined) return false;
+  if (to > widestRange * from)
+    return noRate === 'late'
+      ? say`After a pause about ${duration(from)} would be left, at a slower rate about ${duration(to)}.`
+      : say`At the fastest recent rate about ${duration(from)} are left, at the slowest about ${duration(to)}.`;
+  return say`About ${durationRange(from, to)} left${doneAbout(checkedAt, from, to, clock)}.`;
+}
+
+/** `8 to 12 min`, `50 s to 2 min`, or one duration if both ends are the same in words. */
+function durationRange(from: number, to: number): SafeText {
+  const [first, last] = [humanDuration(from), humanDuration(to)];
+  if (first === last) return say`${duration(from)}`;
+  const [count, ...units] = first.split(' ');
+  return units.join(' ') === last.split(' ').slice(1).join(' ')
+    ? say`${Number(count)} to ${duration(to)}`
+    : say`${duration(from)} to ${duration(to)}`;
+}
+
+/** Times of day are told for ends in more than a minute and less than a day. */
+const [soonSeconds, daySeconds] = [60, 86_400];
+
+function doneAbout(checkedAt: string | undefined, from: number, to: number, { timeOfDay, zone }: Clock): SafeText {
+  const now = Date.parse(checkedAt ?? '');
+  if (Number.isNaN(now) || to <= soonSeconds || to >= daySeconds) return words('');
+  const [first, last] = [from, to].map((seconds) => timeOfDay(new Date(now + 1000 * seconds).toISOString()));
+  if (first === undefined || last === undefined) return words('');
+  return first.text === last.text ? say`, done about ${last}${zone}` : say`, done about ${first} to ${last}${zone}`;
 }
 
 function rate(
   { bytesPerSecond, bytesPerSecondBefore: before, rateSince, ...rest }: Summary,
-  timeOfDay: (time: string) => SafeText,
+  { timeOfDay, zone }: Clock,
 ): SafeText | false {
   if (bytesPerSecond === undefined) return whyNoRate(rest);
   const now = say`${bytes(bytesPerSecond)}/s`;
   if (before === undefined || rateSince === undefined) return say`Rate ${now}.`;
   const change = words(bytesPerSecond < before ? 'Slower' : 'Faster');
-  return say`${change} since ${timeOfDay(rateSince)}: ${now} instead of ${bytes(before)}/s.`;
+  return say`${change} since ${timeOfDay(rateSince)}${zone}: ${now} instead of ${bytes(before)}/s.`;
 }
 
 function whyNoRate({ noRate, rateInSeconds: seconds }: Summary): SafeText | false {
@@ -134,8 +172,6 @@ function whyNoRate({ noRate, rateInSeconds: seconds }: Summary): SafeText | fals
       return say`The first parts are arriving: there will be a rate ${inTime ?? words('after a few more')}.`;
     case 'one round':
       return say`All parts so far may have been sent at once, so there is no rate until more come.`;
-    case 'slow round':
-      return say`The last parts took much longer than those before: a pause, or a slower rate. The next ones will tell, ${inTime ?? words('which are due')}.`;
     case 'late':
       return seconds === undefined || seconds >= 0
         ? say`The next part is late: a pause, or a slower rate.`

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { lazy, withoutUndefined } from '../../util/objects.js';
 import { like, rare } from '../schema/outputs.js';
-import { median } from './connections.js';
 import { absentOf, stepOf } from './missing-parts.js';
-import { bytesOf, type Pace, paceOf, type Rate, secondsLeft } from './pace.js';
+import { median } from './numbers.js';
+import { bytesOf, bytesPerSecond, overdueFactor, type Pace, paceOf, secondsLeft } from './pace.js';
 import type { UploadPart } from './part.js';
 import { rangesOf } from './ranges.js';
 import { countNotShown, notShown } from './shorten-lists.js';
@@ -49,7 +49,7 @@ export const summaryFields = lazy(() => ({
   remainingBytes: count(),
   remainingParts: rare(count()),
   estimatedSecondsLeft: count(),
-  secondsLeftBetween: rare(z.array(z.int()).optional()),
+  secondsLeft: rare(range().optional()),
   secondsLeftIfResumed: rare(count()),
 }));
 
@@ -58,8 +58,6 @@ export interface Expectation {
   readonly expectedParts?: number | undefined;
 }
 
-/** A part that takes longer than so many times the usual may not be in flight any more. */
-const surelyInFlight = 1.6;
 /** Percent of the whole that may be in flight before it is worth a word. */
 const muchInFlight = 2;
 
@@ -202,35 +200,37 @@ function partsMissing(parts: readonly UploadPart[], { expectedBytes, expectedPar
   return isEven ? Math.ceil((expectedBytes - bytesOf(parts)) / first.size) : undefined;
 }
 
-/** The parts that are being sent, as far as the times of the others tell, and the reason why the rest is not there. */
+/** The parts that are being sent, judged by the times of the others, and the reasons why the rest is not there. */
 function sendingOf(parts: readonly UploadPart[], pace: Pace, { bytesLeft, partsLeft }: Progress) {
   const numbers = parts.map(({ partNumber }) => partNumber);
   if (pace.kind === 'unknown') {
     const order = { ascending: true, descending: true };
     return { absent: absentOf({ numbers, connections: 1, order, partsLeft: partsLeft ?? 0, isActive: false }) };
   }
-  const { work, now } = pace;
-  const { connections, order, arrivals } = work;
+  const { connections, now } = pace;
+  const { count, arrivals } = connections;
   const size = median(arrivals.map((part) => part.size));
   // With parts of several sizes, their number can only be guessed.
-  const guessed = partsLeft ?? (bytesLeft === undefined ? 0 : Math.ceil(bytesLeft / size));
-  const oldest = work.begunAt(arrivals.length);
-  const inFlightMs = oldest === undefined ? undefined : now - oldest;
-  const isEnd = guessed > 0 && guessed <= connections;
+  const partsToCome = partsLeft ?? (bytesLeft === undefined ? 0 : Math.ceil(bytesLeft / size));
+  const oldest = connections.begunAt(arrivals.length);
+  const isEnd = partsToCome > 0 && partsToCome <= count;
   const isActive =
-    pace.kind === 'live'
-      ? isEnd || (inFlightMs !== undefined && inFlightMs < surelyInFlight * pace.rate.slowness * size)
-      : pace.kind === 'unclear' && pace.why === 'late' && isEnd;
-  const absent = absentOf({ numbers, connections, order, partsLeft: guessed, isActive });
+    pace.kind === 'live' ? pace.isEven && (isEnd || isInTime(pace, oldest, size)) : isEnd && isLate(pace);
+  const absent = absentOf({ numbers, connections: count, order: connections.order, partsLeft: partsToCome, isActive });
   const highest = numbers.at(-1) ?? 0;
-  const known =
-    partsLeft !== undefined ? absent : { ...absent, toCome: absent.toCome.filter(({ to }) => to <= highest) };
-  const isLong = isActive && isEnd && pace.kind !== 'live';
+  const toCome = partsLeft === undefined ? absent.toCome.filter(({ to }) => to <= highest) : absent.toCome;
+  const isLong = isActive && isLate(pace) && oldest !== undefined;
   return {
-    absent: known,
-    inFlightSeconds: isLong && inFlightMs !== undefined ? Math.round(inFlightMs / 1000) : undefined,
+    absent: { ...absent, toCome },
+    inFlightSeconds: isLong ? Math.round((now - oldest) / 1000) : undefined,
   };
 }
+
+const isLate = (pace: Pace) => pace.kind === 'unclear' && pace.why === 'late';
+
+/** Whether the oldest part in flight has not taken so long that it may have been given up. */
+const isInTime = ({ rate, now }: Extract<Pace, { kind: 'live' }>, oldest: number | undefined, size: number) =>
+  oldest !== undefined && now - oldest < overdueFactor * rate.millisecondsPerByte * size;
 
 /** The percentage with all parts in flight, where they are a good deal of the whole. */
 function withInFlight(
@@ -260,32 +260,34 @@ function times(parts: readonly UploadPart[], checkedAt: string | undefined) {
   };
 }
 
-/** The present rate and the time that is left at it, or what they would be if a stopped upload went on. */
+/** The present rate and the time left, or what they would be if a stopped upload went on. */
 function speed(pace: Pace, bytesLeft: number | undefined) {
   if (pace.kind === 'unknown') return {};
-  if (pace.kind === 'stopped') {
-    const before = pace.rate?.bytesPerSecond;
+  const { connections, now } = pace;
+  const rate = pace.rate && bytesPerSecond(pace.rate.millisecondsPerByte, connections.count);
+  if (pace.kind === 'stopped')
     return {
       stopped: true,
-      bytesPerSecondBefore: before === undefined ? undefined : Math.round(before),
-      secondsLeftIfResumed: before && bytesLeft !== undefined ? Math.ceil(bytesLeft / before) : undefined,
+      bytesPerSecondBefore: rounded(rate),
+      secondsLeftIfResumed: rate && bytesLeft !== undefined ? Math.ceil(bytesLeft / rate) : undefined,
     };
-  }
-  const left = (rate: Rate | undefined) =>
-    rate === undefined || bytesLeft === undefined ? undefined : secondsLeft(pace, rate, bytesLeft);
-  const [most, least] = [left(pace.between?.[0]), left(pace.between?.[1])];
-  const between = least === undefined || most === undefined ? undefined : [least, most];
+  const left = (millisecondsPerByte: number | undefined) =>
+    millisecondsPerByte === undefined || bytesLeft === undefined
+      ? undefined
+      : secondsLeft(pace, millisecondsPerByte, bytesLeft);
+  const [from, to] = [left(pace.rate?.fastest), left(pace.rate?.slowest)];
+  const range = from === undefined || to === undefined ? undefined : { from, to };
   if (pace.kind === 'unclear') {
-    const { why, clearAt, now } = pace;
-    const inSeconds = clearAt === undefined ? undefined : Math.round((clearAt - now) / 1000);
-    return { noRate: why, rateInSeconds: inSeconds, secondsLeftBetween: between };
+    const inSeconds = pace.clearAt === undefined ? undefined : Math.round((pace.clearAt - now) / 1000);
+    return { noRate: pace.why, rateInSeconds: inSeconds, secondsLeft: range };
   }
-  const { rate, changed } = pace;
   return {
-    bytesPerSecond: Math.round(rate.bytesPerSecond),
-    bytesPerSecondBefore: changed && Math.round(changed.bytesPerSecondBefore),
-    rateSince: timeText(changed?.since),
-    estimatedSecondsLeft: left(rate),
-    secondsLeftBetween: between,
+    bytesPerSecond: rounded(rate),
+    bytesPerSecondBefore: rounded(pace.change?.bytesPerSecondBefore),
+    rateSince: timeText(pace.change?.since),
+    estimatedSecondsLeft: left(pace.rate.millisecondsPerByte),
+    secondsLeft: range,
   };
 }
+
+const rounded = (value: number | undefined) => (value === undefined ? undefined : Math.round(value));

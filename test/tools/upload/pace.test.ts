@@ -32,7 +32,7 @@ const observe = (upload: readonly UploadPart[], time: number) => {
   const parts = upload.filter(({ uploadedAt }) => uploadedAt <= time);
   const pace = paceOf(parts, Math.floor(time / 1000) * 1000);
   if (pace.kind !== 'live') return { pace };
-  return { pace, secondsLeft: secondsLeft(pace, pace.rate, bytesOf(upload) - bytesOf(parts)) };
+  return { pace, secondsLeft: secondsLeft(pace, pace.rate.millisecondsPerByte, bytesOf(upload) - bytesOf(parts)) };
 };
 
 /**
@@ -141,7 +141,7 @@ describe('an upload', () => {
   const at = (seconds: number) => start + seconds * 1000;
 
   test('of parts one after the other goes at their size by the time between them', () => {
-    expect(paceOf(every(10, 12), at(110))).toMatchObject({ kind: 'live', rate: { bytesPerSecond: 800_000 } });
+    expect(paceOf(every(10, 12), at(110))).toMatchObject({ kind: 'live', rate: { millisecondsPerByte: 10_000 / 8e6 } });
   });
 
   test('has no rate until parts have come that were not begun with the first', () => {
@@ -159,7 +159,7 @@ describe('an upload', () => {
       uploadedAt: part.uploadedAt + 1_200_000,
     }));
     const pace = paceOf([...slow, ...fast], at(1_900));
-    expect(pace).toMatchObject({ kind: 'live', rate: { bytesPerSecond: expect.closeTo(8e6, -5) } });
+    expect(pace).toMatchObject({ kind: 'live', rate: { millisecondsPerByte: expect.closeTo(1000 / 8e6, 5) } });
   });
 
   test.each([
@@ -179,7 +179,7 @@ describe('an upload', () => {
   test('that has stopped had a rate', () => {
     expect(paceOf(every(10, 12), at(2_000))).toMatchObject({
       kind: 'stopped',
-      rate: { bytesPerSecond: expect.closeTo(8e5, -4) },
+      rate: { millisecondsPerByte: expect.closeTo(10_000 / 8e6, 5) },
     });
   });
 
