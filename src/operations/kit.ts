@@ -8,13 +8,13 @@ import { sentences } from '../util/human.js';
 import { counted, join, quoted, say } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 
-/** Grows with each change that a file written for an earlier version would not survive. A module may export it as `kitVersion`. */
+/** Increases with each incompatible change. A file may export the version that it needs as `kitVersion`. */
 export const kitVersion = 1;
 
 /** Fields that an operation may leave out. */
 type Optional = 'defaults' | 'undocumented' | 'limitations' | 'output' | 'extract';
 
-/** An operation as a file outside this package writes it. */
+/** An operation as an outside file defines it. */
 export type Definition<
   Input extends z.ZodObject,
   Output extends z.ZodObject,
@@ -23,44 +23,44 @@ export type Definition<
 > = Omit<Operation<Input, Output, PageSchema, State>, Optional | 'schemas'> &
   Partial<Pick<Operation<Input, Output, PageSchema, State>, Optional>>;
 
-/** Everything that a file of operations needs: it cannot import this package, and a second zod would not fit. */
+/** Everything that an outside file needs. The file cannot import this package, and its own copy of zod would be incompatible. */
 export interface Kit {
   readonly version: number;
-  /** An operation without rules for its output has answers of any fields. */
+  /** Completes a definition. Without `output`, answers may have any fields. */
   defineOperation<
     Input extends z.ZodObject,
     Output extends z.ZodObject = z.ZodObject,
     PageSchema extends z.ZodObject = z.ZodObject,
     State = unknown,
   >(definition: Definition<Input, Output, PageSchema, State>): Operation;
-  /** The operations that are built in, by tool name, for `before`. */
+  /** The built-in operations by tool name, for `preflight` and `companionRead`. */
   readonly operations: Readonly<Record<string, Operation>>;
-  /** Its messages are in English only: the package leaves the other locales out. */
+  /** zod with English messages. The package has no other locales. */
   readonly z: typeof z;
   /** Rules for arguments. */
   readonly fields: typeof fields;
   readonly json: typeof json;
   readonly xml: typeof xml;
-  /** Turns an element of an XML answer into a record. */
+  /** Converts an element of an XML answer to a record. */
   readonly xmlRecord: typeof xmlRecord;
-  /** Makes the texts that people and models read: say`Bucket ${name} has ${count} rules`. Strings are quoted; other such texts are not. */
+  /** Makes text for people and models: say`Bucket ${name} has ${count} rules`. Strings in it are quoted. */
   readonly say: typeof say;
   /** A string, quoted, of which at most `limit` characters are shown. */
   readonly quoted: typeof quoted;
   /** `3 parts` */
   readonly counted: typeof counted;
-  /** Joins several texts to one. */
+  /** Joins texts of `say`. */
   readonly join: typeof join;
-  /** Encodes one segment of a path. */
+  /** Percent-encodes one segment of a path. */
   readonly encodeSegment: typeof encodeSegment;
-  /** Those that apply: `false` stands for one that does not. */
+  /** Drops `false` entries. */
   readonly sentences: typeof sentences;
 }
 
 /** The default export of a file of operations. */
 export type OperationsModule = (kit: Kit) => readonly Operation[] | Promise<readonly Operation[]>;
 
-/** The same operation, which nobody can alter: a file that tried to would alter the tool. */
+/** Freezes a built-in operation, so that an outside file cannot modify the tool. */
 function frozen<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const inner of Object.values(value)) frozen(inner);

@@ -6,41 +6,42 @@ import type { Next } from './next.js';
 import type { RequestBody } from './request-body.js';
 import type { UploadPart } from './upload/part.js';
 
-/** The three APIs of the cloud. Each has an endpoint and a signing service name of its own (docs/API.md: Endpoints). */
+/** The APIs of the cloud. Settings describe the endpoint and the signing service of each (docs/API.md, Endpoints). */
 export const builtInServices = ['storage', 'catalog', 'devops'] as const;
 
-/** One of the three APIs, or one that `Operation.signing` describes. */
+/** Name of an API: built-in, or described by `Operation.signing`. */
 export type Service = string;
 
-/** The signing of requests to an API beside the three. */
+/** The signature of requests to an API that is not built in. */
 export interface Signing {
-  /** The service name in the signature. */
+  /** Service name in the credential scope. */
   readonly service: string;
-  /** `s3`: x-amz-* with the hash of the body, the path signed as it is; `api`: x-amz-* for all other APIs. */
+  /** `s3` sends x-amz-content-sha256 and signs the path as it is. `api` is for all other APIs. */
   readonly headers: 's3' | 'api';
 }
 
 /** A JSON Schema as hosts receive it. */
 export type JsonSchema = Record<string, unknown>;
 
-/** The effect on the account: none, something new, something altered, or something removed. */
+/** The effect on the account. A replacement is `alter`. */
 export type Effect = 'read' | 'create' | 'alter' | 'delete';
 
-/** A request as an operation wants it sent, before endpoint and signature are known. */
+/** A request of an operation, without endpoint and signature. */
 export interface ApiRequest {
-  /** Absolute path below the endpoint, percent-encoded once: exactly what goes on the wire. */
+  /** Absolute path below the endpoint, percent-encoded once, as it is sent. */
   readonly path: string;
+  /** Names and values before encoding. `true` is a name without a value. */
   readonly query?: Query;
-  /** Made by `json` or `xml`; absent for a request without one. */
+  /** Made by `json` or `xml`. */
   readonly body?: RequestBody;
-  /** Region whose endpoint and signature to use; absent means the configured one. */
+  /** Region of endpoint and signature. Default: the configured region. */
   readonly region?: string | undefined;
 }
 
 /**
- * One operation, as data and pure functions.
+ * One operation as data and pure functions. Its file uses no SDK, network, clock or environment.
  *
- * The file of an operation holds all there is to know about it. It sees no SDK, no network, no clock and no environment.
+ * Paths of arguments and fields are dotted: `networkConfig.networkId`.
  */
 export interface Operation<
   Input extends z.ZodObject = z.ZodObject,
@@ -48,193 +49,199 @@ export interface Operation<
   PageSchema extends z.ZodObject = z.ZodObject,
   State = unknown,
 > {
-  /** Tool name: the API's operation name in snake_case. */
+  /** Tool name. It is the API's operation name in snake_case. */
   readonly name: string;
-  /** The operation's name in the API. */
+  /** Operation name in the API. */
   readonly api: string;
   readonly title: string;
-  /** Written for a model that has never seen the API. Some clients show only the first 150 characters. */
+  /** Description for a model that does not know the API. Some clients show only the first 150 characters. */
   readonly description: string;
   readonly effect: Effect;
   readonly service: Service;
-  /** For an API beside the three; the same in all its operations. Its endpoint is `CLOUDOPS_ENDPOINT_<NAME>_URL`. */
+  /** Required if the API is not built in, and then equal in all operations of the API. The setting of the endpoint is `CLOUDOPS_ENDPOINT_<NAME>_URL`. */
   readonly signing?: Signing;
-  /** The schemas that hosts are shown, where the build did not make them. */
+  /** JSON Schemas for hosts. Absent if the build generates them. */
   readonly schemas?: { readonly input: JsonSchema; readonly output: JsonSchema };
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** The form of the body of a success. With `none`, an empty one is the success, and `extract` is not asked. */
+  /** Format of the body of a successful answer. With `none`, the body is empty and `extract` is not called. */
   readonly answer: 'json' | 'xml' | 'none';
-  /** The protocol that defines the operation, if not the reference. It is offered only where the store speaks that protocol, or by name. */
+  /**
+   * Protocol that defines the operation, if the API reference does not. The tool is offered if the store speaks the protocol, or if
+   * `CLOUDOPS_TOOLS` names the tool.
+   */
   readonly extension?: 's3';
   /**
-   * A strict object; carries every rule of the reference for this operation's arguments. One that names a region or
-   * a zone is called `region` or `availabilityZone`, or the plural, at any depth: settings limit them by these names.
+   * Strict object schema with every rule for the arguments. Arguments for regions and zones must be named `region`, `regions`,
+   * `availabilityZone` or `availabilityZones` at any depth, because settings limit them by name.
    */
   input(): Input;
-  /** Arguments of a call that succeeds on the sandbox. */
+  /** Arguments of a call that succeeds. Built-in operations are tested with it on the sandbox. */
   readonly example: z.input<Input>;
-  /** Dotted paths of arguments whose values must never be shown. */
+  /** Paths of arguments whose values are never shown. */
   readonly secrets?: readonly string[];
-  /** Arguments that name a secret file in place of a secret, by dotted paths: the name's and the secret's. */
+  /** Maps the path of an argument that names a secret file to the path of the argument that the file's content replaces. */
   readonly secretNames?: Readonly<Record<string, string>>;
-  /** The cloud's values for absent arguments; the server never sends them. */
+  /** Documented defaults of the cloud for absent arguments. They are shown in plans and never sent. */
   readonly defaults: readonly Default[];
-  /** Arguments, by dotted path, of which nobody knows what the cloud uses when they are absent. */
+  /** Paths of optional arguments whose defaults are not documented. */
   readonly unknownDefaults?: readonly string[];
-  /** Those of them, by dotted path, that decide what it costs. */
+  /** Paths of the arguments that affect the price although their defaults are not documented. */
   readonly costDrivers?: readonly string[];
-  /** Regions that the reference lists for it. Others are possible. */
+  /** Regions that the API reference lists for the operation. Another region gets a warning. */
   readonly regions?: readonly string[];
-  /** Questions that the reference leaves open, one sentence each. */
+  /** Gaps in the API reference, one sentence each. */
   readonly undocumented: readonly string[];
-  /** Things that cannot be done with it, and the place to do them instead, one sentence each. */
+  /** Tasks that users may expect but the operation cannot do, each with an alternative. */
   readonly limitations: readonly string[];
-  /** Error codes of its own, or how they begin, as the service sends them (`Client.…`), each with what to ask or tell the user. */
+  /** Advice for the agent by error code of the service, or by the beginning of the code: what to ask or tell the user. */
   readonly errors?: Readonly<Record<string, string>>;
-  /** The answer's record. A field that is not optional is expected: where it is missing, the log says so. */
+  /** Object schema of the answer. A missing required field is logged and is not an error. */
   output(): Output;
-  /** Names of fields of a read's record that are passed back as arguments: their texts are not altered to be shown. */
+  /** For a read: names of fields whose values agents pass back as arguments. Invisible characters in them are not escaped. */
   readonly exact?: readonly string[];
-  /** Fields of the answer that a person wants to know, by path, in words (`the region`): where one is missing, it is said. */
+  /** Names of important fields of the answer by path: `{ 'instance.region': 'its region' }`. The result says if such a field is missing. */
   readonly tellIfMissing?: Readonly<Record<string, string>>;
-  /** Further sentences about it for the text about the server that models read, and in which some clients search for tools. */
+  /** Extra sentences for the server's instructions. Models read them, and some clients search them for tools. */
   readonly instructions?: readonly Instruction[];
-  /** @param after where the next page begins, as `pages` found it; undefined for the first */
+  /** Makes the request. `after` is the start of the page that `pages.add` returned; undefined for the first page. */
   request(input: z.output<Input>, after?: PageStart): ApiRequest;
-  /** Picks the record out of the decoded body: a JSON value, or an XML document as nested objects of text. */
+  /** Returns the record in the decoded body, which is a JSON value, or nested objects of text for XML. */
   extract(body: unknown, input: z.output<Input>): unknown;
-  /** For an operation that is not a read: what a person needs to decide on it. */
+  /** Required unless `effect` is `read`: the texts for the person who decides. */
   readonly change?: Change<z.output<Input>, Lenient<z.output<Output>>>;
-  /** Another read that tells more about the same thing. Where the policy does not allow it, or it fails, the answer does without. */
+  /** A second read that runs at the same time and completes the record. The call continues without it if it fails or is not allowed. */
   readonly companionRead?: CompanionRead<z.output<Input>>;
-  /** For an operation that answers in pages. */
+  /** For a read whose answer has pages. */
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
-  /** For a read: the call with which `doctor` tries keys and endpoint of its service. */
+  /** For a read: a call with which `doctor` checks keys and endpoint. */
   readonly probe?: Probe<z.input<Input>>;
-  /** A read that is made first. What it finds is for people and models to know; the request does not depend on it. */
+  /** For a change: a read that runs before the question. The plan shows its result; the request does not depend on it. */
   readonly preflight?: Preflight<z.output<Input>>;
-  /** For a change: true if carrying it out twice does what once does. No `allowRepeat` is asked for then. */
+  /** For a change: true if it is idempotent. Then a repetition needs no `allowRepeat`. */
   readonly repeatable?: boolean;
-  /** The meaning of the answer in a few sentences of plain text. */
-  summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
-  /** The next step, if there is one. After a change, it stands in place of looking in the console. */
+  /** Summarizes the answer in a few sentences. */
+  summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): Shown;
+  /** Returns the next step, if there is one. After a change, it replaces the advice to look in the console. */
   next?(record: Lenient<z.output<Output>>, input: z.output<Input>): Next | undefined;
 }
 
-/** A sentence for models, which is left out where a tool is offered that makes it wrong. */
+/** A sentence for models. */
 export interface Instruction {
   readonly text: string;
-  /** The name of that tool. */
+  /** Tool that makes the sentence wrong. If the tool is offered, the sentence is left out. */
   readonly unless?: string;
 }
 
-/** One read of another operation, with arguments made of those of a call. */
+/** A read of another operation. Its arguments are derived from the arguments of the call. */
 export interface Preflight<Input> {
   readonly operation: Operation;
   input(input: Input): Readonly<Record<string, unknown>>;
 }
 
-/** A read of another operation at the same time, of the same service and region. */
+/** A simultaneous read of another operation in the same service and region. */
 export interface CompanionRead<Input> {
   readonly operation: Operation;
-  /** Its arguments; undefined if it is not needed for these. */
+  /** Returns the arguments, or undefined if the read is not needed. */
   input(input: Input): Readonly<Record<string, unknown>> | undefined;
-  /** Its record tells of no more pages than this. */
+  /** The read ends after this number of pages. */
   readonly maximumPages: number;
 }
 
-/** A change in words, for the person who decides and for the agent that reports it. `region` is the one it goes to. */
+/** The texts about a change, for the person who decides and the agent that reports. `region` is the region of the request. */
 export interface Change<Input = Readonly<Record<string, unknown>>, Output = unknown> {
-  /** True if carrying it out costs money: models are told so before they choose it. */
+  /** True if the change costs money. The tool's instructions say so. */
   readonly costsMoney: boolean;
-  /** True if there is no way back, as far as is documented. Absent, that is so of what deletes. */
+  /** True if the documentation has no way to undo the change. Default: true for the effect `delete`. */
   readonly irreversible?: boolean;
-  /** True if it continues in the cloud after the answer; false if the answer is its end. */
+  /** True if the change continues in the cloud after the answer. */
   readonly continues: boolean;
-  /** The whole decision in one sentence, without its full stop: `Create DevOps server "wiki" in jp-east-1`. */
-  headline(input: Input, region: string): SafeText;
-  /** The same in some 60 characters, where the beginning of the headline is not the heart of it. */
-  brief?(input: Input, region: string): SafeText;
-  /** The words of the button that agrees: `Create server "wiki"`. */
-  accept(input: Input): SafeText;
-  /** Everything else that will be created, changed or billed, one sentence each, costs first. */
-  consequences(input: Input, region: string): readonly SafeText[];
+  /** The decision as one sentence without a full stop: `Create DevOps server "wiki" in jp-east-1`. */
+  headline(input: Input, region: string): Shown;
+  /** A headline of about 60 characters, for clients that show only the beginning. Default: the headline, shortened. */
+  brief?(input: Input, region: string): Shown;
+  /** Label of the accepting button: `Create server "wiki"`. */
+  accept(input: Input): Shown;
+  /** Everything that is created, changed or billed besides the headline, one sentence each, costs first. */
+  consequences(input: Input, region: string): readonly Shown[];
   /**
-   * Values that are allowed but probably not meant, one sentence each. Where some arguments are wrong, those are left out of the
-   * input: the others are warned of in the same answer.
+   * Warnings about values that are allowed but probably wrong, one sentence each. `input` lacks invalid arguments, because one answer
+   * reports errors and warnings together.
    */
-  warnings(input: Partial<Input>, region: string): readonly SafeText[];
-  /** Facts that this server cannot check before sending: `that the backup exists`. */
+  warnings(input: Partial<Input>, region: string): readonly Shown[];
+  /** Facts that the server cannot check before it sends the request: `that the backup exists`. */
   readonly notChecked: readonly string[];
-  /** Dotted paths of arguments that headline and consequences name, `[]` for each element of a list; a person is shown all others. */
+  /** Paths of the arguments in headline and consequences, with `[]` for the elements of a list. The question lists all other arguments. */
   readonly named: readonly string[];
-  /** The thing to look for in the console when the outcome is not known, as the end of a sentence: `a DevOps server "wiki" in jp-east-1`. */
-  verificationHint(input: Input, region: string): SafeText;
-  /** The way out where it is too large to be shown, in one sentence. "Split it into smaller changes." if absent: wrong for what replaces a whole. */
+  /** Completes "look in the console for" if the outcome is unknown: `a DevOps server "wiki" in jp-east-1`. */
+  verificationHint(input: Input, region: string): Shown;
+  /**
+   * Advice if the change is too large to show. Default: "Split it into smaller changes." A replacement needs its own advice, because it
+   * cannot be split.
+   */
   readonly ifTooLarge?: string;
-  /** Contradictions between answer and request: `region "jp-east-1" instead of "jp-east-3"`. */
-  contradictions?(record: Output, input: Input, region: string): readonly SafeText[];
+  /** Returns differences between answer and request: `region "jp-east-1" instead of "jp-east-3"`. */
+  contradictions?(record: Output, input: Input, region: string): readonly Shown[];
 }
 
-/** A default of the cloud, by the dotted path of the argument. */
+/** A default of the cloud for an argument. */
 export interface Default {
   readonly path: string;
   readonly value: string;
-  /** The value in a region, where it depends on it. */
+  /** Values by region, if the default depends on the region. */
   readonly inRegion?: Readonly<Record<string, string>>;
 }
 
 /** One page of an answer. */
 export interface Page<PageRecord> {
   readonly record: PageRecord;
-  /** Its place in the order in which pages were read, from 1. */
+  /** Page number, from 1. */
   readonly number: number;
-  /** The time at which the service says it answered (the `Date` header, as ISO 8601). */
+  /** Time of the answer's `Date` header (ISO 8601). */
   readonly answeredAt?: string;
 }
 
 /**
- * The pages of an answer, reduced one by one: no page is kept, so the state has to be of a size that does not depend on their
- * number. Pages that lead back to where one began end the call without help from here, and too many of them end the list.
+ * Reduces the pages of an answer one by one. Pages are not kept, so the size of the state must not depend on their number. The caller
+ * detects pages that form a circle, and limits the number of pages.
  */
 export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
-  /** The record of one page. A field that is not optional is expected, as in `output`. */
+  /** Object schema of one page. A missing required field is logged and is not an error. */
   page(): PageSchema;
-  /** The state before the first page. */
+  /** Returns the state before the first page. */
   start(input: Input): State;
-  /** Takes in a page, and finds where the next one begins. It may change the state that it is given. */
+  /** Adds a page to the state, and finds the start of the next page. May modify `state`. */
   add(state: State, page: Page<Lenient<z.output<PageSchema>>>, input: Input): PageStep<State>;
   /**
-   * The record that the call answers with, after the last page.
-   * @param companionRead the record of the read beside this one, if there is one and it was answered
-   * @param rest where the first page begins that was not read, where the list is longer than one call reads: the record says how to
-   * go on from there. A warning says already that it is of a part of the list
+   * Returns the record of the call, after the last page.
+   * @param companionRead record of the companion read, if it succeeded
+   * @param rest start of the first unread page, if the list is longer than one call reads. The record has to say how to continue. A
+   * warning already says that the record is incomplete
    */
   result(state: State, input: Input, companionRead?: Readonly<Record<string, unknown>>, rest?: PageStart): Output;
-  /** The parts of an upload that the operation's view draws; undefined where the pages are not the whole. */
+  /** Returns the parts that the upload view draws, or undefined if the pages are not the complete upload. */
   parts?(state: State, input: Input): readonly UploadPart[] | undefined;
-  /** The number of entries on a page, for progress. */
+  /** Returns the number of entries on a page, for progress messages. */
   count(record: Lenient<z.output<PageSchema>>): number;
 }
 
-/** The beginning of a page in the service's terms: a token or a marker. It is no argument of the tool. */
+/** Start of a page as query parameters of the service, such as a token or a marker. */
 export type PageStart = Readonly<Record<string, string>>;
 
-/** The step after a page: none, another page, or an error that ends the call because the pages cannot be the whole list. */
+/** The step after a page. `inconsistent` ends the call with an error, because the pages contradict each other. */
 export type PageStep<State> =
   | { readonly kind: 'end'; readonly state: State }
   | { readonly kind: 'next'; readonly state: State; readonly after: PageStart }
   | { readonly kind: 'inconsistent'; readonly problem: SafeText };
 
-/** A call that shows whether the service accepts the keys, without needing anything that exists. */
+/** A call that shows if the service accepts the keys. It works in an empty account. */
 export interface Probe<Arguments> {
-  /** `bucket`, if it is among them, gives way to the one that `doctor --bucket` names. */
+  /** `doctor --bucket` replaces the argument `bucket`. */
   readonly arguments: Arguments;
-  /** Error codes that the service answers only to a valid signature: `NoSuchUpload`. */
+  /** Error codes that the service sends only if the signature is valid, such as `NoSuchUpload`. */
   readonly accepted: readonly string[];
 }
 
-/** A record of which any field, at any depth, may be missing. */
+/** The same type with all fields optional, at any depth. */
 export type Lenient<T> = T extends readonly (infer Element)[]
   ? readonly Lenient<Element>[]
   : T extends object
@@ -242,8 +249,8 @@ export type Lenient<T> = T extends readonly (infer Element)[]
     : T;
 
 /**
- * Lets TypeScript infer an operation's types from its schemas, which are made when a call first needs them: a server that only lists
- * its tools needs none.
+ * Infers the types of an operation from its schemas. Each schema is made at its first use, because a server that only lists its tools
+ * needs none.
  */
 export function defineOperation<
   Input extends z.ZodObject,

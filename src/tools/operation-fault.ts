@@ -1,4 +1,4 @@
-/** A mistake in an operation: one of its functions threw, or answered with something else than it should. */
+/** A fault of an operation's definition, such as a function that throws or returns a wrong value. */
 export class OperationFault extends Error {
   override readonly name = 'OperationFault';
 }
