@@ -10,22 +10,29 @@ export default ({ defineOperation, z, fields, xml, counted, say, encodeSegment }
     });
   const ruleText = ({ id, prefix, days }) => say`${id}: objects below ${prefix} go after ${days} days.`;
   const element = ({ id, prefix, days }) => ({
-    ...{ ID: id, Filter: { Prefix: prefix }, Status: 'Enabled' },
+    ID: id,
+    Filter: { Prefix: prefix },
+    Status: 'Enabled',
     Expiration: { Days: days },
   });
 
   const putBucketLifecycle = defineOperation({
-    ...{ name: 'put_bucket_lifecycle', api: 'PutBucketLifecycleConfiguration' },
+    name: 'put_bucket_lifecycle',
+    api: 'PutBucketLifecycleConfiguration',
     title: 'Replace the lifecycle rules of a bucket',
-    description: 'Replaces all rules by which a bucket deletes old objects. Those not given again are lost.',
-    ...{ effect: 'alter', service: 'storage', method: 'PUT', answer: 'none', repeatable: true },
+    description: 'Replaces all rules by which a bucket deletes old objects. Rules that are left out are lost.',
+    effect: 'alter',
+    service: 'storage',
+    method: 'PUT',
+    answer: 'none',
+    repeatable: true,
     example: { bucket: 'demo-bucket', rules: [{ id: 'old-logs', prefix: 'logs/', days: 30 }] },
     input: () => {
       const rules = z.array(rule()).min(1, 'must hold a rule').max(16, 'must hold at most 16 rules');
       const bucket = fields.pathName().describe('Bucket name.');
       const input = z.strictObject({ bucket, rules: rules.describe('All rules.'), ...fields.planArguments() });
-      return fields.withConditions(input, (given, report) => {
-        const ids = Array.isArray(given.rules) ? given.rules.map((one) => one?.id) : [];
+      return fields.withConditions(input, (values, report) => {
+        const ids = Array.isArray(values.rules) ? values.rules.map((rule) => rule?.id) : [];
         for (const [index, id] of ids.entries())
           if (ids.indexOf(id) < index) report(`rules[${index}].id`, 'is the name of an earlier rule');
       });
@@ -37,7 +44,7 @@ export default ({ defineOperation, z, fields, xml, counted, say, encodeSegment }
       accept: () => say`Replace rules`,
       consequences: ({ rules }) => rules.map(ruleText),
       warnings: () => [],
-      notChecked: ['which rules the bucket has now: those not given again are lost'],
+      notChecked: ['which rules the bucket has now: rules that are left out are lost'],
       named: ['bucket', 'rules'],
       verificationHint: ({ bucket }) => say`the rules given, in the lifecycle configuration of bucket ${bucket}`,
       ifTooLarge: 'Shorten names and prefixes: the rules can only be replaced together.',

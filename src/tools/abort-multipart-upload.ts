@@ -11,14 +11,14 @@ const gone =
   'The upload is gone: it was aborted or completed, or bucket, object or uploadId is mistyped. ' +
   'Call list_multipart_uploads to see what is open; if the upload was completed, the object exists.';
 
-/** AbortMultipartUpload, an operation of S3. The reference only refers to it. */
+/** AbortMultipartUpload of S3. The API reference mentions the operation but does not describe it. */
 export const abortMultipartUpload = defineOperation({
   name: 'abort_multipart_upload',
   api: 'AbortMultipartUpload',
   title: 'Abort a multipart upload',
   description:
-    'Ends one multipart upload for good and deletes the parts that it has received, which frees their storage. The client that ' +
-    'uploads cannot go on; an object of the same key stays as it is. Its plan says what the upload holds. ' +
+    'Ends one multipart upload for good and deletes its parts, which frees their storage. A client that is still uploading cannot ' +
+    'continue; an existing object of the same key stays as it is. The plan says what the upload contains. ' +
     'Have ready: bucket, object, upload ID, from list_multipart_uploads.',
   effect: 'delete',
   service: 'storage',
@@ -29,12 +29,12 @@ export const abortMultipartUpload = defineOperation({
   regions: objectStorageRegions,
   example: { bucket: 'demo-bucket', object: 'video/launch.mov', uploadId: 'demo-upload-without-parts' },
   defaults: [],
-  undocumented: ['The whole operation: it is that of S3-compatible stores, which differ in what they answer.'],
+  undocumented: ['The whole operation. It follows S3, and the answers of S3-compatible stores differ.'],
   limitations: [
-    'Getting aborted parts back: there is no way.',
+    'Restoring aborted parts: this is not possible.',
     'Aborting uploads by age: use a lifecycle rule of the bucket.',
   ],
-  // Ceph says NoSuchKey of an upload that it does not know.
+  // Ceph answers NoSuchKey for an unknown upload.
   errors: { NoSuchUpload: gone, NoSuchKey: gone },
 
   input: () =>
@@ -66,8 +66,8 @@ export const abortMultipartUpload = defineOperation({
       say`Abort the upload ${quoted(uploadId, 60)} of ${object} to bucket ${bucket} and delete its parts`,
     accept: ({ object }) => say`Abort upload of ${object}`,
     consequences: () => [
-      say`All parts that were received are deleted, and cannot be brought back.`,
-      say`The client that uploads, if it still runs, gets an error.`,
+      say`All received parts are deleted. This cannot be undone.`,
+      say`A client that is still uploading gets an error.`,
     ],
     warnings: () => [],
     notChecked: ['that no client is still uploading'],
@@ -91,6 +91,6 @@ export const abortMultipartUpload = defineOperation({
     next(
       'agent',
       'call',
-      'A part that was on its way may have arrived afterwards: call list_multipart_uploads, and abort the upload again if it is still listed.',
+      'A part that was still being sent may arrive after the abort: call list_multipart_uploads, and abort the upload again if it is still listed.',
     ),
 });

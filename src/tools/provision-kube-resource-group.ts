@@ -158,10 +158,10 @@ export const provisionKubeResourceGroup = defineOperation({
   undocumented: [
     'Which arguments are required, apart from what a private LAN needs.',
     'Whether the resource group must exist before.',
-    'Versions and locations that are possible: GetKubeServerConfig lists them; its shape is not shown.',
-    'Success status code, error codes, rate limits, and how long it takes.',
+    'Possible versions and locations: GetKubeServerConfig lists them, but its answer is not described.',
+    'Success status code, error codes, rate limits, and the duration.',
     'Transitions between states after the first.',
-    'Where each region is: the API gives only codes.',
+    'The location of each region: the API has only codes.',
   ],
   limitations: [
     'Creating, listing and deleting resource groups, and reading the state of one: use the console.',

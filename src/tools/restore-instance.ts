@@ -51,13 +51,13 @@ export const restoreInstance = defineOperation({
   costDrivers: ['diskSize'],
   undocumented: [
     'Which arguments are required: this server requires backupId and instanceId. Client libraries of the cloud also require instanceType, diskSize, firewallGroupName and parameterGroupName.',
-    'Success status code, error codes, rate limits, and how long it takes.',
+    'Success status code, error codes, rate limits, and the duration.',
     'Transitions between states after the first.',
-    'Where each region is: the API gives only codes.',
+    'The location of each region: the API has only codes.',
   ],
   limitations: [
     'Listing servers and backups, and reading the state of one: use the console.',
-    'Choosing a public IP address: a restore takes none, and the answer says which one the cloud assigned.',
+    'Choosing a public IP address: the cloud assigns one, and the answer names it.',
     'Object storage in a region other than jp-east-1 and jp-west-2: the API takes no other.',
   ],
   errors: {
@@ -143,7 +143,7 @@ export const restoreInstance = defineOperation({
       ...sentences(
         input.networkConfig?.networkId !== undefined &&
           input.networkConfig.privateAddress === undefined &&
-          say`networkConfig.networkId is given without privateAddress. What follows from that is not documented.`,
+          say`networkConfig.networkId is given without privateAddress. The effect is not documented.`,
         input.objectStorageConfig?.account !== undefined &&
           input.objectStorageConfig.region === undefined &&
           say`objectStorageConfig.account is given without region. Which region applies is not documented.`,
@@ -214,11 +214,11 @@ export const restoreInstance = defineOperation({
       sentences(
         say`The cloud accepted the restore of DevOps server ${instance.instanceId ?? instanceId}: it has started and is not finished.`,
         state !== undefined && say`Its state is ${withMeaning(state, devopsState)}.`,
-        // Mostly the same word as the state.
+        // Usually the same word as the state.
         status.name !== undefined &&
           status.name !== state &&
           say`Its status is ${withMeaning(status.name, devopsStatusName)}.`,
-        // So do the codes for running and processing, and people read 200 as HTTP's.
+        // The codes 100 and 200 only repeat the state, and people would read 200 as an HTTP status.
         status.code !== undefined &&
           ![100, 200].includes(status.code) &&
           say`Its status code is ${withMeaning(String(status.code), devopsStatusCode)}.`,

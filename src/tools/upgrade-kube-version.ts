@@ -27,12 +27,12 @@ export const upgradeKubeVersion = defineOperation({
   example: { resourceGroupName: 'demo-group', clusterName: 'demo-user', version: '1.34.2-sandbox' },
   defaults: [],
   undocumented: [
-    'Versions that are possible: GetKubeServerConfig lists them; its shape is not shown.',
-    'Success status code, error codes, rate limits, how long it takes, and whether it can be undone.',
+    'Possible versions: GetKubeServerConfig lists them, but its answer is not described.',
+    'Success status code, error codes, rate limits, the duration, and whether the upgrade can be undone.',
   ],
   limitations: [
     'Listing clusters and versions, and reading the state of a cluster: use the console.',
-    'Going back to an earlier version: the API documents no way.',
+    'Going back to an earlier version: the API documents no operation for it.',
   ],
   errors: {
     'Client.InvalidParameterNotFound':
