@@ -9,7 +9,7 @@ import { quote } from '../util/quote.js';
 import { isSafeText, type SafeText } from '../util/safe-text.js';
 import { type AnyFunction, type CallObserver, guardFunction, guardSchema } from './guard.js';
 
-/** The schema of an operation from an outside file. Parsing a definition also guards its functions: see guard.ts. */
+/** The schema of an operation from an outside file. Parsing a definition also guards its functions (guard.ts). */
 
 const maximumPath = 16_384;
 const maximumSentence = 4000;

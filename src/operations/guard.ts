@@ -4,7 +4,7 @@ import { OperationFault } from '../tools/operation-fault.js';
 import { lazy } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 
-/** Observes an operation's functions. Names are those of the operation and the field: `get_thing: change.headline`. */
+/** Observes the functions of an operation. `name` consists of operation and field, such as `get_thing: change.headline`. */
 export interface CallObserver {
   /** Called before each call of a function. */
   readonly calling?: (name: string) => void;

@@ -43,11 +43,11 @@ export interface Kit {
   readonly xml: typeof xml;
   /** Converts an element of an XML answer to a record. */
   readonly xmlRecord: typeof xmlRecord;
-  /** Makes text for people and models: say`Bucket ${name} has ${count} rules`. Strings in it are quoted. */
+  /** Makes text for people and models: say`Bucket ${name} has ${count} rules`. Strings in it are quoted; texts of `say` are not. */
   readonly say: typeof say;
-  /** A string, quoted, of which at most `limit` characters are shown. */
+  /** Quotes a string, and shows at most `limit` characters. */
   readonly quoted: typeof quoted;
-  /** `3 parts` */
+  /** Makes a text such as `3 parts`. */
   readonly counted: typeof counted;
   /** Joins texts of `say`. */
   readonly join: typeof join;

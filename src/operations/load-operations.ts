@@ -20,7 +20,7 @@ export interface OwnOperations {
   readonly problems: readonly SafeText[];
 }
 
-/** What the hosts of this server accept. */
+/** Rules of the MCP hosts. */
 export interface HostRules {
   /** Makes the schemas of a tool, as hosts see them. */
   readonly toolSchemas: (operation: Operation) => NonNullable<Operation['schemas']>;
@@ -267,7 +267,7 @@ function schemaProblems(operation: Operation, { input, output }: NonNullable<Ope
   ]);
 }
 
-/** Paths that the operation names, but its schema does not have: a secret under a wrong name would be shown. */
+/** Returns the paths that the schema does not have. A secret under a wrong name would be shown. */
 function unknownPaths(operation: Operation, schema: JsonSchema): string[] {
   const { secrets = [], secretNames = {}, defaults, unknownDefaults = [], costDrivers = [], change } = operation;
   const pathsByField: Readonly<Record<string, readonly string[]>> = {

@@ -38,11 +38,11 @@ export function probeArguments(operation: Operation): Arguments[] {
   return [example, {}, ...changed];
 }
 
-/** `withValueAt` changes only what exists; an argument at the top may be new. */
+/** `withValueAt` changes only existing arguments, but an argument at the top may be new. */
 const withArgument = (example: Arguments, path: string, value: unknown): unknown =>
   path in example ? { ...example, [path]: value } : withValueAt(example, path, () => value);
 
-/** Sizes to try, largest first: characters of a text, and elements of a list. */
+/** Sizes of texts (characters) and lists (elements) to try, largest first. */
 const textSizes = [65_536, 16_384, 4096, 2048, 1024, 512, 255, 128, 63, 32, 20, 16];
 const listSizes = [1000, 500, 300, 100, 50, 20, 16, 10, 5, 3, 2];
 
@@ -86,7 +86,7 @@ function withValueAtPath(value: unknown, [step, ...rest]: Path, change: (value: 
   return { ...Object(value), [step]: withValueAtPath(Object(value)[step], rest, change) };
 }
 
-/** Records as `extract` returns them: first a complete one, then records without fields or with unusual values. */
+/** Returns a complete record, then records in which fields are missing or have unusual values. */
 export function probeRecords({ output, pages }: Operation): unknown[] {
   const schema: unknown = z.toJSONSchema((pages?.page ?? output)(), { io: 'output', unrepresentable: 'any' });
   const complete = sampleOf(schema, true);

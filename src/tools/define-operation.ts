@@ -120,7 +120,7 @@ export interface Operation<
   /** For a change: true if it is idempotent. Then a repetition needs no `allowRepeat`. */
   readonly repeatable?: boolean;
   /** Summarizes the answer in a few sentences. */
-  summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): Shown;
+  summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
   /** Returns the next step, if there is one. After a change, it replaces the advice to look in the console. */
   next?(record: Lenient<z.output<Output>>, input: z.output<Input>): Next | undefined;
 }
@@ -156,31 +156,31 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   /** True if the change continues in the cloud after the answer. */
   readonly continues: boolean;
   /** The decision as one sentence without a full stop: `Create DevOps server "wiki" in jp-east-1`. */
-  headline(input: Input, region: string): Shown;
+  headline(input: Input, region: string): SafeText;
   /** A headline of about 60 characters, for clients that show only the beginning. Default: the headline, shortened. */
-  brief?(input: Input, region: string): Shown;
+  brief?(input: Input, region: string): SafeText;
   /** Label of the accepting button: `Create server "wiki"`. */
-  accept(input: Input): Shown;
+  accept(input: Input): SafeText;
   /** Everything that is created, changed or billed besides the headline, one sentence each, costs first. */
-  consequences(input: Input, region: string): readonly Shown[];
+  consequences(input: Input, region: string): readonly SafeText[];
   /**
    * Warnings about values that are allowed but probably wrong, one sentence each. `input` lacks invalid arguments, because one answer
    * reports errors and warnings together.
    */
-  warnings(input: Partial<Input>, region: string): readonly Shown[];
+  warnings(input: Partial<Input>, region: string): readonly SafeText[];
   /** Facts that the server cannot check before it sends the request: `that the backup exists`. */
   readonly notChecked: readonly string[];
   /** Paths of the arguments in headline and consequences, with `[]` for the elements of a list. The question lists all other arguments. */
   readonly named: readonly string[];
   /** Completes "look in the console for" if the outcome is unknown: `a DevOps server "wiki" in jp-east-1`. */
-  verificationHint(input: Input, region: string): Shown;
+  verificationHint(input: Input, region: string): SafeText;
   /**
    * Advice if the change is too large to show. Default: "Split it into smaller changes." A replacement needs its own advice, because it
    * cannot be split.
    */
   readonly ifTooLarge?: string;
   /** Returns differences between answer and request: `region "jp-east-1" instead of "jp-east-3"`. */
-  contradictions?(record: Output, input: Input, region: string): readonly Shown[];
+  contradictions?(record: Output, input: Input, region: string): readonly SafeText[];
 }
 
 /** A default of the cloud for an argument. */
