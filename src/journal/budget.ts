@@ -1,31 +1,31 @@
 import type { Ending } from './entry.js';
 
-/** The most changes of an account that one caller may make within a window of time. */
+/** How many changes each caller may make to an account within a window of time. */
 export interface Budget {
   readonly mostChanges: number;
   readonly windowMs: number;
 }
 
-/** No budget and no consent lasts longer. A journal has to remember the changes that ended within this time. */
+/** The longest time that a budget or a consent lasts. A journal has to know the changes that ended within this time. */
 export const longestWindowMs = 24 * 60 * 60 * 1000;
 
-/** The changes that are left. */
+/** The number of changes that are left. */
 export interface BudgetState {
   readonly left: number;
-  /** The time at which the next change is possible (milliseconds), if none is left now. Undefined also for a budget of none at all. */
+  /** If no change is left: when the next is possible (milliseconds). Undefined if the budget allows no changes at all. */
   readonly nextAt?: number | undefined;
 }
 
-/** The outcomes of changes that were, or may have been, made. */
+/** Outcomes of changes that were or may have been made. */
 export const spendingOutcomes: readonly Ending['outcome'][] = ['accepted', 'unknown'];
 
-/** True for a change that was, or may have been, made, as one without an outcome may. */
+/** True if a change with this ending was or may have been made. An unfinished change may have been. */
 export const mayBeMade = (ending: Pick<Ending, 'outcome'> | undefined): boolean =>
   ending === undefined || spendingOutcomes.includes(ending.outcome);
 
-/** The state of a budget at a time, after changes at other times. A time in the future is one of a clock that was set back. */
+/** The state of a budget after changes at some times. Times in the future count as spent, because the clock may have been set back. */
 export function budgetState(times: readonly number[], { mostChanges, windowMs }: Budget, now: number): BudgetState {
-  const spent = times.filter((time) => time > now - windowMs).sort((one, other) => one - other);
+  const spent = times.filter((time) => time > now - windowMs).sort((a, b) => a - b);
   const left = Math.max(0, mostChanges - spent.length);
   if (left > 0) return { left };
   const last = spent[spent.length - mostChanges];

@@ -1,11 +1,11 @@
 import type { Log } from '../util/log.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 
-/** A difference that operators are told of, in milliseconds. */
+/** Operators are warned of larger differences (milliseconds). */
 export const tellableMs = 1_000;
 
-/** @param offsetMs the server's clock less that of the journal, in milliseconds */
-export function clockWarnings(offsetMs: number): readonly SafeText[] {
+/** @param offsetMs the server's clock minus the journal's, in milliseconds */
+export function clockWarnings(offsetMs: number): readonly Shown[] {
   if (Math.abs(offsetMs) <= tellableMs) return [];
   const seconds = Math.round(Math.abs(offsetMs) / 1000);
   return [
@@ -13,11 +13,11 @@ export function clockWarnings(offsetMs: number): readonly SafeText[] {
   ];
 }
 
-/** @param byMs how far somebody set the clock of a server, in milliseconds; negative for back */
+/** @param byMs how far the clock of a server was set, in milliseconds; negative for back */
 export const clockWasSet = (byMs: number): string =>
   `the clock of this server was set ${byMs < 0 ? 'back' : 'forward'} by ${Math.round(Math.abs(byMs) / 1000)} s`;
 
-/** Logs once that a clock differs, and again after it was right. */
+/** Logs a difference between the clocks once, and again if they agreed in between. */
 export function createClockWarning(log: Log) {
   let isTold = false;
   return (offsetMs: number): void => {

@@ -2,22 +2,22 @@ import { type Budget, budgetState, mayBeMade } from './budget.js';
 import type { Entry, Intent, RecordedChange } from './entry.js';
 import type { BeginOptions, BeginResult } from './journal.js';
 
-/** Time in which a change that was accepted, or whose outcome is unknown, is not sent again without `allowRepeat`. */
+/** After a change was accepted or its outcome is unknown, the same change is not sent within this time without `allowRepeat`. */
 export const duplicateWindowMs = 10 * 60 * 1000;
 
-/** Longer than any call takes. A change that ended before this time conflicts with none. */
+/** Longer than any call takes. A change that ended this long ago is in conflict with no other. */
 export const abandonedMs = 2 * 60 * 60 * 1000;
 
-/** A change with the time of its ending by the clock of the journal, in milliseconds. Clocks of servers differ, and are set back. */
+/** A change with the time of its ending (milliseconds) by the clock of the journal, because the clocks of servers differ and are set back. */
 export type DatedChange = RecordedChange & { readonly endedAt?: number | undefined };
 
-/** Changes by their id, in the order in which their intents were written. */
+/** Changes by id, in the order of their intents. */
 export type RecordedChanges = Map<string, RecordedChange>;
 
 /**
- * Adds the next entry. An id that is there twice counts at its last place: of two processes that write while the file is rotated, both
- * may then stop, but never both send. The last ending counts, but a known outcome does not become unknown when a process takes another
- * to be gone.
+ * Adds the next entry. An id that is there twice counts at its last position. If two processes write while the file is rotated, both
+ * may then stop, but they never both send. The last ending counts, except that `unknown` does not replace a known outcome: a process
+ * writes it if it takes another process to be gone.
  */
 export function addEntry(changes: RecordedChanges, entry: Entry): void {
   if ('intent' in entry) {
@@ -40,7 +40,7 @@ export function changesOf(entries: readonly Entry[]): RecordedChange[] {
   return [...changes.values()];
 }
 
-/** The last change with a digest that was, or may have been, accepted not long ago, or that has no outcome yet. */
+/** The last change with a digest, if it was or may have been accepted recently or has no outcome yet. */
 export const findDuplicate = (
   changes: readonly DatedChange[],
   digest: string,
@@ -48,20 +48,19 @@ export const findDuplicate = (
 ): RecordedChange | undefined =>
   changes.findLast(({ digest: other, ending, endedAt }) => {
     if (other !== digest) return false;
-    // Its age does not matter: clocks jump, and recovery ends changes that their process left open.
+    // At any age, because clocks jump. Recovery ends the changes of processes that are gone.
     if (ending === undefined) return true;
     return mayBeMade(ending) && (endedAt ?? Date.parse(ending.time)) >= now - duplicateWindowMs;
   });
 
-/** The change that used the consent with a nonce, or was refused with it. A change that was not sent did not use it. */
+/** The change for which the consent with a nonce was used or refused. A change that was not sent did not use its consent. */
 export const findByNonce = (changes: readonly RecordedChange[], nonce: string): RecordedChange | undefined =>
   changes.find((other) => other.nonce === nonce && other.ending?.outcome !== 'not sent');
 
-/** True if the consent with a nonce was used or refused. */
 export const isNonceSpent = (changes: readonly RecordedChange[], nonce: string | undefined): boolean =>
   nonce !== undefined && findByNonce(changes, nonce) !== undefined;
 
-/** The conflict of an intent with earlier changes, at a time by the clock of the journal. It may be sent if there is none. */
+/** Compares an intent with earlier changes, at a time by the clock of the journal. Without a conflict, it may be sent. */
 export function findConflict(
   earlier: readonly DatedChange[],
   intent: Intent,
@@ -75,7 +74,7 @@ export function findConflict(
   return { kind: 'begun' };
 }
 
-/** The conflict of an intent with its budget, which was spent at these times, by the clock of the journal too. */
+/** Compares an intent with its budget, which was spent at these times. All times are by the clock of the journal. */
 export function findOverspending(spent: readonly number[], budget: Budget, now: number): BeginResult {
   const state = budgetState(spent, budget, now);
   return state.left > 0 ? { kind: 'begun' } : { kind: 'budgetSpent', budget, ...state };

@@ -3,8 +3,8 @@ import * as z from 'zod';
 import { lazy } from '../util/objects.js';
 
 /**
- * The entry before a change is sent. It holds no secret. Times are ISO 8601, UTC. The schema is made when an entry is first read,
- * because most servers start with an empty journal, or none.
+ * The entry that is written before a change is sent. It holds no secret. Times are ISO 8601, UTC. The schema is built lazily, because
+ * most servers start with an empty journal, or none.
  */
 export const intentSchema = lazy(() =>
   z.object({
@@ -14,27 +14,27 @@ export const intentSchema = lazy(() =>
     /** The change in a sentence. */
     what: z.string(),
     target: z.string(),
-    /** Name of the account; of entries of earlier versions, the ID of its key. */
+    /** Name of the account, or in entries of earlier versions the ID of its key. */
     account: z.string(),
     /** ID of the key that was to sign it. */
     key: z.string().optional(),
-    /** Name and version that the client gives itself. */
+    /** Name and version, as the client reports them. */
     client: z.string(),
-    /** Name of the caller, where callers are authenticated. */
+    /** Name of the caller, if callers are authenticated. */
     caller: z.string().optional(),
-    /** The way of consent; `other` is one that only a newer version knows. */
+    /** How consent was given. `other` stands for values of newer versions. */
     consent: z.enum(['asked', 'clicked', 'page', 'planId', 'option', 'off', 'withdrawn', 'other']).catch('other'),
-    /** Name of the person who decided, where that is another than the caller. */
+    /** Name of the person who decided, if that is not the caller. */
     approver: z.string().optional(),
-    /** The time that the person took to answer. */
+    /** How long the person took to answer. */
     answeredAfterMs: z.number().optional().catch(undefined),
-    /** Digest of the request: two changes with the same one are the same change. */
+    /** Digest of the request. Two changes with the same digest are the same change. */
     digest: z.string(),
-    /** The format of the digest. Entries of the first release don't name theirs. */
+    /** The format of the digest. Entries of the first release have no such field. */
     keyFormat: z.int().optional(),
-    /** Digest of the account and its caller: changes with the same one share a budget. */
+    /** Digest of the account and its caller. Changes with the same digest share a budget. */
     budget: z.string().optional(),
-    /** Nonce of the plan or question that was answered. Consent with it counts once. */
+    /** Nonce of the plan or question that was answered. Consent with a nonce counts once. */
     nonce: z.string().optional(),
     process: z.object({ pid: z.int(), host: z.string() }),
   }),
@@ -49,9 +49,9 @@ export const endingSchema = lazy(() =>
   z.object({
     id: z.string(),
     time: z.string(),
-    /** An outcome that only a newer version knows may mean that the change was made. */
+    /** An outcome of a newer version may mean that the change was made, so it counts as unknown. */
     outcome: z.enum(outcomes).catch('unknown'),
-    /** ID of the key that signed it. */
+    /** ID of the key that signed the request. */
     key: z.string().optional(),
     status: z.int().optional(),
     code: z.string().optional(),
@@ -66,7 +66,7 @@ export type RecordedChange = Intent & { readonly ending?: Ending | undefined };
 /** A line of the journal. */
 export type Entry = { readonly intent: Intent } | { readonly ending: Ending };
 
-/** A text within a bound, in bytes. A cut text says so, with a digest that tells it from others with the same beginning. */
+/** Truncates a text to a number of bytes. A truncated text ends with a digest, which tells it from texts with the same beginning. */
 export function bounded(text: string, bytes: number): string {
   const length = Buffer.byteLength(text);
   if (length <= bytes) return text;
@@ -76,15 +76,15 @@ export function bounded(text: string, bytes: number): string {
   return `${kept.toString('utf8').replace(/\ufffd$/, '')}${mark}`;
 }
 
-/** The longest name of a client in the journal. */
+/** Longest name of a client. */
 export const clientBytes = 1024;
 
-/** The name of a caller in the journal. */
+/** The name of a caller as the journal has it. */
 export const boundedCaller = (caller: string | undefined) => (caller === undefined ? undefined : bounded(caller, 1024));
 
 /**
- * An intent whose texts are within bounds. With every byte escaped an entry stays below 128 KiB, far below the 512 KiB from
- * which Node writes in pieces.
+ * An intent whose texts are within bounds. Even if every byte is escaped, an entry stays below 128 KiB, and Node writes only entries
+ * from 512 KiB in pieces.
  */
 export const boundedIntent = (intent: Intent): Intent => ({
   ...intent,

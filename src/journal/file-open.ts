@@ -4,7 +4,7 @@ import { access, type FileHandle, lstat, mkdir, open, readdir, rename, stat } fr
 import { basename, dirname, join } from 'node:path';
 import { textAt } from '../util/objects.js';
 
-/** Something else lies at the path of a journal: it records no changes, and must stay as it is. */
+/** The path of a journal leads to something else, which stays untouched. */
 class NotAJournal extends Error {
   readonly code: string;
   constructor(code = 'it is not a journal') {
@@ -13,11 +13,11 @@ class NotAJournal extends Error {
   }
 }
 
-/** Windows has neither flag. */
+/** Follow no link, and wait for no pipe. Windows has neither flag. */
 const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Opens a file of the journal. No link is followed, and no pipe or device is waited for or written to.
+ * Opens a regular file of the journal, and nothing else.
  * @param flags for reading, or for reading and appending
  * @throws the system's error, or an Error with a `code` if it is not a journal
  */
@@ -60,13 +60,13 @@ export async function checkWritable(path: string): Promise<void> {
   }
 }
 
-/** What is in the place of a folder or, if there is nothing yet, of the closest one above it. A link to nothing is in the way. */
+/** A path or the closest existing folder above it. A broken link counts as existing. */
 async function existingFolder(path: string): Promise<string> {
   const stats = await lstat(path).catch(() => undefined);
   return stats !== undefined || dirname(path) === path ? path : existingFolder(dirname(path));
 }
 
-/** Opens a rotated file for reading; undefined if there is none, or something else. */
+/** Opens a rotated file for reading; undefined if there is no such journal. */
 export async function readRotatedFile(path: string): Promise<FileHandle | undefined> {
   return readJournalFile(path).catch((error: unknown) => {
     if (error instanceof NotAJournal) return undefined;
@@ -74,7 +74,7 @@ export async function readRotatedFile(path: string): Promise<FileHandle | undefi
   });
 }
 
-/** The end of a rotated file's name: the time, as ISO 8601 with hyphens, and random hexadecimal digits. */
+/** The end of a rotated file's name: the time as ISO 8601 with hyphens, and random hexadecimal digits. */
 const rotatedSuffix = /^\.(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)-(\d{3})Z-[0-9a-f]{8}$/;
 
 /** Names of all rotated files, oldest first. */
@@ -94,13 +94,13 @@ export async function rotatedFiles(path: string, since = 0, until = Number.POSIT
   return paths;
 }
 
-/** True if a path leads to a file, whatever its name was before. */
+/** True if a path leads to this file, which may have been renamed. */
 export async function isFile(path: string, file: Pick<Stats, 'dev' | 'ino'>): Promise<boolean> {
   const stats = await lstat(path).catch(() => undefined);
   return stats?.dev === file.dev && stats.ino === file.ino;
 }
 
-/** The path for the next rotated file. It sorts after the earlier ones, even if the clock was set back since. */
+/** The path for the next rotated file. It sorts after earlier paths, even if the clock was set back. */
 async function nextRotatedPath(path: string, now: Date): Promise<string> {
   const last = (await rotatedNames(path)).at(-1)?.slice(basename(path).length) ?? '';
   const [, dateAndHour, minute, second, millisecond] = rotatedSuffix.exec(last) ?? [];
@@ -111,10 +111,10 @@ async function nextRotatedPath(path: string, now: Date): Promise<string> {
 
 const beginnings = ['{"intent"', '{"ending"'];
 const beginningLength = 9;
-/** Bytes at the beginning of a file in which a line that no crash cut short is searched for. */
+/** Bytes at the beginning of a file in which a complete entry is searched. */
 const inspectedBytes = 4096;
 
-/** @throws NotAJournal unless the first line that no crash cut short begins as an entry does */
+/** @throws NotAJournal unless the first complete line begins like an entry. Lines before it may be cut short by a crash. */
 async function checkBeginning(file: FileHandle): Promise<void> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(inspectedBytes), 0, inspectedBytes, 0);
   for (const line of buffer.toString('latin1', 0, bytesRead).split('\n')) {
@@ -124,16 +124,16 @@ async function checkBeginning(file: FileHandle): Promise<void> {
   }
 }
 
-/** A file larger than this is renamed, and a new one begun. */
+/** A larger file is renamed, and a new file begun. */
 const rotatedBytes = 10 * 1024 * 1024;
 
-/** Nothing larger is written at once: Node would write it in pieces, and another process between them. */
+/** Larger texts are refused, because Node would write them in pieces and another process could write in between. */
 const maximumBytes = 512 * 1024;
 
 /**
  * Appends lines in one write, flushed to disk.
- * @param onWrite called just before some of them may be in the file
- * @throws if they are not in the file as a whole
+ * @param onWrite called just before the file may have some of the lines
+ * @throws unless the file has all of the lines
  */
 export async function append(path: string, lines: string, now: () => Date, onWrite: () => void): Promise<void> {
   if (Buffer.byteLength(lines) >= maximumBytes) throw new Error('the entry is too large');
@@ -144,14 +144,14 @@ export async function append(path: string, lines: string, now: () => Date, onWri
     if (stats.size > rotatedBytes && (await rotate(path, now()))) continue;
     await write(file, stats, lines, onWrite);
     if (stats.size === 0) await syncFolder(dirname(path));
-    // If another process rotated the file meanwhile, the lines are not where others look for them.
+    // If another process rotated the file meanwhile, other processes would not find the lines.
     if (await isFile(path, stats)) return;
   }
 }
 
 async function write(file: FileHandle, { size, mode }: Stats, lines: string, onWrite: () => void): Promise<void> {
   if ((mode & 0o777) !== 0o600) await file.chmod(0o600);
-  // A line that a crash cut short must not swallow this one.
+  // After a line that a crash cut short, a new line begins.
   const bytes = Buffer.from(`${(await endsMidLine(file, size)) ? '\n' : ''}${lines}`);
   onWrite();
   const { bytesWritten } = await file.write(bytes);
@@ -159,7 +159,7 @@ async function write(file: FileHandle, { size, mode }: Stats, lines: string, onW
   await file.sync();
 }
 
-/** Resolves with whether it could be renamed. */
+/** Resolves with false if the file could not be renamed. */
 async function rotate(path: string, time: Date): Promise<boolean> {
   return rename(path, await nextRotatedPath(path, time)).then(
     () => true,
@@ -173,7 +173,7 @@ async function endsMidLine(file: FileHandle, size: number): Promise<boolean> {
   return buffer[0] !== 0x0a;
 }
 
-/** Makes the file's name durable too, on systems that can flush a folder. */
+/** Makes the name of a new file durable, on systems that can flush a folder. */
 async function syncFolder(folder: string): Promise<void> {
   await using handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);

@@ -6,11 +6,11 @@ import { createTail } from './file-tail.js';
 import { defaultLimit, isOfAnother, type ListOptions, type ReadOptions } from './journal.js';
 import { readEntry } from './line.js';
 
-/** Bytes to read at most for each change of the list. */
+/** The most bytes to read per listed change. */
 const listedBytes = 16 * 1024;
 
 /**
- * The newest changes of a journal in a file, oldest first. Reads from the last line backwards, no further than necessary.
+ * The newest changes of a journal in a file, oldest first. Reads backwards from the last line, only as far as necessary.
  * @throws if the file cannot be read or is not a journal
  */
 export async function listNewest(
@@ -32,7 +32,7 @@ export async function listNewest(
   return changesOf(entries.reverse());
 }
 
-/** Entries of the file, then of those that were rotated since a time (milliseconds), without those that are not understood. */
+/** The entries of the file, and then of the files that were rotated since a time (milliseconds). Skips lines that are not understood. */
 async function* entriesNewestFirst(path: string, since: number, maximumBytes: number): AsyncGenerator<Entry> {
   let bytes = 0;
   for await (const opened of newestFirst(path, since)) {
@@ -53,14 +53,13 @@ async function* newestFirst(path: string, since: number) {
 }
 
 /**
- * Reads all of a journal in a file: each change when its outcome is read, again if that changes, and at the end those that have none.
- * Only changes without an outcome are kept in memory.
+ * Reads all of a journal in a file, as `Journal.read` describes. Memory holds only changes that are unfinished or unknown.
  * @throws if a file cannot be read or is not a journal
  */
 export async function* readChanges(path: string, { since = 0, until, follow }: ReadOptions) {
   const tail = createTail(path);
   const open = new Map<string, RecordedChange>();
-  /** Changes whose outcome is unknown so far: a later one may be written. */
+  /** Changes whose outcome is unknown. A known outcome may follow. */
   const unknown = new Map<string, RecordedChange>();
   const isWanted = ({ time }: RecordedChange) =>
     Date.parse(time) >= since && (until === undefined || Date.parse(time) < until);

@@ -2,19 +2,19 @@ import type { FileHandle } from 'node:fs/promises';
 import { type Lines, linesAfter } from './file-lines.js';
 import { isFile, readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
 
-/** The end of what was read of a file. */
+/** How far a file was read. */
 interface Position {
   readonly dev: number;
   readonly ino: number;
   readonly offset: number;
-  /** The last bytes before the offset, a line's end: a file that was emptied or made anew may have grown beyond it since. */
+  /** The last bytes before the offset. They show that a file was not emptied or replaced and grew beyond the offset again. */
   readonly last: Buffer;
 }
 
 /**
- * Follows a journal in a file, which others write to and rotate as well. `read` gives the lines that were appended since the last time:
- * at first those of all files that were written to since a time (milliseconds). Where it cannot tell what is new it calls `onRestart`
- * and gives all of these again. It throws if a file cannot be read or is not a journal. A reader that stops halfway starts anew.
+ * Follows a journal in a file that other processes also write and rotate. `read` gives the lines that were appended since the last
+ * read. The first read gives all lines of the files that were written since a time (milliseconds). If `read` cannot tell which lines are
+ * new, it calls `onRestart` and begins like the first read. It throws if a file cannot be read or is not a journal.
  */
 export function createTail(path: string) {
   let position: Position | undefined;
@@ -27,7 +27,7 @@ export function createTail(path: string) {
       position = { dev, ino, offset: end, last };
     }
   }
-  /** Adds rotated files up to `current`, which another process may have renamed since it was opened. */
+  /** Reads rotated files up to `current`, which another process may have renamed since it was opened. */
   async function* addRotated(
     paths: readonly string[],
     from: number,
@@ -40,7 +40,7 @@ export function createTail(path: string) {
       if (file !== undefined) yield* add(file, index === 0 ? from : 0);
     }
   }
-  /** The file that was read last, renamed since, and those that came after it. */
+  /** The file that was read last, which was renamed since, and the rotated files after it. */
   async function followed(known: Position): Promise<readonly string[] | undefined> {
     const paths = await rotatedFiles(path);
     for (const [index, each] of [...paths.entries()].reverse())
@@ -71,7 +71,7 @@ export function createTail(path: string) {
   };
 }
 
-/** True if a file is the one that was read before, and only grew. */
+/** True if a file was read up to this position and has only grown since. */
 async function hasGrown({ dev, ino, offset, last }: Position, file: FileHandle): Promise<boolean> {
   const stats = await file.stat();
   if (stats.dev !== dev || stats.ino !== ino) return false;

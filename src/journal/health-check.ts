@@ -2,20 +2,20 @@ import { type Log, reasonOf } from '../util/log.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import type { Journal } from './journal.js';
 
-/** Pauses between two checks in milliseconds: until the first that succeeds, and after it. */
+/** Pauses between two checks (milliseconds): before and after the first success. */
 const untilReadyMs = 3_000;
 const afterwardsMs = 30_000;
 
 /** The state of a journal, for readiness and metrics. */
 export interface JournalWatch {
-  /** True once changes could be recorded. It stays true: reads go on without a journal, and a restart would not bring it back. */
+  /** True once changes could be recorded. It stays true, because reads go on without a journal and a restart would not help. */
   wasReady(): boolean;
-  /** The result of the last check; false before the first. */
+  /** The result of the last check. False before the first check. */
   reachable(): boolean;
   stop(): void;
 }
 
-/** Checks a journal now and again, and logs what refuses every change, once until that is different. */
+/** Checks a journal regularly. Logs each new problem once, and its end. */
 export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): JournalWatch {
   let ready = false;
   let problem: string | undefined;
@@ -55,7 +55,7 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
   };
 }
 
-/** Checks a journal once, and logs what refuses every change. */
+/** Checks a journal once, and logs warnings or the problem. */
 export async function reportJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): Promise<void> {
   try {
     for (const message of await journal.healthCheck()) log('warn', 'journal', { message });

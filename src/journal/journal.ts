@@ -25,46 +25,44 @@ export interface ListOptions {
   readonly caller?: string | undefined;
 }
 
-/** Rules that an intent has to meet besides. */
+/** Further rules for an intent. */
 export interface BeginOptions {
-  /** The id of the change that it may repeat, or true for any. */
+  /** The id of the change that the intent may repeat, the one that its plan showed, or true for any change. */
   readonly allowRepeat: string | boolean;
   /** The budget of the intent's account and caller, if there is one. */
   readonly budget?: Budget | undefined;
 }
 
 export interface ReadOptions {
-  /** Only changes since this time, and before that one (milliseconds). */
+  /** Only changes from `since` on and before `until` (milliseconds). */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
-  /** Waits before the journal is read on; false ends that. Without it, the journal is read once. */
+  /** Waits for the next read, and returns false to stop. If absent, the journal is read once. */
   readonly follow?: (() => Promise<boolean>) | undefined;
 }
 
 /** The record of all changes. Several processes may share one. */
 export interface Journal {
   /**
-   * What an operator should know of the place of the journal: sentences, none if all is well. It writes no entry, but creates missing
-   * tables.
+   * Checks that changes can be recorded, and returns warnings for operators. Writes no entry, but creates missing tables.
    * @throws if changes would be refused
    */
   healthCheck(): Promise<readonly SafeText[]>;
   /** The number of outcomes that are not written yet. */
   unwritten(): number;
   /**
-   * The last change with a digest that was, or may have been, accepted not long ago, or that has no outcome yet.
+   * The last change with a digest, if it was or may have been accepted recently or has no outcome yet.
    * @throws if the journal cannot be read
    */
   findDuplicate(digest: string): Promise<RecordedChange | undefined>;
   /**
-   * The change that the consent with a nonce was used for, or refused; at most a day old where the journal is a file.
+   * The change for which the consent with a nonce was used or refused. A journal in a file finds only changes of the last day.
    * @throws if the journal cannot be read
    */
   findByNonce(nonce: string): Promise<RecordedChange | undefined>;
   /**
-   * Writes an intent durably, before anything is sent. Of intents in conflict the one that was written first may be sent,
-   * the others are ended as `not sent`. `allowRepeat` is the id of the change that it may repeat, the one
-   * that the plan showed, or true for any.
+   * Writes an intent durably, before anything is sent. If intents are in conflict, only the first that was written may be sent. The
+   * others are ended as `not sent`.
    */
   begin(intent: Intent, options: BeginOptions): Promise<BeginResult>;
   /**
@@ -73,24 +71,25 @@ export interface Journal {
    */
   budgetState(key: string, budget: Budget): Promise<BudgetState>;
   /**
-   * Writes the outcome of an intent. Tries again with growing pauses until it is written; when the signal aborts or the
-   * journal is closed, once more. With a signal that is aborted from the start it tries once.
-   * @throws the last error, if it could not be written
+   * Writes the outcome of an intent, and retries with growing pauses until it is written. When the signal aborts or the journal is
+   * closed, it tries once more. If the signal was aborted before, it tries only once.
+   * @throws the last error, if the outcome could not be written
    */
   end(ending: Ending, signal?: AbortSignal): Promise<void>;
   /**
-   * Writes that a change was refused instead of agreed to, or withdrawn by its caller, and spends its nonce. Resolves with false if the nonce was spent before.
-   * @throws if it cannot be written
+   * Records that a person refused a change or its caller withdrew it, and spends its nonce. Resolves with false if the nonce was
+   * spent before.
+   * @throws if the entries cannot be written
    */
   decline(intent: Intent): Promise<boolean>;
   /**
-   * Digests of the changes of a caller (undefined where callers are not authenticated) that were declined by a person since a time (milliseconds),
-   * which is at most two hours ago. Where callers are not authenticated, those of one client, if it is named.
+   * Digests of a caller's changes that a person declined since a time (milliseconds, at most two hours ago). If callers are not
+   * authenticated, `caller` is undefined, and `client` may select the changes of one client.
    * @throws if the journal cannot be read
    */
   listDeclined(since: number, caller: string | undefined, client?: string): Promise<readonly string[]>;
   /**
-   * The newest changes, oldest first: at most 50, unless `limit` says otherwise.
+   * The newest changes, oldest first: at most `limit`, or `defaultLimit`.
    * @throws if the journal cannot be read
    */
   list(options: ListOptions): Promise<readonly RecordedChange[]>;
@@ -100,42 +99,42 @@ export interface Journal {
    */
   listUnfinished(): Promise<readonly RecordedChange[]>;
   /**
-   * All changes as a stream: each when its outcome is read, again if that changes, and at the end those that have none.
+   * All changes as a stream. A change comes when its outcome is read, and again if the outcome changes. Unfinished changes come last.
    * @throws if the journal cannot be read
    */
   read(options: ReadOptions): AsyncIterable<RecordedChange>;
-  /** Gives up what is still being tried, and closes connections. */
+  /** Stops retries and closes connections. */
   close(): Promise<void>;
 }
 
 export const defaultLimit = 50;
 
-/** True if a change belongs to another caller than the viewer. Without a viewer, none does. */
+/** True if a change belongs to another caller than the viewer. Always false without a viewer. */
 export const isOfAnother = ({ caller }: Pick<Intent, 'caller'>, viewer: string | undefined): boolean =>
   viewer !== undefined && boundedCaller(viewer) !== caller;
 
-/** Texts of the journal are shown quoted and bounded: others than this server may have written them. */
+/** Bounds texts of the journal, which are also quoted, because other programs may have written them. */
 const shownCharacters = 500;
 
-/** The time of an entry, which may be any text. */
-export const shownTime = (time: string): SafeText =>
-  Number.isNaN(Date.parse(time)) ? words('an unknown time') : own(new Date(time).toISOString());
+/** Formats the time of an entry. Untrusted: it may not be a date. */
+export const shownTime = (time: string): Said =>
+  Number.isNaN(Date.parse(time)) ? said(words('an unknown time')) : own(new Date(time).toISOString());
 
-/** The tool of a change, and its account if that has a name: `"restore_instance" in account "prod"`. */
-export function shownTool({ tool, account }: Pick<Intent, 'tool' | 'account'>): SafeText {
+/** The tool of a change, and its account unless that is the default one: `"restore_instance" in account "prod"`. */
+export function shownTool({ tool, account }: Pick<Intent, 'tool' | 'account'>): Shown {
   const shown = quoted(tool, 100);
   return account === defaultAccount ? say`${shown}` : say`${shown} in account ${quoted(account, 100)}`;
 }
 
-/** What a change did, and where. */
-export function shownDeed(change: Pick<Intent, 'tool' | 'what' | 'target' | 'account'>): SafeText {
+/** The tool of a change, its sentence and its target. */
+export function shownDeed(change: Pick<Intent, 'tool' | 'what' | 'target' | 'account'>): Said {
   const { what, target } = change;
   return say`${shownTool(change)}: ${quoted(what, shownCharacters)}  ${quoted(target, shownCharacters)}`;
 }
 
 /**
- * One line for people: when, what came of it, and what it was. Of another's change a caller learns only that there is one;
- * without a caller, everything is shown.
+ * Describes a change in one line for people. A viewer learns about changes of other callers only that they exist. Without a viewer,
+ * everything is shown.
  */
 export function describe(change: RecordedChange, viewer?: string): SafeText {
   const { time, consent, answeredAfterMs, client, caller, approver, ending } = change;
@@ -152,16 +151,16 @@ const none = words('');
 
 export const nothingYet = 'No changes yet.';
 
-/** The most changes that are looked through for those of some accounts. */
+/** The most changes to search for the changes of selected accounts. */
 const mostLookedThrough = 1000;
 
-/** The last changes, as Markdown: those of one caller, or all, and those of some accounts, or all. */
+/** The last changes as Markdown. If `caller` or `accounts` is undefined, the changes of all callers or accounts. */
 export async function journalText(
   journal: Journal,
   caller: string | undefined,
   accounts?: readonly string[],
 ): Promise<string> {
-  const found = await journal.list({ caller, limit: accounts === undefined ? defaultLimit : mostLookedThrough });
-  const changes = found.filter(({ account }) => accounts?.includes(account) !== false).slice(-defaultLimit);
+  const listed = await journal.list({ caller, limit: accounts === undefined ? defaultLimit : mostLookedThrough });
+  const changes = listed.filter(({ account }) => accounts?.includes(account) !== false).slice(-defaultLimit);
   return `# Journal\n\n${changes.map((change) => `- ${describe(change)}`).join('\n') || nothingYet}\n`;
 }

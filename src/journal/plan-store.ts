@@ -1,4 +1,4 @@
-/** A plan in a store. Its content is sealed. The other fields are what the store needs to keep plans within bounds. */
+/** A plan in a store. Its content is sealed. The store needs the other fields to keep plans within bounds. */
 export interface StoredPlan {
   /** 16 hexadecimal digits. */
   readonly nonce: string;

@@ -27,7 +27,7 @@ export interface Transaction {
 /** A pool of connections, which are made when they are needed. */
 export interface Connections {
   /**
-   * Carries out work in a transaction, which is flushed to disk whatever the database's default is.
+   * Runs work in a transaction, which is flushed to disk even if the database does not flush by default.
    * @param onCommit called just before the work may have been committed
    * @throws CommitPending if the database does not confirm the commit in time, or the database's error
    */
@@ -77,7 +77,7 @@ function createConnections({ url, now, mostConnections, tables, databaseTime }: 
     application_name: 'cloudops-mcp',
     allowExitOnIdle: true,
   });
-  // Without listeners, these events would end the process. A broken connection fails its work, and an idle one is replaced.
+  // Without listeners, these events would end the process. A broken connection fails its work or, if idle, is replaced.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
   /** Connections whose commit the database has not confirmed in time. */

@@ -5,16 +5,16 @@ import type { Transaction } from './postgres-database.js';
 import { missingParts } from './postgres-tables.js';
 import { keyFormat } from './repetition-key.js';
 
-/** Servers whose clocks differ by more, in milliseconds, would not agree on what is recent. */
+/** With a larger difference between their clocks (milliseconds), servers would not agree which changes are recent. */
 const toleratedMs = 60_000;
 
-/** @throws if a change must not begin, because servers would not agree on what is recent */
+/** @throws if the clocks differ by more than `toleratedMs`, so that no change may begin */
 export function requireAgreement({ offsetMs }: Transaction): void {
   const [problem] = clockWarnings(offsetMs);
   if (problem !== undefined && Math.abs(offsetMs) > toleratedMs) throw new ShownError(say`${problem}: correct it`);
 }
 
-/** @throws if the keys in the journal are made in another way: which changes are the same cannot be told */
+/** @throws if the idempotency keys in the journal have another format, because equal changes could not be recognised */
 export async function requireKeyFormat({ client }: Transaction): Promise<void> {
   const { rows } = await client.query<{ format: number }>('select key_format as format from cloudops_journal');
   const other = rows.find(({ format }) => format !== keyFormat);
@@ -27,31 +27,33 @@ const lackingRights = `array(
     unnest(array['select', 'insert', 'update']) privilege
   where (name <> 'cloudops_journal' or privilege = 'select') and not has_table_privilege(name, privilege))`;
 
-/** Rights without which changes go on, but nobody can be asked over HTTP or on the page. */
+/** Missing rights without which changes go on, but no person can be asked over HTTP or on the page. */
 const lackingForQuestions = `array(
   select name || ' ' || privilege from unnest(array['cloudops_messages', 'cloudops_plans']) name,
     unnest(array['select', 'insert', 'update', 'delete']) privilege
   where not has_table_privilege(name, privilege))`;
 
-/** The role that owns the tables, if this one does not act for it: no grant lets another one alter them or build indexes. */
+/** The owner of the tables, unless this role is a member of it. Only the owner can alter tables and build indexes. */
 const otherOwner = `(select pg_get_userbyid(relowner) from pg_class
   where oid = to_regclass('cloudops_mutations') and not pg_has_role(relowner, 'usage'))`;
 
-/** Each is the name of a table and a privilege. */
-const rightsOf = (rights: readonly string[]): SafeText =>
-  join(
-    rights.map((right) =>
-      join(
-        right.split(' ').map((word) => say`${own(word)}`),
-        ' ',
+/** @param rights names of tables, each with a privilege, such as `cloudops_guards select` */
+const rightsOf = (rights: readonly string[]): Said =>
+  said(
+    join(
+      rights.map((right) =>
+        join(
+          right.split(' ').map((word) => say`${own(word)}`),
+          ' ',
+        ),
       ),
     ),
     ', ',
   );
 
 /**
- * What an operator should know of a database, as `Journal.healthCheck` says.
- * @throws if changes would be refused: by this role, on a standby, by clocks that differ, or for the format of keys
+ * Checks a database, as `Journal.healthCheck` describes.
+ * @throws if changes would be refused because of the role's rights, a standby, the clocks or the format of keys
  */
 export async function checkHealth(transaction: Transaction): Promise<readonly SafeText[]> {
   const { client, offsetMs } = transaction;
@@ -66,28 +68,28 @@ export async function checkHealth(transaction: Transaction): Promise<readonly Sa
        current_setting('synchronous_standby_names') as standbys, ${lackingRights} as lacking,
        ${lackingForQuestions} as "forQuestions", ${otherOwner} as owner`,
   );
-  const [found] = rows;
-  if (found?.isReadOnly !== false) throw new ShownError(words('the database is read-only, as a standby is'));
-  if (found.lacking.length > 0)
-    throw new ShownError(say`the role of this server lacks rights: ${rightsOf(found.lacking)}`);
+  const [state] = rows;
+  if (state?.isReadOnly !== false) throw new ShownError(words('the database is read-only, as a standby is'));
+  if (state.lacking.length > 0)
+    throw new ShownError(say`the role of this server lacks rights: ${rightsOf(state.lacking)}`);
   requireAgreement(transaction);
   await requireKeyFormat(transaction);
   const { indexes } = await missingParts(client);
   return [
     ...clockWarnings(offsetMs),
-    ...(found.standbys === ''
+    ...(state.standbys === ''
       ? [
           words(
             'replication is not synchronous: when a standby takes over, changes that it did not get can be made twice',
           ),
         ]
       : []),
-    ...(found.forQuestions.length > 0
-      ? [say`the role of this server lacks rights to ask people over HTTP: ${rightsOf(found.forQuestions)}`]
+    ...(state.forQuestions.length > 0
+      ? [say`the role of this server lacks rights to ask people over HTTP: ${rightsOf(state.forQuestions)}`]
       : []),
     ...(indexes.length > 0
       ? [
-          say`indexes are missing or being built: cloudops-mcp journal migrate builds them${found.owner === null ? words('') : say`, if ${own(found.owner)} runs it, who owns the tables`}`,
+          say`indexes are missing or being built: cloudops-mcp journal migrate builds them${state.owner === null ? said(words('')) : said(say`, if ${own(state.owner)} runs it, who owns the tables`)}`,
         ]
       : []),
   ];

@@ -16,31 +16,31 @@ const rowSchema = lazy(() =>
 
 /**
  * The changes in rows.
- * @throws for one that only a newer version can read
+ * @throws if a change is of a newer version and cannot be read
  */
 export const changesIn = (rows: readonly unknown[]) => z.array(rowSchema()).parse(rows);
 
-/** The changes in rows, without those that only a newer version can read. */
+/** The changes in rows, without changes of newer versions that cannot be read. */
 export const understoodIn = (rows: readonly unknown[]): RecordedChange[] =>
   rows.flatMap((row) => rowSchema().safeParse(row).data ?? []);
 
 /** Changes to read at once. */
 const pageSize = 1_000;
 
-/** While a journal is followed, what was written so many milliseconds ago is read again: it may have been committed after the rest. */
+/** While a journal is followed, the changes of the last minute (milliseconds) are read again, because a commit may come late. */
 const overlapMs = 60_000;
 
 const placeSchema = lazy(() => z.object({ number: z.coerce.bigint(), written: z.number() }));
 
 type Run = <Result>(work: (transaction: Transaction) => Promise<Result>) => Promise<Result>;
 
-/** A change, and when it was last written by the database's clock, in milliseconds. */
+/** A change, and the time of its last write (milliseconds) by the database's clock. */
 interface Written {
   readonly change: RecordedChange;
   readonly written: number;
 }
 
-/** The changes within a range that were written since a time (milliseconds), and all that have no outcome. */
+/** The changes of `options` that were written since `from` (milliseconds) or are unfinished. */
 async function* writtenSince(run: Run, { since = 0, until }: ReadOptions, from: number): AsyncGenerator<Written> {
   const range = [new Date(since), until === undefined ? null : new Date(until), new Date(from)];
   for (let last = 0n, isLast = false; !isLast; ) {
@@ -63,10 +63,10 @@ async function* writtenSince(run: Run, { since = 0, until }: ReadOptions, from: 
   }
 }
 
-/** Reads all of a journal, as `Journal.read` says. */
+/** Reads all of a journal, as `Journal.read` describes. */
 export async function* readRows(run: Run, options: ReadOptions): AsyncGenerator<RecordedChange> {
   const open = new Map<string, RecordedChange>();
-  /** The endings that were told and may be read again, by the id of their change. */
+  /** By id: the endings that were given and may be read again. */
   let told = new Map<string, string>();
   let newest = 0;
   do {

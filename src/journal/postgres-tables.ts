@@ -4,13 +4,13 @@ import { type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { keyFormat } from './repetition-key.js';
 
-/** A relation, or a column as `table.column`, with what makes it. A later version only adds to these. */
+/** A table, index or column (`table.column`) with the SQL that creates it. Later versions only add parts. */
 interface Part {
   readonly name: string;
   readonly sql: string;
 }
 
-/** Without these no change can be written. `caller` is JSON, because text in PostgreSQL cannot hold every character. */
+/** Without these parts, no change can be written. `caller` is JSON, because text in PostgreSQL cannot hold every character. */
 const required: readonly Part[] = [
   {
     name: 'cloudops_mutations',
@@ -59,7 +59,7 @@ const required: readonly Part[] = [
   },
 ];
 
-/** Without these it takes longer. They are built beside the work of servers, which build none on a table with rows. */
+/** Without these parts, queries are slow. They are built concurrently, while servers go on writing. */
 const indexes: readonly Part[] = [
   ['digest', '(digest)'],
   ['time', '(time)'],
@@ -72,15 +72,15 @@ const indexes: readonly Part[] = [
   sql: `index concurrently if not exists cloudops_mutations_${name}_idx on cloudops_mutations ${columns}`,
 }));
 
-/** Keys of advisory locks, which are shared with every other program in the same database. */
+/** Keys of advisory locks. All programs in a database share these keys, so the numbers are unusual. */
 const tablesLock = 0x636c6f7564;
 const indexesLock = tablesLock + 1;
 
-/** Waiting for a lock on a table would make everybody else wait behind it. */
+/** Waiting longer for a lock on a table would stop all other work on the table. */
 const lockMs = 2_000;
 const lockPauseMs = 500;
 
-/** The names of parts that are not there, or are an index whose building was interrupted. */
+/** The parts that do not exist, or are an index whose building was interrupted. */
 async function missing(client: pg.ClientBase, parts: readonly Part[]): Promise<readonly Part[]> {
   const { rows } = await client.query<{ name: string }>(
     `select name from unnest($1::text[]) name
@@ -93,18 +93,18 @@ async function missing(client: pg.ClientBase, parts: readonly Part[]): Promise<r
   return parts.filter(({ name }) => rows.some((row) => row.name === name));
 }
 
-/** The missing parts of a journal in a database: tables without which nothing is written, and indexes. */
+/** The names of the missing parts of a journal. */
 export const missingParts = async (client: pg.ClientBase) => ({
   tables: (await missing(client, required)).map(({ name }) => name),
   indexes: (await missing(client, indexes)).map(({ name }) => name),
 });
 
-/** Refuses changes until somebody with more rights has made the tables. */
+/** The tables are missing, and this role may not create them. */
 class TablesMissing extends Error {}
 
 /**
- * Makes what a journal lacks, on a connection of its own without limits of time: however many rows there are, servers go on meanwhile.
- * @param waits true to wait for another process that builds indexes, false to leave them to it
+ * Creates the missing parts of a journal, on a connection without time limits, because a large table takes long. Servers go on meanwhile.
+ * @param waits true to wait while another process builds indexes, false to leave the indexes to that process
  * @throws if the database cannot be reached, or the role lacks rights
  */
 export async function migrate(url: string, waits: boolean): Promise<void> {
@@ -120,7 +120,7 @@ export async function migrate(url: string, waits: boolean): Promise<void> {
   }
 }
 
-/** Adds tables and columns, each of which takes no time, and the indexes of a table that has no rows. */
+/** Creates tables and columns, which is quick, and the indexes of new tables. */
 async function addTables(client: pg.ClientBase): Promise<void> {
   await client.query(`begin; set local lock_timeout = ${lockMs}`);
   try {
@@ -136,7 +136,7 @@ async function addTables(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** Resolves with false if another process builds them. It asks again and again: who waits for the lock would be waited for. */
+/** Resolves with false if another process builds the indexes. Polls, because that process would wait for a transaction that waits for the lock. */
 async function lockIndexes(client: pg.ClientBase, waits: boolean): Promise<boolean> {
   for (;;) {
     const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
@@ -155,7 +155,7 @@ async function addIndexes(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** Sees to it that a database has what a journal needs, once for all connections of a process, and again after a failure. */
+/** Creates missing parts before the first work, once for all connections of a process, and again after a failure. */
 export function createTables(url: string, log: Log) {
   let isReady = false;
   let adding: Promise<void> | undefined;
@@ -166,7 +166,7 @@ export function createTables(url: string, log: Log) {
     return adding;
   };
   return {
-    /** @throws if tables are missing and cannot be made */
+    /** @throws if tables are missing and cannot be created */
     ready: async (client: pg.ClientBase): Promise<void> => {
       if (isReady) return;
       const lacks = await missingParts(client);
@@ -175,7 +175,7 @@ export function createTables(url: string, log: Log) {
         add().catch((error: unknown) => log('warn', 'journal', { missing: lacks.indexes, error: reasonOf(error) }));
       isReady = true;
     },
-    /** The next connection may lead to another database. */
+    /** Checks the parts again, because the next connection may lead to another database. */
     forget: (): void => {
       isReady = false;
     },

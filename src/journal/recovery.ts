@@ -4,12 +4,12 @@ import { type SafeText, say } from '../util/safe-text.js';
 import type { Intent, RecordedChange } from './entry.js';
 import { type Journal, shownDeed, shownTime } from './journal.js';
 
-/** Time beyond that of a call after which a change must have ended. */
+/** Added to the time limit of a call. After that, its change must have ended. */
 const slackMs = 60_000;
 
 export interface RecoveryOptions {
   readonly journal: Journal;
-  /** This process, and since when it runs. */
+  /** This process, and its start. */
   readonly process: Intent['process'];
   readonly started: Date;
   readonly now: () => Date;
@@ -18,8 +18,8 @@ export interface RecoveryOptions {
 }
 
 /**
- * Ends the changes that processes left open as `unknown`, and resolves with them; never rejects. A process on another host counts as
- * gone when its call must have ended.
+ * Ends the unfinished changes of processes that are gone as `unknown`, and resolves with them. Never rejects. A process on another host
+ * counts as gone when its call must have ended.
  */
 export async function recoverInterrupted(options: RecoveryOptions): Promise<readonly RecordedChange[]> {
   const { journal, log, now } = options;
@@ -40,7 +40,7 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
 export const interruptedText = (change: RecordedChange): SafeText =>
   say`A change of ${shownTime(change.time)} (${shownDeed(change)}) ended without a known outcome when its process did. Check in the console whether it happened.`;
 
-/** Lets the journal try once: the next recovery tries again. */
+/** Makes the journal try once, because the next recovery tries again. */
 const once = AbortSignal.abort();
 
 function isGone(

@@ -1,7 +1,7 @@
 import type { Endpoint, WireRequest } from '../transport/request.js';
 import { digestOf } from '../util/digest.js';
 
-/** The format of the key below. A change of it is a major release: servers refuse changes on a journal with keys of another one. */
+/** The format of the key below. A new format needs a major release, because servers refuse changes if a journal has another format. */
 export const keyFormat = 1;
 
 /**

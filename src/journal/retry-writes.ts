@@ -4,10 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 const firstPauseMs = 50;
 const longestPauseMs = 5_000;
 
-/** An error that no further attempt can change. */
+/** An error that no retry can change. */
 export class Permanent extends Error {}
 
-/** A write that may still succeed: another attempt would only wait beside it. */
+/** A write that may still succeed. A retry would only wait for it. */
 export class CommitPending extends Error {
   readonly committed: Promise<void>;
   constructor(committed: Promise<void>) {
@@ -18,13 +18,13 @@ export class CommitPending extends Error {
 
 type Attempt = () => Promise<void>;
 
-/** Writes that are tried again until they succeed. */
+/** Retries writes until they succeed. */
 export function createPersistence() {
   const closing = new AbortController();
   const underWay = new Set<Promise<void>>();
   /**
-   * Tries until it succeeds; when the signal aborts or `close` is called, once more.
-   * @throws the last error, or a `Permanent` one at once
+   * Retries until the attempt succeeds. When the signal aborts or `close` is called, it tries once more.
+   * @throws the last error, or a `Permanent` error at once
    */
   const write = (attempt: Attempt, signal?: AbortSignal): Promise<void> => {
     const written = persist(attempt, AbortSignal.any([closing.signal, ...(signal === undefined ? [] : [signal])]));
@@ -34,14 +34,14 @@ export function createPersistence() {
   };
   return {
     write,
-    /** Tries once and, should that fail, again in the background. */
+    /** Tries once and, if that fails, retries in the background. */
     writeSoon: (attempt: Attempt): Promise<void> =>
       write(attempt, AbortSignal.abort()).catch(() => {
         write(attempt).catch(() => undefined);
       }),
     /** The number of writes under way. */
     count: () => underWay.size,
-    /** Tries in the background, as soon as an earlier write is settled. */
+    /** Tries in the background once an earlier write is settled. */
     writeAfter: (earlier: CommitPending, attempt: Attempt): void => {
       const next = async () => {
         await isCommitted(earlier, closing.signal);
@@ -49,7 +49,7 @@ export function createPersistence() {
       };
       write(next).catch(() => undefined);
     },
-    /** Stops trying. Resolves when nothing is under way. */
+    /** Stops retries. Resolves when no write is under way. */
     close: async (): Promise<void> => {
       closing.abort();
       await Promise.all(underWay);
