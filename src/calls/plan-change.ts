@@ -1,7 +1,7 @@
 import { canBeShown, makePlan, type Plan, type PlannedCall } from '../consent/plan.js';
 import { questionText } from '../consent/question.js';
 import { tooLargeToShow } from '../consent/refusal.js';
-import { repetitionKey } from '../journal/repetition-key.js';
+import { idempotencyKey } from '../journal/idempotency-key.js';
 import { digestOf } from '../util/digest.js';
 import { sentences } from '../util/human.js';
 import { escapeInvisible } from '../util/quote.js';
@@ -26,7 +26,7 @@ export const draftIntent = (
   key: keyId,
   client,
   caller: principal?.name,
-  digest: repetitionKey(endpoint, request),
+  digest: idempotencyKey(endpoint, request),
   process,
   budget: budget.key,
 });

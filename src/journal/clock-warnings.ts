@@ -5,7 +5,7 @@ import { type SafeText, say, words } from '../util/safe-text.js';
 export const tellableMs = 1_000;
 
 /** @param offsetMs the server's clock minus the journal's, in milliseconds */
-export function clockWarnings(offsetMs: number): readonly Shown[] {
+export function clockWarnings(offsetMs: number): readonly SafeText[] {
   if (Math.abs(offsetMs) <= tellableMs) return [];
   const seconds = Math.round(Math.abs(offsetMs) / 1000);
   return [

@@ -11,32 +11,22 @@ export const abandonedMs = 2 * 60 * 60 * 1000;
 /** A change with the time of its ending (milliseconds) by the clock of the journal, because the clocks of servers differ and are set back. */
 export type DatedChange = RecordedChange & { readonly endedAt?: number | undefined };
 
-/** Changes by id, in the order of their intents. */
-export type RecordedChanges = Map<string, RecordedChange>;
-
 /**
- * Adds the next entry. An id that is there twice counts at its last position. If two processes write while the file is rotated, both
- * may then stop, but they never both send. The last ending counts, except that `unknown` does not replace a known outcome: a process
- * writes it if it takes another process to be gone.
+ * Joins entries to changes, in the order of their intents. An id that is there twice counts at its last position. If two processes write
+ * while the file is rotated, both may then stop, but they never both send. The last ending counts, except that `unknown`, which a process
+ * writes if it takes another process to be gone, does not replace a known outcome.
  */
-export function addEntry(changes: RecordedChanges, entry: Entry): void {
-  if ('intent' in entry) {
-    const { id } = entry.intent;
-    const { ending } = changes.get(id) ?? {};
-    changes.delete(id);
-    changes.set(id, { ...entry.intent, ending });
-    return;
-  }
-  const { ending } = entry;
-  const change = changes.get(ending.id);
-  if (change === undefined) return;
-  if (change.ending !== undefined && ending.outcome === 'unknown') return;
-  changes.set(ending.id, { ...change, ending });
-}
-
 export function changesOf(entries: readonly Entry[]): RecordedChange[] {
-  const changes: RecordedChanges = new Map();
-  for (const entry of entries) addEntry(changes, entry);
+  const changes = new Map<string, RecordedChange>();
+  for (const entry of entries) {
+    const id = 'intent' in entry ? entry.intent.id : entry.ending.id;
+    const change = changes.get(id);
+    if ('intent' in entry) {
+      changes.delete(id);
+      changes.set(id, { ...entry.intent, ending: change?.ending });
+    } else if (change !== undefined && (change.ending === undefined || entry.ending.outcome !== 'unknown'))
+      changes.set(id, { ...change, ending: entry.ending });
+  }
   return [...changes.values()];
 }
 

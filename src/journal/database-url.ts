@@ -10,7 +10,7 @@ export const isDatabaseUrl = (journal: string): boolean => /^[a-z][a-z0-9+.-]+:/
 const isPostgres = (text: string) => /^postgres(ql)?:\/\/[^/?#]*([/?#][^@]*)?$/i.test(text) && URL.canParse(text);
 
 /** The problem with the address of a database, if any. It does not quote the address, which may hold a password. */
-export function databaseUrlProblem(text: string): Shown | undefined {
+export function databaseUrlProblem(text: string): SafeText | undefined {
   if (severalHosts.test(text))
     return say`it names several hosts: give one address that leads to the primary, such as a virtual IP or a PgBouncer`;
   if (isPostgres(text)) return tlsProblem(new URL(text).searchParams);

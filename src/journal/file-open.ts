@@ -74,7 +74,7 @@ export async function readRotatedFile(path: string): Promise<FileHandle | undefi
   });
 }
 
-/** The end of a rotated file's name: the time as ISO 8601 with hyphens, and random hexadecimal digits. */
+/** Rotated files have a suffix of a time, as ISO 8601 with hyphens, and random hexadecimal digits. */
 const rotatedSuffix = /^\.(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)-(\d{3})Z-[0-9a-f]{8}$/;
 
 /** Names of all rotated files, oldest first. */

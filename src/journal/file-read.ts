@@ -10,7 +10,7 @@ import { readEntry } from './line.js';
 const listedBytes = 16 * 1024;
 
 /**
- * The newest changes of a journal in a file, oldest first. Reads backwards from the last line, only as far as necessary.
+ * The newest changes of a journal in a file, oldest first. Reads backwards from the last line, and stops when it has enough.
  * @throws if the file cannot be read or is not a journal
  */
 export async function listNewest(

@@ -117,17 +117,17 @@ export const isOfAnother = ({ caller }: Pick<Intent, 'caller'>, viewer: string |
 const shownCharacters = 500;
 
 /** Formats the time of an entry. Untrusted: it may not be a date. */
-export const shownTime = (time: string): Said =>
-  Number.isNaN(Date.parse(time)) ? said(words('an unknown time')) : own(new Date(time).toISOString());
+export const shownTime = (time: string): SafeText =>
+  Number.isNaN(Date.parse(time)) ? words('an unknown time') : own(new Date(time).toISOString());
 
 /** The tool of a change, and its account unless that is the default one: `"restore_instance" in account "prod"`. */
-export function shownTool({ tool, account }: Pick<Intent, 'tool' | 'account'>): Shown {
+export function shownTool({ tool, account }: Pick<Intent, 'tool' | 'account'>): SafeText {
   const shown = quoted(tool, 100);
-  return account === defaultAccount ? say`${shown}` : say`${shown} in account ${quoted(account, 100)}`;
+  return account === defaultAccount ? shown : say`${shown} in account ${quoted(account, 100)}`;
 }
 
 /** The tool of a change, its sentence and its target. */
-export function shownDeed(change: Pick<Intent, 'tool' | 'what' | 'target' | 'account'>): Said {
+export function shownDeed(change: Pick<Intent, 'tool' | 'what' | 'target' | 'account'>): SafeText {
   const { what, target } = change;
   return say`${shownTool(change)}: ${quoted(what, shownCharacters)}  ${quoted(target, shownCharacters)}`;
 }

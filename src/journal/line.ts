@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isObject, lazy } from '../util/objects.js';
 import { type Ending, type Entry, endingSchema, type Intent, intentSchema } from './entry.js';
-import { keyFormat } from './repetition-key.js';
+import { keyFormat } from './idempotency-key.js';
 
 /** An intent as the journal's window keeps it: the fields that the rules read, and all fields for `parseIntent`. */
 export interface IntentLine {

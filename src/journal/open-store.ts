@@ -7,7 +7,7 @@ import type { Journal } from './journal.js';
 import type { PlanStore } from './plan-store.js';
 import type { Database } from './postgres-database.js';
 
-/** The place of a journal and of everything that is kept with it. Files and connections are opened later, when they are needed. */
+/** A journal's place, which also holds the plans and messages of its servers. Files and connections are opened when they are first needed. */
 export interface Store {
   /** A path, or the address of a database without user, password and options. */
   readonly name: string;

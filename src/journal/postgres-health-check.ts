@@ -1,9 +1,9 @@
 import { ShownError } from '../util/log.js';
 import { join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { clockWarnings } from './clock-warnings.js';
+import { keyFormat } from './idempotency-key.js';
 import type { Transaction } from './postgres-database.js';
 import { missingParts } from './postgres-tables.js';
-import { keyFormat } from './repetition-key.js';
 
 /** With a larger difference between their clocks (milliseconds), servers would not agree which changes are recent. */
 const toleratedMs = 60_000;
@@ -38,14 +38,12 @@ const otherOwner = `(select pg_get_userbyid(relowner) from pg_class
   where oid = to_regclass('cloudops_mutations') and not pg_has_role(relowner, 'usage'))`;
 
 /** @param rights names of tables, each with a privilege, such as `cloudops_guards select` */
-const rightsOf = (rights: readonly string[]): Said =>
-  said(
-    join(
-      rights.map((right) =>
-        join(
-          right.split(' ').map((word) => say`${own(word)}`),
-          ' ',
-        ),
+const rightsOf = (rights: readonly string[]): SafeText =>
+  join(
+    rights.map((right) =>
+      join(
+        right.split(' ').map((word) => say`${own(word)}`),
+        ' ',
       ),
     ),
     ', ',
@@ -75,22 +73,16 @@ export async function checkHealth(transaction: Transaction): Promise<readonly Sa
   requireAgreement(transaction);
   await requireKeyFormat(transaction);
   const { indexes } = await missingParts(client);
-  return [
-    ...clockWarnings(offsetMs),
-    ...(state.standbys === ''
-      ? [
-          words(
-            'replication is not synchronous: when a standby takes over, changes that it did not get can be made twice',
-          ),
-        ]
-      : []),
-    ...(state.forQuestions.length > 0
-      ? [say`the role of this server lacks rights to ask people over HTTP: ${rightsOf(state.forQuestions)}`]
-      : []),
-    ...(indexes.length > 0
-      ? [
-          say`indexes are missing or being built: cloudops-mcp journal migrate builds them${state.owner === null ? said(words('')) : said(say`, if ${own(state.owner)} runs it, who owns the tables`)}`,
-        ]
-      : []),
-  ];
+  const warnings = [...clockWarnings(offsetMs)];
+  if (state.standbys === '')
+    warnings.push(
+      words('replication is not synchronous: when a standby takes over, changes that it did not get can be made twice'),
+    );
+  if (state.forQuestions.length > 0)
+    warnings.push(say`the role of this server lacks rights to ask people over HTTP: ${rightsOf(state.forQuestions)}`);
+  if (indexes.length > 0) {
+    const byOwner = state.owner === null ? words('') : say`, if ${own(state.owner)} runs it, who owns the tables`;
+    warnings.push(say`indexes are missing or being built: cloudops-mcp journal migrate builds them${byOwner}`);
+  }
+  return warnings;
 }

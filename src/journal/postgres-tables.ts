@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { keyFormat } from './repetition-key.js';
+import { keyFormat } from './idempotency-key.js';
 
 /** A table, index or column (`table.column`) with the SQL that creates it. Later versions only add parts. */
 interface Part {
@@ -136,7 +136,7 @@ async function addTables(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** Resolves with false if another process builds the indexes. Polls, because that process would wait for a transaction that waits for the lock. */
+/** Resolves with false if another process builds the indexes. Polls the lock, because building an index waits for all transactions, also for those that wait for this lock. */
 async function lockIndexes(client: pg.ClientBase, waits: boolean): Promise<boolean> {
   for (;;) {
     const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [

@@ -231,7 +231,7 @@ function createJournalClock() {
     },
     /** The later of the times that both clocks give for an entry, so that neither clock makes it seem too old. */
     latest: (written: number, byJournal: number, now: number): number => Math.max(written, byJournal - skew(now)),
-    /** Returns how far times have to be moved. They move back only as far as they were moved forward. */
+    /** Returns how far times have to be moved. They never move back by more than they were moved forward. */
     set: (byMs: number, expected: number): number => {
       const movedMs = Math.max(byMs, -aheadMs);
       aheadMs += movedMs;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { consentDigest } from '../../src/calls/plan-change.js';
 import { makePlan, type PlannedCall } from '../../src/consent/plan.js';
-import { repetitionKey } from '../../src/journal/repetition-key.js';
+import { idempotencyKey } from '../../src/journal/idempotency-key.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Operation } from '../../src/tools/define-operation.js';
@@ -72,7 +72,7 @@ const plannedCall = (operation: Operation, input: Record<string, unknown>): Plan
 };
 
 const digestFor = (call: PlannedCall, repeats: string | boolean) => consentDigest(call, makePlan(call), repeats);
-const keyOf = ({ endpoint, request }: PlannedCall) => repetitionKey(endpoint, request);
+const keyOf = ({ endpoint, request }: PlannedCall) => idempotencyKey(endpoint, request);
 
 const changing = operations.filter(({ change }) => change !== undefined).map((one) => [one.name, one] as const);
 

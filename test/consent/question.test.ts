@@ -3,7 +3,7 @@ import { consentDigest } from '../../src/calls/plan-change.js';
 import { canBeShown, fingerprint, hintsOf, makePlan, type PlannedCall, planText } from '../../src/consent/plan.js';
 import { questionText } from '../../src/consent/question.js';
 import { requestLines } from '../../src/consent/request-lines.js';
-import { repetitionKey } from '../../src/journal/repetition-key.js';
+import { idempotencyKey } from '../../src/journal/idempotency-key.js';
 import type { ApiRequest, Operation } from '../../src/tools/define-operation.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { json } from '../../src/tools/request-body.js';
@@ -13,7 +13,7 @@ import { callOf, endpoint, keyId, keysOf } from '../support/planned-call.js';
 
 /** What a person reads before they decide: everything that would be sent, or no question at all. */
 
-const keyOf = ({ endpoint, request }: PlannedCall) => repetitionKey(endpoint, request);
+const keyOf = ({ endpoint, request }: PlannedCall) => idempotencyKey(endpoint, request);
 const digestFor = (call: PlannedCall, repeats: string | boolean) => consentDigest(call, makePlan(call), repeats);
 
 /** The request of `input`, some of it replaced. */

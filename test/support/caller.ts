@@ -12,15 +12,14 @@ import type { ConsentMode } from '../../src/consent/required-consent.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { type Budget, budgetState, mayBeMade } from '../../src/journal/budget.js';
 import {
-  addEntry,
+  changesOf,
   findByNonce,
   findConflict,
   findDuplicate,
   findOverspending,
   isNonceSpent,
-  type RecordedChanges,
 } from '../../src/journal/conflict.js';
-import type { Ending } from '../../src/journal/entry.js';
+import type { Ending, Entry } from '../../src/journal/entry.js';
 import { defaultLimit, type Journal } from '../../src/journal/journal.js';
 import { wireCalls } from '../../src/runtime.js';
 import { fixedKeys } from '../../src/signing/keys.js';
@@ -165,9 +164,9 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
 
 /** A journal that is gone with the test. */
 export function createMemoryJournal(now = () => new Date()): Journal {
-  const changes: RecordedChanges = new Map();
-  const all = () => [...changes.values()];
-  const end = (ending: Ending) => addEntry(changes, { ending });
+  const entries: Entry[] = [];
+  const all = () => changesOf(entries);
+  const end = (ending: Ending): void => void entries.push({ ending });
   const spent = (key: string | undefined) =>
     all()
       .filter(({ budget, ending }) => budget === key && mayBeMade(ending))
@@ -183,7 +182,7 @@ export function createMemoryJournal(now = () => new Date()): Journal {
         conflict.kind === 'begun' && options.budget !== undefined
           ? findOverspending(spent(intent.budget), options.budget, Date.parse(intent.time))
           : conflict;
-      addEntry(changes, { intent });
+      entries.push({ intent });
       if (result.kind !== 'begun') end({ id: intent.id, time: intent.time, outcome: 'not sent', code: result.kind });
       return result;
     },
@@ -191,7 +190,7 @@ export function createMemoryJournal(now = () => new Date()): Journal {
     budgetState: async (key, budget) => budgetState(spent(key), budget, Date.now()),
     decline: async (intent) => {
       const isSpent = isNonceSpent(all(), intent.nonce);
-      addEntry(changes, { intent });
+      entries.push({ intent });
       end({ id: intent.id, time: intent.time, outcome: isSpent ? 'not sent' : 'declined' });
       return !isSpent;
     },

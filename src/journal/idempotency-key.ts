@@ -5,11 +5,11 @@ import { digestOf } from '../util/digest.js';
 export const keyFormat = 1;
 
 /**
- * The key by which a repetition is found: the same for the same request of the same account, whatever arguments led to it, and
- * whatever key of the account signs it. It gives nothing of the request away. Its format is frozen: another one would forget what was
- * sent before.
+ * The digest of a change. It depends only on the account and the request as it is sent, not on the arguments of the tool or the access
+ * key that signs. It reveals nothing about the request. Its format is frozen, because with another format sent changes would no longer
+ * be recognised.
  */
-export function repetitionKey({ account, keys, origin }: Endpoint, request: WireRequest): string {
+export function idempotencyKey({ account, keys, origin }: Endpoint, request: WireRequest): string {
   const { method, target, body = '' } = request;
   return digestOf([method, origin + target, body, account, keys.id]);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { repetitionKey } from '../../src/journal/repetition-key.js';
+import { idempotencyKey } from '../../src/journal/idempotency-key.js';
 import { fixedKeys, type KeySource } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { ApiRequest } from '../../src/tools/define-operation.js';
@@ -53,12 +53,12 @@ test.each<readonly [string, Partial<typeof endpoint>, Partial<ApiRequest>, HttpM
   ],
 ])('%s', (_what, place, asked, method, key) => {
   const sent = encodeRequest(method, { ...request, ...asked }, endpoint);
-  expect(repetitionKey({ ...endpoint, ...place }, sent)).toBe(key);
+  expect(idempotencyKey({ ...endpoint, ...place }, sent)).toBe(key);
 });
 
 test('a request without a body', () => {
   const { body: _, ...bare } = request;
-  expect(repetitionKey(endpoint, encodeRequest('DELETE', bare, endpoint))).toBe(
+  expect(idempotencyKey(endpoint, encodeRequest('DELETE', bare, endpoint))).toBe(
     '15f63cc2ac0fff39ec856fdee1bb78064bc33789be207868bc390f58b1b08778',
   );
 });
@@ -66,5 +66,5 @@ test('a request without a body', () => {
 test('keys that were rotated in one place sign the same change; the name of a profile is not that of a file', () => {
   const sent = encodeRequest('POST', request, endpoint);
   const rotated = { ...fixedKeys({ accessKeyId: 'NEW', secretAccessKey: 't' }), id: endpoint.keys.id };
-  expect(repetitionKey({ ...endpoint, keys: rotated }, sent)).toBe(repetitionKey(endpoint, sent));
+  expect(idempotencyKey({ ...endpoint, keys: rotated }, sent)).toBe(idempotencyKey(endpoint, sent));
 });
