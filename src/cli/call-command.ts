@@ -20,7 +20,6 @@ import {
   type Invocation,
   notOneOf,
   pageOf,
-  problemsText,
   type Terminal,
   UsageError,
   validConfig,
@@ -37,29 +36,31 @@ export const callCommand: Command = {
   run: async (invocation) => {
     const { options, terminal } = invocation;
     const [tool = ''] = invocation.positionals;
-    const call = await readCall(invocation).catch((error: unknown) => {
-      if (error instanceof UsageError) return error;
-      throw error;
-    });
-    if (call instanceof UsageError && options.json === undefined) {
-      terminal.stderr.write(problemsText(words('cloudops-mcp call'), call.problems, terminal));
-      return 2;
+    try {
+      const call = await readCall(invocation);
+      const outcome = await execute(call, options.yes !== undefined, terminal);
+      return printOutcome(tool, outcome, exitCode(outcome, Object(call.args).planOnly === true), invocation);
+    } catch (error) {
+      // As JSON, a wrong call is a failure like any other.
+      if (!(error instanceof UsageError) || options.json === undefined) throw error;
+      const failure = refusalFailure(
+        tool === '' ? words('The call') : tool,
+        new Refusal('Usage', error.problems),
+        false,
+      );
+      return printOutcome(tool, { kind: 'failed', failure }, failureCode(failure), invocation);
     }
-    const outcome =
-      call instanceof UsageError ? usageFailure(tool, call) : await carryOut(call, options.yes !== undefined, terminal);
-    const code = exitCode(outcome, 'args' in call && Object(call.args).planOnly === true);
-    if (options.json !== undefined)
-      terminal.stdout.write(`${escapeInvisible(JSON.stringify(forMachines(tool, outcome, code)))}\n`);
-    else if (outcome.kind === 'succeeded')
-      terminal.stdout.write(successText(outcome.success, pageOf(terminal, 'stdout')));
-    else terminal.stderr.write(failureText(outcome.failure, pageOf(terminal, 'stderr')));
-    return code;
   },
 };
 
-function usageFailure(tool: string, { problems }: UsageError): EndedOutcome {
-  const refusal = new Refusal('Usage', problems);
-  return { kind: 'failed', failure: refusalFailure(tool === '' ? words('The call') : tool, refusal, false) };
+/** Prints the outcome as JSON or for people, and returns the exit code. */
+function printOutcome(tool: string, outcome: EndedOutcome, code: number, { options, terminal }: Invocation): number {
+  const { stdout, stderr } = terminal;
+  if (options.json !== undefined)
+    stdout.write(`${escapeInvisible(JSON.stringify(forMachines(tool, outcome, code)))}\n`);
+  else if (outcome.kind === 'succeeded') stdout.write(successText(outcome.success, pageOf(terminal, 'stdout')));
+  else stderr.write(failureText(outcome.failure, pageOf(terminal, 'stderr')));
+  return code;
 }
 
 const forMachines = (tool: string, outcome: EndedOutcome, code: number) =>
@@ -96,36 +97,43 @@ export interface Call {
  * @throws UsageError
  */
 export async function readCall(invocation: Invocation): Promise<Call> {
-  const { positionals, options, terminal } = invocation;
-  const [tool = '', given = '{}'] = positionals;
-  const { operations } = invocation;
+  const { positionals, options, operations, terminal } = invocation;
+  const [tool = '', argument = '{}'] = positionals;
   const operation = operations.find(({ name }) => name === tool);
-  const names = operations.map(({ name }) => name);
-  const isNamed = operation !== undefined;
-  // If the configuration is invalid, its problems come first: they may be the reason why the tool is unknown.
-  if (!isNamed && invocation.config.ok) throw new UsageError(notOneOf('tool', tool, names));
+  const unknownTool = () =>
+    new UsageError(
+      notOneOf(
+        'tool',
+        tool,
+        operations.map(({ name }) => name),
+      ),
+    );
+  // Problems of the configuration come first, because they may be the reason why the tool is unknown.
+  if (operation === undefined && invocation.config.ok) throw unknownTool();
   const config = validConfig(invocation);
-  if (!isNamed) throw new UsageError(notOneOf('tool', tool, names));
+  if (operation === undefined) throw unknownTool();
   const { account } = options;
   if (account !== undefined && !config.accounts.areNamed)
     throw new UsageError(say`--account names an account of CLOUDOPS_ACCOUNTS_FILE, which is not set.`);
-  const read = await readArguments(given, terminal.stdin);
-  if (account !== undefined && (textAt(read, 'account') ?? account) !== account)
+  const json = await readArguments(argument, terminal.stdin);
+  if (account !== undefined && (textAt(json, 'account') ?? account) !== account)
     throw new UsageError(say`--account and the arguments name different accounts; name one.`);
-  const args = account === undefined || !isObject(read) ? read : { ...read, account };
+  const args = account === undefined || !isObject(json) ? json : { ...json, account };
   if (options.plan === undefined) return { operation, args, config };
   if (operation.effect === 'read') throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
   return { operation, args: { ...Object(args), planOnly: true }, config };
 }
 
 /** Reads the arguments from the command line, a file or stdin. Errors do not quote them, because they may hold a secret. */
-async function readArguments(given: string, stdin: Terminal['stdin']): Promise<unknown> {
-  const path = given.startsWith('@') ? given.slice(1) : undefined;
-  const isArgument = given !== '-' && path === undefined;
-  const source = path === undefined ? words(isArgument ? 'the argument' : 'what stdin gave') : own(path);
-  const hint = isArgument ? say`: write '{"bucket": "b"}' in single quotes, or @file to read it from a file` : say``;
+async function readArguments(argument: string, stdin: Terminal['stdin']): Promise<unknown> {
+  const isStdin = argument === '-';
+  const path = argument.startsWith('@') ? argument.slice(1) : undefined;
+  const isInline = !isStdin && path === undefined;
+  const source = path === undefined ? words(isInline ? 'the argument' : 'what stdin gave') : own(path);
+  const hint = isInline ? say`: write '{"bucket": "b"}' in single quotes, or @file to read it from a file` : say``;
   try {
-    const json = given === '-' ? await text(stdin) : path === undefined ? given : await readFile(path, 'utf8');
+    const inline = isStdin ? await text(stdin) : argument;
+    const json = path === undefined ? inline : await readFile(path, 'utf8');
     return JSON.parse(json.replace(/^\uFEFF/, ''));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw new UsageError(say`${source} cannot be read (${shownReason(error)})`);
@@ -136,7 +144,7 @@ async function readArguments(given: string, stdin: Terminal['stdin']): Promise<u
 /** Time limit for closing connections. The call has ended by then (milliseconds). */
 const graceMs = 1000;
 
-async function carryOut({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<EndedOutcome> {
+async function execute({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<EndedOutcome> {
   const runtime = await startRuntime(config, terminal.version, commandLog(config, terminal), terminal.now);
   const signal = terminal.interrupted();
   const progress = progressOn(terminal.stderr, Number(Object(args).expectedParts));
@@ -144,14 +152,14 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
     const outcome = await runtime.call(operation, args, {
       signal,
       agreed,
-      elicitor: askerOn(terminal, signal),
+      elicitor: elicitorOn(terminal, signal),
       onPage: progress.onPage,
       tokens: createConsentTokens(runtime.server.stateKeys, '', terminal.now, runtime.server.planKeys),
       client: `cloudops-mcp call ${terminal.version}`,
     });
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
     if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined)
-      tellLasting(config, runtime.store, terminal.stderr);
+      warnOfShortPlan(config, runtime.store, terminal.stderr);
     return outcome;
   } finally {
     progress.clear();
@@ -160,14 +168,14 @@ async function carryOut({ operation, args, config }: Call, agreed: boolean, term
 }
 
 /** Warns if the planId is valid only in this process. */
-function tellLasting({ sandbox, stateKeys }: Config, { path }: Store, stderr: Terminal['stderr']): void {
+function warnOfShortPlan({ sandbox, stateKeys }: Config, { path }: Store, stderr: Terminal['stderr']): void {
   const key = words(sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.');
   if (sandbox || (stateKeys === undefined && path === undefined))
     printLine(stderr, say`note: this planId is valid only in this process; --yes carries the change out.${key}`);
 }
 
 /** Asks the user. Undefined if stdin or stderr is no terminal. */
-function askerOn(terminal: Terminal, signal: AbortSignal): Elicitor | undefined {
+function elicitorOn(terminal: Terminal, signal: AbortSignal): Elicitor | undefined {
   const { stdin, stderr } = terminal;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
   return {

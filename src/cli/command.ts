@@ -104,14 +104,14 @@ export function portOf(text: string): number {
 /** A sentence about a name, for example of a command or a tool, that is missing or does not exist. */
 export const notOneOf = <const Kind extends string>(
   kind: Wording<Kind>,
-  given: string,
+  name: string,
   names: readonly string[],
 ): SafeText => {
   const [what, all] = [words(kind), namesOf(names)];
-  if (given === '') return say`Name a ${what}: ${all}.`;
-  const meant = didYouMean(given, names);
-  const hint = meant === undefined ? say`.` : say`; did you mean ${own(meant)}?`;
-  return say`${own(given)} is not a ${what}${hint} The ${what}s are ${all}.`;
+  if (name === '') return say`Name a ${what}: ${all}.`;
+  const similarName = didYouMean(name, names);
+  const hint = similarName === undefined ? say`.` : say`; did you mean ${own(similarName)}?`;
+  return say`${own(name)} is not a ${what}${hint} The ${what}s are ${all}.`;
 };
 
 /** The layout for a stream. Text on a terminal has colours, unless NO_COLOR is set. */

@@ -124,24 +124,26 @@ async function accountFindings(
   const { all, areNamed } = runtime.accounts;
   const services = [...new Set(runtime.server.operations.map(({ service }) => service))];
   const ofAccounts = all.map(async (account) => {
-    const found = await keysProblem(account).catch((error: unknown) => {
-      const reason = error instanceof Refusal ? join(error.problems, '; ') : say`${shownReason(error)}`;
-      return [problem('keys', reason, remedyOfKeys(reason))];
-    });
+    const keysFinding = await checkKeys(account);
     // Without keys, every API would have the same problem.
-    const apis = found.length > 0 ? [] : services;
-    const ofApis = apis.map((service) => apiFindings(service, account, runtime, bucket, probing));
-    const findings = [...found, ...(await Promise.all(ofApis)).flat()];
+    const servicesToCheck = keysFinding === undefined ? services : [];
+    const ofApis = servicesToCheck.map((service) => apiFindings(service, account, runtime, bucket, probing));
+    const findings = [...(keysFinding === undefined ? [] : [keysFinding]), ...(await Promise.all(ofApis)).flat()];
     return areNamed ? findings.map((finding) => ({ ...finding, check: `${account.name} ${finding.check}` })) : findings;
   });
   return (await Promise.all(ofAccounts)).flat();
 }
 
-/** Reads the keys once, so that a problem with them is reported once and not for every API. */
-async function keysProblem(account: Account): Promise<Finding[]> {
-  const { keys } = await account.cloud();
-  if (!('missing' in keys)) await keys.current();
-  return [];
+/** The problem with the keys of an account, if there is any. */
+async function checkKeys(account: Account): Promise<Finding | undefined> {
+  try {
+    const { keys } = await account.cloud();
+    if (!('missing' in keys)) await keys.current();
+    return undefined;
+  } catch (error) {
+    const reason = error instanceof Refusal ? join(error.problems, '; ') : say`${shownReason(error)}`;
+    return problem('keys', reason, remedyOfKeys(reason));
+  }
 }
 
 async function apiFindings(
@@ -152,54 +154,58 @@ async function apiFindings(
   probing: ProbeOptions,
 ): Promise<Finding[]> {
   const { operations } = runtime.server;
-  const tools = operations.filter((operation) => operation.service === service && isAllowed(policy, operation));
-  const [first] = tools;
+  const allowed = operations.filter((operation) => operation.service === service && isAllowed(policy, operation));
+  const [first] = allowed;
   if (first === undefined) return [];
+  const tools = namesOf(
+    allowed.map((operation) => operation.name),
+    ' or ',
+  );
   const cloud = await open();
   const missing = missingSettings(cloud, service);
   if (missing.length > 0) {
     const detail = say`not set: ${namesOf(missing)}`;
-    const remedy = say`Set them to call ${namesOf(
-      tools.map(({ name }) => name),
-      ' or ',
-    )}, or try with --sandbox.`;
+    const remedy = say`Set them to call ${tools}, or try with --sandbox.`;
     const isUnused = cloud.endpoints[service] === undefined;
     return [isUnused ? notChecked(service, detail, remedy) : problem(service, detail, remedy)];
   }
-  const found = await probe(service, resolveEndpoint(cloud, first), probing);
+  const endpointFindings = await probe(service, resolveEndpoint(cloud, first), probing);
   const check = `${service} signature`;
-  if (found.length === 1) return found;
-  const tried = tools.find(({ probe }) => probe !== undefined);
-  if (tried?.probe !== undefined)
-    return [...found, await trialFinding(check, tried, tried.probe, runtime, bucket, name)];
-  const remedy = say`The first call shows it: ${namesOf(
-    tools.map(({ name }) => name),
-    ' or ',
-  )}.`;
-  return [...found, notChecked(check, 'no tool of this API can be tried without changing something', remedy)];
+  // A single finding says that the endpoint cannot be reached.
+  if (endpointFindings.length === 1) return endpointFindings;
+  const probeOperation = allowed.find((operation) => operation.probe !== undefined);
+  const signatureFinding =
+    probeOperation?.probe === undefined
+      ? notChecked(
+          check,
+          'no tool of this API can be tried without changing something',
+          say`The first call shows it: ${tools}.`,
+        )
+      : await probeFinding(check, probeOperation, probeOperation.probe, runtime, bucket, name);
+  return [...endpointFindings, signatureFinding];
 }
 
 /** Makes the probe call of an operation, to check the signature. */
-async function trialFinding(
+async function probeFinding(
   check: string,
   operation: Operation,
-  { arguments: given, accepted }: Probe<Readonly<Record<string, unknown>>>,
+  { arguments: probeArguments, accepted }: Probe<Readonly<Record<string, unknown>>>,
   { call, server }: Pick<Runtime, 'call' | 'server'>,
   bucket: string | undefined,
   account: string,
 ): Promise<Finding> {
-  const named = 'bucket' in given ? bucket : undefined;
+  const bucketToRead = 'bucket' in probeArguments ? bucket : undefined;
   const args = {
-    ...given,
-    ...(named !== undefined && { bucket: named }),
+    ...probeArguments,
+    ...(bucketToRead !== undefined && { bucket: bucketToRead }),
     ...(server.accounts.areNamed && { account }),
   };
   const tokens = createConsentTokens(server.stateKeys, '', server.now);
   const outcome = await call(operation, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
   if (outcome.kind !== 'failed') return ok(check, 'accepted');
   const { code, summary, problems, next } = outcome.failure;
-  if (code === 'NoSuchBucket' && named !== undefined)
-    return problem(check, say`accepted, but there is no bucket ${named} here`, textForOperator(next.text));
+  if (code === 'NoSuchBucket' && bucketToRead !== undefined)
+    return problem(check, say`accepted, but there is no bucket ${bucketToRead} here`, textForOperator(next.text));
   if (accepted.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
   const remedy =

@@ -29,15 +29,9 @@ async function linesAbout(
   if (load === undefined) throw new UsageError(notOneOf('command', name, Object.keys(commands)));
   const command = await load();
   if (tool === undefined || !['call', 'view'].includes(name)) return commandLines(name, command, page);
-  const operation = operations.find((one) => one.name === tool);
-  if (operation === undefined)
-    throw new UsageError(
-      notOneOf(
-        'tool',
-        tool,
-        operations.map((one) => one.name),
-      ),
-    );
+  const tools = operations.map((operation) => operation.name);
+  const operation = operations.find((candidate) => candidate.name === tool);
+  if (operation === undefined) throw new UsageError(notOneOf('tool', tool, tools));
   return toolLines(name, command, operation, page);
 }
 

@@ -56,7 +56,11 @@ export const httpCommand: Command = {
       const { rate, metrics: metricsAt } = config.http;
       const decisions = await decisionsOf(config, runtime, identity, log, terminal.now);
       const http = await serveHttp({
-        ...{ listen, metricsAt, rate, log, now: terminal.now },
+        listen,
+        metricsAt,
+        rate,
+        log,
+        now: terminal.now,
         server: { ...server, stop, configuration: (names) => describeConfig(config, 'caller', names) },
         shared,
         newId: randomUUID,

@@ -118,7 +118,7 @@ export const secretOption = (name: string): SafeText =>
   say`${own(optionName(name))} would show the secret to everybody on this machine: use ${saidVariable(name)} or ${own(`${optionName(name)}-file`)}.`;
 
 /** Ends a sentence about a name that does not exist. */
-export function hint(given: string, known: readonly string[]): SafeText {
-  const meant = didYouMean(given, known);
-  return meant === undefined ? words('; --help lists them all') : say`; did you mean ${own(meant)}?`;
+export function hint(name: string, names: readonly string[]): SafeText {
+  const similarName = didYouMean(name, names);
+  return similarName === undefined ? words('; --help lists them all') : say`; did you mean ${own(similarName)}?`;
 }

@@ -44,7 +44,11 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
     return { ...cloud, account: name, keys: fixedKeys(credentials), isSandbox: true, ...others };
   };
   return {
-    ...{ name, description, policy, confirm, budget },
+    name,
+    description,
+    policy,
+    confirm,
+    budget,
     cloud: sandbox === undefined ? real : () => ofSandbox(sandbox),
   };
 }

@@ -14,7 +14,9 @@ export const operationsPath = (env: Environment, { settings }: Pick<CommandLine,
 /** The services of operations that are not built in. `endpointSetting` names the setting for the endpoint of each. */
 export const ownServices = (operations: readonly Operation[]): Service[] => [
   ...new Set(
-    operations.map(({ service }) => service).filter((service) => !builtInServices.some((one) => one === service)),
+    operations
+      .map(({ service }) => service)
+      .filter((service) => !builtInServices.some((builtIn) => builtIn === service)),
   ),
 ];
 

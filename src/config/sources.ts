@@ -43,7 +43,7 @@ export interface Origin {
 export type Report = <const Text extends string>(problem: Wording<Text>) => void;
 
 /** A setting as the environment or the command line gives it. */
-interface Given {
+interface SettingInput {
   readonly name: string;
   /** Undefined for the endpoint of a service that is not built in. */
   readonly setting: Setting | undefined;
@@ -64,13 +64,13 @@ export function gather({ env, commandLine, own = noOwnOperations, readFile }: Co
     report,
   );
   for (const problem of problems) report(problem);
-  const all = allInputs.flatMap((input): Given[] => {
+  const all = allInputs.flatMap((input): SettingInput[] => {
     const option = options[input.name];
     const text = option ?? variables[input.name];
     return text === undefined ? [] : [{ ...input, text, isOption: option !== undefined }];
   });
-  for (const given of all)
-    if (given.isOption && isDatabase(given) && holdsPassword(given.text)) report(secretOption(given.name));
+  for (const input of all)
+    if (input.isOption && isDatabase(input) && holdsPassword(input.text)) report(secretOption(input.name));
   const files = all.filter(({ isFile }) => isFile).map(({ setting, text }) => [setting, text]);
   const endpoints = all.filter(({ setting }) => setting === undefined).map(({ name, text }) => [name, text]);
   return {
@@ -86,7 +86,7 @@ const withoutEndpoints = (env: Environment): Environment =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !/^CLOUDOPS_ENDPOINT_.*_URL$/.test(name)));
 
 /** The texts of settings, including the texts of files. */
-function textsOf(all: readonly Given[], readFile: ConfigSources['readFile'], report: Report): Gathered['texts'] {
+function textsOf(all: readonly SettingInput[], readFile: ConfigSources['readFile'], report: Report): Gathered['texts'] {
   const texts: Partial<Record<Setting, string>> = {};
   for (const { name, setting, isFile, text } of all) {
     if (setting === undefined) continue;
@@ -98,9 +98,9 @@ function textsOf(all: readonly Given[], readFile: ConfigSources['readFile'], rep
   return texts;
 }
 
-function originOf(given: Given): Origin {
-  const { name, setting, isFile, isSecret, isOption, text } = given;
-  const inDatabase = isDatabase(given);
+function originOf(input: SettingInput): Origin {
+  const { name, setting, isFile, isSecret, isOption, text } = input;
+  const inDatabase = isDatabase(input);
   const value = isSecret ? 'set, not shown' : text;
   return {
     name: variableName(name),
@@ -111,7 +111,7 @@ function originOf(given: Given): Origin {
   };
 }
 
-const isDatabase = ({ name, text }: Given): boolean => name === 'JOURNAL' && isDatabaseUrl(text);
+const isDatabase = ({ name, text }: SettingInput): boolean => name === 'JOURNAL' && isDatabaseUrl(text);
 
 /** Our variables by setting. An empty value counts as none, because clients send one for a field that is left empty. */
 function readVariables(env: Environment, known: readonly string[], report: Report): Readonly<Record<string, string>> {

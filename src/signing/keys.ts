@@ -27,7 +27,5 @@ export const fixedKeys = (credentials: Credentials): KeySource => ({
   renewed: async () => undefined,
 });
 
-export const areSameKeys = (one: Credentials, other: Credentials): boolean =>
-  one.accessKeyId === other.accessKeyId &&
-  one.secretAccessKey === other.secretAccessKey &&
-  one.sessionToken === other.sessionToken;
+export const areSameKeys = (a: Credentials, b: Credentials): boolean =>
+  a.accessKeyId === b.accessKeyId && a.secretAccessKey === b.secretAccessKey && a.sessionToken === b.sessionToken;

@@ -74,15 +74,15 @@ export function watchFiles<Value>({
     return { mark, isStill: Math.min(...ages) >= stillMs || at - seen.since >= stillMs };
   };
   const load = async (mark: string): Promise<void> => {
-    const found = await read().catch((error: unknown) => {
+    const newValue = await read().catch((error: unknown) => {
       problem = error instanceof KeysUnavailable ? error.shown : say`a file cannot be read (${shownReason(error)})`;
     });
     // A file was written during the read, so the next call tries again.
     if ((await look()).mark !== mark) return;
     loaded = mark;
-    if (found === undefined) log('error', 'keys', { problem });
-    else if (!isDeepStrictEqual(found, value)) {
-      value = found;
+    if (newValue === undefined) log('error', 'keys', { problem });
+    else if (!isDeepStrictEqual(newValue, value)) {
+      value = newValue;
       log('info', 'keys', { read: paths });
     }
   };

@@ -2,14 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
-import { callCommand } from '../../src/cli/call-command.js';
-import type { Command } from '../../src/cli/command.js';
-import { doctorCommand } from '../../src/cli/doctor-command.js';
 import type { Finding } from '../../src/cli/probe.js';
-import { parseCommandLine } from '../../src/config/command-line.js';
+import { runCommandLine } from '../../src/cli/run.js';
 import { describeConfig } from '../../src/config/describe.js';
 import { loadConfig } from '../../src/config/load-config.js';
-import { operations } from '../../src/tools/index.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { fakeTerminal } from '../support/terminal.js';
@@ -40,45 +36,45 @@ const accounts = {
   broken: { credentialProcess: program(`console.error('MARKER'); process.exit(9)`) },
 };
 
-/** Runs a command with the accounts. */
-async function run(command: Command, args: string[], env: Record<string, string> = {}) {
+const variables = (env: Record<string, string> = {}) => {
   const keyFiles = { accessKeyIdFile: write('id', 'AKFILE'), secretAccessKeyFile: write('secret', 'MARKER') };
   const content = { default: 'prod', accounts: { ...accounts, prod: { ...accounts.prod, ...keyFiles } } };
-  const variables = {
+  return {
     CLOUDOPS_STORAGE_URL: cloud.origin,
     CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'),
     CLOUDOPS_ACCOUNTS_FILE: write('accounts.json', JSON.stringify(content)),
     PATH: process.env.PATH ?? '',
     ...env,
   };
-  const line = parseCommandLine(args, command);
-  const readFile = (path: string) => readFileSync(path, 'utf8');
-  const config = loadConfig({ env: variables, commandLine: line, readFile });
-  const { terminal, printed } = fakeTerminal({ env: variables });
-  const code = await command.run({ ...line, config, operations, terminal });
+};
+
+/** Runs a command with the accounts. */
+async function run(args: readonly string[], env: Record<string, string> = {}) {
+  const { terminal, printed } = fakeTerminal({ env: variables(env) });
+  const code = await runCommandLine(args, terminal);
   expect(printed.stdout + printed.stderr).not.toContain('MARKER');
-  return { code, config, ...printed };
+  return { code, ...printed };
 }
 
 const signedBy = () =>
   cloud.requests.flatMap(({ headers }) => /Credential=([^/]+)/.exec(headers.authorization ?? '')?.[1] ?? []);
-const parts = ['list_parts', JSON.stringify(listParts.example)];
+const call = ['call', 'list_parts', JSON.stringify(listParts.example)];
 
 test.each([
   ['prod', ['--account', 'prod'], ['AKFILE']],
   ['staging', ['--account', 'staging'], ['AKPROCESS']],
   ['the default', [], ['AKFILE']],
 ])('call is for %s', async (_what, options, keys) => {
-  await run(callCommand, [...parts, ...options]);
+  await run([...call, ...options]);
   expect(signedBy()).toEqual(keys);
 });
 
 test('call is for none that does not exist, and for none by name without a file of accounts', async () => {
-  expect(await run(callCommand, [...parts, '--account', 'other'])).toMatchObject({
+  expect(await run([...call, '--account', 'other'])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('prod (live customers), staging or broken'),
   });
-  expect(await run(callCommand, [...parts, '--account', 'prod'], { CLOUDOPS_ACCOUNTS_FILE: '' })).toMatchObject({
+  expect(await run([...call, '--account', 'prod'], { CLOUDOPS_ACCOUNTS_FILE: '' })).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('CLOUDOPS_ACCOUNTS_FILE'),
   });
@@ -87,14 +83,15 @@ test('call is for none that does not exist, and for none by name without a file 
 
 test('call is for none if the option and the arguments name different ones', async () => {
   const of = (account: string) => [
+    'call',
     'list_parts',
     JSON.stringify({ ...listParts.example, account }),
     '--account',
     'prod',
   ];
-  expect(await run(callCommand, of('prod'))).toMatchObject({ code: 1 });
+  expect(await run(of('prod'))).toMatchObject({ code: 1 });
   expect(signedBy()).toEqual(['AKFILE']);
-  await expect(run(callCommand, of('staging'))).resolves.toMatchObject({
+  await expect(run(of('staging'))).resolves.toMatchObject({
     code: 2,
     stderr: expect.stringContaining('different accounts'),
   });
@@ -102,7 +99,7 @@ test('call is for none if the option and the arguments name different ones', asy
 });
 
 test('doctor checks every account, and says what is wrong with its keys', async () => {
-  const { code, stdout } = await run(doctorCommand, ['--json']);
+  const { code, stdout } = await run(['doctor', '--json']);
   const findings: Finding[] = JSON.parse(stdout);
   const of = (check: string) => findings.filter((finding) => finding.check === check);
   for (const account of ['prod', 'staging']) {
@@ -114,7 +111,7 @@ test('doctor checks every account, and says what is wrong with its keys', async 
 });
 
 test('the configuration describes the accounts that its reader may use', async () => {
-  const { config } = await run(callCommand, parts);
+  const config = loadConfig({ env: variables(), readFile: (path) => readFileSync(path, 'utf8') });
   if (!config.ok) throw new Error(config.problems.join());
   const text = describeConfig(config.config, 'caller', ['prod']);
   expect(text).toMatch(/\| prod \(default\) \| live customers \|.*\| 5 within 60 minutes \|/);
