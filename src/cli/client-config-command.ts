@@ -6,8 +6,7 @@ import { inputs, variableName } from '../config/settings.js';
 import { sentences } from '../util/human.js';
 import { defined, exact, join as joined, listed, namesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
-import type { Block, LocalServer, Quote } from './client-formats.js';
-import { clients, type McpHost } from './client-formats-by-client.js';
+import { type Block, clients, type LocalServer, type McpHost, type Quote } from './client-formats.js';
 import { type Command, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
 import { type HelpPage, wrapped } from './layout.js';
 

@@ -1,4 +1,4 @@
-/** Configuration formats that several MCP clients share, and their building blocks. */
+/** The configuration of each MCP client: where it is, its format, and notes for users. */
 
 export interface LocalServer {
   readonly command: string;
@@ -8,7 +8,7 @@ export interface LocalServer {
   readonly secrets: readonly string[];
 }
 
-export interface RemoteServer {
+interface RemoteServer {
   readonly url: string;
   /** Name of the environment variable with the bearer token. */
   readonly token: string;
@@ -21,15 +21,45 @@ export type Quote = (value: string) => string;
 export type Block = object | string;
 
 /** Instructions for a client that has a form instead of a configuration file. */
-export interface ByHand {
+interface ByHand {
   readonly place: string;
   readonly about: string;
 }
 
+export interface McpHost {
+  readonly title: string;
+  readonly places: readonly string[];
+  /** Makes the block for a server that the client starts. Absent if the client starts no programs. */
+  readonly local?: (server: LocalServer) => Block;
+  /** Makes the block for a URL, or says where users enter the URL. */
+  readonly remote: ((server: RemoteServer) => Block) | ByHand;
+  /**
+   * How users decide on a change: in a form that the server asks for, or with the button of a view. With `not`, models carry out plans
+   * after a yes in the conversation.
+   */
+  readonly decides: 'by form' | 'by view' | 'not';
+  /** How the client's permissions can add a question. */
+  readonly permissions?: string;
+  /** The client's commands that add the server. `local` returns undefined if the command cannot pass secrets. */
+  readonly commands?: {
+    readonly local: (server: LocalServer, quote: Quote) => string | undefined;
+    readonly remote: (server: RemoteServer, quote: Quote) => string;
+  };
+  /** How the client gets the value of a secret. */
+  readonly secrets: string;
+  /** Set if secrets would have to stand in the block. The block then names files that hold them. */
+  readonly keepsNoSecrets?: true;
+  /** Set if the client is started from the desktop, without the PATH of a shell. */
+  readonly isOnDesktop?: true;
+  readonly notes?: readonly string[];
+  /** A note for the first start, when npx downloads the package. */
+  readonly downloadNote?: string;
+}
+
 type Reference = (name: string) => string;
-export const inBraces: Reference = (name) => `\${${name}}`;
-export const envInBraces: Reference = (name) => `\${env:${name}}`;
-export const opencodeReference: Reference = (name) => `{env:${name}}`;
+const inBraces: Reference = (name) => `\${${name}}`;
+const envInBraces: Reference = (name) => `\${env:${name}}`;
+const opencodeReference: Reference = (name) => `{env:${name}}`;
 const inputId = (name: string) =>
   name
     .replace(/^CLOUDOPS_/, '')
@@ -37,16 +67,16 @@ const inputId = (name: string) =>
     .replaceAll('_', '-');
 const inputReference: Reference = (name) => `\${input:${inputId(name)}}`;
 
-export const bearer = (reference: Reference, token: string) => `Bearer ${reference(token)}`;
+const bearer = (reference: Reference, token: string) => `Bearer ${reference(token)}`;
 
 /** The variables of a server. Secrets are references that the client resolves. */
-export const withReferences = ({ env, secrets }: LocalServer, reference: Reference) => ({
+const withReferences = ({ env, secrets }: LocalServer, reference: Reference) => ({
   ...env,
   ...Object.fromEntries(secrets.map((name) => [name, reference(name)])),
 });
 
 /** Makes the JSON blocks that most clients share. Clients differ in the key for servers and in additional fields. */
-export const jsonFile = (
+const jsonFile = (
   reference: Reference,
   { servers = 'mcpServers', urlField = 'url', local = {}, remote = {} } = {},
 ) => ({
@@ -61,20 +91,20 @@ export const jsonFile = (
 });
 
 /** The secrets that VS Code asks for. */
-export const promptInputs = (names: readonly string[]) =>
+const promptInputs = (names: readonly string[]) =>
   names.map((name) => ({ type: 'promptString', id: inputId(name), description: name, password: true }));
-export const vscodeFile = jsonFile(inputReference, {
+const vscodeFile = jsonFile(inputReference, {
   servers: 'servers',
   local: { type: 'stdio' },
   remote: { type: 'http' },
 });
 
 /** A TOML table. TOML writes strings and lists of strings like JSON. */
-export const tomlTable = (name: string, values: object) =>
+const tomlTable = (name: string, values: object) =>
   [`[${name}]`, ...Object.entries(values).map(([key, value]) => `${key} = ${JSON.stringify(value)}`)].join('\n');
 
 /** A YAML file. Any JSON value is valid YAML. */
-export const gooseExtension = (fields: object) =>
+const gooseExtension = (fields: object) =>
   [
     'extensions:',
     '  cloudops:',
@@ -83,16 +113,202 @@ export const gooseExtension = (fields: object) =>
     ),
   ].join('\n');
 
-export const opencodeAsks = { permission: { 'cloudops_*': 'ask' } };
+const opencodeAsks = { permission: { 'cloudops_*': 'ask' } };
 
-export const connector = (place: string): ByHand => ({
+const connector = (place: string): ByHand => ({
   place,
   about:
     'The server has to be reachable from the internet, and to sign its users in with OAuth (CLOUDOPS_HTTP_ISSUER).',
 });
 
-export const envOptions = (server: LocalServer, quote: Quote) =>
+const envOptions = (server: LocalServer, quote: Quote) =>
   Object.entries(withReferences(server, inBraces)).map(([name, value]) => `--env ${name}=${quote(value)}`);
-export const commandLine = (...parts: readonly (string | readonly string[])[]) => parts.flat().join(' ');
-export const launch = ({ command, args }: LocalServer, quote: Quote) => [command, ...args].map(quote);
-export const header = (quote: Quote, token: string) => quote(`Authorization: ${bearer(inBraces, token)}`);
+const commandLine = (...parts: readonly (string | readonly string[])[]) => parts.flat().join(' ');
+const launch = ({ command, args }: LocalServer, quote: Quote) => [command, ...args].map(quote);
+const header = (quote: Quote, token: string) => quote(`Authorization: ${bearer(inBraces, token)}`);
+
+const inHome = (path: string) => `~/${path} (Windows: %USERPROFILE%\\${path.replaceAll('/', '\\')})`;
+const inFiles = 'put the value into the file that the block names. Only you should be able to read it (mode 600).';
+const inherited = 'the client reads it from the environment that it is started in. Set it there.';
+
+const haveItAsk = (title: string) =>
+  `Have ${title} ask you before it calls a tool that changes something, and do not allow such a tool for good.`;
+
+export const clients: Readonly<Record<string, McpHost>> = {
+  'claude-desktop': {
+    title: 'Claude Desktop',
+    places: [
+      'macOS: ~/Library/Application Support/Claude/claude_desktop_config.json',
+      'Windows: %APPDATA%\\Claude\\claude_desktop_config.json',
+      'Linux: ~/.config/Claude/claude_desktop_config.json',
+    ],
+    local: jsonFile(inBraces).local,
+    remote: connector('Settings > Connectors > Add custom connector'),
+    decides: 'by view',
+    secrets: inFiles,
+    keepsNoSecrets: true,
+    isOnDesktop: true,
+    notes: ['Quit Claude Desktop and start it again: it reads the file when it starts.'],
+  },
+  'claude-ai': {
+    title: 'claude.ai',
+    places: [],
+    remote: connector('Settings > Connectors > Add custom connector'),
+    decides: 'by view',
+    secrets: inherited,
+  },
+  chatgpt: {
+    title: 'ChatGPT',
+    places: [],
+    remote: connector('Settings > Apps & Connectors, once its advanced settings have the developer mode on'),
+    decides: 'by view',
+    secrets: inherited,
+  },
+  'claude-code': {
+    title: 'Claude Code',
+    places: ['.mcp.json in the folder of the project'],
+    decides: 'by form',
+    ...jsonFile(inBraces, { local: { type: 'stdio' }, remote: { type: 'http' } }),
+    commands: {
+      local: (server, quote) =>
+        commandLine(
+          'claude mcp add --scope project',
+          envOptions(server, quote),
+          '--transport stdio cloudops --',
+          launch(server, quote),
+        ),
+      remote: ({ url, token }, quote) =>
+        commandLine(
+          'claude mcp add --scope project --transport http cloudops',
+          quote(url),
+          '--header',
+          header(quote, token),
+        ),
+    },
+    secrets: inherited,
+    notes: [
+      'Claude Code asks once for approval of the servers in .mcp.json. Until then it does not start them: see /mcp.',
+    ],
+  },
+  vscode: {
+    title: 'VS Code',
+    places: [
+      '.vscode/mcp.json in the folder of the project',
+      'or the file that the command "MCP: Open User Configuration" opens',
+    ],
+    decides: 'by form',
+    local: (server) => ({ inputs: promptInputs(server.secrets), ...vscodeFile.local(server) }),
+    remote: (server) => ({ inputs: promptInputs([server.token]), ...vscodeFile.remote(server) }),
+    secrets: 'VS Code asks for the value, and stores it encrypted.',
+    notes: ['VS Code asks once whether you trust the server, and starts it after that.'],
+  },
+  cursor: {
+    title: 'Cursor',
+    places: [inHome('.cursor/mcp.json'), 'or .cursor/mcp.json in the folder of a project'],
+    ...jsonFile(envInBraces, { local: { type: 'stdio' } }),
+    decides: 'by form',
+    secrets: inherited,
+    isOnDesktop: true,
+  },
+  windsurf: {
+    title: 'Windsurf',
+    places: [inHome('.codeium/windsurf/mcp_config.json')],
+    ...jsonFile(envInBraces, { urlField: 'serverUrl' }),
+    decides: 'not',
+    permissions: haveItAsk('Windsurf'),
+    secrets: inherited,
+    isOnDesktop: true,
+  },
+  zed: {
+    title: 'Zed',
+    places: ['macOS and Linux: ~/.config/zed/settings.json', 'Windows: %APPDATA%\\Zed\\settings.json'],
+    ...jsonFile(inBraces, { servers: 'context_servers' }),
+    decides: 'not',
+    permissions: haveItAsk('Zed'),
+    secrets: inFiles,
+    keepsNoSecrets: true,
+    isOnDesktop: true,
+  },
+  goose: {
+    title: 'Goose',
+    places: ['macOS and Linux: ~/.config/goose/config.yaml', 'Windows: %APPDATA%\\Block\\goose\\config\\config.yaml'],
+    local: ({ command, args, env, secrets }) =>
+      gooseExtension({ type: 'stdio', cmd: command, args, envs: env, env_keys: secrets }),
+    remote: ({ url, token }) => {
+      const headers = { Authorization: bearer(inBraces, token) };
+      return gooseExtension({ type: 'streamable_http', uri: url, headers, env_keys: [token] });
+    },
+    decides: 'by view',
+    secrets: 'Goose reads it from its keychain, or from the environment that it is started in. Set it there.',
+    isOnDesktop: true,
+  },
+  codex: {
+    title: 'Codex',
+    places: [inHome('.codex/config.toml')],
+    decides: 'by form',
+    local: ({ command, args, env, secrets }) =>
+      [
+        tomlTable('mcp_servers.cloudops', { command, args, env_vars: secrets }),
+        tomlTable('mcp_servers.cloudops.env', env),
+      ].join('\n\n'),
+    remote: ({ url, token }) => tomlTable('mcp_servers.cloudops', { url, bearer_token_env_var: token }),
+    commands: {
+      // The command has no option for env_vars.
+      local: (server, quote) =>
+        server.secrets.length > 0
+          ? undefined
+          : commandLine('codex mcp add cloudops', envOptions(server, quote), '--', launch(server, quote)),
+      remote: ({ url, token }, quote) =>
+        commandLine('codex mcp add cloudops --url', quote(url), '--bearer-token-env-var', token),
+    },
+    secrets: 'Codex reads what the block names from the environment that it is started in. Set it there.',
+    downloadNote:
+      'Codex waits 10 seconds for a server to start, and the first download may take longer. Run the command once before, or set startup_timeout_sec.',
+  },
+  gemini: {
+    title: 'Gemini CLI',
+    places: [inHome('.gemini/settings.json'), 'or .gemini/settings.json in the folder of a project'],
+    ...jsonFile(inBraces, { urlField: 'httpUrl' }),
+    commands: {
+      local: (server, quote) =>
+        commandLine(
+          'gemini mcp add --scope user cloudops',
+          envOptions(server, quote),
+          quote(server.command),
+          server.args.length === 0 ? [] : ['--', ...server.args.map(quote)],
+        ),
+      remote: ({ url, token }, quote) =>
+        commandLine('gemini mcp add --scope user -t http -H', header(quote, token), 'cloudops', quote(url)),
+    },
+    decides: 'not',
+    permissions: haveItAsk('Gemini CLI'),
+    secrets: inherited,
+    notes: ['Gemini CLI starts servers only in folders that it trusts: see /permissions.'],
+  },
+  qwen: {
+    title: 'Qwen Code',
+    places: [inHome('.qwen/settings.json'), 'or .qwen/settings.json in the folder of a project'],
+    ...jsonFile(inBraces, { urlField: 'httpUrl' }),
+    // Qwen Code declares views, but shows none in a terminal.
+    decides: 'not',
+    permissions: haveItAsk('Qwen Code'),
+    secrets: inherited,
+  },
+  opencode: {
+    title: 'opencode',
+    places: [inHome('.config/opencode/opencode.json'), 'or opencode.json in the folder of a project'],
+    local: (server) => {
+      const command = [server.command, ...server.args];
+      const environment = withReferences(server, opencodeReference);
+      return { mcp: { cloudops: { type: 'local', command, environment, enabled: true } }, ...opencodeAsks };
+    },
+    remote: ({ url, token }) => {
+      const headers = { Authorization: bearer(opencodeReference, token) };
+      return { mcp: { cloudops: { type: 'remote', url, headers, enabled: true } }, ...opencodeAsks };
+    },
+    decides: 'not',
+    permissions:
+      'opencode calls tools without asking unless its permissions say otherwise: with those of the block, it asks before each call of this server.',
+    secrets: inherited,
+  },
+};

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isAccountName } from '../calls/account.js';
 import { didYouMean } from '../util/did-you-mean.js';
-import { isObject, lazy, textAt } from '../util/objects.js';
+import { isObject, lazy, parseJson, textAt } from '../util/objects.js';
 import { defined, namesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { anyText } from './setting-schemas.js';
 import { type Setting, settingNames, settings } from './settings.js';
@@ -105,18 +105,6 @@ export function parseAccountsFile(content: string, report: Report): WrittenAccou
     isObject(account) ? [written(name, account)] : [],
   );
   return { accounts: objects, byDefault };
-}
-
-/** Parses JSON. Undefined for other text, and for JSON with a field `__proto__`. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text, (name, value) => {
-      if (name === '__proto__') throw new SyntaxError();
-      return value;
-    });
-  } catch {
-    return undefined;
-  }
 }
 
 /** A string, with the colon if it is a key, or the bracket of an object or a list. */

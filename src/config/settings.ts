@@ -2,6 +2,7 @@ import './configure-zod.js';
 import type * as z from 'zod';
 import { consentModes } from '../consent/required-consent.js';
 import { logLevels } from '../util/log.js';
+import { parseJson } from '../util/objects.js';
 import { own, type SafeText } from '../util/safe-text.js';
 import { keySettings } from './key-settings.js';
 import * as schemas from './setting-schemas.js';
@@ -248,14 +249,6 @@ export function valueOfText(setting: Setting, text: string): unknown {
   const word = text.toLowerCase();
   if (['1', 'true', 'yes', 'on'].includes(word)) return true;
   return ['0', 'false', 'no', 'off'].includes(word) ? false : text;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 export const prefix = 'CLOUDOPS_';

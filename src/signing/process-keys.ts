@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Log } from '../util/log.js';
-import { lazy } from '../util/objects.js';
+import { lazy, parseJson } from '../util/objects.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 import { areSameKeys, type KeySource, KeysUnavailable } from './keys.js';
 import type { RunProgram } from './run-program.js';
@@ -101,12 +101,4 @@ export function createProcessKeys({ id, command, name, run, now, log }: ProcessK
       return printed === undefined || areSameKeys(printed.credentials, refused) ? undefined : printed.credentials;
     },
   };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

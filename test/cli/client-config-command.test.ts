@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, relative, resolve } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { launchCommand } from '../../src/cli/client-config-command.js';
-import { clients } from '../../src/cli/client-formats-by-client.js';
+import { clients } from '../../src/cli/client-formats.js';
 import type { Terminal } from '../../src/cli/command.js';
 import { runCommandLine } from '../../src/cli/run.js';
 import { fakeTerminal } from '../support/terminal.js';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { httpFailureRemedies, knownCodes } from '../../src/calls/remedies.js';
-import { clients } from '../../src/cli/client-formats-by-client.js';
+import { clients } from '../../src/cli/client-formats.js';
 import { refusalCodes } from '../../src/consent/refusal.js';
 import { type ConsentRequest, type ConsentStep, decideConsent } from '../../src/consent/required-consent.js';
 import { defaultHttpLimits } from '../../src/http/limits.js';
