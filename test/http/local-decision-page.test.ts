@@ -75,7 +75,7 @@ test('a plan that nobody else could decide on opens the page, is decided there, 
   const { ask, click, post, opened, requests, journal, logged } = await setUp();
   const plan = answerOf(await ask('one'));
   expect(plan).toMatchObject({ outcome: 'waiting', planId: expect.any(String) });
-  expect(plan.next.text).toContain('a browser tab');
+  expect(String(plan.next.text)).toContain('a browser tab');
   await vi.waitFor(() => expect(opened).toHaveLength(1));
   const { body } = await post('call');
   expect(body).toMatchObject({ follows: true, note: expect.stringContaining('"test 1"') });
