@@ -6,10 +6,10 @@ import { defined, listed, quoted, type SafeText, say, words } from '../util/safe
 import type { Cloud } from './endpoint.js';
 import { allowsChanges, isAllowed, type Policy, type Principal } from './policy.js';
 
-/** An account of the cloud, and the rules for calls of it. */
+/** An account of the cloud, with the rules for its calls. */
 export interface Account {
   readonly name: string;
-  /** A few words by which people and models tell it from others. */
+  /** A few words that tell the account from others. */
   readonly description?: string | undefined;
   /** @throws Refusal if the sandbox cannot be started, or if the account's profile cannot be used */
   readonly cloud: () => Promise<Cloud>;
@@ -22,21 +22,21 @@ export interface Account {
 /** The accounts of a server. */
 export interface Accounts {
   readonly all: readonly Account[];
-  /** The account of calls that name none, if there is one. */
+  /** The account of calls that name no account. */
   readonly byDefault: Account | undefined;
-  /** True if the accounts have names of their own, from a file. */
+  /** True if the accounts come from a file, which names them. */
   readonly areNamed: boolean;
 }
 
-/** The beginning of a scope that lets its bearer use an account. These are advertised nowhere. */
+/** Prefix of the scopes that allow the use of an account. These scopes are not advertised. */
 export const accountScopePrefix = 'cloudops:account:';
 export const isAccountScope = (scope: string): boolean =>
   scope.startsWith(accountScopePrefix) && isAccountName(scope.slice(accountScopePrefix.length));
 
-/** Names go into enumerations, scopes, logs and labels as they are. */
+/** Restricted characters, because names go into enumerations, scopes, logs and labels unescaped. */
 export const isAccountName = (name: string): boolean => /^[a-z][a-z0-9-]{0,30}$/.test(name);
 
-/** The accounts that a caller may use: those that its scopes name, or the default one if they name none. */
+/** The accounts that a caller may use: the accounts that its scopes name, or else the default account. */
 export function accountsOf({ all, byDefault, areNamed }: Accounts, principal: Principal | undefined): Accounts {
   if (principal === undefined) return { all, byDefault, areNamed };
   const named = principal.scopes.filter((scope) => scope.startsWith(accountScopePrefix));
@@ -46,18 +46,18 @@ export function accountsOf({ all, byDefault, areNamed }: Accounts, principal: Pr
   return { all: usable, byDefault: usable.find((account) => account === byDefault), areNamed };
 }
 
-/** The accounts that let a caller carry out an operation. */
+/** The accounts whose policy and scopes let a caller carry out an operation. */
 export const accountsFor = (
   { all }: Accounts,
   operation: Operation,
   principal: Principal | undefined,
 ): readonly Account[] => all.filter(({ policy }) => isAllowed(policy, operation, principal));
 
-/** True if any account allows an operation that is not a read. */
+/** True if any account allows a change. */
 export const allowChanges = ({ all }: Pick<Accounts, 'all'>, operations: readonly Operation[]): boolean =>
   all.some(({ policy }) => allowsChanges(policy, operations));
 
-/** The account of a call that names none, of those that allow its operation. */
+/** The account of a call that names no account, chosen from the accounts that allow its operation. */
 export const presetAmong = (allowing: readonly Account[], byDefault: Account | undefined): Account | undefined =>
   allowing.length === 1 ? allowing[0] : allowing.find((account) => account === byDefault);
 
@@ -99,7 +99,7 @@ export function resolveAccount(
   return { kind: 'unclear', problem: say`account: is required; ${choiceOf(allowing)}`, args: rest };
 }
 
-/** Nothing is suggested for a name that is nearly right: what is meant for one account must not happen in another. */
+/** Suggests no similar name, because a change for one account must not happen in another. */
 const choiceOf = (accounts: readonly Account[]) =>
   say`ask the user which one they mean: ${listed(accounts.map(described), 'or')}`;
 

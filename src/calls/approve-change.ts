@@ -17,7 +17,7 @@ export function createClaimedPlan(plans: Plans, tool: string) {
   return {
     /**
      * Takes a plan out of the plans that wait.
-     * @throws Refusal if somebody else has decided on it
+     * @throws Refusal if another decision took it first
      */
     async claim(nonce: string): Promise<void> {
       const result = await plans.claim(nonce);

@@ -8,13 +8,16 @@ import type { Cloud } from './endpoint.js';
 
 /** The budget of an account and a caller. */
 export interface CallBudget {
-  /** Entries of the journal with the same key count together, whatever key of the account signed them. */
+  /** Journal entries with the same key count together, even if different keys of the account signed them. */
   readonly key: string;
   /** Undefined if changes are not limited. */
   readonly limit: Budget | undefined;
 }
 
-/** The budget of a caller, undefined where callers are not told apart, in the account of a cloud. */
+/**
+ * The budget of a caller in an account.
+ * @param caller undefined if callers are not authenticated
+ */
 export function budgetOf(
   { account, endpoints, keys }: Cloud,
   limit: Budget | undefined,
@@ -25,8 +28,8 @@ export function budgetOf(
 }
 
 /**
- * Says what a change leaves of its budget, if there is one.
- * @throws Refusal if nothing is left, or if nobody knows; never if only a plan is wanted
+ * Returns a sentence about the budget that a change leaves, if there is a budget.
+ * @throws Refusal if the budget is spent or unknown, except for a call that only wants the plan
  */
 export async function checkBudget(
   journal: Journal,

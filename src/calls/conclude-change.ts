@@ -96,7 +96,7 @@ export function acceptedSuccess(accepted: SentChange): Success {
     const own = operation.next?.(record, input);
     const shown = truncateRecord(record);
     return {
-      // Some hosts hand on the beginning of the structure: the summary comes first.
+      // The summary comes first because some hosts pass on only the beginning of the structure.
       summary: join(
         sentences(
           contradicts && say`The change was accepted, but its answer contradicts what was asked for: ${told}.`,
@@ -156,7 +156,7 @@ function nextOf(
       'check',
       'Do not call again. Tell the user what was asked for and what the answer says, and have them look in the console which of the two is there: it may cost money, wanted or not.',
     );
-  // With `true`, the operation may be repeated without being asked to, and this is the same change, not a second one.
+  // With `true`, a repetition is the same change, and creates nothing twice.
   if (typeof repeats === 'string' && repeats !== '')
     return next(
       'user',

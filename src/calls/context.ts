@@ -46,7 +46,7 @@ export interface CallDependencies {
   readonly pendingNotices: (caller: string | undefined) => Promise<readonly SafeText[]>;
 }
 
-/** Listeners for an answer in pages. Both get the number of pages and entries so far. */
+/** Listeners for an answer in pages. Both get the total of pages and entries that were read. */
 export interface PageListeners {
   /** Called for each page. */
   readonly onPage?: (pages: number, entries: number) => void;
@@ -103,7 +103,7 @@ export interface Question {
   readonly claims: Omit<ConsentClaims, 'issuedAt'>;
 }
 
-/** The end of a call, or the question that continues it. */
+/** An ended call, or the question that continues it. */
 export type CallOutcome = EndedOutcome | Question;
 
 /** Runs work that waits for a person, if possible outside the limit of concurrent calls. */

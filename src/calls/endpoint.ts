@@ -12,32 +12,32 @@ import {
 import { type Endpoint, encodeRequest, type WireRequest } from '../transport/request.js';
 import { defined, own, say } from '../util/safe-text.js';
 
-/** Keys that are not configured, or only in part. */
+/** Keys that are not or not fully configured. */
 export interface MissingKeys {
-  /** Names of the variables that have to be set. */
+  /** Names of the variables to set. */
   readonly missing: readonly string[];
 }
 
-/** The part of an account's configuration that reaches the cloud. Everything may be missing until it is needed. */
+/** An account's configuration for reaching the cloud. Missing parts are refused only when a call needs them. */
 export interface Cloud {
   /** Name of the account. */
   readonly account: string;
   readonly region: string;
-  /** True if the region was configured, and is not this server's default. */
+  /** Unset if the region is this server's default. */
   readonly regionIsConfigured?: boolean;
   readonly keys: KeySource | MissingKeys;
-  /** Endpoint of each API: may hold `{region}` and a path prefix. */
+  /** URL of each API. May hold `{region}` and a path prefix. */
   readonly endpoints: Readonly<Record<Service, string | undefined>>;
-  /** Of the three APIs of the cloud. */
+  /** Service name in the signature, for the three APIs of the cloud. */
   readonly signingServices: Readonly<Record<Service, string>>;
-  /** Set if the built-in sandbox stands in for it. */
+  /** Set if the built-in sandbox stands in for the cloud. */
   readonly isSandbox?: boolean;
   readonly storageHeaders: 'ext' | 'amz';
 }
 
 /**
- * The endpoint of an API in a region.
- * @throws Refusal that names the variables that have to be set first
+ * Returns the endpoint of an API in a region.
+ * @throws Refusal that names the variables to set
  */
 export function resolveEndpoint(
   cloud: Cloud,
@@ -72,7 +72,7 @@ function profileOf({ storageHeaders }: Cloud, service: Service, signing: Signing
   return storageHeaders === 'amz' ? s3Profile : storageProfile;
 }
 
-/** The setting of an API's endpoint, without the prefix of all settings: `STORAGE_URL`, or `ENDPOINT_BILLING_URL`. */
+/** The setting of an API's endpoint without the `CLOUDOPS_` prefix: `STORAGE_URL`, or `ENDPOINT_BILLING_URL`. */
 export const endpointSetting = (service: Service): string => {
   const isBuiltIn = builtInServices.some((one) => one === service);
   return `${isBuiltIn ? '' : 'ENDPOINT_'}${service.toUpperCase().replaceAll('-', '_')}_URL`;
@@ -105,13 +105,13 @@ function checkPath({ pathPrefix }: Endpoint, path: string): void {
     ]);
 }
 
-/** The refusal of a call for which there are no keys, if that is what an error is about. */
+/** Returns the refusal for missing keys, if they caused the error. */
 export function keysRefusal(error: unknown): Refusal | undefined {
   if (error instanceof KeysUnavailable) return new Refusal('KeysUnavailable', [error.shown]);
   return error instanceof Error && error.cause !== undefined ? keysRefusal(error.cause) : undefined;
 }
 
-/** The variables that have to be set before an API can be called. */
+/** The variables to set before an API can be called. */
 export function missingSettings({ endpoints, keys }: Cloud, service: Service): string[] {
   const address = endpoints[service] === undefined ? [`CLOUDOPS_${endpointSetting(service)}`] : [];
   return [...address, ...('missing' in keys ? keys.missing : [])];

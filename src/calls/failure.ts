@@ -7,26 +7,26 @@ import type { FinalReply } from '../transport/signed-client.js';
 import { defined, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { httpFailureRemedies, httpFailureText, remedyFor } from './remedies.js';
 
-/** The part of a call that its failure speaks of. */
+/** The parts of a call that its failure names. */
 export interface FailedCall {
   readonly operation: Operation;
-  /** Name of the account, where accounts have names of their own. Otherwise its key stands for it. */
+  /** Name of the account. If accounts have no names, the key stands for it. */
   readonly accountName?: string | undefined;
-  /** Advice for an unknown outcome, for a call that changes something. */
+  /** Advice if the outcome of a change is unknown. */
   readonly ifUnknown?: Next;
 }
 
-/** The facts of the requests and their answers. */
+/** Facts about the requests and replies. */
 type Exchange = Partial<Pick<Failure, 'status' | 'requestIds' | 'attempts'>>;
 
-/** No answer, or only the beginning of one. */
+/** The failure if there is no answer, or an incomplete answer. */
 export function noAnswer(call: FailedCall, failure: HttpFailure, origin: string, exchange: Exchange): Failure {
   const { code, mayHaveArrived } = failure;
   const problem = httpFailureText(failure, origin);
   return failureOf(call, mayHaveArrived, { problem, code, ...exchange, next: httpFailureRemedies[code] });
 }
 
-/** An answer whose status is not a success. */
+/** The failure if the answer's status is no success. */
 export function errorAnswer(
   call: FailedCall,
   { response: { status, headers, bodyFailure }, body, attempts, endedAt, keyId }: FinalReply & { kind: 'answered' },
@@ -64,18 +64,18 @@ function verbOf(status: number): SafeText {
   return words(status >= 400 ? 'refused it with' : 'answered with a redirect,');
 }
 
-/** A code of the service: bare only where it is the very code that is known here. */
+/** A code of the service. Quoted unless it is a code that this server knows. */
 const coded = (code: string, known: string) => (code === known ? own(code) : quoted(code, 100));
 
 const secondsOf = (retryAfter = '') => (/^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined);
 
 /**
- * A gateway's 408 may come after the request went on to the service behind it, and a 303, or the 302 that many send in its place,
- * after the request was carried out (RFC 9110, section 15.4.4).
+ * A gateway may answer with 408 after it forwarded the request. 303, or the 302 that many servers send instead, may follow a request
+ * that was carried out (RFC 9110, section 15.4.4).
  */
 const mayFollowSuccess: readonly number[] = [302, 303, 408];
 
-/** A success that is no answer of the API. */
+/** The failure if a success cannot be read as an answer of the API. */
 export const unreadableAnswer = (call: FailedCall, problem: SafeText, exchange: Exchange): Failure =>
   failureOf(call, true, {
     problem: say`the answer cannot be read, because ${problem}`,
@@ -84,7 +84,7 @@ export const unreadableAnswer = (call: FailedCall, problem: SafeText, exchange: 
     next: operatorMust('check that the endpoint (CLOUDOPS_…_URL) is the right API and not a proxy or a sign-in page'),
   });
 
-/** A fault of this server, after the request may have been sent. */
+/** The failure because of a fault of this server after the request may have been sent. */
 export const serverFault = (call: FailedCall): Failure =>
   failureOf(call, true, {
     problem: say`this server made a mistake`,
@@ -92,7 +92,7 @@ export const serverFault = (call: FailedCall): Failure =>
     next: reportMistake,
   });
 
-/** Pages that would not end, or cannot be trusted to be the whole list. */
+/** The failure if the pages do not end, or may not be the whole list. */
 export const inconsistentPages = (call: FailedCall, problem: SafeText, exchange: Exchange): Failure =>
   failureOf(call, false, {
     problem: say`the pages of the answer do not fit together, because ${problem}`,
@@ -105,7 +105,7 @@ export const inconsistentPages = (call: FailedCall, problem: SafeText, exchange:
     ),
   });
 
-/** A read for which there is no room beside the others. */
+/** The failure of a read because other reads use up the memory limit. */
 export const tooManyReads = (call: FailedCall): Failure =>
   failureOf(call, false, {
     problem: say`this server is reading as much as it can hold for other calls`,
@@ -113,10 +113,10 @@ export const tooManyReads = (call: FailedCall): Failure =>
     next: next('agent', 'wait', 'Call again in about 10 s.'),
   });
 
-/** The cause as the end of a sentence, and the facts around it. */
+/** The cause as the end of a sentence, with further facts. */
 type Cause = { readonly problem: SafeText } & Pick<Failure, 'code' | 'next'> & Partial<Failure>;
 
-/** @param mayHaveArrived whether the service may have acted on it; a read has nothing that could have happened */
+/** @param mayHaveArrived whether the service may have acted on the request. Irrelevant for a read */
 function failureOf(
   { operation, ifUnknown }: FailedCall,
   mayHaveArrived: boolean,

@@ -1,12 +1,12 @@
-/** Lets changes under way come to their end when the process is asked to. */
+/** The changes under way, which a process that is asked to end lets finish. */
 export interface InFlightCalls {
-  /** Does work whose signal follows the client's, but not while the process is ending: then it gets its time. */
+  /** Runs work with a signal that follows the client's signal until the process is ending. */
   track<Result>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
-  /** The number of pieces of work under way. */
+  /** Number of changes under way. */
   count(): number;
-  /** From now on, a connection that is lost ends no work. */
+  /** After this, a lost connection no longer aborts work. */
   detach(): void;
-  /** Resolves when all work has ended. What has not by then is aborted after `graceMs`. */
+  /** Resolves when all work has ended. Aborts the remaining work after `graceMs`. */
   finish(graceMs: number): Promise<void>;
 }
 

@@ -9,11 +9,11 @@ import { join as joinShown, own, type SafeText, say, words } from '../util/safe-
 import { validate } from './validate.js';
 
 /**
- * Secrets that an agent may name but never read: the files of one folder, without hidden ones. A link counts if it stays in the
- * folder, as those of a mounted Kubernetes secret do.
+ * Secrets that an agent may name but never read: the files of one folder, except hidden files. A link counts if its target is in the
+ * folder, as in a mounted Kubernetes secret.
  */
 export interface SecretFiles {
-  /** The text of the secret with a name, or why there is none. */
+  /** Returns the text of a named secret, or the problem. */
   read(name: string): Promise<SecretFile>;
 }
 
@@ -23,15 +23,15 @@ type SecretFile =
 
 const maximumBytes = 64 * 1024;
 
-/** @param folder undefined if none is configured */
+/** @param folder undefined if no folder is configured */
 export function createSecretFiles(folder: string | undefined): SecretFiles {
   return {
     read: async (name) => {
       if (folder === undefined) return problem(words('no folder of secrets is configured (CLOUDOPS_SECRETS_DIR)'));
       const files = await filesIn(folder);
-      // The name is only compared with those that exist: it never becomes a path of its own making.
+      // The name is only compared with existing names, and never becomes a path itself.
       const found = files.get(name);
-      // A text that is no name may be the secret itself.
+      // A text that cannot be a name may be the secret itself.
       const shown = /^[\w.-]{1,64}$/.test(name) ? own(name) : words('the name given (not shown)');
       if (found === undefined) return problem(say`${shown} does not exist; ${known(name, [...files.keys()])}`);
       const text = await readChecked(found).catch(() => undefined);
@@ -45,7 +45,7 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
 
 const problem = (text: SafeText): SecretFile => ({ kind: 'problem', problem: text });
 
-/** A regular file in the folder, as it was when that was checked. */
+/** A regular file in the folder, identified when it was checked. */
 interface Found {
   readonly path: string;
   readonly dev: number;
@@ -53,8 +53,8 @@ interface Found {
 }
 
 /**
- * Reads a file that may be exchanged at any moment, if it is still the one that was checked: without following a link, without
- * waiting for a pipe, and no more than a secret may have.
+ * Reads a checked file. It may have been replaced since, so this compares its identity, follows no link, waits for no pipe, and reads
+ * at most `maximumBytes`.
  */
 async function readChecked({ path, dev, ino }: Found): Promise<Buffer | 'too large' | undefined> {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
@@ -99,7 +99,7 @@ const joinNames = (names: readonly string[]) =>
   );
 
 /**
- * Puts secrets in the place of their names, and checks them by the rules. The names are given back by the dotted path of the secret.
+ * Replaces the names of secrets with the secrets, and validates the result. Returns the names by the dotted path of the secret.
  * @throws Refusal
  */
 export async function insertSecrets(

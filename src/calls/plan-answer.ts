@@ -13,7 +13,7 @@ import type { PlannedChange } from './stages.js';
 
 type PlanStep = Extract<ConsentStep, { kind: 'plan' }>;
 
-/** The ways to carry out a plan that no refusal has closed. */
+/** Open ways to carry out a plan. A refusal closes some of them. */
 interface Ways {
   /** A yes in the chat: the agent calls with the planId. */
   readonly inChat: boolean;
@@ -40,7 +40,7 @@ export async function answerWithPlan(
 ): Promise<EndedOutcome> {
   const { draft, digest, call } = planned;
   const { newNonce, refusals, plans, page } = dependencies;
-  // All ways share one nonce, so that no model carries out by planId what a person declined elsewhere.
+  // All ways share one nonce, so that no model carries out a plan by planId after a person has declined it elsewhere.
   const claims = { digest, nonce: newNonce() };
   const againstChat = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
   const storing = await storeForPeople(step, planned, claims, context, dependencies);
@@ -139,7 +139,7 @@ function planOutcome({ call, plan }: PlannedChange, time: Date, ways: Ways): End
   };
 }
 
-/** What the agent does with a plan: people decide by themselves, the agent carries out their yes, or both are possible. */
+/** The agent's next steps: people decide by themselves, or the agent carries out their yes, or both are possible. */
 function nextSteps(tool: string, planOnly: boolean, ways: Ways): SafeText {
   const people = waysOfPeople(tool, ways);
   if (people.length > 0 && !ways.inChat) return join([...people, ...afterPeople(tool, ways)], ' ');
@@ -152,7 +152,7 @@ function nextSteps(tool: string, planOnly: boolean, ways: Ways): SafeText {
   return callAfterYes(join([showAll, condition], ' '), tool, planOnly, ways);
 }
 
-/** The ways in which people decide without the agent. */
+/** Sentences about deciding without the agent. */
 function waysOfPeople(tool: string, { inChat, byClick, onPageUntil, decideAt }: Ways): readonly SafeText[] {
   // Some hosts claim to show views and show none, or do not pass clicks on.
   const withoutButton = inChat

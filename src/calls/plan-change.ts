@@ -41,7 +41,7 @@ export function showPlan(call: ResolvedChange, { elicitor }: CallContext): Shown
 }
 
 /**
- * Checks a plan against the journal, and adds to the plan what the journal says about repetition and budget.
+ * Checks a plan against the journal, and adds remarks about repetition and budget to the plan.
  * @throws Refusal if the change is an unintended repetition, is beyond the budget, or is too large to be shown
  */
 export async function planChange(

@@ -21,7 +21,7 @@ export type PlanState =
       readonly expiresAt: number;
       readonly plan?: FoundPlan;
     }
-  /** Somebody has agreed, and the change is being sent. */
+  /** A person has agreed, and the change is being sent. */
   | { readonly kind: 'underWay' }
   /** `isSettling` is set if the cloud's answer may reach the stored plan in a moment. */
   | { readonly kind: 'ended'; readonly outcome: EndedOutcome; readonly isSettling?: boolean };

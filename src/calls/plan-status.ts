@@ -87,7 +87,7 @@ const isDeclined = ({ visit, claims }: NonNullable<Guide['resumedReply']>, time:
   visit === 'declined' && time.getTime() - claims.issuedAt >= shortestReadMs;
 
 /**
- * Sends the user to the page where a plan waits, if the client can. Opening the page is never consent.
+ * Sends the user to the page with the plan, if the client can. Opening the page is never consent.
  * @throws Refusal if the user declines to open it
  */
 export async function sendToPage(
@@ -97,7 +97,7 @@ export async function sendToPage(
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
   const { guide, tokens, stop } = context;
-  // With `approval`, somebody else decides.
+  // With `approval`, another person decides.
   if (outcome.kind === 'failed' || guide === undefined || call.account.confirm === 'approval') return outcome;
   const { decideAt: address, planId } = outcome.success;
   if (address === undefined || planId === undefined) return outcome;
@@ -205,7 +205,7 @@ type Recording = Pick<CallDependencies, 'plans' | 'refusals' | 'now'>;
 
 /**
  * Withdraws an undecided plan.
- * @throws Refusal if somebody has decided on it
+ * @throws Refusal if it was decided already
  */
 export async function withdrawPlan(nonce: string, draft: IntentDraft, recording: Recording): Promise<EndedOutcome> {
   const refusal = await endPlan(nonce, 'withdrawn', new Refusal('Withdrawn', []), draft, recording);
@@ -226,7 +226,7 @@ export async function withdrawPlan(nonce: string, draft: IntentDraft, recording:
 export const declinePlan = (nonce: string, draft: IntentDraft, recording: Recording): Promise<Refusal> =>
   endPlan(nonce, 'asked', new Refusal('Declined', [say`the user declined to open the page`]), draft, recording);
 
-/** Ends a plan without sending anything. Returns `reason`, or another refusal if somebody decided before. */
+/** Ends a plan without sending anything. Returns `reason`, or another refusal if the plan was decided already. */
 async function endPlan(
   nonce: string,
   how: ConsentWay,

@@ -4,18 +4,18 @@ import { regionOfZone } from '../tools/schema/zones.js';
 import { leavesOf } from '../util/objects.js';
 import { defined, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
-/** The operations that this server may carry out at all. */
+/** The operations that are offered in an account. */
 export interface Policy {
   readonly readOnly: boolean;
-  /** Names of the tools that are offered; undefined offers all. */
+  /** Names of the offered tools. Undefined offers all. */
   readonly tools: readonly string[] | undefined;
-  /** Regions that calls may use; undefined allows any. */
+  /** Regions that calls may use. Undefined allows any region. */
   readonly regions?: readonly string[] | undefined;
-  /** Protocols that endpoints speak beyond the reference: see `Operation.extension`. */
+  /** Protocols beyond the reference that the endpoints speak (see `Operation.extension`). */
   readonly extensions?: readonly string[] | undefined;
 }
 
-/** A caller, where callers are told apart, and the scopes that it was granted. */
+/** An authenticated caller with its granted scopes. */
 export interface Principal {
   /** 255 characters at most. */
   readonly name: string;
@@ -24,16 +24,16 @@ export interface Principal {
 
 export const readScope = 'cloudops:read';
 export const writeScope = 'cloudops:write';
-/** Lets its bearer see what other callers did. It allows no operation. */
+/** Allows reading the changes of other callers. It allows no operation. */
 export const auditScope = 'cloudops:audit';
 export const scopes: readonly string[] = [readScope, writeScope, auditScope];
-/** Lets a person decide on changes of others, on the page for decisions. It is no scope of a caller: no agent holds it. */
+/** Lets a person decide on changes of others on the decision page. Only people have this scope, not agents. */
 export const approveScope = 'cloudops:approve';
 
-/** The scope that an operation asks of its caller. */
+/** The scope that an operation requires. */
 export const scopeOf = ({ effect }: Pick<Operation, 'effect'>) => (effect === 'read' ? readScope : writeScope);
 
-/** The caller whose entries of the journal may be shown; undefined means those of all. */
+/** The caller whose journal entries may be shown. Undefined means all callers. */
 export const visibleCaller = (principal: Principal | undefined): string | undefined =>
   principal === undefined || principal.scopes.includes(auditScope) ? undefined : principal.name;
 
@@ -41,7 +41,7 @@ export const visibleCaller = (principal: Principal | undefined): string | undefi
 export const isAllowed = (policy: Policy, operation: Operation, principal?: Principal): boolean =>
   reasonAgainst(policy, operation, principal) === undefined;
 
-/** False for a server that can only read: it needs no journal. */
+/** False for a read-only server, which needs no journal. */
 export const allowsChanges = (policy: Policy, operations: readonly Operation[]): boolean =>
   operations.some((operation) => operation.effect !== 'read' && isAllowed(policy, operation));
 
@@ -52,8 +52,8 @@ export function checkPolicy(policy: Policy, operation: Operation, principal?: Pr
 }
 
 /**
- * Checks the region that a request goes to, and every region and zone that its arguments name: they are called `region`,
- * `availabilityZone`, or the plural.
+ * Checks the region of a request, and the regions and zones in its arguments, which are named `region`, `availabilityZone`, or the
+ * plural.
  * @throws Refusal
  */
 export function checkRegions({ regions }: Policy, requested: string | undefined, input: unknown): void {
@@ -61,7 +61,7 @@ export function checkRegions({ regions }: Policy, requested: string | undefined,
   for (const [path, value] of leavesOf({ region: requested, input })) {
     const [, name] = /\b(region|availabilityZone)s?(?:\[\d+\])?$/.exec(path) ?? [];
     if (name === undefined || typeof value !== 'string') continue;
-    // A zone whose region is not known may be in any.
+    // A zone of an unknown region may be in any region.
     const region = name === 'region' ? value : regionOfZone(value);
     if (region !== undefined && regions.includes(region)) continue;
     const what = words(name === 'region' ? 'region' : 'the region of zone');

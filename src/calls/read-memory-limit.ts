@@ -3,40 +3,40 @@ import { createTurns } from '../util/turns.js';
 
 const mebibyte = 1024 * 1024;
 
-/** Bounds of reads. Sizes in bytes, times in milliseconds. */
+/** Limits of reads, in bytes and milliseconds. */
 export const defaultReadLimits = {
-  /** Of one call: no person waits for more, and no model needs it. */
+  /** Pages, entries and bytes per call. No person waits for more, and no model needs more. */
   pages: 100,
   entries: 20_000,
   bytes: 16 * mebibyte,
-  /** Of all calls that read at the same time. What a call has read counts until it ends, because its record is made of it. */
+  /** Total of all concurrent reads. The bytes of a call count until the call ends, because its record holds them. */
   bytesOfAll: 64 * mebibyte,
-  /** A page is asked for where there is room for so much. Hardly any has more. */
+  /** Reserved before each page is requested. Hardly any page is larger. */
   bytesOfPage: mebibyte / 2,
-  /** The longest time that a page waits for that room. */
+  /** The longest wait for the reservation. */
   waitMs: 5000,
 };
 
 export type ReadLimits = Readonly<typeof defaultReadLimits>;
 
-/** The reason why a call reads no further: its own bounds, or all that others read at the same time. */
+/** The limit that stops a read: the limit per call, or the total with other calls. */
 export type ReadBound = 'call' | 'others';
 
-/** The part of the room that one call takes, until it is disposed of. */
+/** The share of one call in the memory limit, until it is disposed of. */
 export interface ReadShare extends Disposable {
   readonly limits: ReadLimits;
-  /** Waits for room for one more page. Resolves with false if there is none in time. */
+  /** Waits until the next page may be requested. Resolves with false if that takes longer than `waitMs`. */
   enter(): Promise<boolean>;
-  /** Ends the page: only what has come of it still counts. */
+  /** Ends the page and its reservation. Its received bytes still count. */
   leave(): void;
   readonly admit: Admit;
-  /** Set once a part of a body was not admitted. */
+  /** Set after a part of a body was not admitted. */
   readonly exceeded: ReadBound | undefined;
 }
 
-/** The memory that all reads of a process have together. */
+/** The memory limit that all reads of a process share. */
 export interface ReadRoom {
-  /** @param signal ends the wait for room */
+  /** @param signal ends the wait for a reservation */
   share(signal: AbortSignal): ReadShare;
 }
 
@@ -72,7 +72,7 @@ export function createReadRoom(limits: ReadLimits = defaultReadLimits): ReadRoom
             waiting.delete(begin);
             resolve(hasEntered);
           };
-          // A call that was given up goes on to where that is noticed.
+          // A cancelled call continues to its next request, which notices the cancellation.
           const begin = () => {
             reserve();
             end(true);
@@ -84,7 +84,7 @@ export function createReadRoom(limits: ReadLimits = defaultReadLimits): ReadRoom
       return {
         limits,
         enter: async () => {
-          // Pages after the first are asked for one in each turn of the event loop: other work comes in between.
+          // Later pages each take a turn of the event loop, so that other work comes in between.
           if (own > 0) await takeTurn(() => undefined);
           if ((waiting.size > 0 || !hasRoom()) && !signal.aborted) return wait();
           reserve();

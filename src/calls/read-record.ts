@@ -5,19 +5,19 @@ import { isObject, withoutNulls } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import { defined, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
-/** The record of an answer, as far as it can be used, and what was odd, one sentence each. */
+/** The usable record of an answer, with warnings about odd fields. */
 export interface Reading {
   readonly record: Record<string, unknown>;
   readonly warnings: readonly SafeText[];
-  /** Fields that are expected and not there, by path. */
+  /** Paths of expected fields that are missing. */
   readonly missingFields: readonly string[];
 }
 
 const maximumWarnings = 20;
 
 /**
- * Reads the record of an answer by its schema without ever refusing it. A field of the wrong type is converted where that loses
- * nothing and left out where it would, with a warning; a missing one is left out; an unknown one stays.
+ * Reads the record of an answer by its schema, and never rejects it. A field of the wrong type is converted if that loses nothing, and
+ * dropped otherwise, with a warning. Unknown fields stay.
  */
 export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   const given = withoutNulls(value);
@@ -45,8 +45,8 @@ export function readRecord(schema: z.ZodObject, value: unknown): Reading {
 }
 
 /**
- * The warning about missing fields that a person would want to know of.
- * @param named what each of them is, by path, `[]` for each element of a list
+ * The warning about missing fields that matter to a person.
+ * @param named descriptions of these fields by path, with `[]` for each element of a list
  */
 export function missingWarning(
   missingFields: readonly string[],
@@ -64,7 +64,7 @@ export function missingWarning(
       ];
 }
 
-/** Converts or takes out the value that an issue is about. Returns the warning. */
+/** Converts or removes the value that an issue names. Returns the warning. */
 function repair(record: unknown, issue: z.core.$ZodIssue): SafeText {
   const name = toDotPath(issue.path);
   const expected = issue.code === 'invalid_type' ? issue.expected : 'unknown';
@@ -85,7 +85,7 @@ const called: Readonly<Record<string, string>> = {
   object: 'an object',
 };
 
-/** The value in the type that is expected, if that loses nothing. */
+/** Converts a value to the expected type if that loses nothing. */
 function convert(value: unknown, expected: string): unknown {
   if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')) return String(value);
   if (expected === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
@@ -97,7 +97,7 @@ function convert(value: unknown, expected: string): unknown {
 
 const show = (value: unknown) => quoted(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing'), 100);
 
-/** Without what `repair` took out. */
+/** Drops the fields that `repair` set to undefined. */
 function compact(value: unknown): object {
   const keep = (inner: unknown) => (typeof inner === 'object' && inner !== null ? compact(inner) : inner);
   if (Array.isArray(value)) return value.filter((element) => element !== undefined).map(keep);
@@ -105,14 +105,15 @@ function compact(value: unknown): object {
   return Object.fromEntries(fields.map(([name, field]) => [name, keep(field)]));
 }
 
-/** About 25,000 tokens: more would fill an agent's context. */
+/** About 25,000 tokens, because more would fill an agent's context. */
 const maximumCharacters = 60_000;
 const longestText = 2000;
 const longestName = 100;
 
 /**
- * Makes data of a service fit to be shown: what is invisible or changes the reading order is spelled out, in names too, and long
- * texts and the whole are cut. What is left out is counted. Texts in fields of `exact` names stay as they are: they are passed back.
+ * Escapes invisible characters in a service's data, also in names, and truncates long texts and the whole record. Counts the fields that
+ * it drops.
+ * @param exact names of fields whose texts stay unchanged because they are passed back as arguments
  */
 export function truncateRecord(
   record: Readonly<Record<string, unknown>>,
@@ -131,7 +132,7 @@ export function truncateRecord(
     if (left <= 0) leftOut += 1;
     return left > 0;
   };
-  /** `start` is what the line of a value begins with: it is written again for each element that has lines of its own. */
+  /** @param start length of the line's beginning, which is repeated for each element with its own lines */
   const copy = (value: unknown, start: number): unknown => {
     if (typeof value === 'string') return text(value, longestText);
     left -= typeof value === 'object' ? start + 6 : 6;

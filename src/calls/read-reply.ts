@@ -8,13 +8,13 @@ import { errorAnswer, type FailedCall, noAnswer } from './failure.js';
 import { type Reading, readRecord } from './read-record.js';
 import type { ResolvedRead } from './stages.js';
 
-/** A reply, read as an answer of the API. */
+/** A reply that was read as an answer of the API. */
 export type Answer =
   | ({
       readonly kind: 'read';
       readonly status: number;
       readonly requestIds: RequestIds;
-      /** The service's time, from its `Date` header. */
+      /** Time of the `Date` header. */
       readonly answeredAt: string | undefined;
     } & Reading)
   | {
@@ -22,7 +22,7 @@ export type Answer =
       readonly status: number;
       readonly requestIds: RequestIds;
       readonly problem: SafeText;
-      /** Set if it may come from something in between, such as a proxy: then nobody knows whether the API got the request. */
+      /** Set if it may come from a proxy or the like. It is then unknown whether the API got the request. */
       readonly isForeign: boolean;
     }
   | { readonly kind: 'failed'; readonly failure: Failure };

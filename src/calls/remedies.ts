@@ -3,13 +3,13 @@ import type { FailureCode, HttpFailure } from '../transport/http-client.js';
 import type { ServiceError } from '../transport/service-error.js';
 import { defined, own, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
-/** The facts that advice on an error of the service depends on. */
+/** The facts that advice depends on. */
 export interface RemedyFacts {
-  /** The operation's name in the API, and whether it goes to object storage. */
+  /** The operation's name in the API. */
   readonly api: string;
   readonly isStorage: boolean;
   readonly account: string;
-  /** The wait that the service asks for, if it does. */
+  /** The wait that the service asks for. */
   readonly retryAfterSeconds?: number | undefined;
 }
 
@@ -42,7 +42,7 @@ const inTheWay = next(
   'Something stands in the way, such as a name in use or a change that is not finished. Have the user look in the console, and call again only when they say that it is out of the way.',
 );
 
-/** The signature does not fit another address: nobody follows a redirect, and only storage can be told another region by its caller. */
+/** No redirect is followed, because the signature is not valid for another address. Only storage takes the region as an argument. */
 const redirected = ({ isStorage }: RemedyFacts) =>
   isStorage
     ? next(
@@ -53,8 +53,8 @@ const redirected = ({ isStorage }: RemedyFacts) =>
     : operatorChecks('the address of the endpoint (CLOUDOPS_…_URL), which redirects');
 
 /**
- * Advice on errors, by the beginning of the service's code: the first that fits counts. Codes are not in the reference;
- * these were seen on similar services.
+ * Advice by the beginning of the service's error code. The first match counts. The reference lists no codes; these were seen on similar
+ * services.
  */
 const byCode: Readonly<Record<string, Advice>> = {
   NoSuchBucket: next(
@@ -92,7 +92,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   ),
 };
 
-/** The codes that advice is known for, or how they begin. */
+/** Codes with known advice, or their beginnings. */
 export const knownCodes: readonly string[] = Object.keys(byCode);
 
 const byStatus: Readonly<Record<number, Advice>> = {
@@ -104,16 +104,16 @@ const byStatus: Readonly<Record<number, Advice>> = {
   429: callLater,
 };
 
-/** Advice on an error of the service, and the code of our own by which it was found. */
+/** Advice on an error of the service, with this server's own code for it. */
 export interface Remedy {
-  /** Never the service's words: an entry of a table here or of the operation, or else the HTTP status as `Http409`. */
+  /** A key of a table here or of the operation's errors, or else the HTTP status as `Http409`. Never the service's own text. */
   readonly code: string;
   readonly next: Next;
 }
 
 /**
- * The step after an error of the service, from its code or, failing that, the HTTP status.
- * @param own an operation's own errors, which come first: what to tell or ask the user
+ * Finds the advice on an error of the service by its code, or else by the HTTP status.
+ * @param own the operation's own errors, which are tried first
  */
 export function remedyFor(
   own: Readonly<Record<string, string>> | undefined,
@@ -135,7 +135,7 @@ function ofClass(status: number): Advice {
   return status >= 500 ? callLater : otherArguments;
 }
 
-/** The reason for a missing answer, as the end of a sentence. */
+/** The cause of a missing answer, as the end of a sentence. */
 export function httpFailureText({ code, detail }: HttpFailure, origin: string): SafeText {
   const problem = {
     NameNotResolved: 'the host name cannot be resolved',

@@ -6,10 +6,10 @@ import type { Effect } from '../tools/define-operation.js';
 import { type Next, next } from '../tools/next.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 
-/** A change that was sent before, as far as whoever calls now may know of it. Another caller's is only known to exist. */
+/** An earlier change. A caller learns the facts of its own changes, and of another caller's change only that it exists. */
 export type Earlier = { readonly kind: 'own'; readonly call: EarlierCall } | { readonly kind: 'another' };
 
-/** @param viewer undefined may see the changes of all callers */
+/** @param viewer the caller; undefined if it may see the changes of all callers */
 export function earlierOf(change: RecordedChange, viewer: string | undefined): Earlier {
   if (isOfAnother(change, viewer)) return { kind: 'another' };
   const { time, ending } = change;
@@ -17,7 +17,7 @@ export function earlierOf(change: RecordedChange, viewer: string | undefined): E
   return { kind: 'own', call: { outcome, sentAt: time, requestIds: ending?.requestIds ?? {} } };
 }
 
-/** A clause about it. */
+/** The earlier change as a clause. */
 function earlierText(earlier: Earlier): SafeText {
   if (earlier.kind === 'another') return words('another caller sent the same change before');
   const came = {
@@ -28,13 +28,13 @@ function earlierText(earlier: Earlier): SafeText {
   return words(came[earlier.call.outcome]);
 }
 
-/** A warning on a plan that would repeat it. */
+/** The warning on a plan that would repeat the earlier change. */
 export function repeatWarning(earlier: Earlier): SafeText {
   const sent = earlier.kind === 'own' ? say` It was sent at ${shownTime(earlier.call.sentAt)}.` : words('');
   return say`This is a repeat: ${earlierText(earlier)}.${sent}`;
 }
 
-/** A repeat in words, by effect, for the person who has to want it. */
+/** The repetition in words, for the person who has to ask for it. */
 const again = {
   read: 'another call',
   create: 'a second one, billed separately',
@@ -43,8 +43,8 @@ const again = {
 } as const satisfies Readonly<Record<Effect, string>>;
 
 /**
- * The refusal of a call that was sent before.
- * @param verificationHint what to look for in the console, as the end of a sentence
+ * The refusal of an unintended repetition.
+ * @param verificationHint the thing to look for in the console, as the end of a sentence
  */
 export function repeated(earlier: Earlier, effect: Effect, verificationHint: SafeText): Refusal {
   return new Refusal('Repeated', [], {

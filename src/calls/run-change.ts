@@ -34,7 +34,7 @@ export async function runChange(
     ? await waitForPerson(context, () => dependencies.questions.enter(principal?.name))
     : undefined;
   const planned = await planChange(call, draft, shown, context, dependencies);
-  // One screen may be too small for what the journal has added.
+  // With the journal's remarks, one screen may be too small for the question.
   const lastStep = asks ? consentStep(call, planned, context, dependencies) : step;
   if (lastStep.kind !== 'plan' || click !== undefined)
     return await approveAndSend(lastStep, planned, status?.nonce, context, dependencies);

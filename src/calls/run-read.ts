@@ -62,7 +62,7 @@ const openReadClient = (
   { openClient }: CallDependencies,
 ) => openClient(call.endpoint, { ...clientOptions(call, context, signal), admit });
 
-/** Runs the companion read. Returns undefined if there is none, if it is not allowed, or if it fails: the answer does without it. */
+/** Runs the companion read. Returns undefined if there is none, if it is not allowed, or if it fails. */
 async function readCompanion(
   call: ResolvedRead,
   room: ReadRoom,
@@ -126,7 +126,7 @@ type Ended = Reduced | { readonly kind: 'failed'; readonly failure: Failure };
 interface NextPage {
   readonly kind: 'next';
   readonly number: number;
-  /** The pages so far, reduced. */
+  /** The earlier pages, reduced. */
   readonly state: unknown;
   /** Undefined for the first page. */
   readonly after?: PageStart;
@@ -205,7 +205,7 @@ function createTally(regions: readonly SafeText[]) {
       entries += pageEntries;
       count += 1;
     },
-    /** Notes where the next page begins. Returns a problem if an earlier page began there. */
+    /** Records the start of the next page. Returns a problem if an earlier page began there. */
     visit(after: PageStart, number: number): SafeText | undefined {
       const start = digestOf([after]);
       if (starts.has(start)) return say`page ${number} leads back to where an earlier one began`;

@@ -65,11 +65,11 @@ export interface PlannedChange {
   readonly digest: string;
   /** The id of the change that this change may repeat; empty if there is none, true for any, false if it may repeat none. */
   readonly repeats: string | boolean;
-  /** The thing to look for in the console, as the end of a sentence. */
+  /** Names the thing to look for in the console, as the end of a sentence. */
   readonly verificationHint: SafeText;
 }
 
-/** The part of the journal entry that is known before the decision. */
+/** A journal entry before the decision. */
 export type IntentDraft = Omit<Intent, 'time' | 'consent' | 'nonce' | 'answeredAfterMs' | 'approver'>;
 
 /** Consent to a change. */

@@ -8,16 +8,16 @@ import { listText as listedText, sentences } from '../util/human.js';
 import { isDeeperThan, isObject, leavesOf, textAt, withoutNulls } from '../util/objects.js';
 import { defined, distinct, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
-/** More levels, or more values in all, have no meaning for any operation. */
+/** No operation needs more levels or values. */
 const maximumDepth = 32;
 const maximumValues = 5_000;
 
-/** Problems that are listed; the rest is counted. */
+/** Number of problems that are listed. The others are counted. */
 const listedProblems = 20;
 
 /**
- * Checks a call's arguments. All problems are reported at once, one line each: path, value given, rule, way out.
- * @param region the one that is configured
+ * Checks a call's arguments. Reports all problems at once, in one line each: path, given value, rule, correction.
+ * @param region the configured region
  * @throws Refusal
  */
 export function validate(operation: Operation, args: unknown, region: string): Record<string, unknown> {
@@ -48,7 +48,7 @@ function problemsOf(issues: readonly Issue[], operation: Operation): SafeText[] 
   let count = 0;
   const mistyped = issues.filter(({ code, input }) => code === 'invalid_type' && input !== undefined);
   for (const issue of issues) {
-    // A text has a length as a list has one, and may hold what seems to be missing: of a value of another type, the type is the only problem.
+    // For a value of the wrong type, only the type is reported, because its length or missing fields mean nothing.
     if (mistyped.some(({ path }) => hides(path, issue))) continue;
     for (const describe of describersOf(issue, operation)) {
       count += 1;
@@ -58,12 +58,12 @@ function problemsOf(issues: readonly Issue[], operation: Operation): SafeText[] 
   return sentences(...distinct(lines), count > listedProblems && say`${count - listedProblems} more problems`);
 }
 
-/** For a plan: the defaults and warnings that apply to the arguments that are right. */
+/** For a call that wants a plan: the defaults and warnings for the valid arguments. */
 function hintsForTheRest(operation: Operation, args: unknown, issues: readonly Issue[], configured: string) {
   if (operation.change === undefined || !isObject(args) || args.planOnly !== true) return {};
   const wrong = new Set(issues.map(({ path }) => path[0]));
   const { shape } = operation.input();
-  // As the operation would get them: a whole number that came as text is a number.
+  // Parsed, because a whole number may come as text.
   const rest = Object.fromEntries(
     Object.entries(args).flatMap(([name, value]) => {
       const parsed = wrong.has(name) ? undefined : shape[name]?.safeParse(value);
@@ -74,17 +74,17 @@ function hintsForTheRest(operation: Operation, args: unknown, issues: readonly I
   return { defaults: defaults.map(defaultText), warnings };
 }
 
-/** True if the type of the value at a path explains an issue with it, or with what should be inside it. */
+/** True if a wrong type at `path` explains the issue. */
 const hides = (path: readonly PropertyKey[], issue: Issue) =>
   path.every((step, index) => issue.path[index] === step) &&
   (issue.code !== 'invalid_type' || issue.path.length > path.length);
 
 type Issue = z.core.$ZodIssue;
 
-/** More values than this are not listed; the nearest ones are. */
+/** Allowed values that are listed. Of more values, only the nearest are listed. */
 const listedValues = 8;
 
-/** One function for each problem that an issue stands for: its text is made only if it is shown. */
+/** One function per problem of an issue, so that a text is made only if it is shown. */
 function describersOf(issue: Issue, operation: Operation): (() => SafeText)[] {
   if (issue.code !== 'unrecognized_keys') return [() => describe(issue, operation)];
   const path = toDotPath(issue.path);
@@ -129,7 +129,7 @@ function typeRule(issue: z.core.$ZodIssueInvalidType): string {
   return expected[issue.expected] ?? `must be of type ${issue.expected}`;
 }
 
-/** The argument names that the schema has at a path. */
+/** The schema's argument names at a path. */
 function argumentNames(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
   if (schema instanceof z.ZodOptional) return argumentNames(schema.unwrap(), path);
   const [step, ...rest] = path;
@@ -140,7 +140,7 @@ function argumentNames(schema: z.core.$ZodType, path: readonly PropertyKey[]): s
   return field === undefined ? [] : argumentNames(field, rest);
 }
 
-/** The paths at which the schema has an argument of a name: `adminCluster.nodePools[].nodeCount`. */
+/** The paths of the arguments with a name, for example `adminCluster.nodePools[].nodeCount`. */
 function placesOf(schema: z.core.$ZodType, name: string, path = ''): string[] {
   if (schema instanceof z.ZodOptional) return placesOf(schema.unwrap(), name, path);
   if (schema instanceof z.ZodArray) return placesOf(schema.element, name, `${path}[]`);
@@ -151,7 +151,7 @@ function placesOf(schema: z.core.$ZodType, name: string, path = ''): string[] {
   });
 }
 
-/** A secret, or something that holds or sits inside one. */
+/** True for the path of a secret, and for paths around and inside it. */
 const isSecret = (path: string, secrets: readonly string[]) =>
   secrets.some((secret) => path === '' || `${secret}.`.startsWith(`${path}.`) || path.startsWith(`${secret}.`));
 
@@ -167,5 +167,5 @@ function show(value: unknown): SafeText {
   return say`[${join(elements, ', ')}]`;
 }
 
-/** A key that was given in the wrong place. */
+/** True for a private key in the wrong argument. */
 const looksSecret = (value: string) => /private.?key/i.test(value);

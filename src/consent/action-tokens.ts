@@ -3,15 +3,15 @@ import { lazy } from '../util/objects.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import { InvalidToken, tokenLifetimeMs } from './tokens.js';
 
-/** The content of a ticket: a call as the client made it, bound to the plan that the person was shown. */
+/** An action token holds a call as the client made it, bound to the plan that the person saw. */
 const schema = lazy(() =>
   z.object({
     tool: z.string(),
     args: z.record(z.string(), z.unknown()),
     claims: z.object({
-      /** Of the consent: tool, arguments, endpoint and account. */
+      /** Digest of the plan (see `PlanClaims`). */
       digest: z.string(),
-      /** Makes it count once. */
+      /** Ensures that a decision counts once. */
       nonce: z.string(),
       issuedAt: z.number(),
     }),
@@ -19,15 +19,15 @@ const schema = lazy(() =>
 );
 export type ActionToken = Readonly<z.output<ReturnType<typeof schema>>>;
 
-/** Seals tickets, and opens those that views bring back. */
+/** Seals action tokens, and opens the tokens that views send back. */
 export type ActionTokens = ReturnType<typeof createActionTokens>;
 
-/** No call that can be shown is as large. */
+/** Larger than any call that can be shown. */
 const longest = 256 * 1024;
 
 /**
- * Tickets are sealed for the caller that they are for, where callers have names. They hold the whole call, so that any replica
- * with the same key can carry it out and none has to remember it.
+ * Seals tokens for one caller. A token holds the whole call, so that any replica with the same key can carry it out and no replica has
+ * to remember it.
  * @param key at least 32 bytes
  */
 export function createActionTokens(keys: SealingKeys, caller: string, now: () => Date) {
@@ -35,7 +35,7 @@ export function createActionTokens(keys: SealingKeys, caller: string, now: () =>
   return {
     seal: (ticket: ActionToken): string => seal(JSON.stringify(ticket)),
     /**
-     * @param longestMs the age at which it no longer counts: one that decides nothing counts at any
+     * @param longestMs maximum age. A token that decides nothing may have any age
      * @throws InvalidToken
      */
     open(sealed: string, longestMs = tokenLifetimeMs): ActionToken {
@@ -46,7 +46,7 @@ export function createActionTokens(keys: SealingKeys, caller: string, now: () =>
   };
 }
 
-/** A ticket in a text that this server sealed, though perhaps another version of it. */
+/** Parses a token that this server or another version of it sealed. */
 function read(text: string | undefined): ActionToken {
   try {
     return schema().parse(JSON.parse(text ?? ''));

@@ -7,9 +7,9 @@ import { escapeInvisible } from '../util/quote.js';
 import type { Announcement } from './decision-page.js';
 
 export interface Webhook {
-  /** The address is a secret: whoever knows it can write there. */
+  /** Secret, because anyone who knows the URL can write there. */
   readonly url: string;
-  /** Signs what is sent; unsigned without one. */
+  /** Signs messages. Without a key, they are unsigned. */
   readonly key: string | undefined;
 }
 
@@ -19,25 +19,25 @@ export interface AnnouncerOptions {
   readonly openClient: () => Promise<HttpClient>;
   readonly now: () => Date;
   readonly log: Log;
-  /** In place of the pauses between attempts, for tests. */
+  /** Replaces the pauses between attempts in tests. */
   readonly pause?: (milliseconds: number) => Promise<unknown>;
 }
 
-/** Pauses before the second attempt and those after it, in milliseconds. */
+/** Pauses before the second and later attempts (milliseconds). */
 const pausesMs = [1_000, 5_000, 30_000];
 const answerMs = 5_000;
-/** With more under way than this, the log alone tells. */
+/** Maximum number of messages under way. Further plans are only logged. */
 const mostUnderWay = 50;
-/** So many of a caller in so long (milliseconds): whoever takes its plans back can make any number, and people would read no more of them. */
+/** Rate limit per caller: `mostOfCaller` announcements in `spanMs`. Without it, a caller could make and withdraw any number of plans. */
 const mostOfCaller = 20;
 const spanMs = 10 * 60_000;
 
-/** Tells of plans that wait, in the log and by a webhook. Nothing waits for that, and nothing depends on it. */
+/** Announces waiting plans in the log and by a webhook. Nothing waits for or depends on that. */
 export function createAnnouncer({ webhook, openClient, now, log, pause = quietDelay }: AnnouncerOptions) {
   const clientOf = lazy(openClient);
   let underWay = 0;
   let lately: readonly { readonly caller: string | undefined; readonly at: number }[] = [];
-  /** The reason why no message is sent, if there is one. */
+  /** Returns the reason for sending no message. */
   const problem = (caller: string | undefined): string | undefined => {
     if (underWay >= mostUnderWay) return 'too many announcements are under way';
     const at = now().getTime();
@@ -55,7 +55,7 @@ export function createAnnouncer({ webhook, openClient, now, log, pause = quietDe
     if (error !== undefined) return void log('warn', 'webhook', { caller, error });
     underWay += 1;
     void announce(announcement, (body) => clientOf().then((client) => post(client, webhook, body, now())), pause)
-      // The address is in no message: the reason is a code.
+      // The reason is a code, so the log never holds the URL.
       .catch((error: unknown) => log('warn', 'webhook', { error: reasonOf(error) }))
       .finally(() => {
         underWay -= 1;
@@ -65,7 +65,7 @@ export function createAnnouncer({ webhook, openClient, now, log, pause = quietDe
 
 const quietDelay = (milliseconds: number) => delay(milliseconds, undefined, { ref: false });
 
-/** An answer that no further attempt would change, or the last one. */
+/** An answer that further attempts would not change. */
 class Refused extends Error {}
 
 async function announce(
@@ -101,10 +101,10 @@ async function post(client: HttpClient, { url, key }: Webhook, body: string, tim
   throw new (status === 429 || status >= 500 ? Error : Refused)(`HTTP status ${status}`);
 }
 
-/** In the form that Slack reads, as others do: the headline and the link, and no more. */
+/** The headline and the link, in Slack's format, which other services read as well. */
 const bodyOf = ({ headline, decideAt }: Announcement): string =>
   JSON.stringify({ text: `${forSlack(escapeInvisible(headline.text))} <${decideAt}|Decide>` });
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-/** Slack reads these as its own signs: a name may hold `<!channel>`. */
+/** Escapes Slack's control characters, because a name may hold `<!channel>`. */
 const forSlack = (text: string) => text.replace(/[&<>]/g, (sign) => entities[sign] ?? '');

@@ -2,17 +2,17 @@ import type { SafeText } from '../util/safe-text.js';
 
 /** The page on which people decide on plans. */
 export type DecisionPage =
-  /** People sign in to it. The address of a plan there has no power of its own, so that it can be told. */
+  /** A page with a sign-in. The address of a plan can be told to anyone, because it allows nothing without signing in. */
   | {
       readonly kind: 'signIn';
       readonly addressOf: (nonce: string) => string;
-      /** Tells people of a plan that waits. */
+      /** Announces a waiting plan. */
       readonly announce: (announcement: Announcement) => void;
     }
-  /** In the browser of the person at this machine. Its address is all that a decision needs: nobody is told it. */
+  /** A page in the browser on this machine. Its address is kept secret, because it is all that a decision needs. */
   | { readonly kind: 'local'; readonly show: () => void };
 
-/** A plan that waits for somebody to decide on it. */
+/** A plan that waits for a decision. */
 export interface Announcement {
   readonly tool: string;
   readonly caller: string | undefined;

@@ -5,35 +5,38 @@ import type { ConsentClaims } from './tokens.js';
 /** The reply of a person to a question. */
 export type UserReply = 'agreed' | 'declined' | 'notChosen' | 'cancelled' | 'unanswered';
 
-/** Does work that waits for a person. @throws Refusal if too many wait already */
+/** Runs work that waits for a person. @throws Refusal if too many calls wait already */
 export type Wait = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-/** The way to the person behind a call. */
+/** Asks the person behind a call. */
 export interface Elicitor {
-  /** Set where it reaches the person itself, without a client that could answer on its own. */
+  /** Set if no client is in between that could answer by itself. */
   readonly isDirect?: true;
-  /** Shows the plan with its sections before the question, where there is room for it. */
+  /** Shows the whole plan before the question. Absent if there is no room for it. */
   show?(plan: SafeText): void;
-  /** The person's reply, or `later` if the client brings it with another entry of the same call. `accept` are the words of a yes. */
+  /**
+   * Asks a question. Resolves with `later` if the client will send the reply with a second request for the same call.
+   * @param accept label of the accepting option
+   */
   ask(message: SafeText, accept: SafeText): Promise<UserReply | 'later'>;
-  /** The reply that this entry brings, and the question that it belongs to. */
+  /** The reply that this request carries, and the claims of its question. */
   readonly resumedReply?: { readonly claims: ConsentClaims; read(accept: string): UserReply };
 }
 
-/** The result of sending the user to an address. `opened` is no decision. */
+/** The result of asking the user to open an address. `opened` is no decision. */
 export type Visit = 'opened' | 'declined' | 'cancelled';
 
-/** The way in which a client sends its user to an address. */
+/** Asks the client's user to open an address. */
 export interface Guide {
-  /** The result, or `later` if the client brings that with another entry of the same call. */
+  /** Resolves with `later` if the client will send the result with a second request for the same call. */
   send(message: SafeText, address: string): Promise<Visit | 'later'>;
-  /** The answer that this entry brings, and the claims of the plan that the user was sent to. */
+  /** The result that this request carries, and the claims of the plan on the page. */
   readonly resumedReply?: { readonly claims: ConsentClaims; readonly visit: Visit };
 }
 
 /**
- * Does work that waits for a person, until the server is to end.
- * @throws Refusal then: nobody has refused anything
+ * Runs work that waits for a person until the server shuts down.
+ * @throws Refusal `Stopping` on shutdown, which does not count as declined
  */
 export async function unlessStopped<Result>(
   stop: AbortSignal | undefined,

@@ -5,48 +5,48 @@ import type { Attempt } from '../transport/signed-client.js';
 import type { SafeText } from '../util/safe-text.js';
 import type { Plan } from './plan.js';
 
-/** Request IDs by header name: what the support of the service asks for. */
+/** Request IDs by header name. The service's support asks for them. */
 export type RequestIds = Readonly<Record<string, string>>;
 
 /** A call that did not succeed: the structured content of every error. */
 export interface Failure {
   /** The failure and its cause in one sentence. */
   readonly summary: SafeText;
-  /** One of our own: the service's stands under `serviceSays`. */
+  /** This server's code. The service's code is in `serviceSays`. */
   readonly code: string;
-  /** Name of the account, where accounts have names. */
+  /** Name of the account, if accounts have names. */
   readonly account?: string;
-  /** Corrections that are needed, one line each. */
+  /** Needed corrections, one line each. */
   readonly problems: readonly SafeText[];
   readonly status?: number | undefined;
-  /** The service's own words: data, whatever they say. */
+  /** The service's own text. It is data, not instructions. */
   readonly serviceSays?: ServiceSays;
-  /** True if the cloud may have acted on it. Undefined for a read. */
+  /** True if the cloud may have acted on the request. Undefined for a read. */
   readonly mayHaveHappened?: boolean | undefined;
   readonly next: Next;
   readonly requestIds: RequestIds;
-  /** Of a request that was sent more than once. */
+  /** Attempts, if the request was retried. */
   readonly attempts?: readonly Attempt[];
-  /** Of a plan that could not be made: what applies to the arguments that are right. */
+  /** Defaults for the valid arguments, if a plan could not be made. */
   readonly defaults?: readonly SafeText[];
-  /** The same, or what there is to warn of a read. */
+  /** Warnings for the valid arguments, or about a read. */
   readonly warnings?: readonly SafeText[];
-  /** News of earlier calls. */
+  /** Notes on earlier calls. */
   readonly notes?: readonly SafeText[];
-  /** The call that this one would repeat, as far as its caller may know of it. */
+  /** The call that this call would repeat, if its caller may know the facts. */
   readonly earlier?: EarlierCall;
 }
 
 export type ServiceSays = Omit<ServiceError, 'requestId'>;
 
-/** A change that was sent before: what came of it, and when it was sent. */
+/** A change that was sent before. */
 export interface EarlierCall {
   readonly outcome: 'accepted' | 'unknown' | 'not ended';
   readonly sentAt: string;
   readonly requestIds: RequestIds;
 }
 
-/** The ways in which consent to a change comes. */
+/** Kinds of consent to a change, in words. */
 export const consentWays = {
   asked: 'the user was asked through the client and agreed',
   clicked: 'the user agreed with a click in the change view',
@@ -58,63 +58,65 @@ export const consentWays = {
 } as const;
 export type ConsentWay = keyof typeof consentWays;
 
-/** The structured content of a call that succeeded. What the service says is under `answer` and nowhere else. */
+/** The structured content of a call that succeeded. Only `answer` holds the service's data. */
 export interface Success {
   /** The result in a few sentences. */
   readonly summary: SafeText;
-  /** Of a change. */
+  /** Set for a change. */
   readonly outcome?: 'accepted' | 'planned' | 'waiting' | 'withdrawn';
-  /** Name of the account, where accounts have names. */
+  /** Name of the account, if accounts have names. */
   readonly account?: string;
   readonly next?: Next;
-  /** The way in which consent came, and the time of sending (ISO 8601, UTC). */
+  /** The kind of consent. */
   readonly consent?: SafeText;
+  /** Time of sending (ISO 8601, UTC). */
   readonly sentAt?: string;
-  /** Of an accepted change: region, zone and account with their origins, and what follows from it, costs first. */
+  /** Region, zone and account of an accepted change, with their origins. */
   readonly where?: readonly SafeText[];
+  /** Consequences of an accepted change, costs first. */
   readonly effects?: readonly SafeText[];
   readonly plan?: Plan;
-  /** The plan as text for a person: all of it but the request. */
+  /** The plan as text for a person, without the request. */
   readonly show?: SafeText;
   readonly planId?: string;
-  /** The page on which a person decides on the plan. The address has no power of its own. */
+  /** Address of the page on which a person decides. It allows nothing without signing in. */
   readonly decideAt?: string;
-  /** Time of day at which the plan expires, with its date and zone. */
+  /** Date and time at which the plan expires (ISO 8601, UTC). */
   readonly planExpires?: string;
   readonly warnings: readonly SafeText[];
   readonly requestIds: RequestIds;
-  /** Of requests that were sent more than once. */
+  /** Attempts, if requests were retried. */
   readonly attempts?: readonly Attempt[];
-  /** News of earlier calls. */
+  /** Notes on earlier calls. */
   readonly notes?: readonly SafeText[];
   readonly answer?: Readonly<Record<string, unknown>>;
 }
 
-/** The end of a call that needs no further entry. */
+/** The outcome of a call that has ended. */
 export type EndedOutcome =
   | { readonly kind: 'succeeded'; readonly success: Success; readonly view?: ViewData }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** Binds a click or a planId to the plan that was shown, and makes it count once. */
+/** Binds a decision to the plan that was shown, and ensures that it counts once. */
 export interface PlanClaims {
-  /** Of tool, arguments, endpoint and account: hexadecimal. */
+  /** Digest of tool, arguments, endpoint, account and plan (hexadecimal). */
   readonly digest: string;
   readonly nonce: string;
 }
 
-/** For views, beside what models are told. */
+/** Further data for views. Models do not get it. */
 export type ViewData =
   | { readonly kind: 'parts'; readonly parts: readonly UploadPart[] }
-  /** A change that was accepted, and whether it continues in the cloud. */
+  /** An accepted change, and whether it continues in the cloud. */
   | { readonly kind: 'ended'; readonly continues: boolean }
-  /** A plan. Without claims, it is not decided on in the view. Times are in milliseconds since 1970. */
+  /** A plan. Without claims, the view has no buttons. Times are in milliseconds since 1970. */
   | {
       readonly kind: 'plan';
       readonly accept: SafeText;
       readonly issuedAt: number;
-      /** Ten minutes after it was made, if absent. */
+      /** Defaults to ten minutes after `issuedAt`. */
       readonly expiresAt?: number;
       readonly claims?: PlanClaims;
-      /** Set if a yes in the chat carries it out as well. */
+      /** Set if a yes in the chat counts as well. */
       readonly inChat?: boolean;
     };

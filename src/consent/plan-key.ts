@@ -17,13 +17,14 @@ import { type SafeText, words } from '../util/safe-text.js';
 import type { KeyRing } from '../util/seal.js';
 
 const keyBytes = 32;
-/** In bytes: the key in hexadecimal digits, and the end of its line. */
+/** The key in hexadecimal digits and the line end, in bytes. */
 const longestFile = 2 * keyBytes + 2;
 
 /**
- * The key for planIds, which is kept in a file so that a server that is started anew for each call knows the planIds of the one before.
- * It is for planIds alone: a model that can read files can read it, and a planId proves no consent of a person. It is made once, and first
- * needed when a plan is made. Undefined if it cannot be kept for this user alone: then it has to be one of the process.
+ * Returns a function that reads the key for planIds from a file, or makes the file at first use. Some clients start a server for each
+ * call, and the file lets each server know the planIds of the previous server. The key is used for planIds only, because a model that can
+ * read files can read the key, and a planId proves no person's consent. The function returns undefined if other users could read the
+ * file; the process then uses a key of its own.
  */
 export function keptPlanKey(path: string): () => KeyRing | undefined {
   let found: { readonly keys: KeyRing | undefined } | undefined;
@@ -42,7 +43,7 @@ function readOrMake(path: string): KeyRing | undefined {
   }
 }
 
-/** The reason why the key in a file cannot be used; undefined if it can, or is still to be made. */
+/** Returns the problem with the key file. Undefined if the key is usable, or if there is no file yet. */
 export function planKeyProblem(path: string): SafeText | undefined {
   try {
     const length = read(path)?.length ?? keyBytes;
@@ -52,10 +53,10 @@ export function planKeyProblem(path: string): SafeText | undefined {
   }
 }
 
-/** No link is followed and no pipe is waited for. Windows has neither flag. */
+/** Follows no link and waits for no pipe. Windows has neither flag. */
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** The key of the file, empty if others could read it as well or if it is none; undefined if there is no file. */
+/** Reads the key. Returns an empty key if other users could read the file or if it holds no key, and undefined if there is no file. */
 function read(path: string): Buffer | undefined {
   const file = openIfThere(path);
   if (file === undefined) return undefined;
@@ -78,7 +79,7 @@ function openIfThere(path: string): number | undefined {
   }
 }
 
-/** Of several processes that make one at the same time, the first wins: its file appears whole, and is never replaced. */
+/** Makes the file. If several processes do so at once, the first wins: its file appears complete and is never replaced. */
 function make(path: string): Buffer | undefined {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${randomBytes(6).toString('hex')}`;

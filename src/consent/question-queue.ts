@@ -1,4 +1,4 @@
-/** Lets one caller's questions be asked one after the other, so that each plan takes account of the answers before it. */
+/** Lets one caller's questions be asked one after the other, so that each plan takes account of the earlier answers. */
 export interface QuestionQueue {
   /** The number of callers whose user is being asked. */
   callers(): number;
@@ -7,7 +7,7 @@ export interface QuestionQueue {
 }
 
 export function createQuestionQueue(): QuestionQueue {
-  /** The end of each caller's last turn. */
+  /** Each caller's last turn, which resolves when the turn ends. */
   const lastTurns = new Map<string | undefined, Promise<void>>();
   return {
     callers: () => lastTurns.size,

@@ -3,11 +3,11 @@ import { type Next, next, operatorMust, reportMistake } from '../tools/next.js';
 import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
 import type { Failure } from './outcome.js';
 
-/** A call that is stopped before anything is sent. Thrown where it is found, and turned into a failure in one place. */
+/** Stops a call before anything is sent. `callTool` catches it and returns it as a failure. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly problems: readonly SafeText[];
-  /** Fields that the failure has in addition, or in place of its usual ones. `reason` ends its summary. */
+  /** Further fields of the failure, which replace its usual fields. `reason` ends its summary. */
   readonly more: Partial<Pick<Failure, 'defaults' | 'warnings' | 'next' | 'earlier'>> & { readonly reason?: SafeText };
   constructor(code: RefusalCode, problems: readonly SafeText[], more: Refusal['more'] = {}) {
     super(code);
@@ -17,7 +17,10 @@ export class Refusal extends Error {
   }
 }
 
-/** The failure that a refusal is for the caller. @param tool its name, or the words that stand for it */
+/**
+ * Returns the failure that tells a caller of a refusal.
+ * @param tool name of the tool, or words that stand for it
+ */
 export function refusalFailure(tool: string | SafeText, { code, problems, more }: Refusal, changes: boolean): Failure {
   const { reason, next: step } = refusals[code];
   const { reason: known = words(reason), ...fields } = more;
@@ -32,7 +35,10 @@ export function refusalFailure(tool: string | SafeText, { code, problems, more }
   };
 }
 
-/** The way out for what is larger than a question: `split` says in one sentence what to do instead. */
+/**
+ * The advice if a change is larger than a question.
+ * @param split the alternative in one sentence
+ */
 export const splitUp = (split: SafeText): Next =>
   next(
     'agent',
@@ -40,7 +46,7 @@ export const splitUp = (split: SafeText): Next =>
     say`${split} The person who runs this server can set CLOUDOPS_CONFIRM=plan to review plans of any size.`,
   );
 
-/** The refusal of a change that nobody could review, with what its operation says to do instead. */
+/** The refusal of a change that is too large to be reviewed, with the operation's advice. */
 export const tooLargeToShow = ({ change: { ifTooLarge } }: { readonly change: Pick<Change, 'ifTooLarge'> }): Refusal =>
   new Refusal('TooLargeToShow', [], ifTooLarge === undefined ? {} : { next: splitUp(say`${defined(ifTooLarge)}`) });
 
@@ -189,10 +195,9 @@ const refusals = {
 
 export type RefusalCode = keyof typeof refusals;
 
-/** Codes of refusals that are faults of this server. */
+/** Codes of faults of this server. */
 const ownFaults: readonly string[] = ['InternalError', 'SenderUnavailable'];
 
-/** True for the code of a call that its caller, a person or the configuration stopped. */
+/** True for the code of a refusal by the caller, a person or the configuration. */
 export const isRefusal = (code: string): boolean => Object.hasOwn(refusals, code) && !ownFaults.includes(code);
-/** All of them. */
 export const refusalCodes: readonly string[] = Object.keys(refusals);

@@ -6,36 +6,37 @@ import { say } from '../util/safe-text.js';
 import { Refusal } from './refusal.js';
 import { tokenLifetimeMs } from './tokens.js';
 
-/** The refusals of people. One that cannot be written into the journal counts in this process until it is. */
+/** People's refusals. A refusal that is not in the journal yet counts in this process until it is. */
 export interface Refusals {
   /**
-   * Records that a change was refused, which spends its nonce. `spent` means that it was decided before, `unwritten` that the journal
-   * does not have it yet. A question that was only closed is one of those that end the questions, but does not bind: `isDismissed`.
+   * Records a refusal and spends the nonce. Resolves with `spent` if the nonce was used before, and with `unwritten` if the journal does
+   * not have the refusal yet.
+   * @param isDismissed set if the question was only closed. It counts towards `mostRefusals`, but does not bind the change
    */
   decline(intent: Intent, isDismissed?: boolean): Promise<'declined' | 'spent' | 'unwritten'>;
-  /** True if the journal does not know yet that the consent with a nonce was refused. */
+  /** True if the nonce was refused and the journal does not have that yet. */
   isSpent(nonce: string): boolean;
-  /** The reason why this caller's user may not be asked, if there is one. */
+  /** Returns the reason for not asking this caller's user. */
   againstAsking(entry: Asked): Promise<Refusal | undefined>;
-  /** The reason why a planId may not carry out a change, if there is one. */
+  /** Returns the reason for not carrying out a change by planId. */
   againstPlanId(entry: Asked & Pick<Intent, 'digest'>): Promise<Refusal | undefined>;
-  /** Writes once more what is unwritten. */
+  /** Makes a last attempt to write the unwritten refusals. */
   close(): Promise<void>;
 }
 
-/** Whose refusals are counted together: those of a caller and, where callers are not told apart, of a client. */
+/** Refusals are counted per caller or, if callers are not authenticated, per client. */
 type Asked = Pick<Intent, 'caller' | 'client'>;
 
-/** After so many refusals within the time that a question holds, nobody is asked again. */
+/** After this number of refusals within the lifetime of a question, no more questions are asked. */
 const mostRefusals = 3;
 
-/** With more unwritten refusals than this, every consent counts as refused. */
+/** From this number of unwritten refusals on, every consent counts as refused. */
 const mostUnwritten = 1000;
 
-/** Of those that were only closed, no more are remembered. */
+/** Maximum number of dismissed questions that are remembered. */
 const mostDismissed = 1000;
 
-/** @param newId makes a new id for each attempt: an earlier one may have been written without our knowing */
+/** @param newId makes an id for each attempt, because an earlier attempt may have been written without an acknowledgement */
 export function createRefusals(
   journal: Pick<Journal, 'decline' | 'listDeclined'>,
   now: () => Date,
@@ -45,11 +46,11 @@ export function createRefusals(
   const persistence = createPersistence();
   const unwritten = new Map<string, Intent>();
 
-  /** Questions that were only closed, oldest first. Other processes do not know that, and take each for a refusal. */
+  /** Questions that were only closed, oldest first. Other processes count them as refusals. */
   let dismissed: readonly Intent[] = [];
 
   const since = () => now().getTime() - tokenLifetimeMs;
-  /** Digests of the changes that a caller's user refused while a question asked then would still hold. */
+  /** Digests of the changes that a caller's user refused within the lifetime of a question. */
   const refusedBy = async ({ caller }: Asked, client?: string): Promise<readonly string[]> => {
     const start = since();
     const isTheirs = (one: Intent) =>
@@ -64,7 +65,7 @@ export function createRefusals(
     );
     return refused.filter((one) => one === digest).length > closed.length;
   };
-  /** Refusals of all clients bind; those that end the questions are counted for each. */
+  /** Refusals through any client bind a change. Refusals that end the questions are counted per client. */
   const against = async (entry: Asked, reason: (refused: readonly string[]) => Refusal | undefined) => {
     try {
       const counted = await refusedBy(entry, entry.client);

@@ -1,7 +1,7 @@
 import { type SafeText, type Wording, words } from '../util/safe-text.js';
 import type { DecisionPage } from './decision-page.js';
 
-/** Whose word lets a change go ahead. */
+/** Modes of consent (CLOUDOPS_CONFIRM). */
 export const consentModes = ['ask', 'human', 'approval', 'plan', 'off'] as const;
 export type ConsentMode = (typeof consentModes)[number];
 
@@ -14,7 +14,7 @@ const byStrictness: readonly ConsentMode[] = ['off', 'plan', 'ask', 'human', 'ap
 /** The facts that the decision depends on. */
 export interface ConsentRequest {
   readonly mode: ConsentMode;
-  /** Set if only the plan is wanted. */
+  /** Set if the caller only wants the plan. */
   readonly planOnly: boolean;
   readonly hasPlanId: boolean;
   /** True if the client can ask its user, and one question holds the plan. */
@@ -23,7 +23,7 @@ export interface ConsentRequest {
   readonly hasView: boolean;
   /** The page on which a person can decide: one to sign in to, or one in the browser of this machine. */
   readonly page: 'none' | DecisionPage['kind'];
-  /** Set if the person who makes the call said yes beforehand, with an option of the command line. */
+  /** Set if the person agreed beforehand, with an option of the command line. */
   readonly agreed: boolean;
 }
 
@@ -32,9 +32,9 @@ export type ConsentStep =
   | { readonly kind: 'given'; readonly how: 'option' | 'off' }
   /** Ask the user through the client. */
   | { readonly kind: 'ask' }
-  /** Check the planId; if it is valid, consent is there. */
+  /** Accept the planId as consent, if it is valid. */
   | { readonly kind: 'redeem' }
-  /** Tell where the plan of the planId stands. */
+  /** Tell the state of the planId's plan. */
   | { readonly kind: 'status' }
   /** Answer with the plan, and the ways to carry it out. */
   | {
@@ -45,7 +45,7 @@ export type ConsentStep =
     }
   | { readonly kind: 'refuse'; readonly problem: SafeText };
 
-/** Decides what a change needs before it may go ahead. Whatever is not covered here is refused. */
+/** Decides which consent a change needs. Refuses every case that it does not cover. */
 export function decideConsent(request: ConsentRequest): ConsentStep {
   const { mode, planOnly, hasPlanId, agreed } = request;
   const ways = waysOf(request);
@@ -63,25 +63,25 @@ export function decideConsent(request: ConsentRequest): ConsentStep {
   );
 }
 
-/** The ways in which a plan can be carried out that was not agreed to while it was made. */
+/** Ways to carry out a plan later. */
 function waysOf(request: ConsentRequest) {
   const { mode, planOnly, question, hasView, page } = request;
   const isForPerson = asksPerson(mode) && !isAsked(request);
   const decidesOnPage = {
     none: false,
     signIn: mode === 'approval' || isForPerson,
-    // A tab that opens by itself is only for plans that nobody could decide on elsewhere.
+    // A browser tab opens by itself only for plans that cannot be decided elsewhere.
     local: isForPerson && !hasView,
   };
   return {
     withPlanId: mode === 'plan' || (mode === 'ask' && question === 'none'),
     withTicket: isForPerson && hasView,
-    // On a page, a plan waits; one that is only to be shown does not.
+    // A plan that is only shown does not wait on a page.
     withPage: decidesOnPage[page] && !planOnly,
   };
 }
 
-/** A plan that no question holds is for the page, if there is one to sign in to; otherwise asking ends in a refusal. */
+/** A plan that is too long for a question goes to the sign-in page. Without that page, it is asked about and refused as too large. */
 const isAsked = ({ question, page }: ConsentRequest) =>
   question === 'fits' || (question === 'tooLong' && page !== 'signIn');
 
@@ -100,14 +100,14 @@ const whyNoOption = {
 const isSatisfiedByOption = (mode: 'ask' | 'plan' | keyof typeof whyNoOption): mode is 'ask' | 'plan' =>
   mode === 'ask' || mode === 'plan';
 
-/** True if a click counts at all: one in a chat is the word of whoever asked for the change. */
+/** True if a click counts. With `approval`, a click in the chat does not, because it comes from the person who asked for the change. */
 export const takesClicks = (mode: ConsentMode, where: 'view' | 'page'): boolean =>
   mode === 'ask' || mode === 'human' || (mode === 'approval' && where === 'page');
 
-/** A person who is signed in to the page, and the plan that they want to decide on. */
+/** The facts about a person on the decision page and about a plan. */
 export interface PageDecision {
   readonly mode: ConsentMode;
-  /** Undefined where callers are not told apart. */
+  /** Undefined if callers are not authenticated. */
   readonly caller: string | undefined;
   /** Undefined for the person at this machine. */
   readonly person: string | undefined;
@@ -115,7 +115,7 @@ export interface PageDecision {
   readonly mayApprove: boolean;
 }
 
-/** The reason why a person may not decide on a plan on the page; undefined if they may. */
+/** Returns the reason for not letting a person decide on a plan on the page. */
 export function reasonAgainstDeciding({ mode, caller, person, mayApprove }: PageDecision): SafeText | undefined {
   const isOwn = caller === person;
   switch (mode) {
@@ -130,7 +130,7 @@ export function reasonAgainstDeciding({ mode, caller, person, mayApprove }: Page
   }
 }
 
-/** Whoever a plan waits for, as the end of a sentence. */
+/** The person that a plan waits for, as the end of a sentence. */
 export function whoDecides(mode: ConsentMode, page: ConsentRequest['page']): SafeText {
   if (mode === 'approval') return words('somebody other than its caller, who signs in to the page');
   if (asksPerson(mode) && page !== 'none')

@@ -3,8 +3,8 @@ import type { SealingKey, SealingKeys } from '../util/seal.js';
 import type { PlanClaims } from './outcome.js';
 
 /**
- * A consent token stands for one plan, or one question, shown once. A `handle` is for a plan that only a person can decide on: with it,
- * a client asks what became of the plan.
+ * A consent token stands for one plan or one question. A `handle` stands for a plan that only a person can decide on, and lets a client
+ * ask for the state of that plan.
  */
 export interface ConsentClaims extends PlanClaims {
   readonly use: ConsentUse;
@@ -14,19 +14,19 @@ export interface ConsentClaims extends PlanClaims {
 
 export type ConsentUse = (typeof uses)[number];
 
-/** Issues consent tokens, and verifies those that clients bring back. */
+/** Issues consent tokens, and verifies the tokens that clients send back. */
 export interface ConsentTokens {
   issue(claims: Omit<ConsentClaims, 'issuedAt'>): string;
   /** @throws InvalidToken */
   verify(token: string): ConsentClaims;
   /**
-   * The claims of a token, however old it is.
+   * Returns the claims of a token of any age.
    * @throws InvalidToken
    */
   read(token: string): ConsentClaims;
 }
 
-/** A token that is not accepted. */
+/** A token was not accepted. */
 export class InvalidToken extends Error {
   readonly reason: 'expired' | 'forged';
   constructor(reason: InvalidToken['reason']) {
@@ -35,17 +35,17 @@ export class InvalidToken extends Error {
   }
 }
 
-/** The life of a plan or a question. */
+/** Lifetime of a plan or a question. */
 export const tokenLifetimeMs = 10 * 60 * 1000;
 
 const digestBytes = 16;
 const nonceBytes = 8;
 const macBytes = 16;
-/** Use and time are one number of 40 bits. The two highest say the use. */
+/** Use and time share a number of 40 bits. The two highest bits are the use. */
 const headBytes = 5;
 const useStep = 2 ** 38;
 const uses = ['plan', 'question', 'handle'] as const;
-/** Time is in steps of so many milliseconds, which lasts until the year 2109. */
+/** Resolution of the time (milliseconds). It suffices until the year 2109. */
 const stepMs = 16;
 const nonceAt = headBytes + digestBytes;
 const claimsBytes = nonceAt + nonceBytes;
@@ -53,12 +53,11 @@ const claimsBytes = nonceAt + nonceBytes;
 export const newNonce = (): string => randomBytes(nonceBytes).toString('hex');
 
 /**
- * Tokens of 60 characters, because models copy them: use, time, the digest of 128 bits, 64 bits of nonce, and 128 bits of
- * HMAC-SHA256 over these and the caller. Time is rounded down to a step: an answer may seem to have taken so much longer, never
- * less long, than it did. Tokens are valid for ten minutes, with the key that signed them and for the caller that was given them,
- * where callers have names.
- * @param keys at least 32 bytes each; the first one signs, and all of them verify
- * @param planKeys those of planIds, which prove no consent, if others than these
+ * Makes tokens of 60 characters, because models copy them: use, time, 128 bits of digest, 64 bits of nonce, and 128 bits of HMAC-SHA256
+ * over these and the caller. Time is rounded down, so that an answer may seem up to `stepMs` slower than it was, but never faster. A
+ * token is valid for ten minutes and for one caller.
+ * @param keys at least 32 bytes each. The first key signs, and all keys verify
+ * @param planKeys separate keys for planIds, which prove no consent
  */
 export function createConsentTokens(
   keys: SealingKeys,
