@@ -51,10 +51,10 @@ const folded = (title, ...parts) => [`<details>\n<summary>${title}</summary>`, .
 const errorTable = (rows) => markdownTable(['code', 'what it is', 'what to do'], rows);
 const ofServer = (isChange) => (code) => {
   const { summary, next } = refusalFailure(words('The call'), new Refusal(code, []), isChange);
-  return [`\`${code}\``, summary, next.text];
+  return [`\`${code}\``, summary.text, next.text.text];
 };
 const ofService = ([code, status], isStorage) => {
-  const { text } = remedyFor({}, code, status, { api: 'this', isStorage, account: '…' }).next;
+  const { text } = remedyFor({}, code, status, { api: 'this', isStorage, account: '…' }).next.text;
   return [`\`${code}\``, `The cloud refused it with HTTP status ${status}.`, text.replace('"…"', '…')];
 };
 
