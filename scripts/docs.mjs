@@ -23,7 +23,7 @@ const {
   export { toJSONSchema } from 'zod';
   export { accountsFileSchema } from './src/config/accounts-file.js';
   export { operations } from './src/tools/index.js';
-  export { prompts, promptText } from './src/mcp/prompt-texts.js';
+  export { prompts, promptText } from './src/mcp/prompts.js';
   export { operations as sandboxOperations } from './sandbox/dispatch.js';
   export { situations } from './eval/situations.js';
   export { markdownTable } from './src/util/human.js';`);

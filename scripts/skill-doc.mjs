@@ -5,7 +5,7 @@ import { importSource } from './source.mjs';
 
 const { operations, prompts, confirmFirst, instructionsFor, listText } = await importSource(`
   export { operations } from './src/tools/index.js';
-  export { prompts, confirmFirst } from './src/mcp/prompt-texts.js';
+  export { prompts, confirmFirst } from './src/mcp/prompts.js';
   export { instructionsFor } from './src/mcp/instructions.js';
   export { listText } from './src/util/human.js';`);
 

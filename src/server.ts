@@ -21,10 +21,10 @@ import { consentForm, elicitorFor, guideFor } from './mcp/elicitation.js';
 import { promptValues, servePrompts } from './mcp/prompts.js';
 import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
 import { createToolCatalog, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
-import { traceOrigin } from './mcp/trace-origin.js';
 import { decide } from './mcp/views/decide.js';
 import { viewMeta } from './mcp/views/results.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.js';
+import { traceOrigin } from './observe/tracing.js';
 import type { Effect, JsonSchema, Operation } from './tools/define-operation.js';
 import type { SealingKeys } from './util/seal.js';
 
@@ -62,7 +62,7 @@ export function createServer(
   const { version, principal, stateKeys, now } = dependencies;
   const tokens = createConsentTokens(stateKeys, principal?.name ?? '', now, dependencies.planKeys);
   const tickets = createActionTokens(stateKeys, principal?.name ?? '', now);
-  const { accounts, operations, ...offer } = offers.to(principal);
+  const { accounts, operations, ...offer } = offers.offerTo(principal);
   const server = new Server(
     { name: 'cloudops-mcp', title: 'Cloud operations', version },
     {

@@ -6,7 +6,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import server from '../server.json' with { type: 'json' };
 import { settingNames, settings } from '../src/config/settings.js';
 import { consentModes } from '../src/consent/required-consent.js';
-import { prompts } from '../src/mcp/prompt-texts.js';
+import { prompts } from '../src/mcp/prompts.js';
 import { operations } from '../src/tools/index.js';
 
 /** What package, registry and Claude Desktop are told of the server. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
-import { confirmFirst, prompts } from '../src/mcp/prompt-texts.js';
+import { confirmFirst, prompts } from '../src/mcp/prompts.js';
 import { operations } from '../src/tools/index.js';
 
 /** Skills have the form that agentskills.io asks for, and say what prompts say. `npm run docs` generates them. */

@@ -1,7 +1,6 @@
 import { Console } from 'node:console';
 import { setImmediate } from 'node:timers/promises';
-import { schemaProblems } from '../mcp/json-schema.js';
-import { toolSchemas } from '../mcp/tool-schemas.js';
+import { schemaProblems, toolSchemas } from '../mcp/tool-schemas.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
 import { type HostRules, loadOperations, type OwnOperations } from '../operations/load-operations.js';
 import { textAt } from '../util/objects.js';

@@ -1,5 +1,120 @@
 import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
-import { type Prompt, promptText } from './prompt-texts.js';
+import {
+  defaultZones,
+  deploymentModels,
+  devopsInstanceTypes,
+  devopsZones,
+  nodeInstanceTypes,
+} from '../tools/schema/enumerations.js';
+import { quote } from '../util/quote.js';
+
+/** An argument of a prompt. Hosts send text. */
+export interface PromptArgument {
+  readonly description: string;
+  readonly required?: boolean;
+  readonly values?: readonly string[];
+}
+
+/** A task that a person can start by name. */
+export interface Prompt {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly args: Readonly<Record<string, PromptArgument>>;
+  /** The tool that the task ends in, and how to go about it. */
+  readonly tool: string;
+  readonly steps: readonly string[];
+}
+
+const region = { description: 'Region', values: Object.keys(defaultZones) };
+
+/** The way to any change. The skill has it too, where nobody says "me": hence without persons. */
+export const confirmFirst: readonly string[] = [
+  'Ask for everything that is missing and that you cannot know; never guess names, IDs, versions or keys.',
+  'Call the tool with planOnly: true, and show its plan: what will happen, the request, the defaults and the warnings.',
+  'Carry it out only after a clear yes to exactly that plan.',
+  'Afterwards report the outcome and the request IDs. If the outcome is unknown, do not call again.',
+];
+
+export const prompts: readonly Prompt[] = [
+  {
+    name: 'check_upload',
+    title: 'Check an upload',
+    description: 'How far a multipart upload is, what is missing, and when it will be done',
+    args: {
+      bucket: { description: 'Bucket', required: true },
+      object: { description: 'Object key', required: true },
+      uploadId: { description: 'Upload ID', required: true },
+      expectedBytes: { description: 'Size of the whole object in bytes' },
+      expectedParts: { description: 'Number of parts of the whole object' },
+    },
+    tool: 'list_parts',
+    steps: [
+      'Call the tool with these arguments and the view "summary".',
+      'Report in a few sentences how far the upload is, what is missing, how fast it goes and when it will be done.',
+      'Say so if it has stopped, if parts are too small to complete it, or if numbers are missing.',
+    ],
+  },
+  {
+    name: 'plan_restore',
+    title: 'Plan a restore',
+    description: 'Restore a DevOps server from a backup: ask, plan, show, then act',
+    args: {
+      backupId: { description: 'Backup ID, 32 characters', required: true },
+      instanceId: { description: 'Name of the new server', required: true },
+      region,
+      availabilityZone: { description: 'Zone', values: devopsZones },
+      instanceType: { description: 'Server type', values: devopsInstanceTypes },
+      diskSize: { description: 'Disk in GB', values: ['100', '200', '300', '400'] },
+    },
+    tool: 'restore_instance',
+    steps: confirmFirst,
+  },
+  {
+    name: 'plan_upgrade',
+    title: 'Plan an upgrade',
+    description: 'Upgrade a Kubernetes cluster: ask, plan, show, then act',
+    args: {
+      resourceGroupName: { description: 'Resource group', required: true },
+      clusterName: { description: 'Cluster', required: true },
+      version: { description: 'Version to upgrade to' },
+    },
+    tool: 'upgrade_kube_version',
+    steps: confirmFirst,
+  },
+  {
+    name: 'plan_resource_group',
+    title: 'Plan a resource group',
+    description: 'Set up a Kubernetes resource group: ask for what is missing, plan, show, then act',
+    args: {
+      resourceGroupName: { description: 'Resource group', required: true },
+      deploymentModel: { description: 'Deployment model', values: deploymentModels },
+      region,
+      nodeInstanceType: { description: 'Instance type of control plane and nodes', values: nodeInstanceTypes },
+      controlPlaneNodes: { description: 'Control plane nodes', values: ['1', '3', '5'] },
+    },
+    tool: 'provision_kube_resource_group',
+    steps: ['Read cloudops://reference/provision_kube_resource_group for all arguments and rules.', ...confirmFirst],
+  },
+];
+
+/** The message that starts the task. Only the arguments of the prompt are in it. */
+export function promptText(
+  { title, tool, steps, args }: Prompt,
+  given: Readonly<Record<string, string | undefined>>,
+): string {
+  const lines = Object.keys(args).flatMap((name) => {
+    const value = given[name];
+    return value === undefined || value === '' ? [] : [`- ${name}: ${quote(value, 2000)}`];
+  });
+  return [
+    `${title} with the tool ${tool}.`,
+    '',
+    ...lines,
+    '',
+    ...steps.map((step, index) => `${index + 1}. ${step}`),
+  ].join('\n');
+}
 
 export function servePrompts(server: Server, prompts: readonly Prompt[]): void {
   server.setRequestHandler('prompts/list', () => ({

@@ -8,11 +8,12 @@ import {
   resourceGroupStatus,
 } from '../tools/schema/meanings.js';
 import { markdownTable, sentenceCase } from '../util/human.js';
-import { inputJsonSchema } from './json-schema.js';
+import { isObject } from '../util/objects.js';
+import { inputJsonSchema } from './tool-schemas.js';
 
-/** The reference of the API as Markdown, for agents and people. */
+/** The reference of the API in Markdown, for agents and people. */
 
-/** The arguments of an operation, and the questions that the API leaves open. */
+/** Returns the reference of one operation: its arguments and its gaps. */
 export function operationReference(operation: Operation): string {
   const { name, api, description } = operation;
   const parts = [
@@ -25,49 +26,67 @@ export function operationReference(operation: Operation): string {
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Questions that the API leaves open and things that the operation can't do: headings, each with a list in Markdown. */
+/** Returns the gaps of an operation as headings with Markdown lists: facts that the API does not document, and missing features. */
 export function gaps({ undocumented, limitations }: Operation): [string, string][] {
   const section = (title: string, sentences: readonly string[]): [string, string][] =>
     sentences.length === 0 ? [] : [[title, sentences.map((sentence) => `- ${sentence}`).join('\n')]];
   return [...section('Not documented by the API', undocumented), ...section('Not possible here', limitations)];
 }
 
-/** One argument with its rules, and what the cloud uses in its absence. A list of values that many share has a letter. */
+/** One argument of an operation, as the reference describes it. */
 export interface ArgumentRow {
   readonly path: string;
   readonly type: string;
   readonly rules: readonly string[];
   readonly about: string;
+  /** The cloud's value if the argument is absent; empty if it is not documented. */
   readonly preset: string;
-  readonly list: { readonly name: string; readonly values: string } | undefined;
+  /** The allowed values, if they are too many for the rules. */
+  readonly list: ValueList | undefined;
 }
 
-/** Every argument, at any depth. */
+/** A long list of allowed values. Arguments with the same values share a list, and its letter is its name. */
+interface ValueList {
+  readonly name: string;
+  readonly values: string;
+}
+
+/** Returns a row for each argument of an operation, at any depth. */
 export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'defaults'>): ArgumentRow[] {
-  const letters = new Map<string, string>();
-  const listOf = (field: JsonSchema): ArgumentRow['list'] => {
-    const values = longList(field);
-    if (values === undefined) return undefined;
-    const name = letters.get(values) ?? String.fromCharCode(65 + letters.size);
-    letters.set(values, name);
-    return { name, values };
-  };
-  return argumentsOf(inputJsonSchema(input()), '').map(({ path, field, required }) => {
-    const items = field.items as JsonSchema | undefined;
-    const ruled = items?.type === 'string' ? [field, items] : [field];
-    const list = ruled.map(listOf).find((found) => found !== undefined);
+  const listOf = createValueLists();
+  const presets = new Map(defaults.map(({ path, value }) => [path, value]));
+  return argumentsOf(inputJsonSchema(input()), '').map(({ path, field, isRequired }) => {
+    const items = itemsOf(field);
+    const textItems = items?.type === 'string' ? items : undefined;
+    const list = listOf(textItems ?? field);
     return {
       path,
       type: items === undefined ? typeName(field) : `list of ${typeName(items)}`,
-      rules: [...(required ? ['required'] : []), ...ruled.flatMap((one) => rulesOf(one, list?.name))],
+      rules: [
+        ...(isRequired ? ['required'] : []),
+        ...rulesOf(field, list),
+        ...(textItems === undefined ? [] : rulesOf(textItems, list)),
+      ],
       about: String(field.description ?? ''),
-      preset: defaults.find((one) => one.path === path)?.value ?? '',
+      preset: presets.get(path) ?? '',
       list,
     };
   });
 }
 
-/** The same as a table of Markdown, and long lists of values after it. */
+/** Returns a function that names the long lists of values A, B, C and so on, in the order in which it meets them. */
+function createValueLists(): (field: JsonSchema) => ValueList | undefined {
+  const lists = new Map<string, ValueList>();
+  return ({ enum: allowed }) => {
+    if (!Array.isArray(allowed) || allowed.length <= maximumInlineValues) return undefined;
+    const values = valuesText(allowed);
+    const list = lists.get(values) ?? { name: String.fromCharCode(65 + lists.size), values };
+    lists.set(values, list);
+    return list;
+  };
+}
+
+/** Returns the arguments as a Markdown table, followed by the long lists of values. */
 export function argumentReference(operation: Operation): string {
   const rows = argumentRows(operation);
   const table = markdownTable(
@@ -90,7 +109,7 @@ export function instanceTypesReference(): string {
   return ['# Instance types', ...lists.map(([title, types]) => `\n## ${title}\n\n${types.join(', ')}`), ''].join('\n');
 }
 
-/** The states that records in answers have, by field: each value with its meaning. */
+/** The states of records in answers: for each field, the values and their meanings. */
 export const states: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Resource group status': resourceGroupStatus,
   'Cluster and node status': clusterStatus,
@@ -110,20 +129,27 @@ export function statesReference(): string {
   return ['# States', '', note, ...Object.entries(states).map(section), ''].join('\n');
 }
 
-/** The arguments of an object and of what is in it; `nodePools[].name` is in a list. */
-function argumentsOf(
-  { properties = {}, required }: JsonSchema,
-  prefix: string,
-): { path: string; field: JsonSchema; required: boolean }[] {
-  return Object.entries(properties as Readonly<Record<string, JsonSchema>>).flatMap(([name, field]) => {
+interface Argument {
+  readonly path: string;
+  readonly field: JsonSchema;
+  readonly isRequired: boolean;
+}
+
+/** Returns the arguments of an object schema and of all schemas inside it. `nodePools[].name` is inside a list. */
+function argumentsOf({ properties, required }: JsonSchema, prefix: string): Argument[] {
+  if (!isObject(properties)) return [];
+  const requiredNames: readonly unknown[] = Array.isArray(required) ? required : [];
+  return Object.entries(properties).flatMap(([name, field]) => {
+    if (!isObject(field)) return [];
     const path = prefix + name;
-    const items = field.items as JsonSchema | undefined;
-    return [
-      { path, field, required: Array.isArray(required) && required.includes(name) },
-      ...(items === undefined ? argumentsOf(field, `${path}.`) : argumentsOf(items, `${path}[].`)),
-    ];
+    const items = itemsOf(field);
+    const inner = items === undefined ? argumentsOf(field, `${path}.`) : argumentsOf(items, `${path}[].`);
+    return [{ path, field, isRequired: requiredNames.includes(name) }, ...inner];
   });
 }
+
+/** The schema of a list's elements. */
+const itemsOf = ({ items }: JsonSchema): JsonSchema | undefined => (isObject(items) ? items : undefined);
 
 const typeNames = new Map<unknown, string>([
   ['string', 'text'],
@@ -132,10 +158,9 @@ const typeNames = new Map<unknown, string>([
 ]);
 const typeName = ({ type }: JsonSchema) => typeNames.get(type) ?? String(type);
 
-/** @param listName of the list of its values, if that is long */
-function rulesOf(field: JsonSchema, listName: string | undefined): string[] {
+function rulesOf(field: JsonSchema, list: ValueList | undefined): string[] {
   return [
-    ...(Array.isArray(field.enum) ? [oneOf(field.enum, listName)] : []),
+    ...(Array.isArray(field.enum) ? [allowedValues(field.enum, list)] : []),
     ...range(field.minimum, field.maximum),
     ...range(field.minLength, field.maxLength, 'character', 'characters'),
     ...range(field.minItems, field.maxItems, 'entry', 'entries'),
@@ -143,20 +168,20 @@ function rulesOf(field: JsonSchema, listName: string | undefined): string[] {
   ];
 }
 
-const valuesText = (values: readonly unknown[]) => values.map((value) => `\`${value}\``).join(', ');
+/** More allowed values than this stand in a list below the table. */
+const maximumInlineValues = 8;
 
-/** The allowed values of a field, if there are many. */
-const longList = (field: JsonSchema): string | undefined =>
-  Array.isArray(field.enum) && field.enum.length > 8 ? valuesText(field.enum) : undefined;
-
-function oneOf(values: readonly unknown[], listName: string | undefined): string {
-  if (values.length > 8) return `one of list ${listName} below`;
+function allowedValues(values: readonly unknown[], list: ValueList | undefined): string {
+  if (list !== undefined) return `one of list ${list.name} below`;
   return values.length === 1 ? `only ${valuesText(values)}` : `one of ${valuesText(values)}`;
 }
 
-function range(low: unknown, high: unknown, one = '', many = ''): string[] {
-  const counted = (bound: unknown) => `${bound} ${bound === 1 ? one : many}`.trim();
-  if (low === undefined) return high === undefined ? [] : [`at most ${counted(high)}`];
-  if (low === high) return [`exactly ${counted(high)}`];
-  return [high === undefined ? `at least ${counted(low)}` : `${low} to ${counted(high)}`];
+const valuesText = (values: readonly unknown[]) => values.map((value) => `\`${value}\``).join(', ');
+
+/** Returns a rule for the bounds of a number or a count; none if there are no bounds. */
+function range(low: unknown, high: unknown, singular = '', plural = ''): string[] {
+  const withUnit = (bound: unknown) => `${bound} ${bound === 1 ? singular : plural}`.trim();
+  if (low === undefined) return high === undefined ? [] : [`at most ${withUnit(high)}`];
+  if (low === high) return [`exactly ${withUnit(high)}`];
+  return [high === undefined ? `at least ${withUnit(low)}` : `${low} to ${withUnit(high)}`];
 }

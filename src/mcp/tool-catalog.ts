@@ -1,9 +1,9 @@
-import { type Accounts, accountsFor, accountsOf } from '../calls/account.js';
+import { type Account, type Accounts, accountsFor, accountsOf, presetAmong } from '../calls/account.js';
 import type { Principal } from '../calls/policy.js';
-import type { Operation } from '../tools/define-operation.js';
-import { describedFor, withAccount } from './account-argument.js';
+import type { JsonSchema, Operation } from '../tools/define-operation.js';
+import { isObject } from '../util/objects.js';
 import { instructionsFor } from './instructions.js';
-import { type Prompt, prompts } from './prompt-texts.js';
+import { type Prompt, prompts } from './prompts.js';
 import generatedSchemas from './schemas.generated.json' with { type: 'json' };
 import type { ToolSchemas } from './tool-schemas.js';
 
@@ -12,7 +12,7 @@ export interface Tool extends ToolSchemas {
   readonly operation: Operation;
 }
 
-/** A tool as a caller is shown it. */
+/** A tool as a caller sees it. */
 export interface OfferedTool extends Tool {
   readonly description: string;
 }
@@ -21,7 +21,7 @@ export interface OfferedTool extends Tool {
 export interface Offer {
   readonly accounts: Accounts;
   readonly tools: readonly OfferedTool[];
-  /** Those of the tools. */
+  /** The operations of `tools`. */
   readonly operations: readonly Operation[];
   readonly prompts: readonly Prompt[];
   readonly instructions: string;
@@ -30,46 +30,43 @@ export interface Offer {
 export interface ToolCatalog {
   /** All tools, before policy and scopes. */
   readonly tools: readonly Tool[];
-  to(principal: Principal | undefined): Offer;
+  offerTo(principal: Principal | undefined): Offer;
 }
 
 const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
 
-/** Scopes come from tokens. These are more sets of scopes than anybody grants. */
-const mostKept = 100;
+/** Size of the cache of offers. Tokens bring the scopes, and no operator grants this many different sets of scopes. */
+const maximumOffers = 100;
 
-/**
- * The offers to callers, which depend on their scopes alone. They are kept, because over HTTP each request has a
- * server of its own.
- */
+/** Creates the tool catalog. It caches an offer per set of scopes, because over HTTP each request has a server of its own. */
 export function createToolCatalog(operations: readonly Operation[], accounts: Accounts): ToolCatalog {
   const tools = operations.map((operation) => {
-    const found = operation.schemas ?? schemas[operation.name];
-    if (found === undefined) throw new Error(`${operation.name} is not in src/mcp/schemas.generated.json.`);
-    return { operation, ...found };
+    const toolSchemas = operation.schemas ?? schemas[operation.name];
+    if (toolSchemas === undefined) throw new Error(`${operation.name} is not in src/mcp/schemas.generated.json.`);
+    return { operation, ...toolSchemas };
   });
-  const kept = new Map<string, Offer>();
+  const offers = new Map<string, Offer>();
   return {
     tools,
-    to: (principal) => {
-      const key = JSON.stringify(principal?.scopes);
-      const known = kept.get(key);
-      if (known !== undefined) return known;
-      if (kept.size === mostKept) kept.clear();
+    offerTo: (principal) => {
+      const scopes = JSON.stringify(principal?.scopes);
+      const cached = offers.get(scopes);
+      if (cached !== undefined) return cached;
+      if (offers.size === maximumOffers) offers.clear();
       const offer = makeOffer(tools, accounts, principal);
-      kept.set(key, offer);
+      offers.set(scopes, offer);
       return offer;
     },
   };
 }
 
-function makeOffer(all: readonly Tool[], everyAccount: Accounts, principal: Principal | undefined): Offer {
-  const accounts = accountsOf(everyAccount, principal);
-  const tools = all.flatMap((tool) => {
+function makeOffer(allTools: readonly Tool[], allAccounts: Accounts, principal: Principal | undefined): Offer {
+  const accounts = accountsOf(allAccounts, principal);
+  const tools = allTools.flatMap((tool) => {
     const allowing = accountsFor(accounts, tool.operation, principal);
     if (allowing.length === 0) return [];
-    const description = describedFor(tool.operation.description, accounts, allowing);
-    return [{ ...tool, description, input: withAccount(tool.input, accounts, allowing) }];
+    const description = descriptionFor(tool.operation, accounts, allowing);
+    return [{ ...tool, description, input: withAccountArgument(tool.input, accounts, allowing) }];
   });
   const operations = tools.map(({ operation }) => operation);
   return {
@@ -80,3 +77,60 @@ function makeOffer(all: readonly Tool[], everyAccount: Accounts, principal: Prin
     instructions: instructionsFor(operations, accounts),
   };
 }
+
+/** The description of a tool. If only one of several accounts allows the tool, it names that account, because no argument does. */
+function descriptionFor(
+  { description }: Operation,
+  { all, areNamed }: Pick<Accounts, 'all' | 'areNamed'>,
+  [only, ...others]: readonly Account[],
+): string {
+  if (only === undefined || others.length > 0 || !areNamed || all.length < 2) return description;
+  return `For the account ${only.name} only. ${description}`;
+}
+
+/**
+ * Adds the argument `account` to the schema of a tool's arguments, if several accounts allow the tool.
+ * @param allowing the caller's accounts that allow the tool
+ */
+function withAccountArgument(
+  schema: JsonSchema,
+  { byDefault, areNamed }: Pick<Accounts, 'byDefault' | 'areNamed'>,
+  allowing: readonly Account[],
+): JsonSchema {
+  if (!areNamed || allowing.length < 2) return schema;
+  const { properties, required } = schema;
+  const preset = presetAmong(allowing, byDefault);
+  const advice = preset === undefined ? 'Ask if the user named none' : `The one the user means, else ${preset.name}`;
+  const account = {
+    type: 'string',
+    enum: allowing.map(({ name }) => name),
+    description: `${describeAccounts(allowing)}. ${advice}`,
+  };
+  const others = Array.isArray(required) ? required : [];
+  return {
+    ...schema,
+    properties: { account, ...(isObject(properties) && properties) },
+    ...(preset === undefined && { required: ['account', ...others] }),
+  };
+}
+
+/** The weight that descriptions of two accounts may have. Every tool repeats them, and the instructions always have them in full. */
+const maximumWeight = 80;
+/** Each further account leaves less room, because its name needs room too. */
+const weightOfName = 12;
+
+/** Describes the accounts (`prod: live customers; staging: trials`) if that is short. */
+function describeAccounts(accounts: readonly Account[]): string {
+  const text = accounts
+    .flatMap(({ name, description }) => (description === undefined ? [] : [`${name}: ${description}`]))
+    .join('; ');
+  const room = maximumWeight - weightOfName * (accounts.length - 2);
+  return text === '' || weightOf(text) > room ? 'Account to act in' : text;
+}
+
+/**
+ * The weight of a text, about four for each token. Latin letters share a token, digits and other ASCII characters mostly have their own,
+ * and characters of other scripts take more.
+ */
+const weightOf = (text: string) =>
+  Buffer.byteLength(text.replace(/[^a-z\s]/giu, (character) => (character < '\u0080' ? '####' : `${character}#`)));

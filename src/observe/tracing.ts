@@ -1,9 +1,11 @@
+import type { ServerContext } from '@modelcontextprotocol/server';
 import type { CallTool } from '../calls/context.js';
-import type { Tracer } from '../util/trace.js';
+import { textAt } from '../util/objects.js';
+import type { TraceOrigin, Tracer } from '../util/trace.js';
 
 /**
- * Follows calls with a span each, named as OpenTelemetry's conventions for MCP name it. A result that is an error is an error of
- * the tool, though the protocol's answer is none.
+ * Wraps calls in a span each, named by OpenTelemetry's conventions for MCP. A result with `isError` counts as an error of the tool,
+ * although the protocol's answer is no error.
  */
 export const withTracing =
   (callTool: CallTool, tracer: Tracer): CallTool =>
@@ -21,3 +23,23 @@ export const withTracing =
     span.end({}, outcome.kind === 'failed' ? 'tool_error' : undefined);
     return outcome;
   };
+
+/** The part of a request's context that tells its trace. */
+interface TracedRequest extends Pick<ServerContext, 'http'> {
+  readonly mcpReq: Pick<ServerContext['mcpReq'], 'id' | '_meta'>;
+}
+
+/** Returns the W3C trace context of a request, from `_meta` or else from the HTTP headers. */
+export function traceOrigin({ mcpReq: { id, _meta }, http }: TracedRequest): TraceOrigin {
+  const headers = http?.req?.headers;
+  const traceparent = textAt(_meta, 'traceparent');
+  const parent =
+    traceparent === undefined
+      ? { traceparent: headers?.get('traceparent') ?? undefined, tracestate: headers?.get('tracestate') ?? undefined }
+      : { traceparent, tracestate: textAt(_meta, 'tracestate') };
+  const attributes = {
+    'jsonrpc.request.id': String(id).slice(0, 100),
+    'network.transport': http === undefined ? 'pipe' : 'tcp',
+  };
+  return { ...parent, ...(http !== undefined && { linkOnly: true }), attributes };
+}

@@ -167,7 +167,7 @@ test.each([
 
 test('what a caller is offered depends on its scopes alone, however many there have been', () => {
   const offers = createToolCatalog([listParts, restoreInstance], of([prod, staging]));
-  const to = (...scopes: string[]) => offers.to({ name: `caller ${scopes.length}`, scopes });
+  const to = (...scopes: string[]) => offers.offerTo({ name: `caller ${scopes.length}`, scopes });
   const shown = ({ operations, accounts }: Offer) => [
     operations.map(({ name }) => name),
     accounts.all.map(({ name }) => name),
@@ -177,9 +177,9 @@ test('what a caller is offered depends on its scopes alone, however many there h
     expect(shown(to('cloudops:read', 'cloudops:account:prod'))).toEqual([['list_parts'], ['prod']]);
     expect(shown(to('cloudops:write', 'cloudops:account:staging'))).toEqual([['restore_instance'], ['staging']]);
   }
-  expect(shown(offers.to(undefined))).toEqual([
+  expect(shown(offers.offerTo(undefined))).toEqual([
     ['list_parts', 'restore_instance'],
     ['prod', 'staging'],
   ]);
-  expect(to('cloudops:read')).toBe(offers.to({ name: 'another', scopes: ['cloudops:read'] }));
+  expect(to('cloudops:read')).toBe(offers.offerTo({ name: 'another', scopes: ['cloudops:read'] }));
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { inputJsonSchema, outputJsonSchema } from '../../src/mcp/json-schema.js';
+import { inputJsonSchema, outputJsonSchema } from '../../src/mcp/tool-schemas.js';
 import { operations } from '../../src/tools/index.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { traceOrigin } from '../../src/mcp/trace-origin.js';
+import { traceOrigin } from '../../src/observe/tracing.js';
 
 const inMeta = { traceparent: 'parent in _meta', tracestate: 'state in _meta' };
 const inHeaders = { traceparent: 'parent in a header', tracestate: 'state in a header' };
