@@ -10,19 +10,19 @@ import { appsExtension, viewMimeType } from './views/contract/apps.js';
 
 /** A client as it declares itself. */
 export interface Client {
-  /** Its name and version, for the journal. */
+  /** The client's name and version, for the journal. */
   readonly name: string;
-  /** True if it shows its user a form. */
+  /** True if the client can show forms (elicitation in form mode). */
   readonly form: boolean;
-  /** True if it sends its user to an address. */
+  /** True if the client can send its user to a URL (elicitation in URL mode). */
   readonly url: boolean;
-  /** True if it shows views (MCP Apps). */
+  /** True if the client can show views (MCP Apps). */
   readonly views: boolean;
 }
 
 /**
- * The client of a request. From 2026-07-28 on each request says who sends it; before that, the connection or the session does.
- * @param session the client as it declared itself when its session began
+ * Returns the client of a request. From 2026-07-28 on, each request declares its client. Before, the connection or the session does.
+ * @param session the client as declared when the session began
  */
 export function clientOf(server: Server, { mcpReq: { envelope } }: ServerContext, session: Client | undefined): Client {
   if (envelope === undefined)
@@ -31,13 +31,13 @@ export function clientOf(server: Server, { mcpReq: { envelope } }: ServerContext
   return describeClient(fields[CLIENT_CAPABILITIES_META_KEY], fields[CLIENT_INFO_META_KEY]);
 }
 
-/** A client by the capabilities and the information that it gave, as far as these can be read. */
+/** Reads a client's capabilities and information. Malformed parts count as absent. */
 export function describeClient(capabilities: unknown, information: unknown): Client {
   const { elicitation, extensions } = declared().capabilities.parse(capabilities ?? {});
   const { name, version } = declared().information.parse(information ?? {});
   return {
     name: `${name} ${version}`.trim().slice(0, 100),
-    // An empty declaration means forms.
+    // By the protocol, an empty declaration means form mode.
     form: elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined),
     url: elicitation?.url !== undefined,
     views: extensions?.[appsExtension]?.mimeTypes.includes(viewMimeType) ?? false,

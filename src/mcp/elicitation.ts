@@ -5,10 +5,10 @@ import type { Elicitor, Guide, UserReply, Visit } from '../consent/elicitor.js';
 import type { ConsentClaims } from '../consent/tokens.js';
 import type { Client } from './client.js';
 
-/** The answer that changes nothing. It is chosen at first. */
+/** The declining option, which is selected by default. */
 const nothing = 'Do nothing';
 
-/** The form that a person answers: one choice, in words. */
+/** The form of a question, with a choice between two labels. */
 export const consentForm = (accept: string) => ({
   type: 'object' as const,
   properties: {
@@ -17,10 +17,10 @@ export const consentForm = (accept: string) => ({
   required: ['decision'],
 });
 
-/** People need time. The client may give up earlier. */
+/** Time limit of a question, long enough for a person. The client may have a shorter limit. */
 const answerMs = 10 * 60 * 1000;
 
-/** The interval at which a client is told that its user is still being asked: many reset their time-out each time. */
+/** Interval of progress notifications while a question is open. Many clients reset their time limit with each notification. */
 const progressMs = 10_000;
 
 export interface Asking {
@@ -29,15 +29,15 @@ export interface Asking {
 }
 
 /**
- * The way to the person behind the client, or undefined if the client offers none. Up to 2025-11-25 the question is sent while
- * the call runs; from 2026-07-28 on the call ends with it, and the answer comes with the next one.
+ * Returns the way to ask the client's user; undefined if the client cannot show forms. Up to 2025-11-25, the question is sent during
+ * the call. From 2026-07-28 on, the call ends with the question, and the next call brings the reply.
  */
 export function elicitorFor(client: Client, context: ServerContext, { stillAsking }: Asking): Elicitor | undefined {
   const { envelope, inputResponses, requestState } = context.mcpReq;
   if (!client.form) return undefined;
   if (envelope === undefined)
     return {
-      // Not by elicitInput, which throws what is not chosen away.
+      // Not with the SDK's elicitInput, which drops replies that are none of the options.
       ask: async (message, accept) => {
         const params = { mode: 'form', message: message.text, requestedSchema: consentForm(accept.text) };
         const answer = await sendQuestion(context, params, stillAsking);
@@ -51,7 +51,7 @@ export function elicitorFor(client: Client, context: ServerContext, { stillAskin
   return { ask, resumedReply: { claims, read: (accept) => replyOf(view, accept) } };
 }
 
-/** The answer to a question that is sent while the call runs; undefined if none comes. */
+/** Sends a question during the call. Returns undefined without a reply. */
 async function sendQuestion(
   { mcpReq: { send, signal } }: ServerContext,
   params: Readonly<Record<string, unknown>>,
@@ -68,8 +68,8 @@ async function sendQuestion(
 }
 
 /**
- * The way in which the client sends its user to an address, or undefined if it offers none. It may not be
- * told an address that has power of its own.
+ * Returns the way to send the client's user to a URL; undefined if the client cannot. The URL must not grant power by itself, because
+ * the client and perhaps its model read it.
  */
 export function guideFor(client: Client, context: ServerContext, { stillAsking }: Asking): Guide | undefined {
   const { envelope, inputResponses, requestState } = context.mcpReq;

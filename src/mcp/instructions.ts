@@ -4,8 +4,8 @@ import type { Operation, Service } from '../tools/define-operation.js';
 import { listText, sentences } from '../util/human.js';
 
 /**
- * The text about the server that models read. Clients that search their tools search this text too.
- * @param accounts those that the caller may use
+ * Returns the server's instructions, which models read. Some clients search them for tools.
+ * @param accounts the accounts that the caller may use
  */
 export function instructionsFor(operations: readonly Operation[], { all, byDefault, areNamed }: Accounts): string {
   const readOnly = all.length > 0 && all.every(({ policy }) => policy.readOnly);
@@ -49,10 +49,10 @@ export function instructionsFor(operations: readonly Operation[], { all, byDefau
   ].join('\n');
 }
 
-/** A verb as it follows so many names. */
+/** Returns a verb in singular or plural for the number of `names`. */
 const verb = (names: readonly string[], plural: string) => (names.length === 1 ? `${plural}s` : plural);
 
-/** The accounts of the caller, whole: arguments have room for a few words only. */
+/** Describes the caller's accounts in full, because tool descriptions have room for a few words only. */
 function accountsText(accounts: readonly Account[], byDefault: Account | undefined): string {
   const texts = accounts.map(({ name, description, policy }) => {
     const about = [description, policy.readOnly ? 'read only' : undefined]
@@ -71,7 +71,7 @@ function accountsText(accounts: readonly Account[], byDefault: Account | undefin
   return `Accounts: ${texts.join(', ')}. Each is a separate cloud: a call acts in the one that "account" names. Name the one that the user means, also if they said it earlier. ${otherwise}`;
 }
 
-/** The sentences that reads, or changes, have about themselves. */
+/** Returns the operations' own sentences for the instructions. */
 const saidBy = (operations: readonly Operation[], reads: boolean): string[] =>
   operations
     .filter(({ effect }) => (effect === 'read') === reads)
@@ -92,7 +92,7 @@ const consent: Readonly<Record<ConsentMode, string>> = {
   off: 'This server asks nobody and sends a change at once (CLOUDOPS_CONFIRM=off): call only after a clear yes from the user. planOnly: true shows the plan first.',
 };
 
-/** Whose word lets a change go ahead: by account, where not all are alike. */
+/** Describes for each consent mode who decides on changes. Names the accounts if their modes differ. */
 function consentTexts(accounts: readonly Account[]): string[] {
   const changing = accounts.filter(({ policy }) => !policy.readOnly);
   const modes = [...new Set(changing.map(({ confirm }) => confirm))];

@@ -8,7 +8,7 @@ import {
 } from '../tools/schema/enumerations.js';
 import { quote } from '../util/quote.js';
 
-/** An argument of a prompt. Hosts send text. */
+/** An argument of a prompt. Clients send its value as text. */
 export interface PromptArgument {
   readonly description: string;
   readonly required?: boolean;
@@ -21,14 +21,14 @@ export interface Prompt {
   readonly title: string;
   readonly description: string;
   readonly args: Readonly<Record<string, PromptArgument>>;
-  /** The tool that the task ends in, and how to go about it. */
+  /** The tool that performs the task. */
   readonly tool: string;
   readonly steps: readonly string[];
 }
 
 const region = { description: 'Region', values: Object.keys(defaultZones) };
 
-/** The way to any change. The skill has it too, where nobody says "me": hence without persons. */
+/** The steps of any change. They avoid "me", because the skill contains them too. */
 export const confirmFirst: readonly string[] = [
   'Ask for everything that is missing and that you cannot know; never guess names, IDs, versions or keys.',
   'Call the tool with planOnly: true, and show its plan: what will happen, the request, the defaults and the warnings.',
@@ -98,7 +98,7 @@ export const prompts: readonly Prompt[] = [
   },
 ];
 
-/** The message that starts the task. Only the arguments of the prompt are in it. */
+/** Returns the message that starts the task, with the arguments of the prompt that have a value. */
 export function promptText(
   { title, tool, steps, args }: Prompt,
   given: Readonly<Record<string, string | undefined>>,
@@ -137,7 +137,7 @@ export function servePrompts(server: Server, prompts: readonly Prompt[]): void {
   });
 }
 
-/** Values to suggest for an argument of a prompt. */
+/** Returns values to suggest for an argument of a prompt. */
 export function promptValues(prompts: readonly Prompt[], name: string, argument: string): readonly string[] {
   const { args } = findPrompt(prompts, name);
   return (Object.hasOwn(args, argument) && args[argument]?.values) || [];

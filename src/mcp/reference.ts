@@ -13,7 +13,7 @@ import { inputJsonSchema } from './tool-schemas.js';
 
 /** The reference of the API in Markdown, for agents and people. */
 
-/** Returns the reference of one operation: its arguments and its gaps. */
+/** Returns the reference of one operation, with its arguments and its gaps. */
 export function operationReference(operation: Operation): string {
   const { name, api, description } = operation;
   const parts = [

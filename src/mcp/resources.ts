@@ -13,15 +13,18 @@ import type { Client } from './client.js';
 import { instanceTypesReference, operationReference, statesReference } from './reference.js';
 import { viewOf, viewResource } from './views/view-of-tool.js';
 
-/** The parts of resources that depend on the process. */
+/** The parts of resources that depend on the process and the caller. */
 export interface ResourceTexts {
-  /** The caller; absent where callers are not told apart. */
+  /** The caller; undefined if the server does not tell callers apart. */
   readonly principal?: Principal | undefined;
-  /** The effective configuration as Markdown, without secrets, with those accounts that have the names given. */
+  /** Returns the effective configuration in Markdown, without secrets, for the accounts with these names. */
   readonly configuration: (accounts: readonly string[]) => string;
-  /** The last entries of the journal as Markdown: those of one caller, or all; undefined accounts are all of them too. */
+  /** Returns the latest journal entries in Markdown. An undefined caller or undefined accounts mean all. */
   readonly journal: (caller: string | undefined, accounts: readonly string[] | undefined) => Promise<string>;
-  /** The content of the sandbox and the requests to it, as Markdown, where it is in use. For callers who may see what others do. */
+  /**
+   * Returns the contents of the sandbox and its requests in Markdown, for callers who may see the work of others. Undefined without a
+   * sandbox.
+   */
   readonly sandbox?: (() => Promise<string>) | undefined;
 }
 
@@ -35,7 +38,7 @@ const referenceTemplate = {
   mimeType,
 };
 
-/** A resource as clients list it, and what is in it. Hosts list the title, and show the description beside it. */
+/** A resource with its listing and its text. Hosts list the title and show the description next to it. */
 interface Resource {
   readonly listing: {
     readonly uri: string;
@@ -48,7 +51,7 @@ interface Resource {
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
-/** Lists and reads the reference as the server knows it, how it is configured, and the views, which are listed only to clients that show them. */
+/** Serves the reference, the configuration, the journal and the views. Views are listed only to clients that can show them. */
 export function serveResources(
   server: Server,
   operations: readonly Operation[],
@@ -75,7 +78,7 @@ export function serveResources(
   });
 }
 
-/** Values to suggest for an argument of a template. */
+/** Returns values to suggest for an argument of a resource template. */
 export function templateValues(operations: readonly Operation[], uriTemplate: string, argument: string) {
   if (uriTemplate !== referenceTemplate.uriTemplate)
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Resource template ${quote(uriTemplate, 200)} not found`);

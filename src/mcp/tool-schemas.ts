@@ -10,15 +10,15 @@ export interface ToolSchemas {
 }
 
 /**
- * Makes the schemas of a tool. That takes longer than a server may take to start: scripts/schemas.mjs does it beforehand, and the
- * server reads `src/mcp/schemas.generated.json`.
+ * Generates the schemas of a tool. It is too slow for the start of a server, so scripts/schemas.mjs generates them at build time, and
+ * the server reads `src/mcp/schemas.generated.json`.
  */
 export const toolSchemas = ({ input, output, effect }: Operation): ToolSchemas => ({
   input: inputJsonSchema(input()),
   output: outputJsonSchema(outputSchema(effect, output())),
 });
 
-/** The advertised schema of an answer. Rare fields are left out: a list of tools has to stay short. */
+/** The advertised schema of a result. Rare fields are omitted to keep the list of tools short. */
 function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
   const change = {
     outcome: z.string().optional(),
@@ -37,21 +37,22 @@ function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
 }
 
 /**
- * The JSON Schema of a tool's arguments, for every host: nothing but types, descriptions, enumerations of words and plain limits.
+ * Returns the JSON Schema of a tool's arguments in a form that every host accepts: types, descriptions, enumerations of strings and
+ * simple limits.
  */
 export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   return convert(schema, 'input', ({ zodSchema, jsonSchema }) => {
     simplify(jsonSchema);
-    // For the people who read a plan.
+    // Titles are for the people who read a plan.
     delete jsonSchema.title;
-    // "Not empty" goes without saying.
+    // A model expects a required string to be non-empty.
     if (jsonSchema.minLength === 1) delete jsonSchema.minLength;
-    // The description says so.
+    // The description states the exact number.
     if (jsonSchema.minItems === 1 && jsonSchema.maxItems === 1) {
       delete jsonSchema.minItems;
       delete jsonSchema.maxItems;
     }
-    // Not at the literal itself: a description belongs to what is around it, and would replace the one that is made here.
+    // Not for the literal itself, because the description of the schema around it would replace the one that is written here.
     if (zodSchema._zod.def.type !== 'literal' && jsonSchema.enum?.every(Number.isInteger))
       describeNumbers(jsonSchema, jsonSchema.enum.map(Number));
     if (typeof jsonSchema.listed === 'string') {
@@ -59,7 +60,7 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
       delete jsonSchema.listed;
       delete jsonSchema.enum;
     }
-    // zod knows a CIDR pattern of 200 characters.
+    // zod's pattern for CIDR blocks has 200 characters.
     if (jsonSchema.format === 'cidrv4') {
       delete jsonSchema.format;
       delete jsonSchema.pattern;
@@ -67,7 +68,7 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   });
 }
 
-/** Gives the values of a whole number as bounds and in words: some hosts refuse an enumeration of numbers. */
+/** Describes the allowed values of a whole number by bounds and in words, because some hosts refuse an enumeration of numbers. */
 function describeNumbers(jsonSchema: z.core.JSONSchema.BaseSchema, values: readonly number[]): void {
   delete jsonSchema.enum;
   jsonSchema.type = 'integer';
@@ -81,13 +82,13 @@ function describe(jsonSchema: z.core.JSONSchema.BaseSchema, more: string): void 
 }
 
 /**
- * The JSON Schema of a tool's answer. Nothing in it is required and further fields are allowed, because an answer of
- * the cloud is passed on even where it differs from the reference.
+ * Returns the JSON Schema of a result. No field is required and other fields are allowed, because the cloud's answer is passed on even
+ * if it differs from the reference.
  */
 export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
   const jsonSchema = convert(schema, 'output', ({ jsonSchema }) => {
     simplify(jsonSchema);
-    // Structures that are spelled out elsewhere are only named: a list of tools has to stay short.
+    // Names a structure that another tool describes in full, to keep the list of tools short.
     if (typeof jsonSchema.like === 'string') {
       jsonSchema.description = jsonSchema.like;
       delete jsonSchema.like;
@@ -102,7 +103,7 @@ export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
   return JSON.parse(JSON.stringify(jsonSchema, (_name, value) => (value?.rare === true ? undefined : value)));
 }
 
-/** Parts of the schema of a tool's arguments that some host would refuse, with their paths. */
+/** Returns the parts of an argument schema that some host would refuse, with their paths. */
 export function schemaProblems(schema: JsonSchema, path = ''): string[] {
   const at = path === '' ? 'the whole' : path;
   const inner = [...Object.entries(Object(schema.properties)), ...('items' in schema ? [['[]', schema.items]] : [])];
@@ -131,7 +132,7 @@ function convert(schema: z.ZodObject, io: 'input' | 'output', override: Override
   return jsonSchema;
 }
 
-/** Leaves out the bounds that every number has anyway, and writes a single value as a list of one. */
+/** Drops the bounds that every safe integer has, and writes a constant as an enumeration of one. */
 function simplify(jsonSchema: z.core.JSONSchema.BaseSchema): void {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

@@ -4,25 +4,25 @@ import type { CallOutcome } from '../calls/context.js';
 import type { Failure } from '../consent/outcome.js';
 import { isRefusal } from '../consent/refusal.js';
 
-/** The metrics of a process. Labels come from fixed lists, never from text of a client. */
+/** The metrics of a process. Labels come from fixed lists, never from a client's text. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** What a process is doing at present. What it has no need of is undefined. */
+/** The current state of a process. Parts that the process does not have are undefined. */
 export interface ProcessState {
   concurrentCalls(): number;
   journalReachable: (() => boolean) | undefined;
-  /** Outcomes that are not in the journal yet. */
+  /** Number of outcomes that are not yet in the journal. */
   unwrittenOutcomes(): number;
   issuerReachable: (() => boolean) | undefined;
-  /** Callers whose user is being asked. */
+  /** Number of users who are being asked. */
   waitingQuestions(): number;
-  /** Plans that wait for the page, of all servers that share them. */
+  /** Number of plans that wait for the page, on all replicas together. */
   waitingPlans: (() => Promise<number>) | undefined;
 }
 
 /**
- * Makes the metrics of one process.
- * @param accounts names of accounts, where they have names: calls are told apart by them
+ * Creates the metrics of one process.
+ * @param accounts names of the accounts, which become labels; empty if accounts have no names
  * @param tools names of the tools that change something
  */
 export function createMetrics(state: ProcessState, accounts: readonly string[] = [], tools: readonly string[] = []) {
@@ -37,7 +37,7 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     registers,
   });
   const accountLabels = byAccount.length > 0 ? [...accounts, 'none'].map((account) => ({ account })) : [{}];
-  // An alert sees only what is added to a counter: one that began with the first unknown outcome would hide it.
+  // Counters start at zero, because an alert sees only increases and would miss the first unknown outcome.
   for (const tool of tools) for (const label of accountLabels) calls.inc({ tool, outcome: 'unknown', ...label }, 0);
   const durations = new Histogram({
     name: 'cloudops_call_duration_seconds',
@@ -88,15 +88,15 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
       durations.observe({ tool }, milliseconds / 1000);
     },
     refused: (reason: string): void => refusals.inc({ reason }),
-    /** In the text format of Prometheus. */
+    /** Returns the metrics in the text format of Prometheus. */
     text: (): Promise<string> => registry.metrics(),
   };
 }
 
-/** A database that hangs must not keep the other metrics from being read. */
+/** Time limit for reading a number, so that a hanging database does not hold up the other metrics. */
 const soonMs = 1_000;
 
-/** Reads a number, one reader at a time; undefined if that fails or takes long. */
+/** Reads a number, with one read at a time. Returns undefined if the read fails or takes longer than `soonMs`. */
 function soon(read: () => Promise<number>): () => Promise<number | undefined> {
   let reading: Promise<number | undefined> | undefined;
   return () => {
@@ -109,13 +109,13 @@ function soon(read: () => Promise<number>): () => Promise<number | undefined> {
   };
 }
 
-/** The account that a call was for; empty for a call that was for none, or that goes on with a question. */
+/** Returns the account of a call; empty for a call without an account or with an open question. */
 function accountOf(outcome: CallOutcome | undefined): string {
   if (outcome?.kind === 'succeeded') return outcome.success.account ?? '';
   return outcome?.kind === 'failed' ? (outcome.failure.account ?? '') : '';
 }
 
-/** Of reads: `ok`, `rejected`, `refused` or `failed`. The others are of changes. */
+/** The outcome label. Reads are `ok`, `rejected`, `refused` or `failed`; the other labels are for changes. */
 function outcomeOf(outcome: CallOutcome | undefined): string {
   if (outcome === undefined) return 'failed';
   if (outcome.kind === 'inputRequired') return 'asked';

@@ -15,12 +15,12 @@ import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@ope
 import type { Log } from '../util/log.js';
 import type { Attributes, Span, Tracer } from '../util/trace.js';
 
-/** Time for a collector to take the last spans, in milliseconds. */
+/** Time limit for sending the last spans, in milliseconds. */
 const flushMs = 3_000;
 
 /**
- * Sends spans to a collector as OTLP over HTTP with JSON. The usual `OTEL_*` variables, which the SDK reads itself, say where
- * and which. Spans wait in a bounded queue and are dropped when it is full: no call waits for a collector.
+ * Sends spans to a collector as OTLP over HTTP with JSON. The SDK reads the address and its options from the usual `OTEL_*` variables.
+ * Spans wait in a bounded queue and are dropped if the queue is full, so that no call waits for a collector.
  */
 export function startTelemetry(version: string, log: Log) {
   const resource = defaultResource()
@@ -68,7 +68,7 @@ export function startTelemetry(version: string, log: Log) {
   };
 }
 
-/** Says once when a collector does not take spans, and again when it does. */
+/** Logs when the collector starts to fail, and when it recovers. */
 function reporting(exporter: OTLPTraceExporter, log: Log): SpanExporter {
   let failing = false;
   return {

@@ -24,7 +24,7 @@ export const withTracing =
     return outcome;
   };
 
-/** The part of a request's context that tells its trace. */
+/** The fields of a request's context for its trace. */
 interface TracedRequest extends Pick<ServerContext, 'http'> {
   readonly mcpReq: Pick<ServerContext['mcpReq'], 'id' | '_meta'>;
 }

@@ -10,9 +10,9 @@ import { decisionSchema } from './view-of-tool.js';
 /** The outcome of a click. */
 export interface Decided {
   readonly outcome: EndedOutcome;
-  /** The call that the plan is of; that of the tool itself, where there is no plan. */
+  /** The call that the plan belongs to; the call of the tool itself without a plan. */
   readonly call: Pick<ActionToken, 'tool' | 'args'>;
-  /** True if an earlier click decided. */
+  /** True if an earlier click decided on the plan. */
   readonly isEarlier: boolean;
 }
 
@@ -23,9 +23,9 @@ type Call = (
 ) => Promise<CallOutcome>;
 
 /**
- * Carries out a click on the change view. The arguments are those of the tool `decide_change`: without a ticket of this server,
- * for this caller and for a tool on offer, nothing is called. A decision needs one that is still valid: `call` carries out what was
- * decided on. A click that finds its plan decided gets what came of that.
+ * Handles a click on the change view, which calls the tool `decide_change`. Nothing is called without an action token of this server
+ * for this caller and an offered tool. A decision needs a valid token, and `call` executes the decided plan. If the plan was already
+ * decided, the click gets the outcome of the earlier decision.
  */
 export async function decide(
   args: unknown,
@@ -42,7 +42,7 @@ export async function decide(
     if (operation === undefined) return refused('TicketRefused');
     const calling = async (more: Parameters<Call>[2], given = callArgs): Promise<Decided> => {
       const outcome = await call(operation, given, more);
-      // A click answers every question: there is none left to ask.
+      // The click is the reply, so no question is left.
       return outcome.kind === 'inputRequired'
         ? refused('TicketRefused')
         : { outcome, call: { tool, args: callArgs }, isEarlier: false };
@@ -60,7 +60,7 @@ export async function decide(
   }
 }
 
-/** Acts on a ticket that is still valid. */
+/** Runs `act` if the token has not expired. */
 async function decideBy(ticket: string, act: () => Promise<Decided>, tickets: ActionTokens): Promise<Decided> {
   try {
     tickets.open(ticket);
@@ -77,12 +77,12 @@ const refused = (code: 'TicketRefused' | 'TicketExpired'): Decided => ({
   isEarlier: false,
 });
 
-/** Refusals of a click whose plan may have been decided on before. */
+/** Error codes of a click whose plan may already have been decided. */
 const mayBeDecided: readonly string[] = ['AlreadyDecided', 'PlanRefused', 'Repeated', 'TicketExpired'];
 
 const sentNothing = (outcome: EndedOutcome) =>
   outcome.kind === 'failed' && outcome.failure.status === undefined && mayBeDecided.includes(outcome.failure.code);
 
-/** False where nobody has decided, or where that cannot be found out. */
+/** False if the plan is undecided, or if its outcome cannot be determined. */
 const isEnd = (outcome: EndedOutcome) =>
   outcome.kind === 'succeeded' ? outcome.success.outcome !== 'waiting' : !mayBeDecided.includes(outcome.failure.code);

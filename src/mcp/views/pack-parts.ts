@@ -3,14 +3,14 @@ import type { UploadPart } from '../../tools/upload/part.js';
 import { escapeInvisible } from '../../util/quote.js';
 import { maximumPacked, maximumParts, type PartColumns } from './contract/parts-data.js';
 
-/** An ETag is any text that a service likes. */
+/** Characters of an ETag that are packed. A service may return an ETag of any length. */
 const longestEtag = 200;
-/** A hexadecimal ETag of an MD5 takes so many characters when it is packed. */
+/** Packed size of an ETag that is an MD5 in hexadecimal, in characters. */
 const packedEtag = 22;
 
 /**
- * Packs parts in any order; of parts with the same number the last counts. The result is undefined where the list is not one
- * that a view could draw: more parts than `maximumParts`, or numbers and sizes that no upload has.
+ * Packs parts for the upload view, in any order. If a part number repeats, the last part counts. Returns undefined if the view could
+ * not draw the parts, because they are more than `maximumParts` or have numbers or sizes that no upload has.
  */
 export function packParts(given: readonly UploadPart[]): string | undefined {
   const byNumber = new Map(given.map((part) => [part.partNumber, part]));
@@ -19,7 +19,7 @@ export function packParts(given: readonly UploadPart[]): string | undefined {
     return undefined;
   const withEtags = parts.length * packedEtag < maximumPacked ? pack(parts, 1, true) : undefined;
   if (withEtags !== undefined) return withEtags;
-  // A step takes five bits from every size and time; after eight, little is left of them.
+  // Each step rounds sizes and times by five more bits. After eight steps, hardly any bits are left.
   for (let step = 0; step <= 8; step += 1) {
     const packed = pack(parts, 32 ** step, false);
     if (packed !== undefined) return packed;
@@ -27,10 +27,10 @@ export function packParts(given: readonly UploadPart[]): string | undefined {
   return undefined;
 }
 
-/** Up to 2^50, so that sums of differences are exact. */
+/** Limits values to 2^50, so that sums of differences are exact. */
 const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0 && value <= 2 ** 50;
 
-/** The packed text, unless it is too long. */
+/** Returns the packed text; undefined if it is too long. */
 function pack(parts: readonly UploadPart[], unit: number, withEtags: boolean): string | undefined {
   const columns: PartColumns = {
     unit,

@@ -26,15 +26,15 @@ import {
 import { partsKey } from './contract/parts-data.js';
 import { packParts } from './pack-parts.js';
 
-/** Where a view shows a result, and how it came there. */
+/** How a view shows a result. */
 interface Showing {
-  /** Set on the page for decisions: the only way to decide there is that page. */
+  /** True on the page for decisions, which is then the only place to decide. */
   readonly onPage?: boolean;
-  /** Set if an earlier click decided, and this is what came of it. */
+  /** True if the result is the outcome of an earlier click. */
   readonly isEarlier?: boolean;
 }
 
-/** The `_meta` of a result, which views get and models don't. */
+/** Returns the `_meta` of a result, which views read and models do not. */
 export function viewMeta(
   outcome: EndedOutcome,
   call: Pick<ActionToken, 'tool' | 'args'>,
@@ -51,10 +51,10 @@ export function viewMeta(
   return ended === undefined ? {} : { [outcomeKey]: { ...ended, ...(isEarlier && { isEarlier }) } };
 }
 
-/** Safe texts, as plain text for a view. */
+/** Converts safe texts to plain text for a view. */
 const textsOf = (texts: readonly SafeText[]): string[] => texts.map(({ text }) => text);
 
-/** A plan that a person can decide on. */
+/** Returns the data of a plan that a person can decide on; undefined for other results. */
 function proposedChange(
   outcome: EndedOutcome,
   { tool, args }: Pick<ActionToken, 'tool' | 'args'>,
@@ -65,7 +65,7 @@ function proposedChange(
     return undefined;
   const { plan } = outcome.success;
   const { accept, issuedAt, expiresAt = issuedAt + tokenLifetimeMs, claims } = outcome.view;
-  // A click is the decision itself: what steers the call towards another one stays behind.
+  // Drops the control arguments, because the click is the decision.
   const { planOnly: _, planId: __, withdraw: ___, ...rest } = args;
   const short = shortNames(plan.summary);
   return {
@@ -94,7 +94,7 @@ function proposedChange(
   };
 }
 
-/** The ways to decide on a plan beside a click on it. */
+/** Lists the ways to decide on a plan without a click. */
 const otherWays = (tool: string, { success: { decideAt }, view }: Extract<EndedOutcome, { kind: 'succeeded' }>) =>
   sentences(
     view?.kind === 'plan' && view.inChat === true && say`Say yes or no to this plan in the chat.`,
@@ -102,7 +102,7 @@ const otherWays = (tool: string, { success: { decideAt }, view }: Extract<EndedO
     say`In a terminal, run cloudops-mcp view ${own(tool)} with the same arguments.`,
   );
 
-/** The outcome of a change for people; undefined for a call that changes nothing. */
+/** Returns the outcome of a change for people; undefined for reads and for results that are not final. */
 function outcomeOf(outcome: EndedOutcome): ChangeOutcome | undefined {
   if (outcome.kind === 'failed') return outcomeOfFailure(outcome.failure);
   const { success, view } = outcome;
@@ -118,7 +118,7 @@ function outcomeOf(outcome: EndedOutcome): ChangeOutcome | undefined {
   };
 }
 
-/** How consent came, for the person whose consent it was. */
+/** Describes the consent to the person who gave it. */
 const consentText = (consent: SafeText) =>
   consent.text === consentWays.clicked || consent.text === consentWays.asked
     ? words('You agreed to it.')
@@ -128,7 +128,7 @@ function outcomeOfFailure(failure: Failure): ChangeOutcome | undefined {
   const { summary, code, problems = [], serviceSays, mayHaveHappened, requestIds, next, notes = [] } = failure;
   if (mayHaveHappened === undefined) return undefined;
   const kind = kindOf(failure);
-  // For those who know that they did not agree.
+  // This person declined, so the reason is left out.
   if (kind === 'declined')
     return { kind, sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds };
   return {
@@ -143,13 +143,13 @@ function outcomeOfFailure(failure: Failure): ChangeOutcome | undefined {
     ),
     requestIds,
     code: own(serviceSays?.code ?? code).text,
-    // Otherwise it says what a model should do.
+    // The other next steps are written for models.
     ...(kind === 'rejected' && { next: textForUser(next.text).text }),
     ...(kind === 'unknown' && { next: afterUnknown }),
   };
 }
 
-/** People know the change by its name, not by that of a tool: `x_y failed: the service refused it.` */
+/** Removes the tool's name from a summary (`x_y failed: the service refused it.`), because people know the change by its headline. */
 const withoutTool = (summary: SafeText) => sentence(without(summary, /^[a-z][a-z0-9_]* (?:failed|was not sent): /));
 
 const afterUnknown =
@@ -164,6 +164,6 @@ const kinds: Readonly<Record<string, OutcomeKind>> = {
 
 function kindOf({ code, status, mayHaveHappened }: Failure): OutcomeKind {
   if (mayHaveHappened === true) return 'unknown';
-  // With a status, the code is the service's own.
+  // A failure with an HTTP status has the service's own code.
   return status === undefined ? (kinds[code] ?? 'refused') : 'rejected';
 }

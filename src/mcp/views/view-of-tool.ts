@@ -4,22 +4,22 @@ import type { Operation } from '../../tools/define-operation.js';
 import { decideTool, type ViewName, viewMimeType, viewUris } from './contract/apps.js';
 import { decisions } from './contract/change-data.js';
 
-/** The view that shows what an operation answers, if there is one. */
+/** Returns the view for an operation's results; undefined without a view. */
 export function viewOf({ change, pages }: Operation): ViewName | undefined {
   if (change !== undefined) return 'change';
   return pages?.parts === undefined ? undefined : 'upload';
 }
 
-/** The `_meta` of a tool with a view, for a client that shows views. Older hosts read the second name. */
+/** The `_meta` that links a tool to its view. Older hosts read the second key. */
 export const viewOfTool = (view: ViewName) => ({
   ui: { resourceUri: viewUris[view] },
   'ui/resourceUri': viewUris[view],
 });
 
-/** The arguments of the tool behind the buttons. */
+/** The arguments of the tool `decide_change`. */
 export const decisionSchema = z.strictObject({ ticket: z.string(), decision: z.enum(decisions) });
 
-/** The listing of that tool. Hosts keep it from models. */
+/** The listing of the tool `decide_change`. Hosts hide the tool from models. */
 export const decideToolListing = {
   name: decideTool,
   title: 'Decide on a change',
@@ -40,17 +40,17 @@ const descriptions: Readonly<Record<ViewName, string>> = {
   change: 'A change, for a person to decide on',
 };
 
-/** A view as a resource. It is read from disk when it is asked for. */
+/** A view as a resource. Its HTML is read from disk at each request. */
 export const viewResource = (view: ViewName) => ({
   listing: { uri: viewUris[view], name: `${view} view`, title: descriptions[view], mimeType: viewMimeType },
   text: () => readView(view),
   _meta: { ui: { csp: {}, prefersBorder: true } },
 });
 
-/** From the bundle's own file, from one of its chunks, and from the source. */
+/** Paths to the views from the bundle's main file, from its chunks and from the source. */
 const places = ['./ui/', '../ui/', '../../../dist/ui/'];
 
-/** The HTML of a view, or of the page that `cloudops-mcp view` shows one in. @throws if it has not been built */
+/** Reads the HTML of a view, or of the page in which `cloudops-mcp view` shows it. @throws if the views were not built */
 export async function readView(name: ViewName | 'page'): Promise<string> {
   const attempts = places.map((place) => readFile(new URL(`${place}${name}.html`, import.meta.url), 'utf8'));
   return Promise.any(attempts);

@@ -1,4 +1,4 @@
-/** The names by which server, host and views know each other (MCP Apps, protocol 2026-01-26). */
+/** The names that server, host and views share (MCP Apps, protocol 2026-01-26). */
 
 /** The extension that a client declares if it can show views. */
 export const appsExtension = 'io.modelcontextprotocol/ui';
@@ -9,5 +9,5 @@ export const viewUris = { upload: 'ui://cloudops/upload', change: 'ui://cloudops
 
 export type ViewName = keyof typeof viewUris;
 
-/** The tool behind the buttons of the change view. Models do not see it; it takes a ticket and a decision. */
+/** The tool behind the buttons of the change view, with an action token and a decision as arguments. Models do not see it. */
 export const decideTool = 'decide_change';

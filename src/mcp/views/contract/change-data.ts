@@ -1,53 +1,53 @@
 import { type Fields, fieldsOf, readText, textsOf, timeOf } from './read-fields.js';
 
-/** In `_meta` of a result that is a plan: what the change view shows and, for a click, the ticket. */
+/** Key in the `_meta` of a plan. Its value is the data of the change view, with the action token for a click. */
 export const changeKey = 'cloudops/change';
 
-/** The reasons to think twice that a plan is marked with. */
+/** The risks that a plan can be marked with. */
 export const riskNames = ['costs money', 'no way back'] as const;
 export type RiskName = (typeof riskNames)[number];
 
-/** A field in words, and its value. */
+/** The name of a setting in words, and its value. */
 export interface NamedValue {
   readonly name: string;
   readonly value: string;
 }
 
-/** A change that waits for a decision. All text is ready to be read; none of it is HTML. Times in it are in ISO 8601, UTC. */
+/** A change that waits for a decision. All texts are plain text, not HTML. Times are in ISO 8601, UTC. */
 export interface ProposedChange {
   /** The whole decision in one sentence. */
   readonly sentence: string;
   readonly risks: readonly RiskName[];
-  /** True if it goes to the built-in sandbox. */
+  /** True if the change goes to the built-in sandbox. */
   readonly isSandbox: boolean;
-  /** Region, zone and account, each with where it comes from. */
+  /** Region, zone and account, each with its origin. */
   readonly where: readonly string[];
   /** Everything that will be created, changed or billed. */
   readonly effects: readonly string[];
   readonly warnings: readonly string[];
-  /** Facts that nobody has checked: `that the backup exists`. */
+  /** Facts that were not checked: `that the backup exists`. */
   readonly notChecked: readonly string[];
   /** The cloud's values for arguments that were left out. */
   readonly defaults: readonly NamedValue[];
   /** The request as it will be sent, with secrets as fingerprints. */
   readonly request: string;
-  /** The beginning and the end of the plan's life, in ISO 8601. */
+  /** Creation and expiry of the plan, in ISO 8601. */
   readonly issuedAt?: string;
   readonly expiresAt: string;
-  /** The words on the two buttons: `Create server "wiki" (costs money)`, "Do nothing". */
+  /** Labels of the two buttons: `Create server "wiki" (costs money)`, "Do nothing". */
   readonly accept: string;
   readonly decline: string;
-  /** The ticket that a click has to bring. Absent where the decision is not made in the view. */
+  /** The action token for a click. Absent if the view cannot be used for the decision. */
   readonly ticket?: string;
-  /** True if the ticket also gives the plan anew, once it has expired. */
+  /** True if the token also allows a new plan after the expiry. */
   readonly canPlanAgain: boolean;
-  /** The ways to decide where clicks are not passed on, one sentence each. */
+  /** Other ways to decide, if the host does not forward clicks. One sentence each. */
   readonly otherWays: readonly string[];
 }
 
 /**
- * The arguments of the tool `decide_change`. Beside the two decisions, `look` tells what became of the plan, and `again` makes a new
- * one of the same change: neither sends anything.
+ * The arguments of the tool `decide_change`. Besides the two decisions, `look` returns the state of the plan, and `again` makes a new
+ * plan of the same change. Neither sends a request.
  */
 export interface Decision {
   readonly ticket: string;
@@ -55,7 +55,7 @@ export interface Decision {
 }
 export const decisions = ['accept', 'decline', 'look', 'again'] as const;
 
-/** In `_meta` of a result that ends a change: its outcome. */
+/** Key in the `_meta` of a result that ends a change. Its value is the outcome. */
 export const outcomeKey = 'cloudops/outcome';
 
 /**
@@ -70,7 +70,7 @@ export const outcomeKey = 'cloudops/outcome';
 export const outcomeKinds = ['accepted', 'rejected', 'unknown', 'declined', 'expired', 'used', 'refused'] as const;
 export type OutcomeKind = (typeof outcomeKinds)[number];
 
-/** Each of them in two or three words. */
+/** Each outcome in two or three words. */
 export const outcomeTitles = {
   accepted: 'Accepted',
   rejected: 'Refused by the cloud',
@@ -84,20 +84,20 @@ export const outcomeTitles = {
 export interface ChangeOutcome {
   readonly kind: OutcomeKind;
   readonly sentence: string;
-  /** Particulars, one a line. */
+  /** Details, one per line. */
   readonly details: readonly string[];
-  /** By name of the header or field that they came in. */
+  /** Request IDs by the name of their header or field. */
   readonly requestIds: Readonly<Record<string, string>>;
   readonly next?: string;
-  /** The time at which it was sent, in ISO 8601. */
+  /** The time at which the request was sent, in ISO 8601. */
   readonly sentAt?: string;
-  /** The code of a failure, for whoever is asked about it. */
+  /** The code of a failure, for the operator or the support. */
   readonly code?: string;
-  /** True if an earlier click decided, and this is what came of it. */
+  /** True if this is the outcome of an earlier click. */
   readonly isEarlier?: boolean;
 }
 
-/** Reads a proposed change from `_meta`; undefined if there is none, or none that could be decided on. */
+/** Reads a proposed change from `_meta`. Returns undefined if it is missing or incomplete. */
 export function readProposedChange(meta: unknown): ProposedChange | undefined {
   const change = fieldsOf(fieldsOf(meta)[changeKey]);
   const { sentence, issuedAt, expiresAt, accept, decline, ticket } = texts(change);
@@ -129,7 +129,7 @@ const namedValues = (values: unknown): NamedValue[] =>
     return name === undefined || value === undefined ? [] : [{ name, value }];
   });
 
-/** Reads an outcome from `_meta`; undefined if there is none. */
+/** Reads an outcome from `_meta`. Returns undefined if it is missing. */
 export function readOutcome(meta: unknown): ChangeOutcome | undefined {
   const outcome = fieldsOf(fieldsOf(meta)[outcomeKey]);
   const kind = outcomeKinds.find((known) => known === outcome.kind);

@@ -1,8 +1,8 @@
 import { type Fields, fieldsOf, numberOf, readText } from './read-fields.js';
 
-/** A request that got no result. */
+/** A request without a result. */
 export class RequestFailed extends Error {
-  /** `error`: the host answered with an error. `unanswered`: it did not answer in time, and may still. */
+  /** `error`: the other side answered with an error. `unanswered`: no answer came in time, and the request may still take effect. */
   readonly kind: 'error' | 'unanswered';
   /** The JSON-RPC code of an error. */
   readonly code: number | undefined;
@@ -13,25 +13,25 @@ export class RequestFailed extends Error {
   }
 }
 
-/** The other side does not know the method: nothing was done. */
+/** The other side does not know the method, and did nothing. */
 export const methodNotFound = -32601;
 
 const internalError = -32603;
 const unanswerable = { message: 'the request could not be answered', code: internalError };
 
-/** JSON-RPC 2.0 over whatever carries objects. */
+/** One end of a JSON-RPC 2.0 connection over any transport of objects. */
 export interface Peer {
   /** @throws RequestFailed */
   request(method: string, params: Fields, timeoutMs: number): Promise<Fields>;
   notify(method: string, params: Fields): void;
-  /** Takes a message of the other side. What is not JSON-RPC is ignored. */
+  /** Handles a message of the other side. Messages that are not JSON-RPC are ignored. */
   receive(message: unknown): void;
-  /** The connection is closed: requests that wait for an answer end without one. */
+  /** Ends the pending requests as unanswered. */
   close(): void;
 }
 
 export interface PeerHandlers {
-  /** Answers a request of the other side; undefined if the method is not known. */
+  /** Answers a request of the other side. Returns undefined if the method is not known. */
   onRequest(method: string, params: Fields): Promise<Fields> | undefined;
   onNotification(method: string, params: Fields): void;
 }

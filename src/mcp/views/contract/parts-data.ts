@@ -2,46 +2,46 @@ import type { UploadPart } from '../../../tools/upload/part.js';
 import { type Fields, fieldsOf, numberOf, readText } from './read-fields.js';
 
 /**
- * The parts of an upload for the upload view: JSON, deflated, as base64. It travels in `_meta` of a `list_parts` result, where no
- * model reads it.
+ * Key of an upload's parts in the `_meta` of a `list_parts` result, which only the upload view reads. The parts are JSON, deflated, in
+ * base64.
  *
- * Numbers, sizes and times are columns of differences, which deflate well: an even upload of 10,000 parts takes 8 KB. ETags are
- * near-random, 220 KB for 10,000 parts, so they are in it only where all of them fit (up to about 2,500 parts); for larger uploads
- * the view asks for the page that the looked-at part is on. Shortened ETags would fit, but an ETag that is not whole can be compared
- * with nothing.
+ * Numbers, sizes and times are columns of differences, because these deflate well. An even upload of 10,000 parts takes 8 KB. ETags
+ * are nearly random and take 220 KB for 10,000 parts, so they are included only if all of them fit (up to about 2,500 parts). For
+ * larger uploads, the view requests the page with the selected part. Shortened ETags would fit, but an incomplete ETag cannot be
+ * compared with anything.
  *
- * Sizes and times that are too uneven to fit are rounded, ever more coarsely until they do, and marked as rounded.
+ * Sizes and times that are too uneven to fit are rounded until they fit, and marked as rounded.
  */
 export const partsKey = 'cloudops/parts';
 
-/** The longest packed text, in characters. */
+/** Length limit of the packed text in characters. */
 export const maximumPacked = 64 * 1024;
 
-/** The longest text before it is deflated, in characters. No upload that is packed comes near it. */
+/** Length limit of the text before it is deflated, in characters. No packed upload comes near it. */
 const maximumUnpacked = 1024 * 1024;
 
-/** More parts than the API has numbers for are not packed. */
+/** The API has this many part numbers, so longer lists are not packed. */
 export const maximumParts = 10_000;
 
 export interface UnpackedParts {
-  /** In order of their numbers, each number once. */
+  /** Parts in the order of their numbers, each number once. */
   readonly parts: readonly UploadPart[];
-  /** Sizes are rounded to a multiple of this many bytes, and times to one of this many milliseconds; 1 if they are exact. */
+  /** Sizes are rounded to a multiple of `unit` bytes, and times to a multiple of `unit` milliseconds. Exact values have the unit 1. */
   readonly unit: number;
 }
 
-/** Parts as columns, each number as the difference to the one before it. */
+/** Parts as columns. Each number is the difference to the number before it. */
 export interface PartColumns {
   readonly unit: number;
   readonly numbers: readonly number[];
   readonly sizes: readonly number[];
-  /** 0 stands for a time that is not known: all others are later. */
+  /** Zero stands for an unknown time. */
   readonly times: readonly number[];
-  /** An empty text stands for an absent one. */
+  /** An empty text stands for a missing ETag. */
   readonly etags?: readonly string[];
 }
 
-/** Unpacks parts. Resolves with undefined for anything that was not packed as above. */
+/** Unpacks parts. Returns undefined for any text that `packParts` did not write. */
 export async function unpackParts(packed: string): Promise<UnpackedParts | undefined> {
   try {
     if (packed.length > maximumPacked) return undefined;
@@ -80,7 +80,7 @@ function readColumns(columns: Fields): UnpackedParts | undefined {
   return { parts, unit };
 }
 
-/** The numbers of a column from their differences; undefined if there is anything else in it. */
+/** Returns the values of a column from its differences; undefined if the column has other entries. */
 function sums(differences: unknown): number[] | undefined {
   if (!Array.isArray(differences)) return undefined;
   let sum = 0;

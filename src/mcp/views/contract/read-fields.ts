@@ -1,6 +1,6 @@
 import { isObject } from '../../../util/objects.js';
 
-/** Reads data that came from outside, field by field, without refusing any: what is not as expected is absent. */
+/** Reads untrusted data field by field. Unexpected values count as absent. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -11,11 +11,11 @@ export const readText = (value: unknown): string | undefined => (typeof value ==
 export const numberOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 
-/** The elements of a list of text. */
+/** Returns the strings of a list. */
 export const textsOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((element) => typeof element === 'string') : [];
 
-/** Milliseconds since 1970. */
+/** Returns a time in milliseconds since 1970. */
 export function timeOf(value: unknown): number | undefined {
   const time = typeof value === 'string' ? Date.parse(value) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;
