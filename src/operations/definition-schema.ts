@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import { builtInServices, type Change, type Operation } from '../tools/define-operation.js';
+import type { Change, Operation } from '../tools/define-operation.js';
 import { actions, actors } from '../tools/next.js';
 import type { RequestBody } from '../tools/request-body.js';
 import type { UploadPart } from '../tools/upload/part.js';
@@ -218,8 +218,7 @@ export function parseDefinition(definition: unknown, observer: CallObserver): Pa
   const { data, error } = operationSchema(String(definition.name), isS3, observer).safeParse(definition);
   if (error !== undefined)
     return { kind: 'problems', problems: error.issues.flatMap((issue) => problemsOf(definition, issue)) };
-  const problems = combinationProblems(data);
-  return problems.length > 0 ? { kind: 'problems', problems } : { kind: 'operation', operation: data };
+  return { kind: 'operation', operation: data };
 }
 
 function problemsOf(definition: unknown, issue: z.core.$ZodIssue): string[] {
@@ -227,22 +226,4 @@ function problemsOf(definition: unknown, issue: z.core.$ZodIssue): string[] {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => `${[path, key].filter(Boolean).join('.')}: is not a field`);
   return [`${path}: ${valueAt(definition, path) === undefined ? 'is missing' : issue.message}`];
-}
-
-/** Problems of fields that are valid alone, but not together. */
-function combinationProblems({ name, effect, method, service, signing, change, pages, probe }: Operation): string[] {
-  const isBuiltIn = builtInServices.some((builtIn) => builtIn === service);
-  const isRead = effect === 'read';
-  const rules: readonly (readonly [boolean, string])[] = [
-    [name in {}, 'name: is taken'],
-    [service in {}, 'service: is taken'],
-    [isBuiltIn && signing !== undefined, `signing: must be left out for ${service}, which settings describe`],
-    [!isBuiltIn && signing === undefined, `signing: is missing. Only ${builtInServices.join(', ')} need none`],
-    [isRead && change !== undefined, 'change: must be left out of a read'],
-    [!isRead && change === undefined, 'change: is missing. Every operation that is not a read needs it'],
-    [!isRead && pages !== undefined, 'pages: is only for reads'],
-    [!isRead && probe !== undefined, 'probe: is only for reads'],
-    [isRead && (method === 'PUT' || method === 'DELETE'), `method: must not be ${method} for a read`],
-  ];
-  return rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []));
 }

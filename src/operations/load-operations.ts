@@ -2,13 +2,12 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
-import type { JsonSchema, Operation } from '../tools/define-operation.js';
+import type { Operation } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
-import { writeBody } from '../tools/request-body.js';
 import { reasonOf } from '../util/log.js';
-import { valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
+import { checkDefinition, type HostRules } from './check-definition.js';
 import { type ParsedDefinition, parseDefinition } from './definition-schema.js';
 import type { CallObserver } from './guard.js';
 import { createKit, type Kit, kitVersion } from './kit.js';
@@ -20,16 +19,6 @@ export interface OwnOperations {
   readonly problems: readonly SafeText[];
 }
 
-/** Rules of the MCP hosts. */
-export interface HostRules {
-  /** Makes the schemas of a tool, as hosts see them. */
-  readonly toolSchemas: (operation: Operation) => NonNullable<Operation['schemas']>;
-  /** Parts of an input schema that some host refuses. */
-  readonly schemaProblems: (schema: JsonSchema) => readonly string[];
-  /** Names of tools that are not operations. */
-  readonly reservedNames: readonly string[];
-}
-
 export interface LoadOptions {
   readonly observer?: CallObserver;
   /** Time limit for the import of a file and its default export (milliseconds). */
@@ -39,10 +28,6 @@ export interface LoadOptions {
 type Context = Required<LoadOptions> & { readonly hosts: HostRules };
 
 const maximumOperations = 200;
-/** Characters of JSON. Models read the input schemas with every list of tools. */
-const maximumSchema = 5000;
-/** Characters of JSON. */
-const maximumExample = 4000;
 /** Problems of one file that are shown. */
 const maximumProblems = 20;
 
@@ -162,7 +147,7 @@ async function importFile(path: string, file: string, { calling }: CallObserver)
   }
 }
 
-/** Reads a definition, and tries the operation with its own example. `known` are all operations before it. */
+/** Reads one definition. `known` are all operations before it. */
 function readDefinition(
   definition: unknown,
   known: readonly Operation[],
@@ -170,156 +155,8 @@ function readDefinition(
 ): ParsedDefinition {
   try {
     const parsed = parseDefinition(definition, observer);
-    if (parsed.kind === 'problems') return parsed;
-    const problems = conflicts(parsed.operation, known, hosts);
-    if (problems.length > 0) return { kind: 'problems', problems };
-    return withSchemas(withKnownReads(parsed.operation, known), hosts);
+    return parsed.kind === 'operation' ? checkDefinition(parsed.operation, known, hosts) : parsed;
   } catch (error) {
     return { kind: 'problems', problems: [error instanceof Error ? error.message : 'its functions cannot be called'] };
-  }
-}
-
-/** Problems with the operations that are known already. */
-function conflicts(operation: Operation, known: readonly Operation[], { reservedNames }: HostRules): string[] {
-  const { name, service, signing, preflight, companionRead } = operation;
-  const sameService = known.find((other) => other.service === service);
-  const isKnownRead = (read: Operation) => known.some((other) => other.name === read.name && other.effect === 'read');
-  const mustBeRead = 'operation: must be a read that comes earlier, or one of kit.operations';
-  const rules: readonly (readonly [boolean, string])[] = [
-    [known.some((other) => other.name === name) || reservedNames.includes(name), 'name: is taken by another operation'],
-    [
-      sameService !== undefined && JSON.stringify(sameService.signing) !== JSON.stringify(signing),
-      `signing: must be the same as that of ${sameService?.name}, which has the same service`,
-    ],
-    [preflight !== undefined && !isKnownRead(preflight.operation), `preflight.${mustBeRead}`],
-    [companionRead !== undefined && !isKnownRead(companionRead.operation), `companionRead.${mustBeRead}`],
-    [
-      companionRead !== undefined && companionRead.operation.service !== service,
-      `companionRead.operation: must be of the same service, ${service}`,
-    ],
-  ];
-  return brokenRules(rules);
-}
-
-const brokenRules = (rules: readonly (readonly [isBroken: boolean, problem: string])[]): string[] =>
-  rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []));
-
-/** Replaces the reads that an operation names by the known ones, whose functions are guarded. */
-function withKnownReads(operation: Operation, known: readonly Operation[]): Operation {
-  const { preflight, companionRead } = operation;
-  const guarded = ({ operation: read }: { readonly operation: Operation }) => ({
-    operation: known.find(({ name }) => name === read.name) ?? read,
-  });
-  return {
-    ...operation,
-    ...(preflight !== undefined && { preflight: { ...preflight, ...guarded(preflight) } }),
-    ...(companionRead !== undefined && { companionRead: { ...companionRead, ...guarded(companionRead) } }),
-  };
-}
-
-/** Adds the schemas that hosts see, if the schemas, the example and the paths that the operation names are right. */
-function withSchemas(operation: Operation, hosts: HostRules): ParsedDefinition {
-  const unrepresentable = [...jsonSchemaProblems(operation, 'input'), ...jsonSchemaProblems(operation, 'output')];
-  if (unrepresentable.length > 0) return { kind: 'problems', problems: unrepresentable };
-  const schemas = hosts.toolSchemas(operation);
-  const inSchemas = [
-    ...schemaProblems(operation, schemas),
-    ...hosts.schemaProblems(schemas.input).map((problem) => `input: ${problem}`),
-    ...unknownPaths(operation, schemas.input),
-  ];
-  const problems = inSchemas.length > 0 ? inSchemas : [...probeProblems(operation), ...exampleProblems(operation)];
-  return problems.length > 0
-    ? { kind: 'problems', problems }
-    : { kind: 'operation', operation: { ...operation, schemas } };
-}
-
-function jsonSchemaProblems(operation: Operation, field: 'input' | 'output'): string[] {
-  const schema = operation[field]();
-  try {
-    z.toJSONSchema(schema, { io: field });
-    return [];
-  } catch (error) {
-    return [`${field}: ${reasonOf(error)}`];
-  }
-}
-
-function schemaProblems(operation: Operation, { input, output }: NonNullable<Operation['schemas']>): string[] {
-  const names = Object.keys(operation.input().shape);
-  const isChange = operation.effect !== 'read';
-  const controlArguments = ['planOnly', 'planId', ...(operation.repeatable === true ? [] : ['allowRepeat'])];
-  const hasControlArguments = controlArguments.every((name) => names.includes(name));
-  return brokenRules([
-    [JSON.stringify(input).length > maximumSchema, `input: its JSON Schema has more than ${maximumSchema} characters`],
-    [
-      JSON.stringify(output).length > maximumSchema,
-      `output: its JSON Schema has more than ${maximumSchema} characters`,
-    ],
-    [
-      names.some((name) => name in {} || !/^[A-Za-z][\w.-]{0,63}$/.test(name)),
-      'input: has a name that hosts do not take',
-    ],
-    [names.includes('account'), 'input: must not have "account", which names the account of a call'],
-    [
-      isChange && !hasControlArguments,
-      'input: lacks ...kit.fields.consentArguments(), or planArguments() if it is repeatable',
-    ],
-    [!isChange && hasControlArguments, 'input: must not have the control arguments of a change'],
-  ]);
-}
-
-/** Returns the paths that the schema does not have. A secret under a wrong name would be shown. */
-function unknownPaths(operation: Operation, schema: JsonSchema): string[] {
-  const { secrets = [], secretNames = {}, defaults, unknownDefaults = [], costDrivers = [], change } = operation;
-  const pathsByField: Readonly<Record<string, readonly string[]>> = {
-    secrets,
-    secretNames: Object.entries(secretNames).flat(),
-    unknownDefaults,
-    costDrivers,
-    defaults: defaults.map(({ path }) => path),
-    'change.named': change?.named ?? [],
-  };
-  return Object.entries(pathsByField).flatMap(([field, paths]) =>
-    paths.filter((path) => !hasArgument(schema, path)).map((path) => `${field}: ${quoteName(path)} is no argument`),
-  );
-}
-
-/** @param path dotted, with `[]` for each element of a list */
-function hasArgument(schema: JsonSchema, path: string): boolean {
-  const argument = path.split(/\.|(?=\[\])/).reduce<unknown>((parent, step) => {
-    const { properties, items }: { properties?: object; items?: unknown } = Object(parent);
-    return step === '[]' ? items : valueAt(properties, step);
-  }, schema);
-  return argument !== undefined;
-}
-
-function probeProblems({ probe, input }: Operation): string[] {
-  if (probe === undefined) return [];
-  return issueLines(input().safeParse(probe.arguments)).map((line) => `probe.arguments: ${line}`);
-}
-
-function exampleProblems({ example, input, request }: Operation): string[] {
-  const size = jsonSize(example);
-  if (size === undefined) return ['example: must be what JSON can hold'];
-  if (size > maximumExample) return [`example: has more than ${maximumExample} characters`];
-  const parsed = input().safeParse(example);
-  if (!parsed.success) return [`example: breaks its own rules: ${issueLines(parsed).slice(0, 3).join('; ')}`];
-  const { body } = request(parsed.data);
-  try {
-    if (body !== undefined) writeBody(body);
-    return [];
-  } catch (error) {
-    return [`request: its body cannot be written: ${error instanceof Error ? error.message : 'it has no form'}`];
-  }
-}
-
-const issueLines = ({ error }: z.ZodSafeParseResult<unknown>): string[] =>
-  (error?.issues ?? []).map(({ path, message }) => `${path.map(String).join('.')} ${message}`.trim());
-
-/** Characters of JSON, or undefined if JSON cannot hold the value. */
-function jsonSize(value: unknown): number | undefined {
-  try {
-    return JSON.stringify(value).length;
-  } catch {
-    return undefined;
   }
 }

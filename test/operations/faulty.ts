@@ -313,6 +313,11 @@ export const lyingFiles: readonly (readonly [what: string, source: string, probl
     /ifTooLarge: is missing/,
   ],
   [
+    'arguments of the read before it that are no object',
+    changeWith('preflight: { operation: kit.operations.list_multipart_uploads, input: () => 3 }'),
+    /preflight\.input returned a wrong value: must be an object/,
+  ],
+  [
     'pages that go to no page',
     fileWith(
       "pages: { page: () => kit.z.object({}), start: () => 0, add: (state) => ({ kind: 'next', state }), result: () => ({}), count: () => 1 }",
