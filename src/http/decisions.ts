@@ -58,14 +58,13 @@ export function createDecisions(options: DecisionsOptions) {
   const readForm = createFormReader();
   const onRefused = createFailedLogins(now, log, 'sign-in refused');
 
-  const showSignIn: Reception['refuse'] = (context, { status, text, reason }, plan) => {
-    onRefused(context.env.incoming, reason);
-    return context.html(signInPage(words('Sign in'), signIn.form(queryOf(plan)), text), status);
-  };
   const reception: Reception = {
     stateKeys,
     readForm,
-    refuse: showSignIn,
+    refuse(context, { status, text, reason }, plan) {
+      onRefused(context.env.incoming, reason);
+      return context.html(signInPage(words('Sign in'), signIn.form(queryOf(plan)), text), status);
+    },
     admit(context, person, plan) {
       sessionCookie.write(context, newSession(person));
       log('info', 'sign-in', { person: person.person });
@@ -92,6 +91,12 @@ export function createDecisions(options: DecisionsOptions) {
       return context.html(problemPage(words('No such plan'), goneText), 404);
     context.set('plan', plan);
     return next();
+  };
+  const requireRight: MiddlewareHandler<DecisionsEnv> = async (context, next) => {
+    const { session, plan } = context.var;
+    const reason = reasonAgainst(plan, session, accounts);
+    if (reason === undefined || plan.state !== 'waiting') return next();
+    return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
   };
   /** Checks a click. Hono's `csrf` checks only forms. */
   const requireOwnPage: MiddlewareHandler<DecisionsEnv> = async (context, next) => {
@@ -127,13 +132,9 @@ export function createDecisions(options: DecisionsOptions) {
 
   pages.use(`${planPath}/*`, requirePlan);
   pages.get(planPath, (context) => context.redirect(`/decisions/${context.get('plan').nonce}/`, 303));
-  pages.get(`${planPath}/`, hostHeaders('same-origin'), async (context) => {
-    const { session, plan } = context.var;
-    const reason = reasonAgainst(plan, session, accounts);
-    if (reason !== undefined && plan.state === 'waiting')
-      return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
-    return context.html(withProof(await readView('page'), session));
-  });
+  pages.get(`${planPath}/`, requireRight, hostHeaders('same-origin'), async (context) =>
+    context.html(withProof(await readView('page'), context.get('session'))),
+  );
   pages.post(`${planPath}/*`, requireJson, requireOwnPage);
   pages.post(`${planPath}/call`, (context) => {
     const { session, plan } = context.var;
