@@ -17,13 +17,13 @@ export type Authentication =
 
 export type Authenticate = (token: string) => Promise<Authentication>;
 
-/** This server as an OAuth resource: its URL, which is the audience of tokens, and their issuer. */
+/** This server as an OAuth resource: the URL that tokens are issued for, and their issuer. */
 export interface ProtectedResource {
   readonly url: string;
   readonly issuer: string;
 }
 
-/** The scopes that the metadata offers. Clients request all scopes in the metadata, so that the scopes for the few auditors are left out. */
+/** The scopes that the metadata offers. Scopes for auditors are left out, because clients request every scope that is offered. */
 const callerScopes = [readScope, writeScope];
 
 const metadataPath = '/.well-known/oauth-protected-resource';

@@ -83,7 +83,7 @@ export function createInbox({ shared, stateKeys, log, pollMs = 500 }: InboxOptio
     waiting.delete(key);
     shared?.forget(key).catch(failed);
   };
-  const give = (key: string, message: JSONRPCMessage): boolean => {
+  const deliverHere = (key: string, message: JSONRPCMessage): boolean => {
     const receive = waiting.get(key);
     if (receive === undefined) return false;
     stop(key, receive);
@@ -91,11 +91,11 @@ export function createInbox({ shared, stateKeys, log, pollMs = 500 }: InboxOptio
     return true;
   };
 
-  const look = async (messages: SharedMessages): Promise<void> => {
+  const pollOnce = async (messages: SharedMessages): Promise<void> => {
     for (const { key, message } of await messages.read([...waiting.keys()])) {
       const text = sealOf(key).open(message);
       const reply = text === undefined ? undefined : replyIn(JSON.parse(text));
-      if (reply !== undefined) give(key, reply.message);
+      if (reply !== undefined) deliverHere(key, reply.message);
     }
   };
   let polling = false;
@@ -103,7 +103,7 @@ export function createInbox({ shared, stateKeys, log, pollMs = 500 }: InboxOptio
     polling = true;
     while (waiting.size > 0) {
       await delay(pollMs, undefined, { ref: false });
-      await look(messages).catch(failed);
+      await pollOnce(messages).catch(failed);
     }
     polling = false;
   };
@@ -121,7 +121,7 @@ export function createInbox({ shared, stateKeys, log, pollMs = 500 }: InboxOptio
     /** Delivers a reply. Rejects if no call of this process waits for it and it cannot be passed to other replicas. */
     async deliver(from: Correspondent, reply: ClientReply): Promise<void> {
       const key = keyOf(from, reply);
-      if (!give(key, reply.message)) await shared?.put(key, sealOf(key).seal(JSON.stringify(reply.message)));
+      if (!deliverHere(key, reply.message)) await shared?.put(key, sealOf(key).seal(JSON.stringify(reply.message)));
     },
   };
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Account, type Accounts, accountsOf } from '../calls/account.js';
-import type { CallOutcome, CallTool } from '../calls/context.js';
+import type { CallContext, CallOutcome, CallTool } from '../calls/context.js';
 import type { Principal } from '../calls/policy.js';
 import type { EndedOutcome } from '../consent/outcome.js';
 import type { FoundPlan, Plans } from '../consent/plans.js';
@@ -55,7 +55,13 @@ interface DecidedPlan {
 }
 
 /** Failures that are not about the change itself, so that the plan continues to wait. */
-const passing = ['AlreadyDecided', 'JournalUnavailable', 'SenderUnavailable', 'NotConfigured', 'InternalError'];
+const temporaryFailures = [
+  'AlreadyDecided',
+  'JournalUnavailable',
+  'SenderUnavailable',
+  'NotConfigured',
+  'InternalError',
+];
 
 /**
  * Carries out the decision of a person on a plan. The call is made like any other, so that policy, scopes and limits are checked again.
@@ -65,41 +71,47 @@ async function decideOnPlan(
   plan: FoundPlan,
   decision: 'accept' | 'decline',
   decider: Decider,
-  { plans, accounts, operations, call, stateKeys, now, callerOf }: PlanDeciding,
+  deciding: PlanDeciding,
 ): Promise<DecidedPlan> {
+  const { nonce, digest, issuedAt, repeats } = plan;
   const { person } = decider;
-  const { nonce, digest, issuedAt, repeats, caller } = plan;
+  const reason = reasonAgainst(plan, decider, deciding.accounts);
+  if (reason !== undefined) return refused(plan, 'NotAllowed', [reason]);
+  const callOfPlan = await createCall(plan, deciding);
+  if (callOfPlan === undefined)
+    return refused(plan, 'NotAllowed', [say`the caller, or the tool, does not exist here any more`]);
   const claims = { digest, nonce, issuedAt };
-  const refuse = (...refusal: ConstructorParameters<typeof Refusal>): DecidedPlan => ({
-    outcome: { kind: 'failed', failure: refusalFailure(plan.tool, new Refusal(...refusal), true) },
-    isEarlier: false,
-  });
-  const reason = reasonAgainst(plan, decider, accounts);
-  if (reason !== undefined) return refuse('NotAllowed', [reason]);
-  const operation = operations.find(({ name }) => name === plan.tool);
-  const principal = await callerOf(plan);
-  if (operation === undefined || (caller !== undefined && principal === undefined))
-    return refuse('NotAllowed', [say`the caller, or the tool, does not exist here any more`]);
-  const context = {
-    tokens: createConsentTokens(stateKeys, caller ?? '', now),
-    client: plan.client,
-    principal,
-    // The change continues when the page is closed.
-    signal: new AbortController().signal,
-  };
-  const click = { decision, claims, page: { person, repeats } };
-  const outcome = await call(operation, plan.args, { ...context, click });
+  const outcome = await callOfPlan({ click: { decision, claims, page: { person, repeats } } });
   // This does not happen, because a click answers the question.
-  if (outcome.kind === 'inputRequired') return refuse('TicketRefused', []);
+  if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
   if (outcome.kind === 'failed' && outcome.failure.code === 'AlreadyDecided') {
-    const earlier = await call(operation, plan.args, { ...context, look: claims });
+    const earlier = await callOfPlan({ look: claims });
     return isEnd(earlier) ? { outcome: earlier, isEarlier: true } : { outcome, isEarlier: false };
   }
-  const isOver = outcome.kind === 'succeeded' || !passing.includes(outcome.failure.code);
-  // If the call was stopped before it claimed the plan, the plan ends here, so that the caller learns the reason.
-  if (isOver && (await plans.claim(nonce)) === 'claimed') await plans.settle(nonce, { outcome });
-  if (isOver) await plans.settle(nonce, { approver: person });
+  if (outcome.kind === 'succeeded' || !temporaryFailures.includes(outcome.failure.code)) {
+    // If the call was stopped before it claimed the plan, the plan ends here, so that the caller learns the reason.
+    if ((await deciding.plans.claim(nonce)) === 'claimed') await deciding.plans.settle(nonce, { outcome });
+    await deciding.plans.settle(nonce, { approver: person });
+  }
   return { outcome, isEarlier: false };
+}
+
+const refused = (plan: FoundPlan, ...refusal: ConstructorParameters<typeof Refusal>): DecidedPlan => ({
+  outcome: { kind: 'failed', failure: refusalFailure(plan.tool, new Refusal(...refusal), true) },
+  isEarlier: false,
+});
+
+/** The call of a plan, in the name of its caller. Undefined if the caller, or the tool, no longer exists. */
+async function createCall(plan: FoundPlan, { operations, call, stateKeys, now, callerOf }: PlanDeciding) {
+  const { tool, args, caller, client } = plan;
+  const operation = operations.find(({ name }) => name === tool);
+  const principal = await callerOf(plan);
+  if (operation === undefined || (caller !== undefined && principal === undefined)) return undefined;
+  const tokens = createConsentTokens(stateKeys, caller ?? '', now);
+  // The change continues when the page is closed.
+  const { signal } = new AbortController();
+  return (action: Pick<CallContext, 'click' | 'look'>) =>
+    call(operation, args, { ...action, tokens, client, principal, signal });
 }
 
 /** False for a change that is still under way. */

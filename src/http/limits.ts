@@ -43,65 +43,15 @@ export interface Place {
   waitOutside<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
-export function createConcurrencyLimiter({
-  concurrentCalls,
-  callsOfCaller,
-  questionsOfCaller,
-  questions,
-  waitingCalls,
-  waitMs,
-}: HttpLimits) {
-  const receiveOf = createCounter(callsOfCaller);
-  const enterAs = createCounter(callsOfCaller);
-  const askAs = createCounter(questionsOfCaller);
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  let asking = 0;
-
-  /** Counts a question of a caller. Returns the function that ends it. */
-  const ask = (caller: string): (() => void) => {
-    if (asking >= questions) throw new Refusal('TooManyQuestions', [say`${questions} questions of all callers wait`]);
-    const answered = askAs(caller);
-    if (answered === undefined) throw new Refusal('TooManyQuestions', [say`${questionsOfCaller} of this caller wait`]);
-    asking += 1;
-    return () => {
-      asking -= 1;
-      answered();
-    };
-  };
-
-  /** Waits for the place of a call that ends. */
-  const turn = () =>
-    new Promise<void>((resolve, reject) => {
-      const next = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        waiting.splice(waiting.indexOf(next), 1);
-        reject(busy());
-      }, waitMs);
-      waiting.push(next);
-    });
-  const acquire = async (): Promise<void> => {
-    const isFull = running >= concurrentCalls;
-    if (isFull && waiting.length >= waitingCalls) throw busy();
-    if (isFull) await turn();
-    else running += 1;
-  };
-  const acquireAgain = async (): Promise<void> => {
-    if (running >= concurrentCalls) await new Promise<void>((resolve) => waiting.unshift(resolve));
-    else running += 1;
-  };
-  const release = () => {
-    const next = waiting.shift();
-    if (next === undefined) running -= 1;
-    else next();
-  };
+export function createConcurrencyLimiter(limits: HttpLimits) {
+  const places = createPlaces(limits);
+  const askAs = createQuestionCounter(limits);
+  const receiveAs = createCounter(limits.callsOfCaller);
+  const enterAs = createCounter(limits.callsOfCaller);
 
   return {
     get running() {
-      return running;
+      return places.taken;
     },
     /**
      * Counts a message that is being received. Returns the function to call when it has arrived.
@@ -109,7 +59,7 @@ export function createConcurrencyLimiter({
      * @throws HttpError if too many messages of the caller are being received
      */
     receive(caller: string | undefined): () => void {
-      const arrived = caller === undefined ? () => undefined : receiveOf(caller);
+      const arrived = caller === undefined ? () => undefined : receiveAs(caller);
       if (arrived === undefined) throw busy();
       return arrived;
     },
@@ -120,33 +70,93 @@ export function createConcurrencyLimiter({
     async take(caller: string | undefined): Promise<Place> {
       let leaveCaller = caller === undefined ? () => undefined : enterAs(caller);
       if (leaveCaller === undefined) throw busy();
-      await acquire().catch((error: unknown) => {
+      await places.take().catch((error: unknown) => {
         leaveCaller?.();
         throw error;
       });
-      let held = true;
+      let isTaken = true;
       const leave = () => {
-        if (!held) return;
-        held = false;
+        if (!isTaken) return;
+        isTaken = false;
         leaveCaller?.();
-        release();
+        places.leave();
       };
       return {
         leave,
         async waitOutside(work) {
-          const answered = ask(caller ?? '');
+          const answered = askAs(caller ?? '');
           leave();
           try {
             return await work();
           } finally {
             answered();
-            await acquireAgain();
+            await places.takeFirst();
             if (caller !== undefined) leaveCaller = enterAs(caller, true);
-            held = true;
+            isTaken = true;
           }
         },
       };
     },
+  };
+}
+
+/** The places for running calls, and the queue for them. */
+function createPlaces({ concurrentCalls, waitingCalls, waitMs }: HttpLimits) {
+  const queue: (() => void)[] = [];
+  let taken = 0;
+  const waitInQueue = () =>
+    new Promise<void>((resolve, reject) => {
+      const next = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        queue.splice(queue.indexOf(next), 1);
+        reject(busy());
+      }, waitMs);
+      queue.push(next);
+    });
+  return {
+    get taken() {
+      return taken;
+    },
+    /** @throws HttpError if the queue is full, or after `waitMs` */
+    async take(): Promise<void> {
+      if (taken < concurrentCalls) taken += 1;
+      else if (queue.length < waitingCalls) await waitInQueue();
+      else throw busy();
+    },
+    /** Takes a place before all calls in the queue, and waits for it without a limit. */
+    async takeFirst(): Promise<void> {
+      if (taken < concurrentCalls) taken += 1;
+      else await new Promise<void>((resolve) => queue.unshift(resolve));
+    },
+    /** Gives the place to the next call in the queue. */
+    leave(): void {
+      const next = queue.shift();
+      if (next === undefined) taken -= 1;
+      else next();
+    },
+  };
+}
+
+/** Counts open questions, per caller and in total. */
+function createQuestionCounter({ questions, questionsOfCaller }: HttpLimits) {
+  const askAs = createCounter(questionsOfCaller);
+  let open = 0;
+  /**
+   * Returns the function to call when the question is answered.
+   * @throws Refusal if too many questions are open
+   */
+  return (caller: string): (() => void) => {
+    if (open >= questions) throw new Refusal('TooManyQuestions', [say`${questions} questions of all callers wait`]);
+    const answered = askAs(caller);
+    if (answered === undefined) throw new Refusal('TooManyQuestions', [say`${questionsOfCaller} of this caller wait`]);
+    open += 1;
+    return () => {
+      open -= 1;
+      answered();
+    };
   };
 }
 

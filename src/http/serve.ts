@@ -1,6 +1,7 @@
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createMetrics, type ProcessState } from '../observe/metrics.js';
+import { createMetrics, type Metrics, type ProcessState } from '../observe/metrics.js';
+import type { Log } from '../util/log.js';
 import { isMetadataPath, resourceMetadata } from './auth.js';
 import { createDecisions, type DecisionsOptions, isDecisionsPath } from './decisions.js';
 import { type Address, checkHostAndOrigin, close, HttpError, listen, sendJson, unavailable } from './http-helpers.js';
@@ -17,7 +18,7 @@ export interface HttpOptions extends McpEndpointOptions {
   readonly hosts: readonly string[];
   /** The page on which people decide on changes. Undefined if there is none. */
   readonly decisions?: DecisionsOptions | undefined;
-  /** Time limit for a call. */
+  /** Time limit for a call, in milliseconds. */
   readonly timeoutMs: number;
   /** True once the journal was able to record changes. */
   readonly isReady: () => boolean;
@@ -32,59 +33,28 @@ const flushMs = 1000;
  * @throws NodeJS.ErrnoException if an address cannot be listened on
  */
 export async function serveHttp(options: HttpOptions) {
-  const { limits, log, timeoutMs } = options;
+  const { limits, log, hosts } = options;
   const concurrency = createConcurrencyLimiter(limits);
-  const { accounts, operations } = options.server;
-  const metrics = createMetrics(
-    { ...options.state, concurrentCalls: () => concurrency.running },
-    accounts.areNamed ? accounts.all.map(({ name }) => name) : [],
-    operations.filter(({ effect }) => effect !== 'read').map(({ name }) => name),
-  );
+  const metrics = metricsOf(options, () => concurrency.running);
   const running = new Set<Promise<void>>();
   let stopping = false;
   const probes = createProbes(() => (stopping ? 'stopping' : options.isReady() ? 'ready' : 'waiting for the journal'));
   const route = createRouter(options, createMcpEndpoint(options, metrics, concurrency), probes, () => stopping);
-
-  const fail = (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
-    if (error instanceof HttpError) {
-      metrics.refused(error.reason);
-      log('debug', 'refused', { reason: error.reason, status: error.status });
-      refuse(request, response, error);
-      return;
-    }
-    // The message is left out, because it may quote anything. A lost connection is not our error.
-    const name = error instanceof Error ? error.name : 'not an error';
-    if (!request.socket.destroyed) log('error', 'http', { error: name });
-    if (response.headersSent || request.socket.destroyed) response.destroy();
-    else refuse(request, response, broken());
-  };
-
-  const server = createHttpServer(
-    {
-      headersTimeout: limits.headersMs,
-      requestTimeout: limits.requestMs,
-      keepAliveTimeout: limits.keepAliveMs,
-      connectionsCheckingInterval: Math.min(limits.headersMs, 1000),
-    },
+  const answerError = createErrorAnswer(metrics, log);
+  const server = createMainServer(
+    options,
     (request, response) => {
-      const served = route(request, response).catch((error: unknown) => fail(request, response, error));
+      const served = route(request, response).catch((error: unknown) => answerError(request, response, error));
       running.add(served);
       void served.finally(() => running.delete(served));
     },
+    () => metrics.refused('connections'),
   );
-  server.maxConnections = limits.connections;
-  // A client that reads nothing for longer than any call takes is gone.
-  server.timeout = timeoutMs + 60_000;
-  // Each request of a connection adds a listener for its end.
-  server.on('connection', (socket) => socket.setMaxListeners(0));
-  const refuseConnection = () => metrics.refused('connections');
-  server.on('drop', refuseConnection);
-  limitConnections(server, limits, refuseConnection);
-  const forMetrics = createMetricsServer(metrics, probes, options.hosts, limits);
-  const closeAll = () => Promise.all([server, forMetrics].map((each) => close(each, flushMs)));
+  const metricsServer = createMetricsServer(metrics, probes, hosts, limits);
+  const closeAll = () => Promise.all([close(server, flushMs), close(metricsServer, flushMs)]);
   try {
     return {
-      metricsPort: options.metricsAt && (await listen(forMetrics, options.metricsAt)),
+      metricsPort: options.metricsAt && (await listen(metricsServer, options.metricsAt)),
       port: await listen(server, options.listen),
       /** Refuses new requests, waits at most `graceMs` for running calls, then closes everything. */
       stop: async (graceMs: number): Promise<void> => {
@@ -97,6 +67,35 @@ export async function serveHttp(options: HttpOptions) {
     await closeAll();
     throw error;
   }
+}
+
+function metricsOf({ state, server: { accounts, operations } }: HttpOptions, concurrentCalls: () => number): Metrics {
+  const accountNames = accounts.areNamed ? accounts.all.map(({ name }) => name) : [];
+  const changes = operations.filter(({ effect }) => effect !== 'read').map(({ name }) => name);
+  return createMetrics({ ...state, concurrentCalls }, accountNames, changes);
+}
+
+/** Node's server with its limits on time and connections. It does not listen yet. */
+function createMainServer(
+  { limits, timeoutMs }: HttpOptions,
+  onRequest: (request: IncomingMessage, response: ServerResponse) => void,
+  onRefusedConnection: () => void,
+): Server {
+  const timeLimits = {
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: Math.min(limits.headersMs, 1000),
+  };
+  const server = createServer(timeLimits, onRequest);
+  server.maxConnections = limits.connections;
+  // A client that reads nothing for longer than any call takes is gone.
+  server.timeout = timeoutMs + 60_000;
+  // Each request of a connection adds a listener for its end.
+  server.on('connection', (socket) => socket.setMaxListeners(0));
+  server.on('drop', onRefusedConnection);
+  limitConnections(server, limits, onRefusedConnection);
+  return server;
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -129,7 +128,22 @@ function createRouter(
   };
 }
 
-const broken = () => new HttpError(500, 'error', 'This server made a mistake.');
+/** Answers a request that failed, and reports it to the metrics or the log. */
+const createErrorAnswer =
+  (metrics: Metrics, log: Log) =>
+  (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
+    if (error instanceof HttpError) {
+      metrics.refused(error.reason);
+      log('debug', 'refused', { reason: error.reason, status: error.status });
+      refuse(request, response, error);
+      return;
+    }
+    const isConnectionLost = request.socket.destroyed;
+    // The message is left out, because it may quote anything.
+    if (!isConnectionLost) log('error', 'http', { error: error instanceof Error ? error.name : 'not an error' });
+    if (response.headersSent || isConnectionLost) response.destroy();
+    else refuse(request, response, new HttpError(500, 'error', 'This server made a mistake.'));
+  };
 
 function refuse(request: IncomingMessage, response: ServerResponse, { status, message, headers }: HttpError): void {
   // Reads and drops the rest of the body, until the time limit of the request.

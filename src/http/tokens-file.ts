@@ -24,8 +24,8 @@ const maximumName = 255;
 
 /**
  * Parses a tokens file. A line has a name, the SHA-256 of the token in hex, and optional scopes, which default to reading and writing.
- * Besides `cloudops:approve`, a line may only have scopes that name accounts, because its token decides on the page and is refused at
- * `/mcp`. Empty lines and lines that begin with # are skipped. Problems name the line and never quote it.
+ * A line with `cloudops:approve` may have no other scopes except scopes that name accounts, because its token decides on the page and
+ * is refused at `/mcp`. Empty lines and lines that begin with # are skipped. Problems name the line and never quote it.
  */
 export function parseTokens(text: string): { tokens: readonly StaticToken[]; problems: readonly SafeText[] } {
   const tokens: StaticToken[] = [];
