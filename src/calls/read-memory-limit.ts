@@ -1,4 +1,4 @@
-import type { Admit } from '../transport/http-client.js';
+import type { ByteLimit } from '../transport/http-client.js';
 import { createTurns } from '../util/turns.js';
 
 const mebibyte = 1024 * 1024;
@@ -23,13 +23,12 @@ export type ReadLimits = Readonly<typeof defaultReadLimits>;
 export type ReadBound = 'call' | 'others';
 
 /** The share of one call in the memory limit, until it is disposed of. */
-export interface ReadShare extends Disposable {
+export interface ReadShare extends Disposable, ByteLimit {
   readonly limits: ReadLimits;
   /** Waits until the next page may be requested. Resolves with false if that takes longer than `waitMs`. */
   enter(): Promise<boolean>;
   /** Ends the page and its reservation. Its received bytes still count. */
   leave(): void;
-  readonly admit: Admit;
   /** Set after a part of a body was not admitted. */
   readonly exceeded: ReadBound | undefined;
 }

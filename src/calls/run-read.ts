@@ -56,11 +56,11 @@ export async function runRead(
 
 const openReadClient = (
   call: ResolvedRead,
-  { admit }: ReadShare,
+  byteLimit: ReadShare,
   signal: AbortSignal,
   context: CallContext,
   { openClient }: CallDependencies,
-) => openClient(call.endpoint, { ...clientOptions(call, context, signal), admit });
+) => openClient(call.endpoint, { ...clientOptions(call, context, signal), byteLimit });
 
 /** Runs the companion read. Returns undefined if there is none, if it is not allowed, or if it fails. */
 async function readCompanion(

@@ -1,6 +1,5 @@
-import { attemptsText } from '../calls/attempts-text.js';
 import { headlineOf } from '../calls/headline.js';
-import { earlierText, idList, render, saidBy } from '../calls/result-text.js';
+import { attemptsText, earlierText, idList, render, saidBy } from '../calls/result-text.js';
 import type { Failure } from '../consent/outcome.js';
 import { consentWays, type Success } from '../consent/outcome.js';
 import { planText } from '../consent/plan.js';

@@ -17,6 +17,8 @@ export interface HttpRequest {
   readonly body?: string;
   /** True for a change: a kept-alive connection may be closing, and losing it would leave the outcome unknown. */
   readonly newConnection: boolean;
+  /** Further limit of the response's body. */
+  readonly byteLimit?: ByteLimit | undefined;
 }
 
 export interface HttpResponse {
@@ -80,16 +82,16 @@ export interface Proxies {
   readonly noProxy?: string | undefined;
 }
 
-/** True if there is room for so many more bytes of a body. */
-export type Admit = (bytes: number) => boolean;
+/** Counts the bytes of bodies that several requests receive together. */
+export interface ByteLimit {
+  /** Returns false if the limit does not allow this number of further bytes. */
+  admit(bytes: number): boolean;
+}
 
 /** Sends single HTTP requests. */
 export interface HttpClient {
-  /**
-   * Resolves with a response or with the reason there is none; never rejects.
-   * @param admit is told of each piece of the body, in bytes; the body is too large where it answers with false
-   */
-  send(request: HttpRequest, signal: AbortSignal, admit?: Admit): Promise<HttpResponse | HttpFailure>;
+  /** Resolves with a response or a failure. Never rejects. */
+  send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse | HttpFailure>;
   close(): Promise<void>;
 }
 
@@ -98,10 +100,10 @@ export function createHttpClient(proxies: Proxies = {}, limits: Limits = default
   const [kept, fresh] = [createAgents(proxies, limits, 1), createAgents(proxies, limits, 0)];
   const takeTurn = createTurns();
   return {
-    send: (request, signal, admit = () => true) => {
+    send: (request, signal) => {
       const { direct, proxied } = request.newConnection ? fresh : kept;
       const agent = isLoopback(new URL(request.origin).hostname) ? direct : proxied;
-      return dispatch(agent, request, { limits, admit, takeTurn }, signal);
+      return dispatch(agent, request, { limits, takeTurn }, signal);
     },
     close: async () => {
       await Promise.all([kept, fresh].flatMap(({ direct, proxied }) => [direct.destroy(), proxied.destroy()]));
@@ -132,7 +134,6 @@ function createAgents({ httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies
 /** The bounds within which a body is received. */
 interface Receiving {
   readonly limits: Limits;
-  readonly admit: Admit;
   readonly takeTurn: TakeTurn;
 }
 
@@ -143,8 +144,8 @@ const pieceBytes = 512 * 1024;
 
 function dispatch(
   agent: Dispatcher,
-  { method, origin, path, headers, body }: HttpRequest,
-  { limits, admit, takeTurn }: Receiving,
+  { method, origin, path, headers, body, byteLimit }: HttpRequest,
+  { limits, takeTurn }: Receiving,
   signal: AbortSignal,
 ): Promise<HttpResponse | HttpFailure> {
   return new Promise((resolve) => {
@@ -190,14 +191,14 @@ function dispatch(
         onResponseData(controller, chunk) {
           size += chunk.length;
           if (size > limits.bodyBytes) controller.abort(new TooLarge(`more than ${limits.bodyBytes} bytes`));
-          else if (!admit(chunk.length)) controller.abort(new TooLarge('there is no room for it'));
+          else if (byteLimit?.admit(chunk.length) === false) controller.abort(new TooLarge('there is no room for it'));
           else chunks.push(chunk);
         },
         onResponseEnd() {
           if (received === undefined) return fail(new Error('the response has no final status'));
           const response = received;
           // Until its turn, it is a buffer: of texts, the heap would have to hold as many as wait.
-          const read = () => textOf(Buffer.concat(chunks), response.headers, limits.bodyBytes, admit);
+          const read = () => textOf(Buffer.concat(chunks), response.headers, limits.bodyBytes, byteLimit);
           const reading = size > quickBytes ? takeTurn(read) : read();
           void reading.then((body) => finish({ ...response, body }), fail);
         },
@@ -224,11 +225,11 @@ async function textOf(
   bytes: Buffer,
   headers: Readonly<Record<string, string>>,
   limit: number,
-  admit: Admit,
+  byteLimit: ByteLimit | undefined,
 ): Promise<string> {
   if (headers['content-encoding'] !== 'gzip' || bytes.length === 0) return decoded(bytes);
   const whole = gunzipSync(bytes, { maxOutputLength: limit });
-  if (!admit(whole.length)) throw new TooLarge('there is no room for it');
+  if (byteLimit?.admit(whole.length) === false) throw new TooLarge('there is no room for it');
   return decoded(whole);
 }
 

@@ -2,7 +2,7 @@ import { type Credentials, sign } from '../signing/sign.js';
 import type { Log } from '../util/log.js';
 import { timeLimit } from '../util/time-limit.js';
 import type { Attributes, Span } from '../util/trace.js';
-import type { Admit, HttpClient } from './http-client.js';
+import type { ByteLimit, HttpClient } from './http-client.js';
 import { createRedactor, type Redactor } from './redact.js';
 import { type AttemptReply, describeReply, replyOf } from './reply.js';
 import type { Endpoint, WireRequest } from './request.js';
@@ -46,8 +46,8 @@ export interface SignedClientOptions {
   readonly signal: AbortSignal;
   /** The span of the call, if calls are traced. */
   readonly span?: Span | undefined;
-  /** Bounds the bodies of all answers together. */
-  readonly admit?: Admit;
+  /** Limits the bodies of all answers together. */
+  readonly byteLimit?: ByteLimit;
 }
 
 export interface SignedClientDependencies {
@@ -83,7 +83,7 @@ interface Signed {
 
 function createSignedClient(
   endpoint: Endpoint,
-  { repeatable, secrets, signal: callerSignal, span, admit }: SignedClientOptions,
+  { repeatable, secrets, signal: callerSignal, span, byteLimit }: SignedClientOptions,
   { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
   redactorOf: (credentials: Credentials) => Redactor,
 ): SignedClient {
@@ -109,8 +109,9 @@ function createSignedClient(
     redactors.add(redactorOf(credentials));
     const { method, target, body } = request;
     const { origin } = endpoint;
-    const sent = { method, origin, path: target, headers, newConnection: !repeatable, ...(body && { body }) };
-    const result = await httpClient.send(sent, signal, admit);
+    const newConnection = !repeatable;
+    const signed = { method, origin, path: target, headers, newConnection, byteLimit, ...(body && { body }) };
+    const result = await httpClient.send(signed, signal);
     // Secrets are removed after parsing, because a comment or anything else that parsers drop may stand inside a secret.
     // A service may repeat those of an earlier attempt too.
     let reply = replyOf(result);
