@@ -12,7 +12,7 @@ import { type AnyFunction, type CallObserver, guardFunction, guardSchema } from 
 /** The schema of an operation from an outside file. Parsing a definition also guards its functions (guard.ts). */
 
 const maximumPath = 16_384;
-const maximumSentence = 4000;
+const maximumText = 4000;
 
 /** A strict object. An optional field that is undefined counts as missing. */
 const object = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
@@ -93,6 +93,25 @@ function plainTextProblem({ input }: { readonly input?: unknown }): string {
   return `must be text made by kit.say, which quotes names (docs/OPERATIONS.md)${plainText}`;
 }
 
+const otherOperation = z.custom<Operation>(isOperation, 'must be an operation');
+
+const safeText = z
+  .custom<SafeText>(isSafeText, { error: plainTextProblem, abort: true })
+  .refine((value) => value.text !== '', 'must not be empty')
+  .refine((value) => value.text.length <= maximumText, `must have at most ${maximumText} characters`);
+const safeTexts = z.array(safeText, 'must be a list of texts').max(100, 'must have at most 100 entries');
+const next = z.strictObject({ who: z.enum(actors), action: z.enum(actions), text: safeText }).optional();
+
+const step = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('end'), state: z.unknown() }),
+  z.strictObject({
+    kind: z.literal('next'),
+    state: z.unknown(),
+    after: z.record(z.string(), z.string().max(maximumPath)),
+  }),
+  z.strictObject({ kind: z.literal('inconsistent'), problem: safeText }),
+]);
+
 /** Parses the definition of one operation, and guards its functions. */
 function operationSchema(operation: string, isS3: boolean, observer: CallObserver) {
   const callback = z.custom<AnyFunction>(isFunction, 'must be a function');
@@ -100,39 +119,21 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
     callback.transform((run) => guardFunction(`${operation}: ${path}`, run, result, observer));
   const makesSchema = (path: string) =>
     callback.transform((make) => guardSchema(`${operation}: ${path}`, make, observer));
-  const otherOperation = z.custom<Operation>(isOperation, 'must be an operation');
-
-  const sentence = z
-    .custom<SafeText>(isSafeText, { error: plainTextProblem, abort: true })
-    .refine((shown) => shown.text !== '', 'must not be empty')
-    .refine((shown) => shown.text.length <= maximumSentence, `must have at most ${maximumSentence} characters`);
-  const sentences = z.array(sentence, 'must be a list of texts').max(100, 'must have at most 100 entries');
-  const next = z.strictObject({ who: z.enum(actors), action: z.enum(actions), text: sentence }).optional();
-
-  const step = z.discriminatedUnion('kind', [
-    z.strictObject({ kind: z.literal('end'), state: z.unknown() }),
-    z.strictObject({
-      kind: z.literal('next'),
-      state: z.unknown(),
-      after: z.record(z.string(), z.string().max(maximumPath)),
-    }),
-    z.strictObject({ kind: z.literal('inconsistent'), problem: sentence }),
-  ]);
 
   const change = object({
     costsMoney: flag,
     irreversible: flag.exactOptional(),
     continues: flag,
-    headline: returns('change.headline', sentence),
-    brief: returns('change.brief', sentence).exactOptional(),
-    accept: returns('change.accept', sentence),
-    consequences: returns('change.consequences', sentences),
-    warnings: returns('change.warnings', sentences),
+    headline: returns('change.headline', safeText),
+    brief: returns('change.brief', safeText).exactOptional(),
+    accept: returns('change.accept', safeText),
+    consequences: returns('change.consequences', safeTexts),
+    warnings: returns('change.warnings', safeTexts),
     notChecked: notes,
     named: paths,
-    verificationHint: returns('change.verificationHint', sentence),
+    verificationHint: returns('change.verificationHint', safeText),
     ifTooLarge: text(300).exactOptional(),
-    contradictions: returns('change.contradictions', sentences).exactOptional(),
+    contradictions: returns('change.contradictions', safeTexts).exactOptional(),
   } satisfies FieldsOf<Change>);
 
   const pages = object({
@@ -200,7 +201,7 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
     preflight: preflight.exactOptional(),
     companionRead: companionRead.exactOptional(),
     repeatable: flag.exactOptional(),
-    summarize: returns('summarize', sentence),
+    summarize: returns('summarize', safeText),
     next: returns('next', next).exactOptional(),
   } satisfies FieldsOf<Omit<Operation, 'schemas'>>);
 }
