@@ -29,7 +29,7 @@ import { lazy } from './util/objects.js';
 import type { KeyRing, SealingKeys } from './util/seal.js';
 import type { Tracer } from './util/trace.js';
 
-/** Everything that carries out calls, put together from a configuration, for whatever serves or makes them. */
+/** Everything needed to run calls, built from the configuration. */
 export interface Runtime {
   readonly call: CallTool;
   readonly accounts: Accounts;
@@ -41,7 +41,7 @@ export interface Runtime {
   readonly plans: Plans;
   /** The dependencies of `createServer`. */
   readonly server: ServerDependencies;
-  /** Lets changes under way end, for some milliseconds, and closes everything. */
+  /** Waits at most `graceMs` for the changes under way, and closes everything. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -58,10 +58,10 @@ async function openPlans(config: Config, store: Store, now: () => Date): Promise
   return createPlans({ store: await store.openPlans(), keys: () => stateKeys, now, lifetimeMs });
 }
 
-/** Expired plans are erased at this interval, and whenever another is added or listed. */
+/** Expired plans are erased at this interval, and whenever plans are added or listed. */
 const eraseMs = 10 * 60_000;
 
-/** The page that people sign in to, where the plans wait. */
+/** The decision page with a sign-in. */
 async function signInPage({ publicUrl, webhook, proxies }: Config, now: () => Date, log: Log): Promise<DecisionPage> {
   const { createAnnouncer } = await import('./consent/announcement.js');
   const addressOf = (nonce: string) => `${publicUrl}/decisions/${nonce}/`;
@@ -70,8 +70,8 @@ async function signInPage({ publicUrl, webhook, proxies }: Config, now: () => Da
 }
 
 /**
- * Starts what a configuration asks for, the sandbox included.
- * @param localPage where people decide if they cannot sign in to a page
+ * Builds the runtime of a configuration.
+ * @param localPage the page for decisions if there is no page with a sign-in
  */
 export async function startRuntime(
   config: Config,
@@ -144,33 +144,34 @@ export async function startRuntime(
   };
 }
 
-/** The file of the key for planIds, which is kept beside a journal in a file where no state key is set. */
+/** The file of the key for planIds. Undefined if a state key is set, or if the journal is not a file. */
 export const planKeyPath = ({ stateKeys }: Config, { path }: Store): string | undefined =>
   stateKeys !== undefined || path === undefined || path === devNull ? undefined : `${path}.plan-key`;
 
-/** The keys of planIds: those that are kept, or else those of the process. */
+/** The keys of planIds. If the key file cannot be used, the process has its own key. */
 function planKeysOf(config: Config, store: Store, own: SealingKeys): SealingKeys | undefined {
   const path = planKeyPath(config, store);
   const kept = path === undefined ? undefined : keptPlanKey(path);
   return kept && (() => kept() ?? own());
 }
 
-/** The parts of a runtime that reach beyond the process, and its account of itself. */
+/** The parts of a runtime that tests replace: everything outside the process. */
 export interface RuntimeParts
   extends Pick<CallDependencies, 'accounts' | 'journal' | 'process' | 'pendingNotices' | 'log' | 'now'>,
     Partial<Pick<CallDependencies, 'page' | 'statusWaitMs'>>,
     Pick<ServerDependencies, 'version' | 'configuration' | 'sandbox'> {
-  /** Plans that wait for a person; kept in this process alone if absent, for as long as a planId counts or for `planLifetimeMs`. */
+  /** Plans that wait for a person. Absent, plans are kept in memory for `planLifetimeMs`. */
   readonly plans?: Plans | undefined;
+  /** Defaults to the lifetime of a planId. */
   readonly planLifetimeMs?: number;
   readonly openSender: (calling: CallingDependencies) => Sender;
   readonly tracer?: Tracer | undefined;
 }
 
-/** A call that asks what became of a plan waits so long: clients give up after 30 to 60 seconds. */
+/** The longest wait of a call with a planId for the decision. Clients give up after 30 to 60 seconds. */
 const longestStatusMs = 25_000;
 
-/** Puts together what carries out calls, and what servers need for them. */
+/** Connects the parts that run calls and serve them. */
 export function wireCalls(
   { stateKeys: configured, operations }: Pick<Config, 'stateKeys' | 'operations'>,
   {
@@ -216,9 +217,8 @@ export function wireCalls(
 }
 
 /**
- * The one door to everything that only calls need. It opens with the first call, as a whole and before anything is decided: a server
- * whose tools are only listed starts sooner and needs less memory, and a call that finds files missing was not sent. The next call
- * tries again.
+ * Loads the call stack at the first call, so that a server whose tools are only listed starts faster and needs less memory. If files are
+ * missing, the call was not sent, and the next call tries again.
  */
 function openLazily(options: SenderOptions): Sender {
   const open = async () => (await import('./calls/call-tool.js')).createSender(options);
@@ -240,8 +240,8 @@ function openLazily(options: SenderOptions): Sender {
 }
 
 /**
- * The sandbox starts when it is first needed: most servers are started for their list of tools. One that has been told something
- * starts at once, as it may not be able to do it.
+ * Starts the sandbox when it is first needed, because most servers are started for their list of tools. With options of its own, it
+ * starts at once, because the options may be wrong.
  */
 async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log) {
   let started: Promise<Sandbox> | undefined;
@@ -264,7 +264,7 @@ async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log
   };
 }
 
-/** Reports on earlier changes, each given once, with the next change of its own caller. */
+/** Reports about interrupted changes. Each is given once, with the next change of the same caller. */
 function createReports(recover: () => Promise<readonly RecordedChange[]>) {
   let unreported: readonly RecordedChange[] = [];
   let recovering = recover();

@@ -9,7 +9,7 @@ import {
   type ToolAnnotations,
 } from '@modelcontextprotocol/server';
 import type { Accounts } from './calls/account.js';
-import type { CallTool } from './calls/context.js';
+import type { CallContext, CallTool } from './calls/context.js';
 import { plainResult, resultText } from './calls/result-text.js';
 import { type ActionTokens, createActionTokens } from './consent/action-tokens.js';
 import type { Wait } from './consent/elicitor.js';
@@ -34,35 +34,35 @@ export interface ServerDependencies extends ResourceTexts {
   readonly accounts: Accounts;
   readonly call: CallTool;
   readonly now: () => Date;
-  /** For what comes back from clients. */
+  /** Keys for tokens that clients send back. */
   readonly stateKeys: SealingKeys;
-  /** For planIds alone, if others than these. */
+  /** Separate keys for planIds. */
   readonly planKeys?: SealingKeys | undefined;
-  /** True if views are offered to clients that do not declare them as well. */
+  /** True if clients that do not declare views are offered them as well. */
   readonly viewsForAll?: boolean;
-  /** The client that a session over HTTP began with, if the request belongs to one. */
+  /** The client that began the HTTP session, if the request belongs to a session. */
   readonly session?: Client | undefined;
-  /** Does what waits for the person behind a call. */
+  /** Runs work outside the limit of concurrent calls while a person is asked. */
   readonly wait?: Wait | undefined;
-  /** Aborts when the process is to end. */
+  /** Aborts when the process shuts down. */
   readonly stop?: AbortSignal | undefined;
 }
 
-/** Tools, resources and prompts stay as they are while the server runs. */
+/** Tools, resources and prompts do not change while the server runs. */
 const unchanging = { listChanged: false };
 
 /**
- * Makes an MCP server that offers the operations as tools. Each connection gets one of its own. It is not the SDK's `McpServer`,
- * whose lists cannot depend on the client, and whose checks of arguments tell models less than ours.
+ * Makes the MCP server of one connection, which offers the operations as tools. It does not use the SDK's `McpServer`, because its lists
+ * cannot depend on the client and its validation errors tell models less.
  */
 export function createServer(
   dependencies: ServerDependencies,
-  offers: ToolCatalog = createToolCatalog(dependencies.operations, dependencies.accounts),
+  catalog: ToolCatalog = createToolCatalog(dependencies.operations, dependencies.accounts),
 ): Server {
   const { version, principal, stateKeys, now } = dependencies;
   const tokens = createConsentTokens(stateKeys, principal?.name ?? '', now, dependencies.planKeys);
-  const tickets = createActionTokens(stateKeys, principal?.name ?? '', now);
-  const { accounts, operations, ...offer } = offers.offerTo(principal);
+  const actionTokens = createActionTokens(stateKeys, principal?.name ?? '', now);
+  const { accounts, operations, ...offer } = catalog.offerTo(principal);
   const server = new Server(
     { name: 'cloudops-mcp', title: 'Cloud operations', version },
     {
@@ -75,7 +75,7 @@ export function createServer(
     const client = clientOf(server, context, dependencies.session);
     return dependencies.viewsForAll ? { ...client, views: true } : client;
   };
-  serveTools({ server, tokens, tickets, dependencies, clientFor }, offers.tools, offer.tools);
+  serveTools({ server, tokens, actionTokens, dependencies, clientFor }, catalog.tools, offer.tools);
   serveResources(server, operations, { ...dependencies, accounts }, clientFor);
   servePrompts(server, offer.prompts);
   server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => {
@@ -83,22 +83,22 @@ export function createServer(
       ref.type === 'ref/prompt'
         ? promptValues(offer.prompts, ref.name, argument.name)
         : templateValues(operations, ref.uri, argument.name);
-    const found = values.filter((value) => value.startsWith(argument.value));
-    return { completion: { values: found.slice(0, 100), total: found.length, hasMore: found.length > 100 } };
+    const matches = values.filter((value) => value.startsWith(argument.value));
+    return { completion: { values: matches.slice(0, 100), total: matches.length, hasMore: matches.length > 100 } };
   });
   return server;
 }
 
-/** Shared by the tools of one connection. */
+/** The parts of a connection that all its tools share. */
 interface Connection {
   readonly server: Server;
   readonly dependencies: ServerDependencies;
   readonly tokens: ConsentTokens;
-  readonly tickets: ActionTokens;
+  readonly actionTokens: ActionTokens;
   readonly clientFor: (context: ServerContext) => Client;
 }
 
-/** Lists and calls tools. Those that are not offered can be called: their callers learn why not. */
+/** Lists and calls tools. A call of a tool that is not offered is refused with the reason. */
 function serveTools(connection: Connection, tools: readonly Tool[], offered: readonly OfferedTool[]): void {
   const { server, clientFor } = connection;
   const changes = offered.map(({ operation }) => operation).filter(({ change }) => change !== undefined);
@@ -138,15 +138,16 @@ async function callOperation(
   args: Readonly<Record<string, unknown>>,
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { dependencies, tokens, tickets, clientFor } = connection;
+  const { dependencies, tokens, actionTokens, clientFor } = connection;
   const client = clientFor(context);
-  const given = contextOf(connection, client, context);
-  const asking = { stillAsking: () => given.report('waiting for the answer of the user') };
-  const people =
+  const report = progressOf(context);
+  const callContext = contextOf(connection, client, context, report);
+  const asking = { stillAsking: () => report('waiting for the answer of the user') };
+  const waysToAsk =
     operation.effect === 'read'
       ? {}
       : { elicitor: elicitorFor(client, context, asking), guide: guideFor(client, context, asking) };
-  const outcome = await dependencies.call(operation, args, { ...given, ...people });
+  const outcome = await dependencies.call(operation, args, { ...callContext, ...waysToAsk });
   if (outcome.kind === 'inputRequired') {
     const { message, claims, answer } = outcome;
     const consent =
@@ -155,7 +156,10 @@ async function callOperation(
         : inputRequired.elicit({ message: message.text, requestedSchema: consentForm(answer.accept.text) });
     return inputRequired({ inputRequests: { consent }, requestState: tokens.issue(claims) });
   }
-  return toolResult(outcome, given.hasView ? viewMeta(outcome, { tool: operation.name, args }, tickets) : undefined);
+  return toolResult(
+    outcome,
+    client.views ? viewMeta(outcome, { tool: operation.name, args }, actionTokens) : undefined,
+  );
 }
 
 /** Calls the tool behind the buttons of the change view. */
@@ -165,24 +169,27 @@ async function callDecide(
   args: Readonly<Record<string, unknown>>,
   context: ServerContext,
 ): Promise<CallToolResult> {
-  const { dependencies, tickets, clientFor } = connection;
-  const given = contextOf(connection, clientFor(context), context);
-  const { outcome, call, isEarlier } = await decide(args, tickets, operations, (operation, callArgs, click) =>
-    dependencies.call(operation, callArgs, { ...given, ...click }),
+  const { dependencies, actionTokens, clientFor } = connection;
+  const callContext = contextOf(connection, clientFor(context), context, progressOf(context));
+  const { outcome, call, isEarlier } = await decide(args, actionTokens, operations, (operation, callArgs, click) =>
+    dependencies.call(operation, callArgs, { ...callContext, ...click }),
   );
-  return toolResult(outcome, viewMeta(outcome, call, tickets, { isEarlier }));
+  return toolResult(outcome, viewMeta(outcome, call, actionTokens, { isEarlier }));
 }
 
-/** The part of a call's context that its request tells. */
-function contextOf({ dependencies, tokens }: Connection, client: Client, context: ServerContext) {
+/** The context of a call, without the ways to ask the user. */
+function contextOf(
+  { dependencies, tokens }: Connection,
+  client: Client,
+  context: ServerContext,
+  report: (message: string) => void,
+): CallContext {
   const { principal, session, wait, stop } = dependencies;
-  const report = progressOf(context);
   return {
-    report,
     signal: context.mcpReq.signal,
     wait,
     stop,
-    // A client that reads progress together with the answer takes it for that of a call it does not know.
+    // Not for the last page, because some clients cannot assign progress that they read together with the answer.
     onFollowedPage: (pages: number, entries: number) =>
       report(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
     tokens,
@@ -194,7 +201,10 @@ function contextOf({ dependencies, tokens }: Connection, client: Client, context
   };
 }
 
-/** One value, shown twice: hosts hand models the structure, the text, or both. `meta` is for views. */
+/**
+ * Shows a result twice, because hosts pass models the structure, the text, or both.
+ * @param meta data for views
+ */
 function toolResult(outcome: EndedOutcome, meta: Record<string, unknown> | undefined): CallToolResult {
   const failed = outcome.kind === 'failed';
   const result = failed ? outcome.failure : outcome.success;
@@ -207,7 +217,7 @@ function toolResult(outcome: EndedOutcome, meta: Record<string, unknown> | undef
   };
 }
 
-/** Tells a client that wants to know how far its call is. */
+/** Returns a function that sends progress to the client if the client asked for it. */
 function progressOf({ mcpReq: { _meta, notify } }: ServerContext): (message: string) => void {
   const progressToken = _meta?.progressToken;
   let progress = 0;
@@ -225,5 +235,5 @@ const annotations: Readonly<Record<Effect, ToolAnnotations>> = {
   delete: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
 };
 
-/** The JSON Schema that hosts are shown. */
+/** A JSON Schema in the form that hosts accept. */
 const objectSchema = (schema: JsonSchema) => ({ ...schema, type: 'object' as const });
