@@ -21,7 +21,15 @@ import { sentences } from '../util/human.js';
 import { type Log, shownReason } from '../util/log.js';
 import { exact, own, say, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
-import { addressOptions, type Command, defaultAddress, portOf, UsageError, validConfig } from './command.js';
+import {
+  addressOptions,
+  type Command,
+  defaultAddress,
+  portOf,
+  type Terminal,
+  UsageError,
+  validConfig,
+} from './command.js';
 import { printLine } from './layout.js';
 import { runUntilSignal } from './run-until-signal.js';
 
@@ -40,60 +48,74 @@ export const httpCommand: Command = {
     const config = validConfig(invocation);
     const listen = { host, port: portOf(port) };
     const access = await accessOf(host, config, terminal.now);
-    return runUntilSignal(config, terminal, async (runtime, log, stop) => {
-      const { server, inFlight, journal, questions, plans } = runtime;
-      if (access.identify !== undefined && config.stateKeys === undefined)
-        log('warn', 'state key', {
-          message: words(
-            'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the plans and answers of this process.',
-          ),
-        });
-      // A change continues after its connection is lost, and its outcome is recorded.
-      inFlight.detach();
-      const shared = await openSharedMessages(runtime.store);
-      const watch = allowChanges(server.accounts, server.operations) ? watchJournal(journal, log) : undefined;
-      const identity = access.identify?.(log);
-      const { rate, metrics: metricsAt } = config.http;
-      const decisions = await decisionsOf(config, runtime, identity, log, terminal.now);
-      const http = await serveHttp({
-        listen,
-        metricsAt,
-        rate,
-        log,
-        now: terminal.now,
-        server: { ...server, stop, configuration: (names) => describeConfig(config, 'caller', names) },
-        shared,
-        newId: randomUUID,
-        hosts: access.hosts,
-        resource: access.resource,
-        authenticate: identity?.authenticate,
-        decisions,
-        limits: defaultHttpLimits,
-        timeoutMs: config.timeoutMs,
-        isReady: watch?.wasReady ?? (() => true),
-        state: {
-          journalReachable: watch?.reachable,
-          unwrittenOutcomes: journal.unwritten,
-          issuerReachable: identity?.reachable,
-          waitingQuestions: questions.callers,
-          waitingPlans: decisions && plans.countWaiting,
-        },
-      });
-      log('info', 'listening', { host, port: http.port, metricsPort: http.metricsPort });
-      if (terminal.stderr.isTTY)
-        printLine(
-          terminal.stderr,
-          say`Listening on ${exact(`http://${isIPv6(host) ? `[${host}]` : host}:${http.port}/mcp`)}. Ctrl-C ends it.`,
-        );
-      if (!stop.aborted) await once(stop, 'abort');
-      await http.stop(graceMs);
-      await shared?.close();
-      watch?.stop();
-      await identity?.close?.();
-      return 0;
-    });
+    return runUntilSignal(config, terminal, (runtime, log, stop) =>
+      serve({ config, terminal, listen, access, runtime, log, stop }),
+    );
   },
 };
+
+interface Serving {
+  readonly config: Config;
+  readonly terminal: Terminal;
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly access: Awaited<ReturnType<typeof accessOf>>;
+  readonly runtime: Runtime;
+  readonly log: Log;
+  /** Aborts when the server is to end. */
+  readonly stop: AbortSignal;
+}
+
+/** Serves until `stop` aborts. Resolves with the exit code. */
+async function serve({ config, terminal, listen, access, runtime, log, stop }: Serving): Promise<number> {
+  const { server, inFlight, journal, questions, plans } = runtime;
+  const { now, stderr } = terminal;
+  if (access.identify !== undefined && config.stateKeys === undefined)
+    log('warn', 'state key', { message: noStateKey });
+  // A change continues after its connection is lost, and its outcome is recorded.
+  inFlight.detach();
+  const shared = await openSharedMessages(runtime.store);
+  const watch = allowChanges(server.accounts, server.operations) ? watchJournal(journal, log) : undefined;
+  const identity = access.identify?.(log);
+  const decisions = await decisionsOf(config, runtime, identity, log, now);
+  const http = await serveHttp({
+    listen,
+    metricsAt: config.http.metrics,
+    rate: config.http.rate,
+    log,
+    now,
+    server: { ...server, stop, configuration: (names) => describeConfig(config, 'caller', names) },
+    shared,
+    newId: randomUUID,
+    hosts: access.hosts,
+    resource: access.resource,
+    authenticate: identity?.authenticate,
+    decisions,
+    limits: defaultHttpLimits,
+    timeoutMs: config.timeoutMs,
+    isReady: watch?.wasReady ?? (() => true),
+    state: {
+      journalReachable: watch?.reachable,
+      unwrittenOutcomes: journal.unwritten,
+      issuerReachable: identity?.reachable,
+      waitingQuestions: questions.callers,
+      waitingPlans: decisions && plans.countWaiting,
+    },
+  });
+  const { host } = listen;
+  log('info', 'listening', { host, port: http.port, metricsPort: http.metricsPort });
+  const url = `http://${isIPv6(host) ? `[${host}]` : host}:${http.port}/mcp`;
+  if (stderr.isTTY) printLine(stderr, say`Listening on ${exact(url)}. Ctrl-C ends it.`);
+  if (!stop.aborted) await once(stop, 'abort');
+  await http.stop(graceMs);
+  await shared?.close();
+  watch?.stop();
+  await identity?.close?.();
+  return 0;
+}
+
+const noStateKey = words(
+  'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the plans and answers of this process.',
+);
 
 /** The page for decisions, if people can sign in to one. */
 async function decisionsOf(

@@ -16,7 +16,7 @@ import { readView, viewOf } from '../mcp/views/view-of-tool.js';
 import { startRuntime } from '../runtime.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import { isObject, textAt } from '../util/objects.js';
-import { exact, fromServer, own, say, words } from '../util/safe-text.js';
+import { exact, fromServer, own, type SafeText, say, words } from '../util/safe-text.js';
 import { type Call, failureCode, readCall } from './call-command.js';
 import { type Command, portOf, type Terminal, UsageError } from './command.js';
 import { printLine } from './layout.js';
@@ -32,7 +32,7 @@ export const viewCommand: Command = {
   async run(invocation) {
     const { port = '0', 'no-open': noOpen } = invocation.options;
     const call = await readCall(invocation);
-    return show(call, portOf(port), noOpen === undefined, invocation.terminal);
+    return show(call, { port: portOf(port), opens: noOpen === undefined }, invocation.terminal);
   },
 };
 
@@ -46,64 +46,40 @@ const answerMs = 15 * 60_000;
 
 async function show(
   { operation, args, config }: Call,
-  port: number,
-  open: boolean,
+  { port, opens }: { readonly port: number; readonly opens: boolean },
   terminal: Terminal,
 ): Promise<number> {
   const { version, now, stdout, stderr } = terminal;
-  const name = viewOf(operation);
-  if (name === undefined) throw new UsageError(say`${own(operation.name)} has no view.`);
-  const log = commandLog(config, terminal);
+  const viewName = viewOf(operation);
+  if (viewName === undefined) throw new UsageError(say`${own(operation.name)} has no view.`);
   // Only a click on the page sends the change, even if agents need no consent.
-  const runtime = await startRuntime(withConfirm(config, 'human'), version, log, now);
+  const runtime = await startRuntime(withConfirm(config, 'human'), version, commandLog(config, terminal), now);
   const { peer, close } = await connect(runtime.server, version);
   try {
-    const call = (params: unknown) => peer.request('tools/call', isObject(params) ? params : {}, answerMs);
-    const result = await call({ name: operation.name, arguments: args });
-    const failed = failureOf(result);
-    if (failed !== undefined) {
-      printLine(stderr, fromServer(failed.text));
-      return failed.exitCode;
+    const callTool: CallTool = (params) => peer.request('tools/call', isObject(params) ? params : {}, answerMs);
+    const result = await callTool({ name: operation.name, arguments: args });
+    const failure = failureOf(result);
+    if (failure !== undefined) {
+      printLine(stderr, fromServer(failure.text));
+      return failure.exitCode;
     }
-    const reads = operation.effect === 'read';
     const stop = terminal.interrupted();
     const over = new AbortController();
-    /** The result for a page that is loaded again: the plan, later with its outcome. */
-    let shown: unknown = result;
-    /** The answer to the click that decided on the change. Later clicks are ignored. */
-    let decided: unknown;
-    const take = (answer: unknown) => {
-      const outcome = decisionIn(answer);
-      if (outcome === undefined) {
-        if (readProposedChange(metaOf(answer)) !== undefined) shown = answer;
-        return;
-      }
-      if (decided !== undefined) return;
-      shown = { ...Object(answer), _meta: { ...metaOf(shown), ...metaOf(answer) } };
-      decided = answer;
-      printLine(stdout, say`${words(outcomeTitles[outcome.kind])}: ${fromServer(outcome.sentence)}`);
-      if (stdout.isTTY)
-        printLine(stderr, 'It ends in 20 seconds; until then the page can be loaded again. Ctrl-C ends it now.');
-      setTimeout(() => over.abort(), lingerMs).unref();
-    };
+    const shown =
+      operation.effect === 'read'
+        ? showRead(operation.name, args, result, callTool)
+        : showChange(result, callTool, terminal, () => setTimeout(() => over.abort(), lingerMs).unref());
     const page = await serveViewPage({
       port,
       host: await readView('page'),
-      view: await readView(name),
-      // The view of a change does not need the arguments, which may hold a secret.
-      call: async () => ({ ...(reads && { args }), result: shown }),
-      async callTool(params) {
-        if (textAt(params, 'name') !== (reads ? operation.name : decideTool))
-          throw new Error('this view calls no other tool');
-        const answer = await call(params);
-        if (!reads) take(answer);
-        return answer;
-      },
+      view: await readView(viewName),
+      call: shown.load,
+      callTool: shown.callTool,
     });
     printLine(stdout, say`${exact(page.url)}`);
-    if (stdout.isTTY) printLine(stderr, reads ? 'Ctrl-C ends it.' : 'Decide there, or end it with Ctrl-C.');
+    if (stdout.isTTY) printLine(stderr, shown.hint);
     const opened =
-      open && stdout.isTTY ? await openBrowser(page.url, terminal.platform).catch(() => undefined) : undefined;
+      opens && stdout.isTTY ? await openBrowser(page.url, terminal.platform).catch(() => undefined) : undefined;
     const end = AbortSignal.any([stop, over.signal]);
     if (!end.aborted) await once(end, 'abort');
     runtime.inFlight.detach();
@@ -111,15 +87,73 @@ async function show(
     await runtime.inFlight.finish(graceMs);
     await page.close();
     await opened?.remove();
-    if (reads) return 0;
-    return decided === undefined ? withoutDecision : (failureOf(decided)?.exitCode ?? 0);
+    return shown.exitCode();
   } finally {
     await close();
     await runtime.close(graceMs);
   }
 }
 
-/** The exit code of a plan without a decision, the same as that of `call` without consent. */
+type CallTool = (params: unknown) => Promise<object>;
+
+/** A result on the page. */
+interface ShownResult {
+  readonly hint: SafeText;
+  /** The call for a page that is loaded. */
+  readonly load: () => Promise<{ readonly args?: unknown; readonly result: unknown }>;
+  /** Calls a tool for the view. */
+  readonly callTool: CallTool;
+  readonly exitCode: () => number;
+}
+
+const showRead = (tool: string, args: unknown, result: unknown, callTool: CallTool): ShownResult => ({
+  hint: words('Ctrl-C ends it.'),
+  load: async () => ({ args, result }),
+  callTool: onlyTool(tool, callTool),
+  exitCode: () => 0,
+});
+
+/** Shows a plan until a click decides on it. Then the page shows the outcome, and `end` is called. */
+function showChange(plan: unknown, callTool: CallTool, { stdout, stderr }: Terminal, end: () => void): ShownResult {
+  let shown = plan;
+  let decided: unknown;
+  const keep = (answer: unknown) => {
+    const outcome = decisionIn(answer);
+    if (outcome === undefined) {
+      if (readProposedChange(metaOf(answer)) !== undefined) shown = answer;
+      return;
+    }
+    // The first decision stands.
+    if (decided !== undefined) return;
+    shown = { ...Object(answer), _meta: { ...metaOf(shown), ...metaOf(answer) } };
+    decided = answer;
+    printLine(stdout, say`${words(outcomeTitles[outcome.kind])}: ${fromServer(outcome.sentence)}`);
+    if (stdout.isTTY)
+      printLine(stderr, 'It ends in 20 seconds; until then the page can be loaded again. Ctrl-C ends it now.');
+    end();
+  };
+  const callDecideTool = onlyTool(decideTool, callTool);
+  return {
+    hint: words('Decide there, or end it with Ctrl-C.'),
+    // Without the arguments, because they may hold a secret and the view of a change does not need them.
+    load: async () => ({ result: shown }),
+    callTool: async (params) => {
+      const answer = await callDecideTool(params);
+      keep(answer);
+      return answer;
+    },
+    exitCode: () => (decided === undefined ? withoutDecision : (failureOf(decided)?.exitCode ?? 0)),
+  };
+}
+
+const onlyTool =
+  (tool: string, callTool: CallTool): CallTool =>
+  async (params) => {
+    if (textAt(params, 'name') !== tool) throw new Error('this view calls no other tool');
+    return callTool(params);
+  };
+
+/** The exit code without a decision, like that of `call` without consent. */
 const withoutDecision = 3;
 
 const decisions: readonly OutcomeKind[] = ['accepted', 'rejected', 'unknown', 'declined'];

@@ -1,5 +1,6 @@
 import { endpointSetting } from '../calls/endpoint.js';
 import { type ConsentMode, isAsStrict } from '../consent/required-consent.js';
+import type { OwnOperations } from '../operations/load-operations.js';
 import type { Service } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
 import type { Proxies } from '../transport/http-client.js';
@@ -30,35 +31,36 @@ export type ConfigResult =
 
 /** Loads the configuration, or returns all problems at once, including misspelt names. */
 export function loadConfig(sources: ConfigSources): ConfigResult {
-  // Accounts that inherit a contradiction report it again.
   const problems: SafeText[] = [];
   const report: Report = (problem) => void problems.push(words(problem));
   const gathered = gather(sources, report);
-  const { own = noOwnOperations } = sources;
+  const environment = parseEnvironment(gathered, sources.own, report);
+  const proxies = readProxies(sources.env, report);
+  reportHttp(environment, report);
+  const accounts = loadAccounts(environment, sources.readFile, report);
+  reportDecisions(environment.values, accounts, report);
+  return problems.length > 0
+    ? // Accounts that inherit a contradiction repeat it.
+      { ok: false, problems: distinct(problems) }
+    : { ok: true, config: configOf(environment, accounts, gathered, proxies, sources) };
+}
+
+function parseEnvironment(
+  { texts, files, endpoints: endpointTexts }: Gathered,
+  own: OwnOperations = noOwnOperations,
+  report: Report,
+): ParsedEnvironment {
   for (const problem of own.problems) report(problem);
   const operations = [...builtIn, ...own.operations];
-  const { texts, files } = gathered;
   const given = parseSettings(valuesOfTexts(texts), saidVariable, report);
   const values = withDefaults(given);
-  const proxies = readProxies(sources.env, report);
-  const written = Object.fromEntries(
-    ownServices(own.operations).map((service) => [service, gathered.endpoints[endpointSetting(service)]]),
-  );
+  const urls = ownServices(own.operations).map((service) => [service, endpointTexts[endpointSetting(service)]]);
   const nameOf = (service: Service) => saidVariable(endpointSetting(service));
-  const endpoints = parseEndpoints(written, values.ALLOW_HTTP, nameOf, report);
+  const endpoints = parseEndpoints(Object.fromEntries(urls), values.ALLOW_HTTP, nameOf, report);
   reportContradictions(values, operations, saidVariable, report);
-  reportKeySources(
-    (setting) => given[setting] !== undefined,
-    words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE'),
-    report,
-  );
-  reportHttp(values, texts, report);
-  const environment = { given, values, texts, files, endpoints, operations };
-  const accounts = loadAccounts(environment, sources.readFile, report);
-  reportDecisions(values, accounts, report);
-  return problems.length > 0
-    ? { ok: false, problems: distinct(problems) }
-    : { ok: true, config: configOf(environment, accounts, gathered, proxies, sources) };
+  const keySettings = words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE');
+  reportKeySources((setting) => given[setting] !== undefined, keySettings, report);
+  return { given, values, texts, files, endpoints, operations };
 }
 
 const valuesOfTexts = (texts: Gathered['texts']) =>
@@ -144,7 +146,7 @@ function loadAccounts(
 }
 
 /** Reports settings for HTTP that contradict each other. */
-function reportHttp(values: SettingValues, texts: Gathered['texts'], report: Report): void {
+function reportHttp({ values, texts }: ParsedEnvironment, report: Report): void {
   const { HTTP_ISSUER: issuer, HTTP_AUDIENCE: audience, HTTP_TOKENS_FILE: tokensFile } = texts;
   for (const name of ['HTTP_ISSUER', 'HTTP_PUBLIC_URL', 'DECISIONS_WEBHOOK'] as const)
     if (isPlainHttp(values[name]))
