@@ -179,7 +179,7 @@ describe('the signed read', () => {
     const { env } = await storage((response) => response.writeHead(status).end(error(code)));
     const [finding] = (await examine(env)).of('storage signature');
     expect(finding).toMatchObject({ status: expected, detail: expect.stringContaining(code) });
-    expect(finding?.remedy).toContain(remedy);
+    expect(finding?.remedy ?? '').toContain(remedy);
   });
 
   test('a bucket that was named and does not exist is a problem', async () => {
