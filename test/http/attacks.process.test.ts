@@ -12,7 +12,7 @@ import { printedChanges } from '../support/journal.js';
 import { uploadArguments } from '../support/sandbox.js';
 import { runServer } from '../support/server-process.js';
 
-/** The built server under attack: it refuses, it lives, and it is not larger afterwards. */
+/** Attacks the built server. It must refuse them, keep running, and free the memory afterwards. */
 
 let folder: string;
 beforeAll(() => {
@@ -28,7 +28,7 @@ function tokensFile(): string {
   return path;
 }
 
-/** Answers with the memory in use after a collection, when asked over the channel to its parent. */
+/** Reports the memory in use after a garbage collection, when its parent sends a message. */
 const reporter = `process.on('message',()=>{gc();gc();const {heapUsed,external,rss}=process.memoryUsage();process.send({inUse:heapUsed+external,rss})});process.channel.unref()`;
 const watched = ['--expose-gc', '--import', `data:text/javascript,${encodeURIComponent(reporter)}`];
 
@@ -38,14 +38,14 @@ const memory = ({ child }: HttpProcess) =>
     child.send('report');
   });
 
-/** As many as the limit on open files allows this process, 10,000 at most. */
+/** Number of connections that the limit on open files allows, 10,000 at most. */
 function connectionCount(): number {
   if (process.platform !== 'linux') return 1000;
   const [, limit = '1024'] = /Max open files +\d+ +(\d+)/.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
   return Math.min(10_000, Math.floor(Number(limit) / 2));
 }
 
-/** Opens connections and holds them. Resolves when each is open or was turned away. */
+/** Opens connections and holds them. Resolves when every connection is open or was refused. */
 async function holdConnections(port: number, count: number): Promise<Socket[]> {
   const sockets: Socket[] = [];
   while (sockets.length < count) {
@@ -66,7 +66,7 @@ async function holdConnections(port: number, count: number): Promise<Socket[]> {
 
 const list = toolCall('list_parts', uploadArguments);
 
-/** Requests that an attacker can send in a second. All are refused, in any order. */
+/** Requests that an attacker can send in a second. All must be refused. */
 async function bombard({ url, origin }: HttpProcess): Promise<number[]> {
   const batch = JSON.stringify(Array.from({ length: 400 }, () => list));
   const deep = `${'{"a":'.repeat(4_900)}1${'}'.repeat(4_900)}`;
@@ -90,7 +90,7 @@ async function bombard({ url, origin }: HttpProcess): Promise<number[]> {
     await response.text();
     statuses.push(response.status);
   };
-  // All at once, because answers to failed logins are slowed.
+  // In parallel, because answers to failed logins are delayed.
   const logins = Array.from({ length: rounds }, () => make(() => post(url, message('ping'), tokenOf('wrong'))));
   for (let round = 0; round < rounds; round += 1) await Promise.all(attacks.map(make));
   await Promise.all(logins);
@@ -109,7 +109,7 @@ test('an attack is refused, the process lives, and its memory is back within 10 
     for (const socket of sockets) socket.destroy();
     await vi.waitFor(async () => expect(await serves()).toBeDefined());
   };
-  // The first time, caches fill and code is compiled.
+  // The first round fills caches and compiles code.
   await attack();
   const before = await memory(server);
   await attack();
@@ -166,7 +166,7 @@ describe('who may not enter a server that is not on loopback alone', () => {
 
 const median = (ordered: readonly number[]) => ordered[ordered.length >> 1] ?? Number.POSITIVE_INFINITY;
 
-/** How many times longer work takes here than it would without the other work of the machine. */
+/** The factor by which other work of the machine slows this process down. */
 function timesSlower(): number {
   const began = performance.now();
   const before = process.cpuUsage();
@@ -178,10 +178,10 @@ function timesSlower(): number {
   return Math.max(1, (performance.now() - began) / workedMs());
 }
 
-/** Calls at once of one caller: within all limits. */
+/** Number of concurrent calls of one caller. It is within all limits. */
 const callsAtOnce = 31;
 
-/** Makes the same call again and again for some milliseconds. Resolves with the statuses and the size of the longest answer. */
+/** Repeats a call for `durationMs`. Resolves with the statuses and the size of the longest answer. */
 async function attack(url: URL, call: string, durationMs: number) {
   const until = Date.now() + durationMs;
   const statuses = new Set<number>();
@@ -197,7 +197,7 @@ async function attack(url: URL, call: string, durationMs: number) {
   return { statuses: [...statuses], longest };
 }
 
-/** Asks for the health again and again until something ends. Resolves with how long the answers took, in milliseconds, in order. */
+/** Polls the health until `end` settles. Resolves with the sorted durations of the answers, in milliseconds. */
 async function watchHealth(origin: string, end: Promise<unknown>): Promise<number[]> {
   const waits: number[] = [];
   let over = false;
@@ -222,9 +222,9 @@ test.each([
     const server = await startHttpProcess(args, { nodeArgs: ['--max-old-space-size=256'] });
     const names = Array.from({ length: count }, (_, index) => `n${index.toString(36)}`);
     const call = JSON.stringify(toolCall('list_parts', Object.fromEntries(names.map((name) => [name, 1]))));
-    // Where the machine has other work, even a server without any takes its time.
+    // If the machine has other work, even an idle server answers slowly.
     const bound = Math.max(100 * timesSlower(), 10 * median(await watchHealth(server.metricsOrigin, delay(500))));
-    // The first time, code is compiled.
+    // Several rounds, because the first round compiles code.
     const medians: number[] = [];
     for (let round = 0; round < 5 && !medians.some((each) => each < bound); round += 1) {
       const attacked = attack(server.url, call, 1500);
@@ -240,7 +240,7 @@ test.each([
   60_000,
 );
 
-/** A page of uploads with keys of so many characters, of which one takes two bytes each in the memory of JavaScript. */
+/** A page of uploads. Its keys have `keyLength` characters, each of which takes two bytes in the memory of JavaScript. */
 function uploadsPage(from: number, count: number, keyLength: number, isTruncated: boolean): string {
   const keys = Array.from({ length: count }, (_, index) => `${from + index}`.padStart(8, '0').padEnd(keyLength, 'é日'));
   const uploads = keys.map(
@@ -249,7 +249,7 @@ function uploadsPage(from: number, count: number, keyLength: number, isTruncated
   return `<ListMultipartUploadsResult><IsTruncated>${isTruncated}</IsTruncated><NextKeyMarker>${from + count}</NextKeyMarker>${uploads.join('')}</ListMultipartUploadsResult>`;
 }
 
-/** The number that a page begins after. */
+/** The number after which a page begins. */
 const markerOf = (url: string) => Number(/key-marker=(\d+)/.exec(url)?.[1] ?? 0);
 
 const counted = { answer: { uploadCount: expect.any(Number) } };

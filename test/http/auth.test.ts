@@ -13,7 +13,7 @@ const restore = { backupId: 'a'.repeat(32), instanceId: 'restored' };
 const toolNames = async (response: Response) =>
   ((await answerOf(response)).result?.tools as { name: string }[] | undefined)?.map(({ name }) => name);
 
-/** By a file that stays as it is. */
+/** Authenticates by a tokens file that never changes. */
 const authenticateByText = (text: string) =>
   authenticateByTokensFile({ text, read: async () => text, now: () => new Date(), log: () => undefined });
 

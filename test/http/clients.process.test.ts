@@ -28,7 +28,7 @@ type Connect = (url: URL, person?: Person, fetch?: typeof globalThis.fetch) => P
 
 const info = { name: 'test', version: '1' };
 
-/** With somebody to ask, the client says that it can. */
+/** With a person, the client declares elicitation. */
 async function connectV1(url: URL, person?: Person, fetch?: typeof globalThis.fetch): Promise<AnyClient> {
   const client = new ClientV1(info, { capabilities: person === undefined ? {} : { elicitation: {} } });
   if (person !== undefined)
@@ -146,7 +146,7 @@ describe('consent, from replicas that share a key and a journal, with each reque
     await cloud.close();
   });
 
-  /** Sends every request to the replica after the last one. */
+  /** Sends each request to the next replica. */
   function roundRobin(): typeof globalThis.fetch {
     let count = 0;
     return (_input, init) => {
@@ -154,7 +154,7 @@ describe('consent, from replicas that share a key and a journal, with each reque
       return fetch(replicas[count % replicas.length]?.url ?? '', init);
     };
   }
-  /** The question names the server, and so does the answer. */
+  /** The label of the accepting option names the server, as the question does. */
   const acceptLabel = (message: string) => `Create server "${/server "([^"]*)"/.exec(message)?.[1]}" (costs money)`;
   const connectTo = (connect: Connect, person?: Person) =>
     connect(replicas[0]?.url ?? new URL(''), person, roundRobin());
@@ -170,7 +170,7 @@ describe('consent, from replicas that share a key and a journal, with each reque
     expect(await client.call('restore_instance', { ...args, planId })).toMatchObject({
       structuredContent: { outcome: 'accepted' },
     });
-    // The same planId again tells what came of its plan, and sends nothing.
+    // A second call with the planId returns the outcome of the plan, and sends nothing.
     expect(await client.call('restore_instance', { ...args, planId })).toMatchObject({
       structuredContent: { outcome: 'accepted', warnings: [expect.any(String)] },
     });

@@ -12,7 +12,7 @@ import { readAsAPerson } from '../support/person.js';
 import { hasPgBouncer, type PgBouncer, startPgBouncer } from '../support/pgbouncer.js';
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
 
-/** The page for decisions of three replicas: a journal in PostgreSQL behind PgBouncer, and each request goes to the next of them. */
+/** The page for decisions on three replicas, with a journal in PostgreSQL behind PgBouncer. Each request goes to the next replica. */
 
 const publicUrl = 'https://cloudops.example.com';
 const line = (name: string, scope = '') => `${name} ${createHash('sha256').update(name).digest('hex')} ${scope}\n`;
@@ -23,7 +23,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
   let pgBouncer: PgBouncer;
   let cloud: CapturingServer;
   let fleet: Fleet;
-  /** The replica that each call of a tool went to. */
+  /** The replica of each tool call. */
   let called: number[] = [];
   let env: Record<string, string>;
   let number = 0;

@@ -10,7 +10,7 @@ import { type CapturingServer, startServer } from '../support/http-server.js';
 import { readAsAPerson } from '../support/person.js';
 import { runServer } from '../support/server-process.js';
 
-/** The page for decisions as it is deployed: several processes, one journal, one state key. */
+/** The page for decisions as people deploy it, with several processes, one journal and one state key. */
 
 const publicUrl = 'https://cloudops.example.com';
 const args = { backupId: 'a'.repeat(32), instanceId: 'wiki' };
@@ -96,7 +96,7 @@ test('without a way to sign in, the server does not start', async () => {
   await expect(startHttpProcess([], { env })).rejects.toThrow('nobody could sign in');
 });
 
-/** A plan that names a secret, and one that goes where the configuration says. */
+/** A plan with the name of a secret, and a plan whose endpoint comes from the configuration. */
 const provision = {
   tool: 'provision_kube_resource_group',
   args: { resourceGroupName: 'team-blue', externalCloudConfig: { serviceAccountKeyName: 'key' } },
@@ -128,6 +128,6 @@ test.each([
   const refused = what !== 'nothing';
   expect(structuredContent).toMatchObject(refused ? { code: 'PlanRefused' } : { outcome: 'accepted' });
   expect(cloud.requests).toHaveLength(refused ? 0 : 1);
-  // The agent that asks learns it as well, where its own call is still the one of the plan.
+  // The agent learns the refusal too, if its own call still matches the plan.
   if (what === 'the text of a secret') expect(await call(second, { planId })).toMatchObject({ code: 'PlanRefused' });
 });

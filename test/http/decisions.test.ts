@@ -8,7 +8,7 @@ import { namedAccounts } from '../support/accounts.js';
 import { browserOf, type Decisions, type DecisionsSetup, serveDecisions, stateKey } from '../support/decisions.js';
 import { message, post } from '../support/http-in-process.js';
 
-/** The page on which people decide on changes, and those who should not. */
+/** The page for decisions, with people who may decide and people who may not. */
 
 let served: Decisions;
 const start = async (setup: DecisionsSetup = {}) => {
@@ -72,7 +72,7 @@ describe('approval', () => {
     const { nonce } = await waiting(served);
     const [bob, carol] = [await signedIn('bob'), await signedIn('carol')];
     const kinds = await Promise.all([bob, carol].map(async (one) => kindOf(await one.decide(nonce, 'accept'))));
-    // The other one learns what came of it, or that it is not known yet.
+    // The second person learns the outcome, or that it is not known yet.
     expect(kinds).toContain('accepted');
     for (const kind of kinds) expect(['accepted', 'used']).toContain(kind);
     expect(requests).toHaveLength(1);
@@ -233,7 +233,7 @@ describe('who may not decide', () => {
       sealFor('cloudops decisions signIn'),
       sealFor('cloudops waiting plan'),
       sealFor('cloudops change ticket'),
-      // Sealed as it should be, but without the token that it stands for.
+      // A correct seal around a session without a token.
       sealFor('cloudops decisions session'),
     ];
     for (const value of forged) {
@@ -330,7 +330,7 @@ test('strangers whose forms never end leave room for people', async () => {
   const head = `Host: 127.0.0.1\r\nOrigin: ${served.publicUrl}\r\nContent-Length: 8000`;
   const sockets: Socket[] = [];
   let ended = 0;
-  // Large ones first, then smaller ones for what they leave.
+  // Large forms come first, and then smaller forms for the rest of the memory.
   for (const length of [7999, 999, 99, 9, 1]) {
     for (let count = 0; count < (length > 1000 ? 132 : 25); count += 1) {
       const socket = connect(served.port, '127.0.0.1').on('error', () => undefined);
@@ -344,7 +344,7 @@ test('strangers whose forms never end leave room for people', async () => {
   }
   expect((await browserOf(served).signIn('carol')).status).toBe(303);
   expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('accepted');
-  // Nor do they hold what all clients of one proxy have together.
+  // The forms must not use up the connections of one proxy either.
   await vi.waitFor(() => expect(sockets.length - ended).toBeLessThanOrEqual(64), 5000);
   for (const socket of sockets) socket.destroy();
 });
@@ -363,7 +363,7 @@ test('text of an agent cannot become HTML', async () => {
   await ask({ description: '<script>', instanceId: 'x' });
   await ask({ backupId: '"><img src=x onerror=alert(1)>', instanceId: 'one' });
   const page = await (await (await signedIn()).get('/decisions')).text();
-  // The one script is the page's own.
+  // The only script is the page's own.
   expect(page.match(/<(?:script|img)/g)).toEqual(['<script']);
 });
 

@@ -16,7 +16,7 @@ import { readAsAPerson } from '../support/person.js';
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
 import { startRecoveringPostgres } from '../support/recovering-postgres.js';
 
-/** Three replicas over HTTP behind a proxy that sends each request to the next one. */
+/** Three replicas over HTTP behind a proxy that sends each request to the next replica. */
 describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () => {
   let postgres: Postgres;
   let cloud: HoldingCloud;

@@ -15,7 +15,7 @@ import { offeredBy, openPolicy } from '../support/operations.js';
 
 const callback = 'http://127.0.0.1:1/callback';
 
-/** What a client keeps of its authorization. */
+/** Stores a client's authorization in memory. */
 function clientProvider() {
   const kept: {
     verifier: string;
@@ -37,7 +37,7 @@ function clientProvider() {
   return { provider, kept };
 }
 
-/** A port that nobody has now: the audience names it before the server listens. */
+/** Returns a free port, because the audience names the port before the server listens. */
 const freePort = () =>
   new Promise<number>((resolve) => {
     const probe = createServer().listen(0, '127.0.0.1', () => {
@@ -74,7 +74,7 @@ describe('with a certified identity provider', () => {
     await httpClient.close();
   });
 
-  /** Signs a person in through a client that knows the server's address alone. */
+  /** Signs a person in through a client that knows only the server's address. */
   async function signIn(login: string) {
     const { provider, kept } = clientProvider();
     const transport = new StreamableHTTPClientTransport(server.url, { authProvider: provider });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 type Kid = keyof typeof pairs;
 
-/** An issuer with the keys of some names, at a time that stands still, and the paths that it was asked for. */
+/** An issuer with the keys in `published`. The clock stands still, and `asked` records the requested paths. */
 let published: Kid[];
 let metadata: object;
 let fault: HttpFailure | HttpResponse | undefined;
@@ -114,7 +114,7 @@ describe('keys of an issuer', () => {
     pass(4999);
     expect([await verify(keys, 'old'), fetches()]).toEqual(['good', 2]);
     pass(1);
-    // This token still gets the last good keys, because nobody waits for an issuer that failed before.
+    // This token is still verified with the last good keys, because the new keys are fetched in the background.
     expect(await verify(keys, 'old')).toBe('good');
     await vi.waitFor(() => expect(keys.reachable()).toBe(true));
     expect([await verify(keys, 'new'), fetches()]).toEqual(['good', 3]);
@@ -148,7 +148,7 @@ describe('keys of an issuer', () => {
     pass(6000);
     fault = refused;
     expect(await verify(keys, 'new')).toBe('away');
-    // The issuer is left alone, and tokens of known keys are good.
+    // During the pause, the issuer gets no requests, and tokens with known keys are valid.
     expect([await verify(keys, 'new'), await verify(keys, 'old'), fetches()]).toEqual(['away', 'good', 3]);
   });
 });

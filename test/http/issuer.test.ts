@@ -9,7 +9,7 @@ import { answerOf, message, post, serveInProcess, toolCall } from '../support/ht
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { offeredBy, openPolicy } from '../support/operations.js';
 
-/** Tools that only read, or the others. */
+/** The names of the tools that only read, or of the other tools. */
 const namesOf = (reads: boolean) =>
   offeredBy(openPolicy)
     .filter(({ effect }) => (effect === 'read') === reads)
@@ -23,7 +23,7 @@ const httpClient = createHttpClient({}, { ...defaultLimits, bodyBytes: documentB
 afterAll(() => httpClient.close());
 const log = () => undefined;
 
-/** With the issuer's keys fetched as they are needed; waiting takes no time. */
+/** Authenticates with keys that are fetched on demand. Pauses take no time. */
 function authenticateBy(
   issuer: string,
   changes: Partial<Pick<IssuerOptions & IssuerKeysOptions, 'now' | 'log' | 'sleep' | 'scopeClaim'>> = {},
@@ -136,7 +136,7 @@ describe('tokens of an OAuth issuer', () => {
       else response.end(JSON.stringify({ issuer: own.origin, jwks_uri: `${issuer.origin}/keys` }));
     });
     const authenticate = authenticateBy(own.origin);
-    // The keys are at a plain address of another origin, which shows that the second place was read.
+    // The keys are at a plain http address of another origin, so that `unavailable` proves that the second document was read.
     expect(await authenticate(await sign({ iss: own.origin }))).toMatchObject({ kind: 'unavailable' });
     expect(own.requests.map(({ url }) => url)).toEqual([
       '/.well-known/oauth-authorization-server',
@@ -244,7 +244,7 @@ describe('tokens of an OAuth issuer', () => {
       expect(await response.json()).toMatchObject({
         resource: audience,
         authorization_servers: [issuer.origin],
-        // Clients ask for all of these: only those that every user may have.
+        // Only scopes for every user, because clients request every scope.
         scopes_supported: ['cloudops:read', 'cloudops:write'],
       });
     },

@@ -128,7 +128,7 @@ describe('failed logins', () => {
 });
 
 describe('the Host header', () => {
-  /** Status of a GET with headers as they are. */
+  /** The status of a GET with exactly these headers. */
   const statusOf = (port: number, path: string, ...hosts: string[]) =>
     statusWith(port, path, hosts.map((host) => `Host: ${host}\r\n`).join(''));
   const statusWith = (port: number, path: string, headers: string) =>

@@ -10,7 +10,7 @@ import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { answered, scriptedClient } from '../support/scripted-client.js';
 
-/** The page in the browser of this machine, without a browser. */
+/** The page in the browser of this machine, tested without a browser. */
 
 const key = 'k'.repeat(32);
 const closing: (() => Promise<void>)[] = [];
@@ -83,7 +83,7 @@ test('a plan that nobody else could decide on opens the page, is decided there, 
   expect(requests).toHaveLength(1);
   expect(answerOf(await ask('one', { planId: plan.planId }))).toMatchObject({ outcome: 'accepted' });
   expect(await journal.list({})).toMatchObject([{ consent: 'page', ending: { outcome: 'accepted' } }]);
-  // The address is all that a decision needs.
+  // The address must stay secret, because a decision needs nothing else.
   const { pathname } = new URL(opened[0] ?? '');
   expect(JSON.stringify([plan, logged])).not.toContain(pathname.slice(1, -1));
 });

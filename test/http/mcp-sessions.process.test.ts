@@ -13,8 +13,8 @@ import { hasPgBouncer, type PgBouncer, startPgBouncer } from '../support/pgbounc
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
 
 /**
- * Clients of the SDK's 1.x line, which most hosts embed, ask their users over HTTP: three replicas share a journal in PostgreSQL
- * behind PgBouncer, and a proxy sends each request to the next of them.
+ * Clients of the SDK's 1.x line, which most hosts embed, ask their users over HTTP. Three replicas share a journal in PostgreSQL behind
+ * PgBouncer, and a proxy sends each request to the next replica.
  */
 describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a round-robin proxy', () => {
   const callers = Array.from({ length: 41 }, (_, index) => `caller-${index}`);
@@ -24,7 +24,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
   let pgBouncer: PgBouncer;
   let cloud: CapturingServer;
   let fleet: Fleet;
-  /** The replica that each message went to, by what it was. */
+  /** The replicas of the messages, by kind of message. */
   let reached: { readonly replica: number; readonly what: string }[] = [];
   let number = 0;
   const clients: Client[] = [];
@@ -85,7 +85,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
   const journal = () => journalOf(settings());
   const replicaOf = (what: string) => reached.findLast((message) => message.what === what)?.replica;
 
-  /** People who answer when they are let go. */
+  /** People who answer when `release` is called. */
   const slowPeople = () => {
     const asked: string[] = [];
     let release = () => {};

@@ -8,7 +8,7 @@ import { answerOf, message, post, serveInProcess } from '../support/http-in-proc
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { type Message, openSession, type RawClient } from '../support/http-session.js';
 
-/** What people answer, and how long they take for it: a program would be faster. */
+/** Replies of people, and the time that they take. Faster replies count as a program's. */
 const accept = { action: 'accept', content: { decision: 'Create server "restored" (costs money)' } };
 const decline = { action: 'decline' };
 const reading = 2000;
@@ -42,7 +42,7 @@ async function serve({ caller = {}, ...options }: NonNullable<Options> = {}) {
   return server;
 }
 
-/** A call of a change, asked about and not answered yet. */
+/** Makes a call and waits for its question, which is not answered yet. */
 async function ask(client: RawClient, args: object = restore, more: Parameters<RawClient['call']>[2] = {}) {
   const call = await client.call('restore_instance', args, more);
   expect(call.first.method).toBe('elicitation/create');
@@ -198,7 +198,7 @@ describe('nothing is sent twice, and nothing without the answer', () => {
     expect(await client.answer(question, accept)).toBe(202);
     expect(cloud.requests).toHaveLength(0);
     expect(await server.metrics()).toMatch(/cloudops_concurrent_calls 0\n/);
-    // The question that nobody answered keeps no other one back.
+    // The unanswered question does not block the next question.
     const again = await ask(client);
     await client.answer(again.question, accept);
     expect(await failed(again)).toMatchObject({ outcome: 'accepted' });
@@ -413,13 +413,13 @@ describe('a call that waits for a person', () => {
     const queued = Array.from({ length: 7 }, (_, index) =>
       client.call('restore_instance', { ...restore, instanceId: `s${index + 1}` }, { id: index + 1 }),
     );
-    // Each is counted as soon as it is known that its user has to be asked.
+    // A question counts as soon as the server knows that it must be asked.
     await vi.waitFor(() => expect(server.callerLogged.filter(({ event }) => event === 'consent')).toHaveLength(8));
     const { first: ninth } = await client.call('restore_instance', { ...restore, instanceId: 's9' }, { id: 9 });
     expect(outcomeOf(ninth)).toMatchObject({ code: 'TooManyQuestions', mayHaveHappened: false });
     const bob = await openSession(server.url, { token: 'bob' });
     expect((await ask(bob)).question).toBeDefined();
-    // One question at a time: the answer to the first brings the second.
+    // Questions are asked one by one, so that the first answer lets the second question through.
     await client.answer(first.question, decline);
     await first.rest();
     const second = await Promise.race(queued);
@@ -434,7 +434,7 @@ describe('a call that waits for a person', () => {
 });
 
 describe('replies that come to another replica', () => {
-  /** What replicas share, as in a database. */
+  /** Shared messages in memory instead of a database. */
   function createShared() {
     const rows = new Map<string, string | undefined>();
     const reads: (readonly string[])[] = [];
@@ -454,7 +454,7 @@ describe('replies that come to another replica', () => {
     const journal = createMemoryJournal();
     return [await serve({ shared, caller: { journal } }), await serve({ shared, caller: { journal } })] as const;
   };
-  /** The same client, with another replica behind its address. */
+  /** The same client, but its address leads to another replica. */
   const at =
     (client: RawClient, { url }: { url: URL }) =>
     (sent: object) =>
@@ -510,7 +510,7 @@ describe('replies that come to another replica', () => {
     const { question, rest } = await ask(client);
     for (const key of rows.keys()) rows.set(key, JSON.stringify({ jsonrpc: '2.0', id: question, result: accept }));
     reads.length = 0;
-    // The second look comes after what the first one found was dealt with.
+    // The second poll begins only after the messages of the first poll were handled.
     await vi.waitFor(() => expect(reads.length).toBeGreaterThan(1), 5000);
     expect(cloud.requests).toHaveLength(0);
     await client.answer(question, decline);

@@ -10,7 +10,7 @@ import { answerOf, post, toolCall } from '../support/http-in-process.js';
 import { type HttpProcess, startHttpProcess } from '../support/http-process.js';
 import { createTunnelProxy, portOf } from '../support/tunnel-proxy.js';
 
-/** A server that reaches others only through a proxy: the issuer's metadata and keys, its sign-in, and the webhook. */
+/** A server that reaches the issuer (for metadata, keys and sign-in) and the webhook only through a proxy. */
 
 const publicUrl = 'https://cloudops.example.com';
 const audience = `${publicUrl}/mcp`;

@@ -10,7 +10,7 @@ import { startServer } from '../support/http-server.js';
 
 type Fetch = Parameters<typeof serveByHandler>[0]['fetch'];
 
-/** A server whose requests go to a handler with a message that was read before. */
+/** A server that passes requests to a handler, with a message that is parsed already. */
 async function serve(fetch: Fetch) {
   const responses: ServerResponse[] = [];
   const served: Promise<void>[] = [];
@@ -86,7 +86,7 @@ test('an answer is made no faster than its client reads, and comes to an end wit
 });
 
 describe('a request of a protocol before 2026-07-28', () => {
-  /** A tool that goes on until it is let go, or its client goes. */
+  /** A tool that runs until it is released or its client has gone. */
   async function serveTool() {
     let signal: AbortSignal | undefined;
     let headers: Headers | undefined;
@@ -280,7 +280,7 @@ describe('requests that wait behind another on their connection end with it', ()
     const socket = connect(server.port, '127.0.0.1');
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`.repeat(20));
     await vi.waitFor(() => expect(asked).toHaveLength(20), 5000);
-    // The answers behind the first are ready, and have no socket yet.
+    // The later answers are ready, and have no socket yet.
     for (const answer of asked.slice(1)) answer();
     expect(await server.metrics()).toMatch(/cloudops_concurrent_calls 20\n/);
     socket.destroy();

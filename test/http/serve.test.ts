@@ -8,7 +8,7 @@ import { type CapturingServer, startServer } from '../support/http-server.js';
 const restore = { backupId: 'a'.repeat(32), instanceId: 'restored' };
 const list = toolCall('list_parts', { bucket: 'b', object: 'o', uploadId: 'u' });
 
-/** A cloud whose answers wait until they are let go. */
+/** A cloud that holds its answers back until `release` is called. */
 async function startSlowCloud(): Promise<CapturingServer & { release(): void }> {
   const waiting: (() => void)[] = [];
   const cloud = await startServer((_request, response) => {
@@ -223,7 +223,7 @@ test('until changes could be recorded, the server is alive and not ready, on bot
 });
 
 describe('metrics', () => {
-  /** Opens connections and waits until so many are left. */
+  /** Opens connections, and waits until the expected number is left. */
   const holdConnections = async (port: number, count: number, left: number) => {
     const sockets = Array.from({ length: count }, () => connect(port, '127.0.0.1').on('error', () => undefined));
     for (const socket of sockets) socket.resume();
@@ -246,7 +246,7 @@ describe('metrics', () => {
   });
 });
 
-/** A client that asks for a change and can go away before it has the answer. */
+/** A client that requests a change and can disconnect before the answer. */
 function restoreAndLeave(url: URL) {
   const abort = new AbortController();
   const gone = fetch(url, {
@@ -292,10 +292,10 @@ test('what waits for a place is not begun when its client has gone', async () =>
   await vi.waitFor(() => expect(cloud.requests).toHaveLength(1));
   const client = restoreAndLeave(server.url);
   const after = post(server.url, list);
-  // Both wait when a further one is refused.
+  // A refused request proves that both calls wait.
   await vi.waitFor(async () => expect((await post(server.url, list)).status).toBe(503));
   await client.leave();
-  // A server that has answered this has read what came before it: the end of the connection.
+  // After this answer, the server has also read the end of the earlier connection.
   await fetch(`${server.origin}/healthz`);
   cloud.release();
   await answerOf(await running);

@@ -42,7 +42,7 @@ async function startAt(issuer: string, setup: Omit<DecisionsSetup, 'signIn'> = {
   return { served, logged, issuer };
 }
 
-/** Goes to the provider as a browser would, types a name, and gives the address that it comes back to. */
+/** Visits the provider like a browser, enters a name, and returns the callback address. */
 async function atProvider(location: string, name: string): Promise<string> {
   const cookies = new Map<string, string>();
   const go = async (url: string, init: RequestInit = {}) => {
@@ -127,7 +127,7 @@ describe('nobody is signed in', () => {
   });
 });
 
-/** An issuer that says of a token whatever it is told to. */
+/** An issuer whose answers and claims are set by the test. */
 async function startOddIssuer(answers: { token?: object; claims?: object; keys?: object[]; metadata?: object } = {}) {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
   const keys = [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }];
@@ -156,7 +156,7 @@ async function startOddIssuer(answers: { token?: object; claims?: object; keys?:
   return server;
 }
 
-/** Comes back from an issuer that asks nobody anything. */
+/** Signs in at an issuer that shows no page, and returns to the server. */
 async function comeBackFrom(served: Decisions) {
   const browser = browserOf(served);
   const location = (await browser.get('/decisions/start')).headers.get('location') ?? '';

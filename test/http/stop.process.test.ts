@@ -11,7 +11,7 @@ import { startHttpProcess } from '../support/http-process.js';
 import { printedChanges } from '../support/journal.js';
 import { runServer } from '../support/server-process.js';
 
-/** A server that is asked to end while people decide. Calls under way have 30 seconds to end. */
+/** A server that is stopped while people decide. Running calls have 30 seconds to end. */
 
 const soonMs = 10_000;
 let folder: string;

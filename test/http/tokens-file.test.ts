@@ -63,7 +63,7 @@ test('the largest file of tokens is read, and read again, without holding up req
 });
 
 describe('a file of tokens that changes while the server runs', () => {
-  /** A file in memory, read again as soon as time moves on by a second. */
+  /** A file in memory. `authenticate` reads it again after a second of the test's clock. */
   function start(text: string) {
     let time = 0;
     let contents: string | Error = text;

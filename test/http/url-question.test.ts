@@ -12,7 +12,7 @@ import {
   tooLong,
 } from '../support/decisions.js';
 
-/** Clients that send their user to an address: because they show no form, or because no form holds the plan. */
+/** Clients that send their user to an address, because they show no form, or because the plan is too long for a form. */
 
 type Action = 'accept' | 'decline' | 'cancel';
 interface Sent {
@@ -170,7 +170,7 @@ describe.each(clients)('%s', (_name, connect) => {
       const headers = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(nonce) };
       const shown = Object(await (await browser.json(`/decisions/${nonce}/call`, {}, headers)).json());
       expect(shown.result.structuredContent.plan.body).toEqual({ adminCluster: tooLong.args.adminCluster });
-      // The word of the model counts for nothing, and asks for no second plan.
+      // A call by the model decides nothing, and makes no second plan.
       expect(await again({ planId })).toMatchObject({ outcome: 'waiting', planId });
       expect(served.requests).toEqual([]);
       await browser.decide(nonce, 'accept');
