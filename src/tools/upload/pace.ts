@@ -105,7 +105,7 @@ const tuned = {
   stoppedRounds: 5,
   /** Differences this many times as large as the noise of one round are not noise. */
   noiseFactor: 4,
-  /** One and a half rounds are enough to show a change this large. */
+  /** One round is enough to show a change this large. */
   largeChange: 2,
   /** Efforts with a larger typical distance from their median are not even. */
   unevenFrom: 0.15,
@@ -300,7 +300,7 @@ function unevennessOf(efforts: readonly Effort[]): number {
 function lastChange(efforts: readonly Effort[], count: number): { readonly index: number } | undefined {
   const whole = spreadOf(efforts).distance;
   let best: { readonly index: number; readonly gain: number } | undefined;
-  const last = efforts.length - Math.max(2, 1.5 * count);
+  const last = efforts.length - Math.max(2, count);
   for (let index = Math.max(promised.partsBeforeChange, count); index <= last; index += 1) {
     const [before, after] = [spreadOf(efforts.slice(0, index)), spreadOf(efforts.slice(index))];
     const gain = whole - before.distance - after.distance;

@@ -6,7 +6,7 @@ import { paceOf, secondsLeft } from '../../../src/tools/upload/pace.js';
 import type { UploadPart } from '../../../src/tools/upload/part.js';
 import { runs } from '../../support/runs.js';
 
-/** Traces of uploads by real clients; `../traces/record.mjs` recorded them. */
+/** Uploads of real clients without a known start. */
 const folder = new URL('../../traces/', import.meta.url);
 const traceFormat = z.object({
   startedAt: z.iso.datetime(),
