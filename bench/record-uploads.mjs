@@ -1,5 +1,4 @@
 // Records uploads of real clients to the sandbox, through a proxy with a known rate.
-// cspell:ignore bwlimit
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,4 @@
 // What `bench -- uploads --record` records: every client on every course. Sizes in MiB, rates in MiB/s.
-// cspell:ignore bwlimit
 
 const clients = [
   { label: 'rclone', client: 'rclone', connections: 4, rate: 1.2 },

@@ -8,6 +8,7 @@ import type { CallContext, CallDependencies, CallOutcome, CallTool } from './con
 import { keysRefusal } from './endpoint.js';
 import { serverFault } from './failure.js';
 import { createSecretFiles } from './insert-secrets.js';
+import { createLastingRecords } from './lasting-records.js';
 import { createReadRoom } from './read-memory-limit.js';
 import { resolveCall } from './resolve-call.js';
 import { runChange } from './run-change.js';
@@ -38,11 +39,11 @@ export function createSender(options: SenderOptions): Sender {
 
 export function createCallTool(dependencies: CallDependencies): CallTool {
   const { accounts, log } = dependencies;
-  const room = createReadRoom();
+  const shared = { room: createReadRoom(), lastingRecords: createLastingRecords() };
 
   const carryOut = async (operation: Operation, resolution: AccountResolution, context: CallContext) => {
     const call = await resolveCall(operation, resolution, context, dependencies);
-    if (call.kind === 'read') return runRead(call, room, context, dependencies);
+    if (call.kind === 'read') return runRead(call, shared, context, dependencies);
     const found = showsPlan(call, context) ? await readBefore(call, callTool, context, dependencies.now) : undefined;
     return runChange(found === undefined ? call : { ...call, found }, context, dependencies);
   };

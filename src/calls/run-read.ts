@@ -10,6 +10,7 @@ import { timeLimit } from '../util/time-limit.js';
 import type { CallContext, CallDependencies, PageListeners } from './context.js';
 import { wireRequest } from './endpoint.js';
 import { inconsistentPages, tooManyReads, unreadableAnswer } from './failure.js';
+import type { LastingRecords } from './lasting-records.js';
 import { isAllowed } from './policy.js';
 import type { ReadBound, ReadRoom, ReadShare } from './read-memory-limit.js';
 import { missingWarning, truncateRecord } from './read-record.js';
@@ -23,18 +24,18 @@ const companionMs = 3000;
 /** Runs a read: fetches the pages of its answer, up to the limits, and reduces them to one record. */
 export async function runRead(
   call: ResolvedRead,
-  room: ReadRoom,
+  shared: SharedByReads,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<EndedOutcome> {
   const { operation, input } = call;
   const { hasView, signal } = context;
   const pages = operation.pages ?? onePage;
-  using share = room.share(signal);
+  using share = shared.room.share(signal);
   using client = openReadClient(call, share, signal, context, dependencies);
   const [reduced, companion] = await Promise.all([
     readPages(call, pages, { client, share, listeners: context }),
-    readCompanion(call, room, context, dependencies),
+    readCompanion(call, shared, context, dependencies),
   ]);
   if (reduced.kind === 'failed') return reduced;
   const { state, warnings, missingFields, requestIds, retried, rest } = reduced;
@@ -62,19 +63,28 @@ const openReadClient = (
   { openClient }: CallDependencies,
 ) => openClient(call.endpoint, { ...clientOptions(call, context, signal), byteLimit });
 
+/** What all reads of a process share. */
+export interface SharedByReads {
+  readonly room: ReadRoom;
+  readonly lastingRecords: LastingRecords;
+}
+
 /** Runs the companion read. Returns undefined if there is none, if it is not allowed, or if it fails. */
 async function readCompanion(
   call: ResolvedRead,
-  room: ReadRoom,
+  { room, lastingRecords }: SharedByReads,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   const { companionRead } = call.operation;
   if (companionRead === undefined) return undefined;
-  const { operation, maximumPages } = companionRead;
+  const { operation, maximumPages, lasting } = companionRead;
   if (!isAllowed(call.account.policy, operation, context.principal)) return undefined;
   const input = companionRead.input(call.input);
   if (input === undefined) return undefined;
+  const key = lasting && JSON.stringify([call.accountName, call.endpoint.origin, ...lasting.names(call.input)]);
+  const kept = key === undefined ? undefined : lastingRecords.get(key);
+  if (kept !== undefined) return kept;
   const pages = operation.pages ?? onePage;
   const request = wireRequest(operation, operation.request(input), call.endpoint);
   const companion: ResolvedRead = { ...call, operation, input, request };
@@ -84,7 +94,11 @@ async function readCompanion(
   using client = openReadClient(companion, share, signal, context, dependencies);
   try {
     const reduced = await readPages(companion, pages, { client, share, listeners: {}, maximumPages });
-    return reduced.kind === 'reduced' ? pages.result(reduced.state, input) : undefined;
+    if (reduced.kind === 'failed') return undefined;
+    const record = pages.result(reduced.state, input);
+    const part = lasting?.part(record, call.input);
+    if (key !== undefined && part !== undefined) lastingRecords.keep(key, part);
+    return record;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import type { Change, Operation } from '../tools/define-operation.js';
+import { builtInServices, type Change, type LastingPart, type Operation } from '../tools/define-operation.js';
 import { actions, actors } from '../tools/next.js';
 import type { RequestBody } from '../tools/request-body.js';
 import type { UploadPart } from '../tools/upload/part.js';
@@ -154,6 +154,10 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
     operation: otherOperation,
     input: returns('companionRead.input', jsonObject.optional()),
     maximumPages: z.int().min(1).max(100),
+    lasting: object({
+      names: returns('companionRead.lasting.names', z.array(z.string())),
+      part: returns('companionRead.lasting.part', jsonObject.optional()),
+    } satisfies FieldsOf<LastingPart<unknown>>).exactOptional(),
   } satisfies FieldsOf<NonNullable<Operation['companionRead']>>);
 
   return object({

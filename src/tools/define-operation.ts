@@ -145,6 +145,16 @@ export interface CompanionRead<Input> {
   input(input: Input): Readonly<Record<string, unknown>> | undefined;
   /** The read ends after this number of pages. */
   readonly maximumPages: number;
+  /** For a part of the record that never changes. Later calls about the same thing get the part without another read. */
+  readonly lasting?: LastingPart<Input>;
+}
+
+/** The part of a companion read's record that never changes. */
+export interface LastingPart<Input> {
+  /** Returns the values that name the thing. */
+  names(input: Input): readonly string[];
+  /** Returns undefined if the record does not have the part. */
+  part(record: Readonly<Record<string, unknown>>, input: Input): Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The texts about a change, for the person who decides and the agent that reports. `region` is the region of the request. */

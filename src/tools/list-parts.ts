@@ -178,6 +178,13 @@ export const listParts = defineOperation({
         ? undefined
         : { bucket: given.bucket, prefix: given.object, ...(given.region !== undefined && { region: given.region }) },
     maximumPages: 1,
+    lasting: {
+      names: ({ bucket, object, uploadId }) => [bucket, object, uploadId],
+      part: ({ uploads }, input) => {
+        const upload = uploadIn(uploads, input);
+        return upload === undefined ? undefined : { uploads: [upload] };
+      },
+    },
   },
 
   pages: {
@@ -237,12 +244,15 @@ export const listParts = defineOperation({
   },
 });
 
-/** The time at which an upload was started, by the list of uploads. */
-function startOf({ object, uploadId }: Input, uploads: unknown): string | undefined {
-  const found = Array.isArray(uploads)
+/** The upload in a list of uploads. */
+const uploadIn = (uploads: unknown, { object, uploadId }: Pick<Input, 'object' | 'uploadId'>): unknown =>
+  Array.isArray(uploads)
     ? uploads.find((upload) => textAt(upload, 'object') === object && textAt(upload, 'uploadId') === uploadId)
     : undefined;
-  const time = Date.parse(textAt(found, 'initiated') ?? '');
+
+/** The start of an upload in a list of uploads, in ISO 8601. */
+function startOf(input: Input, uploads: unknown): string | undefined {
+  const time = Date.parse(textAt(uploadIn(uploads, input), 'initiated') ?? '');
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 }
 

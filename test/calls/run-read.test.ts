@@ -301,6 +301,22 @@ describe('a read beside another one', () => {
     expect(await readBoth(async () => uploads(['other', 'u']))).toEqual({ startedAt, asked: 1 });
   });
 
+  test('is made once for what never changes, and again for another thing or after it failed', async () => {
+    let answer = async () => refused;
+    const { openClient, requests } = scriptedClient(async (request) =>
+      request.query?.uploads === true ? answer() : page({ parts: [part(1)] }),
+    );
+    const { call } = testCaller('http://127.0.0.1:1', { openClient, policy: s3 });
+    const startOf = async (uploadId: string) =>
+      successOf(await call(listParts, { ...args, uploadId }, { signal: never })).answer?.startedAt;
+    const asked = () => requests.filter(({ query }) => query?.uploads === true).length;
+    expect([await startOf('u'), asked()]).toEqual([undefined, 1]);
+    answer = async () => uploads(['u', 'v']);
+    expect([await startOf('u'), asked()]).toEqual([startedAt, 2]);
+    expect([await startOf('u'), asked()]).toEqual([startedAt, 2]);
+    expect([await startOf('v'), asked()]).toEqual([startedAt, 3]);
+  });
+
   test.each([
     ['fails', async () => refused],
     ['breaks', () => Promise.reject(new Error('broken'))],
