@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import { builtInServices, type Change, type LastingPart, type Operation } from '../tools/define-operation.js';
+import type { Change, LastingPart, Operation } from '../tools/define-operation.js';
 import { actions, actors } from '../tools/next.js';
 import type { RequestBody } from '../tools/request-body.js';
 import type { UploadPart } from '../tools/upload/part.js';
