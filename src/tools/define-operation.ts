@@ -56,73 +56,79 @@ export interface Operation<
   readonly title: string;
   /** Description for a model that does not know the API. Some clients show only the first 150 characters. */
   readonly description: string;
+  /** Extra sentences for the server's instructions. Models read them, and some clients search them for tools. */
+  readonly instructions?: readonly Instruction[];
   readonly effect: Effect;
+  /** For a change: true if it is idempotent. Then a repetition needs no `allowRepeat`. */
+  readonly repeatable?: boolean;
   readonly service: Service;
-  /** Required if the API is not built in, and then equal in all operations of the API. The setting of the endpoint is `CLOUDOPS_ENDPOINT_<NAME>_URL`. */
+  /**
+   * Required if the API is not built in, and then equal in all operations of the API. `CLOUDOPS_ENDPOINT_<NAME>_URL` sets the endpoint
+   * of the API.
+   */
   readonly signing?: Signing;
-  /** JSON Schemas for hosts. Absent if the build generates them. */
-  readonly schemas?: { readonly input: JsonSchema; readonly output: JsonSchema };
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Format of the body of a successful answer. With `none`, the body is empty and `extract` is not called. */
-  readonly answer: 'json' | 'xml' | 'none';
   /**
    * Protocol that defines the operation, if the API reference does not. The tool is offered if the store speaks the protocol, or if
    * `CLOUDOPS_TOOLS` names the tool.
    */
   readonly extension?: 's3';
+  /** Regions that the API reference lists for the operation. Another region gets a warning. */
+  readonly regions?: readonly string[];
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Makes the request. `after` is the start of the page that `pages.add` returned; undefined for the first page. */
+  request(input: z.output<Input>, after?: PageStart): ApiRequest;
+  /** Format of the body of a successful answer. With `none`, the body is empty and `extract` is not called. */
+  readonly answer: 'json' | 'xml' | 'none';
+  /** Returns the record in the decoded body, which is a JSON value, or nested objects of text for XML. */
+  extract(body: unknown, input: z.output<Input>): unknown;
+  /** For a read whose answer has pages. */
+  readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
+  /** A second read that runs at the same time and completes the record. The call continues without it if it fails or is not allowed. */
+  readonly companionRead?: CompanionRead<z.output<Input>>;
+  /** Summarizes the answer in a few sentences. */
+  summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
+  /** Returns the next step, if there is one. After a change, it replaces the advice to look in the console. */
+  next?(record: Lenient<z.output<Output>>, input: z.output<Input>): Next | undefined;
+  /** For a read: names of fields whose values agents pass back as arguments. Invisible characters in them are not escaped. */
+  readonly exact?: readonly string[];
+  /**
+   * Names of important fields of the answer by path, such as `{ 'instance.region': 'its region' }`. The result says if one of the fields
+   * is missing.
+   */
+  readonly tellIfMissing?: Readonly<Record<string, string>>;
   /**
    * Strict object schema with every rule for the arguments. Arguments for regions and zones must be named `region`, `regions`,
    * `availabilityZone` or `availabilityZones` at any depth, because settings limit them by name.
    */
   input(): Input;
-  /** Arguments of a call that succeeds. Built-in operations are tested with it on the sandbox. */
-  readonly example: z.input<Input>;
   /** Paths of arguments whose values are never shown. */
   readonly secrets?: readonly string[];
   /** Maps the path of an argument that names a secret file to the path of the argument that the file's content replaces. */
   readonly secretNames?: Readonly<Record<string, string>>;
+  /** Object schema of the answer. A missing required field is logged and is not an error. */
+  output(): Output;
+  /** Advice for the agent by error code of the service, or by the beginning of the code: what to ask or tell the user. */
+  readonly errors?: Readonly<Record<string, string>>;
+  /** Gaps in the API reference, one sentence each. */
+  readonly undocumented: readonly string[];
+  /** Tasks that users may expect but the operation cannot do, each with an alternative. */
+  readonly limitations: readonly string[];
   /** Documented defaults of the cloud for absent arguments. They are shown in plans and never sent. */
   readonly defaults: readonly Default[];
   /** Paths of optional arguments whose defaults are not documented. */
   readonly unknownDefaults?: readonly string[];
   /** Paths of the arguments that affect the price although their defaults are not documented. */
   readonly costDrivers?: readonly string[];
-  /** Regions that the API reference lists for the operation. Another region gets a warning. */
-  readonly regions?: readonly string[];
-  /** Gaps in the API reference, one sentence each. */
-  readonly undocumented: readonly string[];
-  /** Tasks that users may expect but the operation cannot do, each with an alternative. */
-  readonly limitations: readonly string[];
-  /** Advice for the agent by error code of the service, or by the beginning of the code: what to ask or tell the user. */
-  readonly errors?: Readonly<Record<string, string>>;
-  /** Object schema of the answer. A missing required field is logged and is not an error. */
-  output(): Output;
-  /** For a read: names of fields whose values agents pass back as arguments. Invisible characters in them are not escaped. */
-  readonly exact?: readonly string[];
-  /** Names of important fields of the answer by path: `{ 'instance.region': 'its region' }`. The result says if such a field is missing. */
-  readonly tellIfMissing?: Readonly<Record<string, string>>;
-  /** Extra sentences for the server's instructions. Models read them, and some clients search them for tools. */
-  readonly instructions?: readonly Instruction[];
-  /** Makes the request. `after` is the start of the page that `pages.add` returned; undefined for the first page. */
-  request(input: z.output<Input>, after?: PageStart): ApiRequest;
-  /** Returns the record in the decoded body, which is a JSON value, or nested objects of text for XML. */
-  extract(body: unknown, input: z.output<Input>): unknown;
   /** Required unless `effect` is `read`: the texts for the person who decides. */
   readonly change?: Change<z.output<Input>, Lenient<z.output<Output>>>;
-  /** A second read that runs at the same time and completes the record. The call continues without it if it fails or is not allowed. */
-  readonly companionRead?: CompanionRead<z.output<Input>>;
-  /** For a read whose answer has pages. */
-  readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
-  /** For a read: a call with which `doctor` checks keys and endpoint. */
-  readonly probe?: Probe<z.input<Input>>;
   /** For a change: a read that runs before the question. The plan shows its result; the request does not depend on it. */
   readonly preflight?: Preflight<z.output<Input>>;
-  /** For a change: true if it is idempotent. Then a repetition needs no `allowRepeat`. */
-  readonly repeatable?: boolean;
-  /** Summarizes the answer in a few sentences. */
-  summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
-  /** Returns the next step, if there is one. After a change, it replaces the advice to look in the console. */
-  next?(record: Lenient<z.output<Output>>, input: z.output<Input>): Next | undefined;
+  /** Arguments of a call that succeeds. Tests call the built-in operations with them on the sandbox. */
+  readonly example: z.input<Input>;
+  /** For a read: a call with which `doctor` checks keys and endpoint. */
+  readonly probe?: Probe<z.input<Input>>;
+  /** JSON Schemas for hosts. Absent if the build generates them. */
+  readonly schemas?: { readonly input: JsonSchema; readonly output: JsonSchema };
 }
 
 /** A sentence for models. */
@@ -159,7 +165,7 @@ export interface LastingPart<Input> {
 
 /** The texts about a change, for the person who decides and the agent that reports. `region` is the region of the request. */
 export interface Change<Input = Readonly<Record<string, unknown>>, Output = unknown> {
-  /** True if the change costs money. The tool's instructions say so. */
+  /** True if the change costs money. The server's instructions tell models. */
   readonly costsMoney: boolean;
   /** True if the documentation has no way to undo the change. Default: true for the effect `delete`. */
   readonly irreversible?: boolean;

@@ -109,7 +109,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   ],
   'A name or a region reads like words of the server, in a question that a person agrees to': [
     ['test/operations/marker.test.ts', 'shows texts from outside in quotation marks only'],
-    ['test/util/safe-text.test.ts', 'one file casts, and no other'],
+    ['test/util/safe-text.test.ts', 'one file makes it, and no other'],
   ],
   'An answer is huge, slow, deep or broken': [
     ['test/calls/telling.test.ts', 'told within 200,000 characters, and accepted'],
