@@ -141,14 +141,13 @@ export const whenClosed = ({ socket }: IncomingMessage, response: ServerResponse
     response.once('close', end);
   });
 
-/** A request to `/mcp` as the SDK expects it, without a body and with the headers in `names` only. */
-export const webRequest = (
-  { headersDistinct }: IncomingMessage,
-  names: readonly string[],
-  signal?: AbortSignal,
-): Request =>
-  new Request('http://localhost/mcp', {
-    method: 'POST',
-    headers: names.flatMap((name) => (headersDistinct[name] ?? []).map((value): [string, string] => [name, value])),
-    ...(signal !== undefined && { signal }),
-  });
+/** The headers of a request for web APIs: all headers, or the headers in `names`. */
+export function webHeaders({ headersDistinct }: IncomingMessage, names = Object.keys(headersDistinct)): Headers {
+  const headers = new Headers();
+  for (const name of names) for (const value of headersDistinct[name] ?? []) headers.append(name, value);
+  return headers;
+}
+
+/** A request to `/mcp` as the SDK expects it, without a body. */
+export const webRequest = (headers: Headers, signal?: AbortSignal): Request =>
+  new Request('http://localhost/mcp', { method: 'POST', headers, ...(signal !== undefined && { signal }) });

@@ -25,8 +25,7 @@ const longest = 2048;
 /**
  * Issues and reads session IDs. An ID holds the client's capabilities, sealed for its caller, so that the server keeps no state and any
  * replica with the same key can read it. An ID alone gives no access. It does not expire, because clients keep using a refused ID
- * and never start a new session
- * (https://github.com/modelcontextprotocol/typescript-sdk/issues/1708).
+ * and never start a new session (https://github.com/modelcontextprotocol/typescript-sdk/issues/1708).
  */
 export function createMcpSessions(stateKeys: SealingKeys, newId: () => string) {
   const sealOf = (caller: string) =>

@@ -3,7 +3,7 @@ import { Hono, type MiddlewareHandler } from 'hono';
 import type { html } from 'hono/html';
 import { HTTPException } from 'hono/http-exception';
 import { secureHeaders } from 'hono/secure-headers';
-import { HttpError } from './http-helpers.js';
+import { HttpError, webHeaders } from './http-helpers.js';
 
 /** Shared by all pages for people: decisions, sign-in, and the page of one view. They run on Hono, behind Node's server. */
 
@@ -43,12 +43,10 @@ export async function servePages<Env extends PageEnv>(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  const { method = '', url = '', headersDistinct } = incoming;
+  const { method = '', url = '' } = incoming;
   if (!['GET', 'HEAD', 'POST'].includes(method)) throw notFound();
-  const headers = new Headers();
-  for (const [name, values = []] of Object.entries(headersDistinct))
-    for (const value of values) headers.append(name, value);
-  const response = await pages.fetch(new Request(new URL(url, origin), { method, headers }), { incoming, outgoing });
+  const request = new Request(new URL(url, origin), { method, headers: webHeaders(incoming) });
+  const response = await pages.fetch(request, { incoming, outgoing });
   const body = Buffer.from(await response.arrayBuffer());
   outgoing.writeHead(response.status, [...response.headers, ['content-length', String(body.length)]].flat());
   outgoing.end(body);
@@ -80,7 +78,7 @@ export function pageHeaders(
   });
 }
 
-/** For a view. The header sandboxes it too, in case it is opened outside its frame. */
+/** For a view. The header sandboxes the view even if it is opened outside its frame. */
 export const viewHeaders = (referrer: Referrer) => pageHeaders({ sandbox: ['allow-scripts'] }, "'self'", referrer);
 
 /** For the page around a view, whose own HTML says which scripts may run. */
@@ -97,7 +95,7 @@ export const requireJson: MiddlewareHandler = async (context, next) => {
 };
 
 /**
- * Refuses a body that is not a form, because Hono's `csrf` checks the origin of forms, and of bodies without a type, only.
+ * Refuses bodies of other types than a form, because Hono's `csrf` would not check their origin.
  * @throws HttpError
  */
 export const requireForm: MiddlewareHandler = async (context, next) => {

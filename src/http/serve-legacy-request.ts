@@ -10,7 +10,7 @@ import type {
 import type { Wait } from '../consent/elicitor.js';
 import { type Client, describeClient } from '../mcp/client.js';
 import { type ClientReply, cancelledIn } from './client-replies.js';
-import { sendJson, webRequest, whenClosed } from './http-helpers.js';
+import { sendJson, webHeaders, webRequest, whenClosed } from './http-helpers.js';
 
 /** A client's session, for a request of a protocol before 2026-07-28. */
 export interface Conversation {
@@ -83,7 +83,7 @@ export async function serveLegacyRequest(
   try {
     await server.connect(transport);
     // Handlers read no other headers.
-    transport.onmessage?.(message, { request: webRequest(incoming, ['traceparent', 'tracestate']) });
+    transport.onmessage?.(message, { request: webRequest(webHeaders(incoming, ['traceparent', 'tracestate'])) });
     await over;
   } finally {
     clearInterval(keepAlive);

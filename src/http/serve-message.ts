@@ -11,7 +11,7 @@ import {
 import type { Wait } from '../consent/elicitor.js';
 import { correctHeaders } from '../mcp/client-quirks.js';
 import type { Log } from '../util/log.js';
-import { webRequest, whenClosed } from './http-helpers.js';
+import { webHeaders, webRequest, whenClosed } from './http-helpers.js';
 import { type Conversation, serveLegacyRequest } from './serve-legacy-request.js';
 
 /**
@@ -63,7 +63,7 @@ export async function serveByHandler(
   const closed = whenClosed(incoming, outgoing).then(() => {
     if (!outgoing.writableFinished) clientGone.abort();
   });
-  const request = webRequest(incoming, Object.keys(incoming.headers), clientGone.signal);
+  const request = webRequest(webHeaders(incoming), clientGone.signal);
   correctHeaders(request.headers, message);
   const { status, headers, body } = await handler.fetch(request, { parsedBody: message });
   outgoing.writeHead(status, Object.fromEntries(headers));

@@ -85,8 +85,12 @@ test('whoever decides may use the account of the plan, besides being one who may
       expiresAt: 0,
       state: 'waiting' as const,
     },
-    ...{ tool: restoreInstance.name, args: { ...restore, account: 'prod' }, caller: 'ann', client: 'test' },
-    ...{ plan: makePlan(callOf(restore)), accept: words('Yes') },
+    tool: restoreInstance.name,
+    args: { ...restore, account: 'prod' },
+    caller: 'ann',
+    client: 'test',
+    plan: makePlan(callOf(restore)),
+    accept: words('Yes'),
   };
   const reasonFor = (...scopes: string[]) => reasonAgainst(plan, { person: 'eve', mayApprove: true, scopes }, accounts);
   expect(reasonFor('cloudops:account:prod')).toBeUndefined();

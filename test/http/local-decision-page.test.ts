@@ -29,13 +29,22 @@ async function setUp(confirm: 'ask' | 'human' | 'approval' | 'plan' = 'human') {
   const show = vi.fn(() => void shown());
   const shown = () => page.show();
   const caller = testCaller('http://127.0.0.1:1', {
-    ...{ confirm, openClient, journal, now, plans },
+    confirm,
+    openClient,
+    journal,
+    now,
+    plans,
     page: { kind: 'local', show },
   });
   const { accounts, call, stateKeys } = caller.server;
   const logged: unknown[] = [];
   const page = await serveLocalPage({
-    ...{ plans, accounts, operations, call, stateKeys, now },
+    plans,
+    accounts,
+    operations,
+    call,
+    stateKeys,
+    now,
     open: async (url) => {
       opened.push(url);
       return { remove: removed };

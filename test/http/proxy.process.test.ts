@@ -33,12 +33,17 @@ const tokenOf = (name: string, scope: string) =>
 const documents: Readonly<Record<string, () => Promise<object> | object>> = {
   '/.well-known/openid-configuration': () => ({
     issuer,
-    ...{ authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token`, jwks_uri: `${issuer}/keys` },
-    ...{ response_types_supported: ['code'], code_challenge_methods_supported: ['S256'] },
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/keys`,
+    response_types_supported: ['code'],
+    code_challenge_methods_supported: ['S256'],
   }),
   '/keys': async () => ({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }] }),
   '/token': async () => ({
-    ...{ access_token: await tokenOf('bob', 'cloudops:approve'), token_type: 'bearer', expires_in: 600 },
+    access_token: await tokenOf('bob', 'cloudops:approve'),
+    token_type: 'bearer',
+    expires_in: 600,
   }),
 };
 const announced: string[] = [];

@@ -137,7 +137,9 @@ async function startOddIssuer(answers: { token?: object; claims?: object; keys?:
     const claims = { iss: issuer, aud: audience, sub: 'bob', exp, scope: 'cloudops:approve', ...answers.claims };
     const found: Readonly<Record<string, () => object | Promise<object>>> = {
       '/.well-known/openid-configuration': () => ({
-        ...{ issuer, jwks_uri: `${issuer}/keys`, token_endpoint: `${issuer}/token` },
+        issuer,
+        jwks_uri: `${issuer}/keys`,
+        token_endpoint: `${issuer}/token`,
         authorization_endpoint: `${issuer}/authorize`,
         ...answers.metadata,
       }),
