@@ -27,7 +27,7 @@ import {
 import { printLine } from './layout.js';
 import { commandLog } from './terminal-log.js';
 
-/** `cloudops-mcp call`: calls a tool without an MCP client. */
+/** `cloudops-mcp call` calls a tool without an MCP client. */
 export const callCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--account <name>] [--plan] [--yes] [--json]',
   about: 'call a tool; exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost',
@@ -182,7 +182,7 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal): Elicitor | undefin
     isDirect: true,
     show: (plan) => void stderr.write(`${planLines(plan, pageOf(terminal, 'stderr')).join('\n')}\n\n`),
     ask: async (_message, accept): Promise<UserReply> => {
-      // With `terminal: true`, Ctrl-C would not reach the process.
+      // As a terminal, the interface would keep Ctrl-C from the process.
       const lines = createInterface({ input: stdin, output: stderr, terminal: false });
       const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
       try {

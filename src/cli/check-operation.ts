@@ -66,7 +66,7 @@ function* probeCalls(operation: Operation): Generator<ProbeCall> {
   for (const reply of [success, ...otherReplies]) yield { operation, args: example, reply };
 }
 
-/** Makes a call. Returns what is wrong with the outcome, if anything. Faults of functions are observed elsewhere. */
+/** Makes a call. Returns the problem with its outcome, if there is any. Faults of functions are observed elsewhere. */
 async function probeCall({ operation, args, reply, confirm = 'off' }: ProbeCall): Promise<string | undefined> {
   let sent = 0;
   const openClient: OpenClient = () => ({

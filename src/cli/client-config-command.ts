@@ -10,7 +10,7 @@ import { type Block, clients, type LocalServer, type McpHost, type Quote } from 
 import { type Command, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
 import { type HelpPage, wrapped } from './layout.js';
 
-/** `cloudops-mcp client-config`: prints the configuration of an MCP client, without secrets, and the file that it goes into. */
+/** `cloudops-mcp client-config` prints the configuration of an MCP client, without secrets, and the file that it goes into. */
 export const clientConfigCommand: Command = {
   usage: '<client> [--http URL] [--absolute] [--windows] [--json]',
   about:

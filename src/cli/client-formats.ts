@@ -1,4 +1,4 @@
-/** The configuration of each MCP client: where it is, its format, and notes for users. */
+/** The place and the format of each MCP client's configuration, with notes for users. */
 
 export interface LocalServer {
   readonly command: string;
@@ -17,7 +17,7 @@ interface RemoteServer {
 /** Quotes a value for the shell of the system. */
 export type Quote = (value: string) => string;
 
-/** Content for a client's configuration file: a JSON value, or text in another format. */
+/** Content for a client's configuration file, as a JSON value or as text in another format. */
 export type Block = object | string;
 
 /** Instructions for a client that has a form instead of a configuration file. */
@@ -34,7 +34,7 @@ export interface McpHost {
   /** Makes the block for a URL, or says where users enter the URL. */
   readonly remote: ((server: RemoteServer) => Block) | ByHand;
   /**
-   * How users decide on a change: in a form that the server asks for, or with the button of a view. With `not`, models carry out plans
+   * Whether users decide on a change in a form that the server asks for, or with the button of a view. With `not`, models carry out plans
    * after a yes in the conversation.
    */
   readonly decides: 'by form' | 'by view' | 'not';

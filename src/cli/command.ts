@@ -7,10 +7,10 @@ import { didYouMean } from '../util/did-you-mean.js';
 import { namesOf, own, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 import { columnsOf, type HelpPage, wrapped } from './layout.js';
 
-/** The destination of text: a terminal with `columns`, or a file or pipe. */
+/** A terminal with `columns`, or a file or pipe. */
 type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** The process around a command: its streams, environment and clock. */
+/** The streams, environment and clock of the process that runs a command. */
 export interface Terminal {
   readonly now: () => Date;
   readonly stdin: Readable & { readonly isTTY?: boolean };

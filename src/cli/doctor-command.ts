@@ -25,7 +25,7 @@ import { type HelpPage, padded, widthOf, wrapped } from './layout.js';
 import { type Finding, notChecked, ok, type ProbeOptions, probe, problem, warning } from './probe.js';
 import { insecureTlsWarning } from './run-until-signal.js';
 
-/** `cloudops-mcp doctor`: checks what a call depends on, and says how to fix it. It changes nothing in the cloud. */
+/** `cloudops-mcp doctor` checks everything that calls depend on, and says how to fix problems. It changes nothing in the cloud. */
 export const doctorCommand: Command = {
   usage: '[--bucket <name>] [--json]',
   about:

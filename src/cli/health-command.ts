@@ -6,7 +6,7 @@ import { exact, say } from '../util/safe-text.js';
 import { addressOptions, type Command, type CommandAddress, defaultAddress, portOf } from './command.js';
 import { printLine } from './layout.js';
 
-/** `cloudops-mcp health`: the health check of a container, whose image has no other HTTP client. */
+/** `cloudops-mcp health` is the health check of a container. Its image has no other HTTP client. */
 export const healthCommand: Command = {
   usage: '[--host 127.0.0.1] [--port 8080]',
   about: 'ask a running http server whether it is ready; in a container, the server of the container',
@@ -29,7 +29,7 @@ export const healthCommand: Command = {
   },
 };
 
-/** Time limit of the request, shorter than that of the image's health check. */
+/** Time limit of the request. The health check of the image waits longer (milliseconds). */
 const answerMs = 2_000;
 
 /** The address in the arguments of a process, if they contain `cloudops-mcp http`. An init program may come before it. */

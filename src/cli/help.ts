@@ -88,7 +88,7 @@ function settingLines(name: string, row: Row, width: number): string[] {
   return [`    ${variableName(name)}  ${option}`.trimEnd(), ...wrapped(say`${defined(helpOf(row))}`, width, 8)];
 }
 
-/** The help of a tool: its purpose, its arguments with their rules, and an example. */
+/** The help of a tool, with its purpose, its arguments and their rules, and an example. */
 function toolLines(name: string, command: Command, operation: Operation, page: HelpPage): readonly string[] {
   const { width, paint } = page;
   const heading = (text: string) => ['', paint('bold', text)];

@@ -36,7 +36,7 @@ import { runUntilSignal } from './run-until-signal.js';
 /** Time limit for running calls after a termination signal. */
 const graceMs = 30_000;
 
-/** `cloudops-mcp http`: serves many clients over HTTP. */
+/** `cloudops-mcp http` serves many clients over HTTP. */
 export const httpCommand: Command = {
   usage: '[--host 127.0.0.1] [--port 8080]',
   about: 'serve MCP over HTTP at /mcp',

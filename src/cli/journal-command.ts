@@ -10,7 +10,7 @@ import { duration, join, own, quoted, type SafeText, say, words } from '../util/
 import { type Command, type Invocation, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
 import { type HelpPage, localTime, padded, printLine, widthOf, wrapped } from './layout.js';
 
-/** `cloudops-mcp journal`: prints the changes and their outcomes. */
+/** `cloudops-mcp journal` prints the changes and their outcomes. */
 export const journalCommand: Command = {
   usage: '[migrate] [--json] [--since 24h] [--until 2026-11-20] [--follow]',
   about: 'print the journal of changes',
@@ -117,8 +117,8 @@ const colours = {
 } as const;
 
 /**
- * Formats a change: its local time, outcome and description, and below them its tool, account, consent and caller. In a file or pipe, a
- * change is one line, which also has the address of the request.
+ * Formats a change with its local time, outcome and description, and below them its tool, account, consent and caller. In a file or pipe,
+ * a change is one line, which also has the address of the request.
  */
 export function changeLines(change: RecordedChange, { width, paint, timeZone }: HelpPage): string[] {
   const { time, what, target, ending } = change;

@@ -15,7 +15,7 @@ import { type Command, type Invocation, type Terminal, UsageError, validConfig }
 import { printLine } from './layout.js';
 import { hostRules, withContainedFiles } from './load-operation-files.js';
 
-/** `cloudops-mcp operations`: what tools there are, and whether a file of operations holds what it promises. */
+/** `cloudops-mcp operations` lists the tools, or checks a file of operations. */
 export const operationsCommand: Command = {
   usage: '[check <file>] [--json]',
   about: 'list the tools with their arguments and cost in tokens, or check a file of operations',
@@ -67,7 +67,7 @@ const progressFd = 3;
 /** Checks a file in a child process, because a loop without an end or a lack of memory would stop this one. */
 async function checkInChild(file: string, { script, node, stdout, stderr }: Terminal): Promise<number> {
   const args = [`--max-old-space-size=${maximumMegabytes}`, script, 'operations', 'check', file, '--inside'];
-  // What the child prints to stderr before it runs out of memory helps nobody.
+  // The child's stderr is ignored, because it explains nothing when the memory runs out.
   const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'ignore', 'pipe'] });
   const progress = child.stdio[progressFd];
   let lastCalled: string | undefined;

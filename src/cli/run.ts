@@ -85,7 +85,7 @@ async function ownOperations(args: readonly string[], command: Command, terminal
   return loadOperationFiles(path, terminal);
 }
 
-/** @throws UsageError which suggests `call` if the name is that of a tool */
+/** @throws UsageError which suggests `call` if the name is the name of a tool */
 async function commandNamed(name: string): Promise<Command> {
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (load !== undefined) return load();

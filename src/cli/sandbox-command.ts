@@ -4,7 +4,7 @@ import { exact, own, say } from '../util/safe-text.js';
 import { type Command, portOf, validConfig } from './command.js';
 import { printLine } from './layout.js';
 
-/** `cloudops-mcp sandbox`: runs the sandbox alone until a signal, for tests of servers, agents and clients. */
+/** `cloudops-mcp sandbox` runs the sandbox alone until a signal, for tests of servers, agents and clients. */
 export const sandboxCommand: Command = {
   usage: '[--port N] [--state FILE] [--seed TEXT] [--fault PLAN] [--json]',
   about: 'run the sandbox alone, and print what points servers and S3 clients at it',

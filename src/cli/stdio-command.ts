@@ -11,7 +11,7 @@ import { printLine } from './layout.js';
 import { hasDesktop, openBrowser } from './open-browser.js';
 import { runUntilSignal } from './run-until-signal.js';
 
-/** `cloudops-mcp`: serves the client that started it until the client closes stdin. stdout carries only messages of the protocol. */
+/** `cloudops-mcp` serves the client that started it until the client closes stdin. stdout carries only messages of the protocol. */
 export const stdioCommand: Command = {
   usage: '',
   about: 'serve MCP on stdin and stdout',

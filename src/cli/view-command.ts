@@ -23,7 +23,7 @@ import { printLine } from './layout.js';
 import { openBrowser } from './open-browser.js';
 import { commandLog } from './terminal-log.js';
 
-/** `cloudops-mcp view`: shows a call of a tool in the browser, with the view that chat clients show. */
+/** `cloudops-mcp view` shows a call of a tool in the browser, with the view that chat clients show. */
 export const viewCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--account <name>] [--port N] [--no-open]',
   about: 'show an upload, or a change to decide on, in the browser, until it is decided or Ctrl-C',
@@ -153,7 +153,7 @@ const onlyTool =
     return callTool(params);
   };
 
-/** The exit code without a decision, like that of `call` without consent. */
+/** The exit code without a decision. `call` has the same exit code without consent. */
 const withoutDecision = 3;
 
 const decisions: readonly OutcomeKind[] = ['accepted', 'rejected', 'unknown', 'declined'];
