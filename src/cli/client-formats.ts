@@ -34,7 +34,7 @@ export interface McpHost {
   /** Makes the block for a URL, or says where users enter the URL. */
   readonly remote: ((server: RemoteServer) => Block) | ByHand;
   /**
-   * Whether users decide on a change in a form that the server asks for, or with the button of a view. With `not`, models carry out plans
+   * Users decide on a change in a form that the server asks for, or with the button of a view. With `not`, models carry out plans
    * after a yes in the conversation.
    */
   readonly decides: 'by form' | 'by view' | 'not';
