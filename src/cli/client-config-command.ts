@@ -74,7 +74,7 @@ function forLocal(client: McpHost, config: Config, start: Launch): Instructions 
   const hidden = hiddenBySandbox(config);
   return {
     places,
-    block: written(local(server)),
+    block: blockText(local(server)),
     command: commands?.local(server, start.quote),
     secrets: toSet,
     notes: sentences(
@@ -115,7 +115,7 @@ function decisionNotes({ title, decides, permissions }: McpHost, config: Config)
   return [joined(warning, ' ')];
 }
 
-const written = (block: Block) => (typeof block === 'string' ? block : JSON.stringify(block, null, 2));
+const blockText = (block: Block) => (typeof block === 'string' ? block : JSON.stringify(block, null, 2));
 
 /** Has no prefix CLOUDOPS_, because a server refuses to start with an unknown setting in its environment. */
 const tokenVariable = 'MCP_CLOUDOPS_TOKEN';
@@ -135,7 +135,7 @@ function forRemote(
   const noToken = say`Leave the token out if the server asks for none, or if its OAuth issuer signs users in.`;
   return {
     places,
-    block: written(remote(server)),
+    block: blockText(remote(server)),
     command: commands?.remote(server, quote),
     secrets: [tokenVariable],
     notes: [...notes.map(noteOf), ...sentences(permissions !== undefined && noteOf(permissions)), noToken],
@@ -164,25 +164,27 @@ function localServer(
   config: Config,
   start: Launch,
 ): { readonly server: LocalServer; readonly toSet: readonly string[] } {
-  const { origins, sandbox } = config;
-  const shown = origins.filter(({ secret }) => !secret);
-  const isGiven = (name: string) => shown.some((origin) => origin.name.replace(/_FILE$/, '') === name);
-  const required = sandbox ? [] : ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'];
-  const hidden = origins.filter(({ secret }) => secret).map(({ name }) => name);
-  const toSet = [...new Set([...required.filter((name) => !isGiven(name)), ...hidden])];
+  const settings = config.origins.filter(({ secret }) => !secret);
+  const isGiven = (name: string) => settings.some((setting) => setting.name.replace(/_FILE$/, '') === name);
+  const required = config.sandbox ? [] : ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'];
+  const secrets = config.origins.filter(({ secret }) => secret).map(({ name }) => name);
+  const toSet = [...new Set([...required.filter((name) => !isGiven(name)), ...secrets])];
   const inFiles = keepsNoSecrets ? toSet.filter(hasFile) : [];
-  const asksPeople = decides === 'by view' && takesPlanIds(config) && !isGiven('CLOUDOPS_CONFIRM');
-  const { launch, isAbsolute, isWindows } = start;
-  // On Windows, npm installs commands as scripts of cmd.
-  const isScript = isWindows && !isAbsolute && launch[0] !== 'node';
-  const [command = '', ...args] = isScript ? ['cmd', '/c', ...launch] : launch;
+  const needsClick = decides === 'by view' && takesPlanIds(config) && !isGiven('CLOUDOPS_CONFIRM');
+  const [command = '', ...args] = commandLineOf(start);
   const env = Object.fromEntries([
     // Paths are absolute, because clients choose the working directory of the server.
-    ...shown.map(({ name, value, isPath }) => [name, isPath ? resolve(value) : value]),
+    ...settings.map(({ name, value, isPath }) => [name, isPath ? resolve(value) : value]),
     ...inFiles.map((name) => [`${name}_FILE`, fileFor(name, start)]),
-    ...(asksPeople ? [['CLOUDOPS_CONFIRM', 'human']] : []),
+    ...(needsClick ? [['CLOUDOPS_CONFIRM', 'human']] : []),
   ]);
   return { server: { command, args, env, secrets: toSet.filter((name) => !inFiles.includes(name)) }, toSet };
+}
+
+/** On Windows, npm installs commands as scripts, which only cmd can run. */
+function commandLineOf({ launch, isAbsolute, isWindows }: Launch): readonly string[] {
+  const isScript = isWindows && !isAbsolute && launch[0] !== 'node';
+  return isScript ? ['cmd', '/c', ...launch] : launch;
 }
 
 /** True if a setting may come from a file. */

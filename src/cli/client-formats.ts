@@ -1,4 +1,4 @@
-/** The place and the format of each MCP client's configuration, with notes for users. */
+/** Place and format of each MCP client's configuration, with notes for users. */
 
 export interface LocalServer {
   readonly command: string;
