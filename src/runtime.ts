@@ -3,7 +3,7 @@ import { devNull, hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import type { Accounts } from './calls/account.js';
-import type { CallingDependencies, Sender, SenderOptions } from './calls/call-tool.js';
+import type { CallingDependencies, CallStack, CallStackOptions } from './calls/call-tool.js';
 import type { CallDependencies, CallTool } from './calls/context.js';
 import { createInFlightCalls, type InFlightCalls } from './calls/in-flight.js';
 import { describeConfig } from './config/describe.js';
@@ -114,7 +114,7 @@ export async function startRuntime(
     plans,
     page: plans === undefined ? localPage : await signInPage(config, now, log),
     ...(localPage !== undefined && { planLifetimeMs }),
-    openSender: (calling) => openLazily({ ...calling, ...sending }),
+    openCallStack: (calling) => openLazily({ ...calling, ...sending }),
     configuration: (names) => describeConfig(config, 'operator', names),
     sandbox: sandbox?.describe,
     tracer: telemetry?.tracer,
@@ -137,7 +137,7 @@ export async function startRuntime(
       await wired.refusals.close();
       await wired.plans.close();
       await journal.close();
-      await wired.sender.close();
+      await wired.callStack.close();
       await sandbox?.close();
       await telemetry?.close();
     },
@@ -156,7 +156,7 @@ function planKeysOf(config: Config, store: Store, own: SealingKeys): SealingKeys
 }
 
 /** The parts of a runtime that tests replace: everything outside the process. */
-export interface RuntimeParts
+interface RuntimeParts
   extends Pick<CallDependencies, 'accounts' | 'journal' | 'process' | 'pendingNotices' | 'log' | 'now'>,
     Partial<Pick<CallDependencies, 'page' | 'statusWaitMs'>>,
     Pick<ServerDependencies, 'version' | 'configuration' | 'sandbox'> {
@@ -164,7 +164,7 @@ export interface RuntimeParts
   readonly plans?: Plans | undefined;
   /** Defaults to the lifetime of a planId. */
   readonly planLifetimeMs?: number;
-  readonly openSender: (calling: CallingDependencies) => Sender;
+  readonly openCallStack: (calling: CallingDependencies) => CallStack;
   readonly tracer?: Tracer | undefined;
 }
 
@@ -179,7 +179,7 @@ export function wireCalls(
     configuration,
     sandbox,
     tracer,
-    openSender,
+    openCallStack,
     planLifetimeMs: lifetimeMs = tokenLifetimeMs,
     statusWaitMs = longestStatusMs,
     ...parts
@@ -192,15 +192,15 @@ export function wireCalls(
   const questions = createQuestionQueue();
   const refusals = createRefusals(journal, now, randomUUID, log);
   const consent = { newNonce, questions, refusals, plans, statusWaitMs };
-  const sender = openSender({ ...parts, ...consent, newId: randomUUID, inFlight });
-  const call = tracer === undefined ? sender.call : withTracing(sender.call, tracer);
+  const callStack = openCallStack({ ...parts, ...consent, newId: randomUUID, inFlight });
+  const call = tracer === undefined ? callStack.call : withTracing(callStack.call, tracer);
   return {
     call,
     inFlight,
     refusals,
     questions,
     plans,
-    sender,
+    callStack,
     server: {
       version,
       now,
@@ -220,18 +220,18 @@ export function wireCalls(
  * Loads the call stack at the first call, so that a server whose tools are only listed starts faster and needs less memory. If files are
  * missing, the call was not sent, and the next call tries again.
  */
-function openLazily(options: SenderOptions): Sender {
-  const open = async () => (await import('./calls/call-tool.js')).createSender(options);
-  let opened: Promise<Sender> | undefined;
+function openLazily(options: CallStackOptions): CallStack {
+  const open = async () => (await import('./calls/call-tool.js')).createCallStack(options);
+  let opened: Promise<CallStack> | undefined;
   return {
     call: async (...given) => {
       const [{ name, effect }] = given;
       opened ??= open();
-      const sender = await opened.catch((error: unknown) => {
+      const callStack = await opened.catch((error: unknown) => {
         opened = undefined;
         options.log('error', 'unavailable', { tool: name, error: reasonOf(error) });
       });
-      if (sender !== undefined) return sender.call(...given);
+      if (callStack !== undefined) return callStack.call(...given);
       const failure = refusalFailure(name, new Refusal('SenderUnavailable', []), effect !== 'read');
       return { kind: 'failed', failure };
     },

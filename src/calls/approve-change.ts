@@ -10,7 +10,7 @@ import type { CallContext, CallDependencies, CallOutcome, Click, Question } from
 import { type Consent, intentOf, type PlannedChange } from './stages.js';
 
 /** The waiting plan that a call decides, if there is one. */
-export type ClaimedPlan = ReturnType<typeof createClaimedPlan>;
+type ClaimedPlan = ReturnType<typeof createClaimedPlan>;
 
 export function createClaimedPlan(plans: Plans, tool: string) {
   let claimed: string | undefined;

@@ -9,7 +9,7 @@ import { keysRefusal } from './endpoint.js';
 import { serverFault } from './failure.js';
 import { createSecretFiles } from './insert-secrets.js';
 import { createLastingRecords } from './lasting-records.js';
-import { createReadRoom } from './read-memory-limit.js';
+import { createReadMemoryLimit } from './read-memory-limit.js';
 import { resolveCall } from './resolve-call.js';
 import { runChange } from './run-change.js';
 import { runRead } from './run-read.js';
@@ -18,19 +18,19 @@ import type { ResolvedChange } from './stages.js';
 /** The dependencies of calls except for those that are made with the call stack. */
 export type CallingDependencies = Omit<CallDependencies, 'openClient' | 'secretFiles'>;
 
-export interface SenderOptions extends CallingDependencies, Omit<SignedClientDependencies, 'httpClient'> {
+export interface CallStackOptions extends CallingDependencies, Omit<SignedClientDependencies, 'httpClient'> {
   readonly proxies: Proxies;
   readonly secretsDir: string | undefined;
 }
 
 /** Carries out calls, and keeps the connections that they share. */
-export interface Sender {
+export interface CallStack {
   readonly call: CallTool;
   close(): Promise<void>;
 }
 
 /** Makes the call stack. src/runtime.ts loads this file, and with it everything that only calls need, at the first call. */
-export function createSender(options: SenderOptions): Sender {
+export function createCallStack(options: CallStackOptions): CallStack {
   const httpClient = createHttpClient(options.proxies);
   const openClient = createSignedClients({ ...options, httpClient });
   const secretFiles = createSecretFiles(options.secretsDir);
@@ -39,7 +39,7 @@ export function createSender(options: SenderOptions): Sender {
 
 export function createCallTool(dependencies: CallDependencies): CallTool {
   const { accounts, log } = dependencies;
-  const shared = { room: createReadRoom(), lastingRecords: createLastingRecords() };
+  const shared = { memory: createReadMemoryLimit(), lastingRecords: createLastingRecords() };
 
   const carryOut = async (operation: Operation, resolution: AccountResolution, context: CallContext) => {
     const call = await resolveCall(operation, resolution, context, dependencies);

@@ -12,7 +12,7 @@ import { type Answer, type AnsweredCall, readAnswer } from './read-reply.js';
 import type { ApprovedChange } from './stages.js';
 
 /** The result of a change that was sent, or was about to be sent. */
-export type ChangeResult =
+type ChangeResult =
   | { readonly kind: 'failed'; readonly failure: Failure }
   | {
       readonly kind: 'accepted';
@@ -79,7 +79,7 @@ interface SentChange extends ApprovedChange {
 }
 
 /** Puts an accepted change into words. It stays accepted even if nothing of its answer can be read. */
-export function acceptedSuccess(accepted: SentChange): Success {
+function acceptedSuccess(accepted: SentChange): Success {
   const { call, answer, plan } = accepted;
   const unread = (problem: SafeText): Success => ({
     summary: say`The cloud accepted this (HTTP status ${answer.status}): ${plan.summary}`,

@@ -13,7 +13,7 @@ import { type Endpoint, encodeRequest, type WireRequest } from '../transport/req
 import { defined, own, say } from '../util/safe-text.js';
 
 /** Keys that are not or not fully configured. */
-export interface MissingKeys {
+interface MissingKeys {
   /** Names of the variables to set. */
   readonly missing: readonly string[];
 }

@@ -17,10 +17,10 @@ export const defaultReadLimits = {
   waitMs: 5000,
 };
 
-export type ReadLimits = Readonly<typeof defaultReadLimits>;
+type ReadLimits = Readonly<typeof defaultReadLimits>;
 
 /** The limit that stops a read: the limit per call, or the total with other calls. */
-export type ReadBound = 'call' | 'others';
+export type ReachedLimit = 'call' | 'others';
 
 /** The share of one call in the memory limit, until it is disposed of. */
 export interface ReadShare extends Disposable, ByteLimit {
@@ -30,16 +30,16 @@ export interface ReadShare extends Disposable, ByteLimit {
   /** Ends the page and its reservation. Its received bytes still count. */
   leave(): void;
   /** Set after a part of a body was not admitted. */
-  readonly exceeded: ReadBound | undefined;
+  readonly exceeded: ReachedLimit | undefined;
 }
 
 /** The memory limit that all reads of a process share. */
-export interface ReadRoom {
+export interface ReadMemoryLimit {
   /** @param signal ends the wait for a reservation */
   share(signal: AbortSignal): ReadShare;
 }
 
-export function createReadRoom(limits: ReadLimits = defaultReadLimits): ReadRoom {
+export function createReadMemoryLimit(limits: ReadLimits = defaultReadLimits): ReadMemoryLimit {
   const waiting = new Set<() => void>();
   const takeTurn = createTurns();
   let taken = 0;
@@ -53,7 +53,7 @@ export function createReadRoom(limits: ReadLimits = defaultReadLimits): ReadRoom
     share(signal) {
       let own = 0;
       let reserved = 0;
-      let exceeded: ReadBound | undefined;
+      let exceeded: ReachedLimit | undefined;
       const reserve = () => {
         reserved = limits.bytesOfPage;
         taken += reserved;

@@ -4,7 +4,7 @@ import type { ServiceError } from '../transport/service-error.js';
 import { defined, own, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
 /** The facts that advice depends on. */
-export interface RemedyFacts {
+interface RemedyFacts {
   /** The operation's name in the API. */
   readonly api: string;
   readonly isStorage: boolean;

@@ -12,7 +12,7 @@ import { wireRequest } from './endpoint.js';
 import { inconsistentPages, tooManyReads, unreadableAnswer } from './failure.js';
 import type { LastingRecords } from './lasting-records.js';
 import { isAllowed } from './policy.js';
-import type { ReadBound, ReadRoom, ReadShare } from './read-memory-limit.js';
+import type { ReachedLimit, ReadMemoryLimit, ReadShare } from './read-memory-limit.js';
 import { missingWarning, truncateRecord } from './read-record.js';
 import { type Answer, readAnswer } from './read-reply.js';
 import { clientOptions } from './resolve-call.js';
@@ -31,7 +31,7 @@ export async function runRead(
   const { operation, input } = call;
   const { hasView, signal } = context;
   const pages = operation.pages ?? onePage;
-  using share = shared.room.share(signal);
+  using share = shared.memory.share(signal);
   using client = openReadClient(call, share, signal, context, dependencies);
   const [reduced, companion] = await Promise.all([
     readPages(call, pages, { client, share, listeners: context }),
@@ -64,15 +64,15 @@ const openReadClient = (
 ) => openClient(call.endpoint, { ...clientOptions(call, context, signal), byteLimit });
 
 /** What all reads of a process share. */
-export interface SharedByReads {
-  readonly room: ReadRoom;
+interface SharedByReads {
+  readonly memory: ReadMemoryLimit;
   readonly lastingRecords: LastingRecords;
 }
 
 /** Runs the companion read. Returns undefined if there is none, if it is not allowed, or if it fails. */
 async function readCompanion(
   call: ResolvedRead,
-  { room, lastingRecords }: SharedByReads,
+  { memory, lastingRecords }: SharedByReads,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
@@ -90,7 +90,7 @@ async function readCompanion(
   const companion: ResolvedRead = { ...call, operation, input, request };
   using limit = timeLimit(companionMs, context.signal);
   const { signal } = limit;
-  using share = room.share(signal);
+  using share = memory.share(signal);
   using client = openReadClient(companion, share, signal, context, dependencies);
   try {
     const reduced = await readPages(companion, pages, { client, share, listeners: {}, maximumPages });
@@ -192,7 +192,7 @@ async function sendWithinLimits(
   request: WireRequest,
   client: SignedClient,
   share: ReadShare,
-): Promise<FinalReply | ReadBound> {
+): Promise<FinalReply | ReachedLimit> {
   if (!(await share.enter())) return 'others';
   const reply = await client.send(request).finally(share.leave);
   return share.exceeded ?? reply;
@@ -227,7 +227,7 @@ function createTally(regions: readonly SafeText[]) {
       return undefined;
     },
     /** @param cut the first page that was not read, and the limit that stopped the reading */
-    reduced(state: unknown, cut?: { readonly after: PageStart; readonly limit: ReadBound }): Reduced {
+    reduced(state: unknown, cut?: { readonly after: PageStart; readonly limit: ReachedLimit }): Reduced {
       return {
         kind: 'reduced',
         state,
@@ -247,7 +247,7 @@ function createTally(regions: readonly SafeText[]) {
 }
 
 /** The warning that the answer is made of a part of the pages. */
-function cutWarning(limit: ReadBound, pages: number, entries: number): SafeText {
+function cutWarning(limit: ReachedLimit, pages: number, entries: number): SafeText {
   const reason = limit === 'call' ? 'as much as one call reads' : 'because this server reads much for other calls too';
   const read = say`${counted(pages, 'page')} with ${entries} ${words(entries === 1 ? 'entry' : 'entries')}`;
   return say`Only the first ${read} were read, ${words(reason)}. Counts, sums, and the first, oldest or largest are of these alone.`;

@@ -46,7 +46,7 @@ export interface ResolvedChange extends PlannedCall {
 }
 
 /** Arguments of a change that control the call and are not sent. */
-export interface ControlArguments {
+interface ControlArguments {
   readonly planOnly: boolean;
   readonly planId: string | undefined;
   readonly allowRepeat: boolean;

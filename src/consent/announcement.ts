@@ -6,14 +6,14 @@ import { lazy } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import type { Announcement } from './decision-page.js';
 
-export interface Webhook {
+interface Webhook {
   /** Secret, because anyone who knows the URL can write there. */
   readonly url: string;
   /** Signs messages. Without a key, they are unsigned. */
   readonly key: string | undefined;
 }
 
-export interface AnnouncerOptions {
+interface AnnouncerOptions {
   readonly webhook: Webhook | undefined;
   /** Opened with the first announcement to the webhook. */
   readonly openClient: () => Promise<HttpClient>;

@@ -105,7 +105,7 @@ export interface PlanClaims {
 }
 
 /** Further data for views. Models do not get it. */
-export type ViewData =
+type ViewData =
   | { readonly kind: 'parts'; readonly parts: readonly UploadPart[] }
   /** An accepted change, and whether it continues in the cloud. */
   | { readonly kind: 'ended'; readonly continues: boolean }

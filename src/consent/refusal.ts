@@ -39,7 +39,7 @@ export function refusalFailure(tool: string | SafeText, { code, problems, more }
  * The advice if a change is larger than a question.
  * @param split the alternative in one sentence
  */
-export const splitUp = (split: SafeText): Next =>
+const splitUp = (split: SafeText): Next =>
   next(
     'agent',
     'call',

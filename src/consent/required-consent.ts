@@ -105,7 +105,7 @@ export const takesClicks = (mode: ConsentMode, where: 'view' | 'page'): boolean 
   mode === 'ask' || mode === 'human' || (mode === 'approval' && where === 'page');
 
 /** The facts about a person on the decision page and about a plan. */
-export interface PageDecision {
+interface PageDecision {
   readonly mode: ConsentMode;
   /** Undefined if callers are not authenticated. */
   readonly caller: string | undefined;

@@ -12,7 +12,7 @@ export interface ConsentClaims extends PlanClaims {
   readonly issuedAt: number;
 }
 
-export type ConsentUse = (typeof uses)[number];
+type ConsentUse = (typeof uses)[number];
 
 /** Issues consent tokens, and verifies the tokens that clients send back. */
 export interface ConsentTokens {

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
-import { createReadRoom, defaultReadLimits } from '../../src/calls/read-memory-limit.js';
+import { createReadMemoryLimit, defaultReadLimits } from '../../src/calls/read-memory-limit.js';
 
-/** The room that reads have: so much for each call, so much for all together, and a wait where it is full. */
+/** The memory limit of reads: a limit per call, a total of all calls, and a wait when the total is reached. */
 
 /** Each wait listens for the end of its call. */
 const call = () => new AbortController().signal;
@@ -10,7 +10,7 @@ const limits = { ...defaultReadLimits, bytes: 16, bytesOfAll: 20, bytesOfPage: 5
 
 describe('one call', () => {
   test('has as many bytes as one call may, however many pages they come in', async () => {
-    const share = createReadRoom({ ...limits, bytesOfAll: 40 }).share(call());
+    const share = createReadMemoryLimit({ ...limits, bytesOfAll: 40 }).share(call());
     for (const bytes of [5, 5, 6]) {
       expect(await share.enter()).toBe(true);
       expect(share.admit(bytes)).toBe(true);
@@ -21,7 +21,7 @@ describe('one call', () => {
   });
 
   test('may have a page that is larger than its reservation, while there is room', async () => {
-    const share = createReadRoom(limits).share(call());
+    const share = createReadMemoryLimit(limits).share(call());
     await share.enter();
     expect([share.admit(4), share.admit(4), share.admit(8), share.exceeded]).toEqual([true, true, true, undefined]);
   });
@@ -29,8 +29,8 @@ describe('one call', () => {
 
 describe('calls at the same time', () => {
   test('keep what they have read until they end, and have no more than all may', async () => {
-    const room = createReadRoom(limits);
-    const [first, second] = [room.share(call()), room.share(call())];
+    const memory = createReadMemoryLimit(limits);
+    const [first, second] = [memory.share(call()), memory.share(call())];
     await first.enter();
     expect(first.admit(14)).toBe(true);
     first.leave();
@@ -38,18 +38,18 @@ describe('calls at the same time', () => {
     expect([second.admit(6), second.admit(1), second.exceeded]).toEqual([true, false, 'others']);
     first[Symbol.dispose]();
     second[Symbol.dispose]();
-    const third = room.share(call());
+    const third = memory.share(call());
     await third.enter();
     expect(third.admit(16)).toBe(true);
   });
 
   test('wait for their turn while there is no room, in order', async () => {
-    const room = createReadRoom(limits);
-    const full = Array.from({ length: 4 }, () => room.share(call()));
+    const memory = createReadMemoryLimit(limits);
+    const full = Array.from({ length: 4 }, () => memory.share(call()));
     for (const share of full) await share.enter();
     const order: number[] = [];
     const waiting = [1, 2].map(async (number) => {
-      const share = room.share(call());
+      const share = memory.share(call());
       expect(await share.enter()).toBe(true);
       order.push(number);
       return share;
@@ -66,9 +66,9 @@ describe('calls at the same time', () => {
 
   test('go without after five seconds', async () => {
     vi.useFakeTimers();
-    const room = createReadRoom(limits);
-    for (let count = 0; count < 4; count += 1) await room.share(call()).enter();
-    const entered = room.share(call()).enter();
+    const memory = createReadMemoryLimit(limits);
+    for (let count = 0; count < 4; count += 1) await memory.share(call()).enter();
+    const entered = memory.share(call()).enter();
     await vi.advanceTimersByTimeAsync(4999);
     expect(await Promise.race([entered, 'waits'])).toBe('waits');
     await vi.advanceTimersByTimeAsync(1);
@@ -77,10 +77,10 @@ describe('calls at the same time', () => {
   });
 
   test('that were given up wait no longer', async () => {
-    const room = createReadRoom(limits);
-    for (let count = 0; count < 4; count += 1) await room.share(call()).enter();
+    const memory = createReadMemoryLimit(limits);
+    for (let count = 0; count < 4; count += 1) await memory.share(call()).enter();
     const controller = new AbortController();
-    const entered = room.share(controller.signal).enter();
+    const entered = memory.share(controller.signal).enter();
     controller.abort();
     expect(await entered).toBe(true);
   });

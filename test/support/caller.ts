@@ -118,7 +118,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
       journal: options.journal ?? createMemoryJournal(now),
       process: { pid: process.pid, host: 'test' },
       pendingNotices: options.pendingNotices ?? (async () => options.reports?.splice(0) ?? []),
-      openSender: (calling) => ({
+      openCallStack: (calling) => ({
         call: createCallTool({
           ...calling,
           openClient: options.openClient ?? createSignedClient,
