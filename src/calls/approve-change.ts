@@ -5,7 +5,7 @@ import { Refusal, refusalFailure, tooLargeToShow } from '../consent/refusal.js';
 import { type ConsentStep, takesClicks } from '../consent/required-consent.js';
 import { type ConsentTokens, InvalidToken } from '../consent/tokens.js';
 import { next } from '../tools/next.js';
-import { firstLine, type SafeText, say, words } from '../util/safe-text.js';
+import { before, type SafeText, say, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies, CallOutcome, Click, Question } from './context.js';
 import { type Consent, intentOf, type PlannedChange } from './stages.js';
 
@@ -212,7 +212,7 @@ async function checkMayAsk(
 
 /** Returns the refusal that a reply is, or undefined for consent. */
 function refusalOf(reply: UserReply, afterMs: number, message: SafeText): Refusal | undefined {
-  const shown = say`the question was: ${firstLine(message)}`;
+  const shown = say`the question was: ${before(message, '\n') ?? message}`;
   if (reply !== 'unanswered' && afterMs < shortestReadMs)
     return new Refusal('NobodyAsked', [say`the client ${words(verbs[reply])} it after ${afterMs} ms`, shown]);
   if (reply === 'agreed') return undefined;

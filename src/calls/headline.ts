@@ -1,22 +1,17 @@
-import { beginning, partOf, type SafeText, say, shortNames, without } from '../util/safe-text.js';
+import { before, cut, type SafeText, say, shortNames, withoutDetails } from '../util/safe-text.js';
 
-/** The characters of a line that a client shows for sure. */
+/** Every client shows a line of this length (characters). */
 const longestHeadline = 100;
 
-/** Up to a full stop, and up to a colon, of our own: not within quotation marks. */
-const sentence = /^(?:"(?:[^"\\]|\\.)*"|[^".]|\.(?! |$))+\.(?= |$)/;
-/** The last words in brackets. */
-const remark = / \([^()]*\)(?=\.$)/;
-const clause = /^(?:"(?:[^"\\]|\\.)*"|[^":]|:(?! ))+(?=: )/;
-
-/** The beginning of a summary that fits into one short line: its first sentence, with long names cut, or less of that. */
+/** Shortens a summary to one line: its first sentence with short names, then without details, then the words before a colon. */
 export function headlineOf(summary: SafeText): SafeText {
   const short = shortNames(summary);
-  const whole = partOf(short, sentence) ?? short;
-  if (whole.text.length <= longestHeadline) return whole;
-  const first = without(whole, remark);
-  if (first.text.length <= longestHeadline) return first;
-  const opening = partOf(first, clause);
+  const first = before(short, '. ');
+  const sentence = first === undefined ? short : say`${first}.`;
+  if (sentence.text.length <= longestHeadline) return sentence;
+  const brief = withoutDetails(sentence);
+  if (brief.text.length <= longestHeadline) return brief;
+  const opening = before(brief, ': ');
   if (opening !== undefined && opening.text.length < longestHeadline) return say`${opening}.`;
-  return beginning(first, longestHeadline);
+  return cut(brief, longestHeadline);
 }

@@ -1,7 +1,7 @@
 import { type Next, next, operatorMust } from '../tools/next.js';
 import type { FailureCode, HttpFailure } from '../transport/http-client.js';
 import type { ServiceError } from '../transport/service-error.js';
-import { defined, own, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
+import { defined, detail, own, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
 /** The facts that advice depends on. */
 interface RemedyFacts {
@@ -135,8 +135,8 @@ function ofClass(status: number): Advice {
   return status >= 500 ? callLater : otherArguments;
 }
 
-/** The cause of a missing answer, as the end of a sentence. */
-export function httpFailureText({ code, detail }: HttpFailure, origin: string): SafeText {
+/** The reason for a missing answer, as the end of a sentence. */
+export function httpFailureText({ code, detail: cause }: HttpFailure, origin: string): SafeText {
   const problem = {
     NameNotResolved: 'the host name cannot be resolved',
     ConnectionRefused: 'the connection was refused',
@@ -154,7 +154,7 @@ export function httpFailureText({ code, detail }: HttpFailure, origin: string): 
   } as const satisfies Record<FailureCode, string>;
   const reason = words(problem[code]);
   const ownWords: readonly FailureCode[] = ['CallTimeout', 'Cancelled', 'ResponseTooLarge'];
-  return ownWords.includes(code) ? reason : say`${reason} (${defined(origin)}: ${quoted(detail, 200)})`;
+  return ownWords.includes(code) ? reason : say`${reason}${detail(say` (${defined(origin)}: ${quoted(cause, 200)})`)}`;
 }
 
 const tryAgain = next(

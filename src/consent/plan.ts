@@ -9,12 +9,13 @@ import { sentences } from '../util/human.js';
 import { textAt, valueAt, withText } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import {
-  beginning,
+  cut,
   defined,
   distinct,
   join,
   listed,
   longestName,
+  namesOf,
   own,
   type SafeText,
   say,
@@ -83,7 +84,7 @@ export interface PlannedCall {
 
 /** Makes the plan of a change. Nothing is sent, looked up or changed for it. */
 export function makePlan(call: PlannedCall): Plan {
-  const { operation, change, input, request, endpoint, accountName, keyId } = call;
+  const { operation, change, input, request, endpoint, keyId } = call;
   const { origin, region, service, profile, isSandbox = false } = endpoint;
   const { defaults, warnings } = hintsOf(operation, change, input, region);
   const names = fieldNames(operation.input());
@@ -97,13 +98,7 @@ export function makePlan(call: PlannedCall): Plan {
       authorization: `signed as ${keyId} for service ${service} in ${region}`,
     },
     ...(request.content !== undefined && { body: shownBody(call, request.content) }),
-    where: sentences(
-      isSandbox && say`the built-in sandbox`,
-      accountName !== undefined && accountText(call),
-      regionOf(call),
-      zoneOf(defaults, input),
-      accountName === undefined && accountText(call),
-    ),
+    where: whereOf(call),
     ...(call.found !== undefined && { found: call.found }),
     consequences: sentences(
       operation.effect === 'delete' && say`This is destructive.`,
@@ -119,6 +114,15 @@ export function makePlan(call: PlannedCall): Plan {
     notChecked: change.notChecked.map((what) => names.in(say`${defined(what)}`)),
   };
 }
+
+function whereOf(call: PlannedCall): readonly SafeText[] {
+  const account = accountText(call);
+  const sandbox = sandboxOf(call).map(placeText);
+  const others = [...regionsOf(call), ...zonesOf(call)].map(placeText);
+  return call.accountName === undefined ? [...sandbox, ...others, account] : [...sandbox, account, ...others];
+}
+
+const placeText = ({ name, origin }: Place) => (origin === undefined ? name : say`${name} (${origin})`);
 
 /** The account of a plan, by its name, or else by the key that would sign. */
 export const accountText = ({ accountName, keyId }: Pick<PlannedCall, 'accountName' | 'keyId'>): SafeText =>
@@ -138,7 +142,7 @@ export function acceptOf(call: Pick<PlannedCall, 'operation' | 'change' | 'input
   const room = longestAccept - risk.text.length;
   let most = longestName;
   while (most > shortestName && shortNames(accept, most).text.length > room) most -= 1;
-  return say`${beginning(shortNames(accept, most), room)}${risk}`;
+  return say`${cut(shortNames(accept, most), room)}${risk}`;
 }
 
 /** One character of a name, and the mark that the others are left out. */
@@ -170,59 +174,99 @@ const pastedSecrets = ({
     ];
   });
 
-const regionSources = { given: 'given', configured: 'configured', default: "this server's default" } as const;
-
-/** The region that the arguments name, and the one whose endpoint gets the request: the same only where an argument chooses both. */
-function regionOf({ operation, input, endpoint: { region }, regionSource }: PlannedCall): SafeText {
-  const given = textOf(input.region ?? input.regions);
-  const source = words(regionSources[regionSource]);
-  if (given === region) return say`region ${place(region)} (given)`;
-  if (given !== undefined) return say`region ${place(given)} (given), request sent to ${place(region)} (${source})`;
-  const what = 'region' in operation.input().shape ? 'region' : 'request sent to';
-  return say`${words(what)} ${place(region)} (${source})`;
+/** A place where a change goes, and why there. */
+export interface Place {
+  readonly name: SafeText;
+  readonly origin?: SafeText;
 }
 
-function zoneOf(defaults: readonly Default[], input: Fields): SafeText | false {
-  const given = textOf(input.availabilityZone ?? input.availabilityZones);
-  const preset = defaults.find(({ path }) => path === 'availabilityZone');
-  if (given !== undefined) return say`zone ${place(given)} (given)`;
-  return preset !== undefined && say`zone ${defined(preset.value)} (the cloud's default)`;
+/** The places that a change goes to, the most important first. The account is not among them. */
+export const placesOf = (call: PlannedCall): readonly Place[] => [
+  ...sandboxOf(call),
+  ...regionsOf(call),
+  ...zonesOf(call),
+];
+
+const sandboxOf = ({ endpoint }: PlannedCall): readonly Place[] =>
+  endpoint.isSandbox === true ? [{ name: say`the built-in sandbox` }] : [];
+
+const regionOrigins = {
+  given: words('given'),
+  configured: words('configured'),
+  default: words("this server's default"),
+} as const;
+
+/** The region in the arguments, and the region whose endpoint gets the request. They are the same if one argument chooses both. */
+function regionsOf({ operation, input, endpoint: { region }, regionSource }: PlannedCall): readonly Place[] {
+  const inArguments = firstText(input.region ?? input.regions);
+  const origin = regionOrigins[regionSource];
+  if (inArguments === region) return [{ name: say`region ${place(region)}`, origin: regionOrigins.given }];
+  if (inArguments !== undefined)
+    return [
+      { name: say`region ${place(inArguments)}`, origin: regionOrigins.given },
+      { name: say`request sent to ${place(region)}`, origin },
+    ];
+  const kind = words('region' in operation.input().shape ? 'region' : 'request sent to');
+  return [{ name: say`${kind} ${place(region)}`, origin }];
 }
 
-/** A text, or the first one of a list. */
-const textOf = (value: unknown) => [value].flat().find((one) => typeof one === 'string');
+function zonesOf({ operation, input, endpoint: { region } }: PlannedCall): readonly Place[] {
+  const inArguments = firstText(input.availabilityZone ?? input.availabilityZones);
+  if (inArguments !== undefined) return [{ name: say`zone ${place(inArguments)}`, origin: words('given') }];
+  return knownDefaults(operation, input, region)
+    .filter(({ path }) => path === 'availabilityZone')
+    .map(({ value }) => ({ name: say`zone ${defined(value)}`, origin: words("the cloud's default") }));
+}
+
+/** A text, or the first text of a list. */
+const firstText = (value: unknown) => [value].flat().find((element) => typeof element === 'string');
 
 /**
  * The cloud's defaults for absent arguments, and warnings of values that are allowed but probably not meant.
- * @param given all the arguments, where some are wrong and so not in `input`
+ * @param args all the arguments, if some of them are wrong and so not in `input`
  */
-export function hintsOf(operation: Operation, change: Change, input: Fields, region: string, given: Fields = input) {
-  const { regions, unknownDefaults = [], costDrivers = [] } = operation;
-  const isAbsent = (path: string) => valueAt(given, path) === undefined;
-  const isOmitted = (path: string) => {
-    const parent = path.split('.').slice(0, -1).join('.');
-    return isAbsent(path) && (parent === '' || !isAbsent(parent));
-  };
-  const isKnown = ({ inRegion }: Default) => inRegion === undefined || inRegion[region] !== undefined;
-  const defaults = operation.defaults.filter(({ path }) => isAbsent(path));
-  const unknown = [
-    ...unknownDefaults.filter(isOmitted),
-    ...defaults.filter((one) => !isKnown(one)).map(({ path }) => path),
-  ];
-  const costly = unknown.filter((path) => costDrivers.includes(path));
-  const names = (paths: readonly string[]) => paths.map((path) => say`${own(path)}`);
-  const costs = costly.length === 0 ? words('') : say`, and the cost depends on ${listed(names(costly))}`;
+export function hintsOf(operation: Operation, change: Change, input: Fields, region: string, args: Fields = input) {
+  const undocumented = undocumentedDefaults(operation, args, region);
   return {
-    defaults: defaults
-      .filter(isKnown)
-      .map(({ path, value, inRegion }) => ({ path, value: inRegion?.[region] ?? value })),
-    warnings: sentences(
-      ...regionWarnings(regions, region),
+    defaults: knownDefaults(operation, args, region),
+    warnings: [
+      ...regionWarnings(operation.regions, region),
       ...distinct(change.warnings(input, region)),
-      unknown.length > 0 &&
-        say`Not given: ${join(names(unknown), ', ')}. What the cloud uses instead is not documented${costs}.`,
-    ),
+      ...(undocumented.length === 0 ? [] : [undocumentedWarning(undocumented, operation.costDrivers)]),
+    ],
   };
+}
+
+const isAbsent = (args: Fields, path: string) => valueAt(args, path) === undefined;
+
+/** What the cloud uses for absent arguments in a region, as far as it is documented. */
+const knownDefaults = ({ defaults }: Operation, args: Fields, region: string) =>
+  defaults
+    .filter(({ path }) => isAbsent(args, path))
+    .flatMap((preset) => {
+      const value = valueIn(region, preset);
+      return value === undefined ? [] : [{ path: preset.path, value }];
+    });
+
+const valueIn = (region: string, { value, inRegion }: Default) => (inRegion === undefined ? value : inRegion[region]);
+
+/** Paths of absent arguments whose default is not documented. Nothing is said of the fields of an object that is absent itself. */
+function undocumentedDefaults(operation: Operation, args: Fields, region: string): readonly string[] {
+  const isInAbsentObject = (path: string) => {
+    const object = path.split('.').slice(0, -1).join('.');
+    return object !== '' && isAbsent(args, object);
+  };
+  const { unknownDefaults = [], defaults } = operation;
+  return [
+    ...unknownDefaults.filter((path) => !isInAbsentObject(path)),
+    ...defaults.filter((preset) => valueIn(region, preset) === undefined).map(({ path }) => path),
+  ].filter((path) => isAbsent(args, path));
+}
+
+function undocumentedWarning(paths: readonly string[], costDrivers: readonly string[] = []): SafeText {
+  const costly = paths.filter((path) => costDrivers.includes(path));
+  const cost = costly.length === 0 ? words('') : say`, and the cost depends on ${listed(costly.map(own))}`;
+  return say`Not given: ${namesOf(paths)}. What the cloud uses instead is not documented${cost}.`;
 }
 
 /** A copy in which secrets are their names, or else fingerprints. */

@@ -1,7 +1,8 @@
 import { leavesOf } from '../util/objects.js';
 import {
-  beginning,
+  cut,
   defined,
+  fitted,
   join,
   own,
   quoted,
@@ -10,10 +11,9 @@ import {
   sentence as sentenceOf,
   shortNames,
   type Wording,
-  without,
   words,
 } from '../util/safe-text.js';
-import { accountText, type Plan, type PlannedCall, type Risk, withoutSecrets } from './plan.js';
+import { accountText, type Plan, type PlannedCall, placesOf, type Risk, withoutSecrets } from './plan.js';
 
 /** Some clients have 24 lines in all. */
 const maximumLines = 9;
@@ -38,7 +38,7 @@ export function questionText(plan: Plan, call: PlannedCall): SafeText | undefine
   const sentence = <const Title extends string>(title: Wording<Title>, parts: readonly SafeText[]) =>
     parts.length === 0 ? [] : [say`${words(title)}: ${join(parts, ', ')}.`];
   const headline = change.headline(input, endpoint.region);
-  const decision = [...decisionLines(plan, call), whereLine(plan.where, accountText(call))];
+  const decision = [...decisionLines(plan, call), whereLine(call)];
   const risks = risksOf(plan);
   const lines = [
     ...(say`${headline}?`.equals(decision[0]) ? [] : sentence('In full', [headline])),
@@ -71,37 +71,18 @@ export function decisionLines(plan: Plan, { change, input, endpoint }: PlannedCa
 
 const risksOf = ({ risks }: Plan) => risks.map((risk) => riskSentences[risk]);
 
-/** As much of a sentence as so many characters hold: with short names, without remarks in brackets, without its last parts, or else cut. */
-function fitted(text: SafeText, limit: number): SafeText {
-  const short = shortNames(text);
-  if (short.text.length <= limit) return short;
-  let left = without(short, remarks);
-  for (let less = left; left.text.length > limit; left = less) {
-    less = without(left, lastPart);
-    if (less.equals(left)) return beginning(left, limit);
-  }
-  return left;
-}
-
-/** Text in brackets outside of quotation marks. */
-const remarks = / \([^()"]*\)/g;
-
-/** From its last preposition or mark on; names in quotation marks are not looked into. */
-const lastPart =
-  /(?:, request sent to|[:,]| (?:from|to|of|in|on|at|and|with|for))(?: (?:"(?:[^"\\]|\\.)*"|(?!(?:from|to|of|in|on|at|and|with|for) )(?:[^ ":,]|[:,](?! ))+))+$/;
-
 const riskSentences: Readonly<Record<Risk, SafeText>> = {
   'costs money': say`It costs money.`,
   'no way back': say`There is no way back.`,
 };
 
-/** Where a change goes, without the origin of each value: `Region jp-east-1, zone east-11, account default.` The account is never left out. */
-function whereLine(where: readonly SafeText[], account: SafeText): SafeText {
-  const short = beginning(account, longestAccount);
-  const places = where.filter((part) => !part.equals(account)).map((part) => without(part, remarks));
-  const room = longestLine - short.text.length - 3;
+/** The places that a change goes to, without their origin: `Region jp-east-1, zone east-11, account default.` The account always stands there. */
+function whereLine(call: PlannedCall): SafeText {
+  const account = cut(accountText(call), longestAccount);
+  const places = placesOf(call).map(({ name }) => shortNames(name));
+  const room = longestLine - account.text.length - ', .'.length;
   while (places.length > 1 && join(places, ', ').text.length > room) places.pop();
-  return say`${sentenceOf(join([fitted(join(places, ', '), room), short], ', '))}.`;
+  return say`${sentenceOf(join([fitted(join(places, ', '), room), account], ', '))}.`;
 }
 
 /** Values under the path of the group that they are in, which is said once: `adminWorkstation (region "a", keyName "b")`. */

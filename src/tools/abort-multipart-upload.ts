@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { quoted, say } from '../util/safe-text.js';
+import { detail, quoted, say } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { listParts } from './list-parts.js';
@@ -63,7 +63,7 @@ export const abortMultipartUpload = defineOperation({
     costsMoney: false,
     continues: false,
     headline: ({ bucket, object, uploadId }) =>
-      say`Abort the upload ${quoted(uploadId, 60)} of ${object} to bucket ${bucket} and delete its parts`,
+      say`Abort the upload ${quoted(uploadId, 60)}${detail(say` of ${object}`)}${detail(say` to bucket ${bucket}`)}${detail(say` and delete its parts`)}`,
     accept: ({ object }) => say`Abort upload of ${object}`,
     consequences: () => [
       say`All received parts are deleted. This cannot be undone.`,

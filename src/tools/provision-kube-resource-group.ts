@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
 import { isObject } from '../util/objects.js';
-import { counted, join, say, words } from '../util/safe-text.js';
+import { counted, detail, join, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { json } from './request-body.js';
@@ -193,7 +193,8 @@ export const provisionKubeResourceGroup = defineOperation({
           : say`${counted(control, 'control plane node')}`,
         pools === undefined ? words('no node pools') : say`${nodes} in ${counted(pools.length, 'pool')}`,
       ];
-      return say`Set up Kubernetes resource group ${resourceGroupName}${inRegion(regions)}: ${join(parts, ', ')}`;
+      const details = parts.map((part, index) => detail(say`${words(index === 0 ? ': ' : ', ')}${part}`));
+      return say`Set up Kubernetes resource group ${resourceGroupName}${detail(inRegion(regions))}${join(details, '')}`;
     },
     accept: ({ resourceGroupName }) => say`Set up ${resourceGroupName}`,
     consequences: ({ adminWorkstation, adminCluster }) => [

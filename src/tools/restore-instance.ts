@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
-import { join, own, say, words } from '../util/safe-text.js';
+import { detail, join, own, say, words } from '../util/safe-text.js';
 import { defineOperation } from './define-operation.js';
 import { json } from './request-body.js';
 import { defaultZones, devopsInstanceTypes, devopsZones, objectStorageRegions } from './schema/enumerations.js';
@@ -131,8 +131,10 @@ export const restoreInstance = defineOperation({
   change: {
     costsMoney: true,
     continues: true,
-    headline: ({ instanceId, backupId, diskSize, instanceType = 'e-large' }, region) =>
-      say`Create DevOps server ${instanceId} (${diskSize === undefined ? words('') : say`${diskSize} GB, `}${own(instanceType)}) in ${place(region)} from backup ${backupId}`,
+    headline: ({ instanceId, backupId, diskSize, instanceType = 'e-large' }, region) => {
+      const size = say`${diskSize === undefined ? words('') : say`${diskSize} GB, `}${own(instanceType)}`;
+      return say`Create DevOps server ${instanceId}${detail(say` (${size})`)}${detail(say` in ${place(region)}`)}${detail(say` from backup ${backupId}`)}`;
+    },
     accept: ({ instanceId }) => say`Create server ${instanceId}`,
     consequences: () => [
       say`It costs money from the moment it is created.`,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
-import { join, say } from '../util/safe-text.js';
+import { detail, join, say } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { json } from './request-body.js';
@@ -53,7 +53,7 @@ export const upgradeKubeVersion = defineOperation({
     continues: true,
     headline: ({ resourceGroupName, clusterName, version }) =>
       say`Upgrade cluster ${clusterName} of resource group ${resourceGroupName} to version ${version}`,
-    brief: ({ clusterName, version }) => say`Upgrade cluster ${clusterName} to version ${version}`,
+    brief: ({ clusterName, version }) => say`Upgrade cluster ${clusterName}${detail(say` to version ${version}`)}`,
     accept: ({ clusterName }) => say`Upgrade cluster ${clusterName}`,
     consequences: () => [say`It changes a live cluster, and the API documents no way back.`],
     warnings: ({ version }) => versionWarnings(version),

@@ -4,12 +4,14 @@
  * One that is not cut can be pasted into JSON and means the same.
  */
 export function quote(text: string, limit = 300): string {
-  const escaped = (given: string) => escapeInvisible(given.replace(/["\\]/g, '\\$&'));
   // Shorter texts cannot have too many characters.
   const characters = text.length > limit ? [...text] : [];
-  if (characters.length <= limit) return `"${escaped(text)}"`;
-  return `"${escaped(characters.slice(0, limit).join(''))}…" (cut, ${characters.length} characters)`;
+  if (characters.length <= limit) return `"${escapeQuoted(text)}"`;
+  return `"${escapeQuoted(characters.slice(0, limit).join(''))}…" (cut, ${characters.length} characters)`;
 }
+
+/** A text as it stands between quotation marks. */
+export const escapeQuoted = (text: string): string => escapeInvisible(text.replace(/["\\]/g, '\\$&'));
 
 /** A line of text in which characters that are invisible or change the reading order are spelled out, without quotation marks. */
 export const escapeInvisible = (line: string): string => line.replace(everyInvisible, spelled);

@@ -1,19 +1,21 @@
-import { countText as countedText, humanBytes, humanDuration, sentenceCase, withLocalTimes } from './human.js';
-import { escapeInvisible, quote, quoteName } from './quote.js';
+import { countText as countedText, humanBytes, humanDuration, sentenceCase } from './human.js';
+import { escapeInvisible, escapeQuoted, quote, quoteName } from './quote.js';
 
 /**
  * Text for people, models and terminals: our own words, in which everything from outside is quoted. Whatever shows text takes this
  * type, so that other text does not compile. Only this file makes it (test/util/safe-text.test.ts).
+ *
+ * The text is a list of parts, so that it can be shortened, stored and written for another reader without searching its words.
  */
 class SafeText {
   readonly parts: readonly Part[];
   #text: string | undefined;
 
   constructor(parts: readonly Part[]) {
-    this.parts = parts;
+    this.parts = joinWords(parts);
   }
 
-  /** The text as a string. */
+  /** The text as models read it. */
   get text(): string {
     this.#text ??= this.parts.map(renderPart).join('');
     return this.#text;
@@ -39,24 +41,50 @@ export const isSafeText = (value: unknown): value is SafeText => value instanceo
 
 type Part =
   | { readonly kind: 'words'; readonly text: string }
-  /** A value from outside, of which at most `limit` characters are shown. */
-  | { readonly kind: 'quoted'; readonly value: string; readonly limit?: number }
+  /** A value from outside, of which at most `limit` characters are shown. With `longest`, it is a short name: see `shortNames`. */
+  | { readonly kind: 'quoted'; readonly value: string; readonly limit?: number; readonly longest?: number }
   /** The name of something of this server's own. */
-  | { readonly kind: 'name'; readonly name: string }
+  | { readonly kind: 'name'; readonly name: string; readonly longest?: number }
   /** A value that is shown without quotation marks. */
-  | { readonly kind: 'exact'; readonly value: string };
+  | { readonly kind: 'exact'; readonly value: string }
+  /** Milliseconds since 1970. */
+  | { readonly kind: 'time'; readonly time: number }
+  /** Left out first if the text has to be short. */
+  | { readonly kind: 'detail'; readonly parts: readonly Part[] };
+
+/** Words that follow each other become one part. */
+function joinWords(parts: readonly Part[]): readonly Part[] {
+  const joined: Part[] = [];
+  for (const part of parts) {
+    const last = joined.at(-1);
+    if (part.kind === 'words' && last?.kind === 'words') joined.splice(-1, 1, wordsPart(last.text + part.text));
+    else joined.push(part);
+  }
+  return joined;
+}
 
 function renderPart(part: Part): string {
   switch (part.kind) {
     case 'words':
       return part.text;
     case 'quoted':
-      return quote(part.value, part.limit);
+      return shortened(quote(part.value, part.limit), part.value, part.longest);
     case 'name':
-      return quoteName(part.name);
+      return shortened(quoteName(part.name), part.name, part.longest);
     case 'exact':
       return escapeInvisible(part.value);
+    case 'time':
+      return new Date(part.time).toISOString();
+    case 'detail':
+      return part.parts.map(renderPart).join('');
   }
+}
+
+/** A quoted value as a short name. It is cut between characters, so never within an escape. A name without quotation marks stays. */
+function shortened(whole: string, value: string, longest = Number.POSITIVE_INFINITY): string {
+  const characters = whole.startsWith('"') ? [...value].map(escapeQuoted) : [];
+  if (characters.join('').length <= longest) return whole;
+  return `"${characters.slice(0, longest - 1).join('')}…"`;
 }
 
 const wordsPart = (text: string): Part => ({ kind: 'words', text });
@@ -111,7 +139,8 @@ export type Wording<Text extends string> = SafeText | Literal<Text>;
 export const words = <const Text extends string>(text: Wording<Text>): SafeText =>
   isSafeText(text) ? text : ownWords(text);
 
-export const join = (texts: readonly SafeText[], between: ' ' | ', ' | '; ' | '\n'): SafeText => joined(texts, between);
+export const join = (texts: readonly SafeText[], between: '' | ' ' | ', ' | '; ' | '\n'): SafeText =>
+  joined(texts, between);
 
 const joined = (texts: readonly SafeText[], between: string): SafeText =>
   new SafeText(texts.flatMap((text, index) => (index === 0 ? text.parts : [wordsPart(between), ...text.parts])));
@@ -140,27 +169,83 @@ export const bytes = (count: number): SafeText => ownWords(humanBytes(count));
 /** `1 h 30 min` */
 export const duration = (seconds: number): SafeText => ownWords(humanDuration(seconds));
 
-/** With a capital at its beginning. */
-export const sentence = (text: SafeText): SafeText => ownWords(sentenceCase(text.text));
+/** A time. Models read it in UTC, and people at a terminal in their own zone. */
+export const time = (milliseconds: number): SafeText => textOfPart({ kind: 'time', time: milliseconds });
+
+/** A part of a text that is left out first if the text has to be short, such as a remark in brackets. */
+export const detail = (text: SafeText): SafeText => textOfPart({ kind: 'detail', parts: text.parts });
+
+/** With a capital at its beginning, unless it begins with a value. */
+export function sentence(text: SafeText): SafeText {
+  const [first, ...others] = text.parts;
+  return first?.kind === 'words' ? new SafeText([wordsPart(sentenceCase(first.text)), ...others]) : text;
+}
 
 /** The longest name in a headline, or on a button. */
 export const longestName = 24;
-const quotedIn = /"((?:[^"\\]|\\.)*)"(?: \(cut, \d+ characters\))?/g;
 
-/**
- * A headline, or the words of a button. What is cut has to stand whole below.
- * @param most characters of a quoted name
- */
-export const shortNames = (text: SafeText, most = longestName): SafeText =>
-  ownWords(
-    text.text.replace(quotedIn, (whole, name: string) => ([...name].length <= most ? whole : shortened(name, most))),
-  );
+/** A text in which each quoted value has at most `longest` characters. The whole value has to be shown elsewhere. */
+export const shortNames = (text: SafeText, longest = longestName): SafeText =>
+  mapParts(text, (part) => [part.kind === 'quoted' || part.kind === 'name' ? { ...part, longest } : part]);
 
-/** An escape is not cut in two. */
-function shortened(name: string, most: number): string {
-  const pieces = [...name.matchAll(/\\u[\da-f]{4}|\\.|[^\\]/gu)].slice(0, most - 1);
-  return `"${pieces.join('')}…"`;
+function mapParts(text: SafeText, change: (part: Part) => readonly Part[]): SafeText {
+  const changed = (part: Part): readonly Part[] =>
+    part.kind === 'detail' ? [{ ...part, parts: part.parts.flatMap(changed) }] : change(part);
+  return new SafeText(text.parts.flatMap(changed));
 }
+
+export const withoutDetails = (text: SafeText): SafeText =>
+  new SafeText(text.parts.filter((part) => part.kind !== 'detail'));
+
+/** Shortens a text to `limit` characters: with short names, then without its details, the last one first, or else cut. */
+export function fitted(text: SafeText, limit: number): SafeText {
+  const { parts } = shortNames(text);
+  const details = parts.flatMap((part, index) => (part.kind === 'detail' ? [index] : []));
+  for (let kept = details.length; kept >= 0; kept -= 1) {
+    const dropped = details.slice(kept);
+    const shorter = new SafeText(parts.filter((_, index) => !dropped.includes(index)));
+    if (shorter.text.length <= limit) return shorter;
+  }
+  return cut(withoutDetails(new SafeText(parts)), limit);
+}
+
+/** Shortens a text to `limit` characters. A value is kept or dropped as a whole. */
+export function cut(text: SafeText, limit: number): SafeText {
+  if (text.text.length <= limit) return text;
+  let room = limit - 1;
+  const kept: Part[] = [];
+  for (const part of text.parts) {
+    const rendered = renderPart(part);
+    if (rendered.length > room) {
+      kept.push(wordsPart(part.kind === 'words' ? rendered.slice(0, room) : ''));
+      break;
+    }
+    kept.push(part);
+    room -= rendered.length;
+  }
+  return say`${trimmedAtEnd(kept)}…`;
+}
+
+function trimmedAtEnd(parts: readonly Part[]): SafeText {
+  const last = parts.at(-1);
+  if (last?.kind !== 'words') return new SafeText(parts);
+  const text = last.text.trimEnd();
+  return text === '' ? trimmedAtEnd(parts.slice(0, -1)) : new SafeText([...parts.slice(0, -1), wordsPart(text)]);
+}
+
+/** The text before a mark that stands in our own words. Undefined if there is none. */
+export function before(text: SafeText, mark: '. ' | ': ' | '\n'): SafeText | undefined {
+  const index = text.parts.findIndex((part) => part.kind === 'words' && part.text.includes(mark));
+  const part = text.parts[index];
+  if (part?.kind !== 'words') return undefined;
+  return new SafeText([...text.parts.slice(0, index), wordsPart(part.text.slice(0, part.text.indexOf(mark)))]);
+}
+
+/** The text with its times as `write` writes them (milliseconds since 1970). */
+export const withTimes = (text: SafeText, write: (time: number) => SafeText): SafeText =>
+  mapParts(text, (part) => (part.kind === 'time' ? write(part.time).parts : [part]));
+
+const quotedIn = /"((?:[^"\\]|\\.)*)"(?: \(cut, \d+ characters\))?/g;
 
 /**
  * Sentence by sentence in other words, without those of which no word is left. Each expression is tried in turn on a sentence. What is
@@ -191,32 +276,16 @@ export const replaced = (
 ): SafeText =>
   ownWords(text.text.replace(found, (one, offset: number) => other(one, text.text.slice(0, offset))?.text ?? one));
 
-/** With its times as `write` writes them (milliseconds since 1970). What it quotes stays as it is. */
-export const withTimes = (text: SafeText, write: (time: number) => SafeText): SafeText =>
-  ownWords(withLocalTimes(text.text, (time) => write(time).text));
-
-/** The first match of an expression that begins and ends outside of quotation marks. */
-export function partOf(text: SafeText, found: RegExp): SafeText | undefined {
-  const part = found.exec(text.text)?.[0];
-  return part === undefined ? undefined : ownWords(part);
-}
-
-/** As much of it as so many characters hold, and no part of what is in quotation marks. */
-export function beginning(text: SafeText, limit: number): SafeText {
-  if (text.text.length <= limit) return text;
-  let kept = '';
-  for (const [piece] of text.text.matchAll(/"(?:[^"\\]|\\.)*"|[\s\S]/g)) {
-    if (kept.length + piece.length >= limit) break;
-    kept += piece;
-  }
-  return ownWords(`${kept.trimEnd()}…`);
-}
-
-/** Its first line. What is quoted has no other. */
-export const firstLine = (text: SafeText): SafeText => ownWords(text.text.split('\n', 1)[0] ?? '');
-
 /** Its lines. What is quoted is on one. */
-export const linesOf = (text: SafeText): SafeText[] => text.text.split('\n').map(ownWords);
+export function linesOf(text: SafeText): SafeText[] {
+  const lines: Part[][] = [[]];
+  for (const part of text.parts) {
+    const [first = '', ...others] = part.kind === 'words' ? part.text.split('\n') : [];
+    lines.at(-1)?.push(part.kind === 'words' ? wordsPart(first) : part);
+    lines.push(...others.map((words) => [wordsPart(words)]));
+  }
+  return lines.map((parts) => new SafeText(parts));
+}
 
 /** Text that this server made, where it comes back sealed, or reaches a view. */
 export const fromServer = (text: string): SafeText => ownWords(text);

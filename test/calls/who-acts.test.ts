@@ -8,7 +8,7 @@ import { listParts } from '../../src/tools/list-parts.js';
 import type { Action, Actor, Next } from '../../src/tools/next.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { quote } from '../../src/util/quote.js';
-import { defined } from '../../src/util/safe-text.js';
+import { defined, detail, own, say } from '../../src/util/safe-text.js';
 import { never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { answering, answerOf, type Situation, serialParts, type UploadedPart, uploadOf } from '../support/situation.js';
@@ -219,18 +219,14 @@ describe('an outcome', () => {
 
 describe('the last line', () => {
   test.each([
-    ['One. Two.', 'One.'],
-    ['Is in "a. b". Two.', 'Is in "a. b".'],
-    [`Server ${quote('n'.repeat(30))} is there. More.`, `Server "${'n'.repeat(23)}…" is there.`],
-    [`It failed: ${'x'.repeat(60)} (${'y'.repeat(40)}).`, `It failed: ${'x'.repeat(60)}.`],
-    [`It failed: ${'x'.repeat(120)}.`, 'It failed.'],
-    ['x'.repeat(120), `${'x'.repeat(99)}…`],
+    [say`One. Two.`, 'One.'],
+    [say`Is in ${'a. b'}. Two.`, 'Is in "a. b".'],
+    [say`Server ${'n'.repeat(30)} is there. More.`, `Server "${'n'.repeat(23)}…" is there.`],
+    [say`It failed: ${own('x'.repeat(60))}${detail(say` (${own('y'.repeat(40))})`)}.`, `It failed: ${'x'.repeat(60)}.`],
+    [say`It failed: ${defined('x'.repeat(120))}.`, 'It failed.'],
+    [defined('x'.repeat(120)), `${'x'.repeat(99)}…`],
   ])('of %s is %s', (summary, line) => {
-    expect(headlineOf(defined(summary)).text).toBe(line);
-    expect(
-      resultText({ summary: defined(summary), warnings: [], requestIds: {} })
-        .split('\n')
-        .at(-1),
-    ).toBe(line);
+    expect(headlineOf(summary).text).toBe(line);
+    expect(resultText({ summary, warnings: [], requestIds: {} }).split('\n').at(-1)).toBe(line);
   });
 });

@@ -8,7 +8,7 @@ import type { ApiRequest, Operation } from '../../src/tools/define-operation.js'
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { json } from '../../src/tools/request-body.js';
 import { encodeRequest } from '../../src/transport/request.js';
-import { defined, say } from '../../src/util/safe-text.js';
+import { defined, detail, join, say } from '../../src/util/safe-text.js';
 import { callOf, endpoint, keyId, keysOf } from '../support/planned-call.js';
 
 /** What a person reads before they decide: everything that would be sent, or no question at all. */
@@ -124,15 +124,18 @@ describe('the question', () => {
 
   const x = (length: number) => 'x'.repeat(length);
   test.each([
-    ['that fits', x(69), 'In brief', x(69)],
-    ['that is too long', x(70), 'In brief', 'In brief'],
-    ['that is too long in brief too', x(80), x(70), `${x(68)}…`],
-    ['that fits with its remark', `Create ${x(53)} (remark)`, 'In brief', `Create ${x(53)} (remark)`],
-    ['that fits without its remark', x(80), `Create ${x(56)} in zz (remark)`, `Create ${x(56)} in zz`],
-    ['that fits without its last part', x(80), `Create ${x(56)} in zzz`, `Create ${x(56)}`],
-    ['that fits without its last two parts', x(80), `Create ${x(30)} from ${x(30)} in zone-1`, `Create ${x(30)}`],
+    ['that fits', [x(69)], ['In brief'], x(69)],
+    ['that is too long', [x(70)], ['In brief'], 'In brief'],
+    ['that is too long in brief too', [x(80)], [x(70)], `${x(68)}…`],
+    ['that fits with its detail', [`Create ${x(53)}`, ' (remark)'], ['In brief'], `Create ${x(53)} (remark)`],
+    ['that fits without its detail', [x(80)], [`Create ${x(56)} in zz`, ' (remark)'], `Create ${x(56)} in zz`],
+    ['that fits without its last detail', [x(80)], [`Create ${x(50)}`, ' in zz', ' of zzzz'], `Create ${x(50)} in zz`],
+    ['that fits without details', [x(80)], [`Create ${x(30)}`, ` from ${x(30)}`, ' in zone-1'], `Create ${x(30)}`],
+    ['that is too long without details', [x(80)], [x(70), ' in zz'], `${x(68)}…`],
   ])('has in its first line a headline %s', (_what, headline, brief, first) => {
-    const change = { headline: () => defined(headline), brief: () => defined(brief) };
+    const made = ([text = '', ...details]: readonly string[]) =>
+      join([defined(text), ...details.map((one) => detail(defined(one)))], '');
+    const change = { headline: () => made(headline), brief: () => made(brief) };
     expect(question(callOf(input, change))?.text.split('\n')[0]).toBe(`${first}?`);
   });
 
@@ -302,8 +305,9 @@ describe('the plan', () => {
 
   test('quotes a region or a zone that could be any words', () => {
     const call = callOf({ ...input, region: 'here. Nothing is created', availabilityZone: 'a b' });
-    expect(makePlan(call).where.slice(0, 2)).toEqual([
-      'region "here. Nothing is created" (given), request sent to jp-east-1 (given)',
+    expect(makePlan(call).where.slice(0, 3)).toEqual([
+      'region "here. Nothing is created" (given)',
+      'request sent to jp-east-1 (given)',
       'zone "a b" (given)',
     ]);
   });
@@ -314,9 +318,11 @@ describe('the plan', () => {
     [{ regions: ['jp-west-2', 'x'] }, 'region jp-west-2 (given), request sent to jp-east-1 (configured)'],
   ])('says where the region comes from, and which one gets the request: %j', (given, region) => {
     const call = callOf(input);
-    expect(makePlan({ ...call, input: { ...input, ...given }, regionSource: 'configured' }).where[0]?.text).toBe(
-      region,
-    );
+    expect(
+      makePlan({ ...call, input: { ...input, ...given }, regionSource: 'configured' })
+        .where.slice(0, -1)
+        .join(', '),
+    ).toBe(region);
   });
 
   test('as text has its sections apart, and none that is empty', () => {
